@@ -40,8 +40,8 @@ from engine.choosing.surface import Surface
 from engine.cost import node_rate
 from engine.forecast import FloatArray, student_quantile
 from engine.mixing.market import Market, values_of
+from engine.mixing.mix_law import MixLaw
 from engine.mixing.mixed import Stock
-from engine.mixing.mixes import MixLaw
 from engine.mixing.relaxation import relax
 from engine.mixing.search import Search
 from engine.models import fit

@@ -147,12 +147,8 @@ _HOMES = {
         "template_of",
         "training_runs",
     ),
-    "engine.experiments.training": (
-        "KnownType",
-        "TrainingRequest",
-        "lessons_of",
-        "plan_experiments",
-    ),
+    "engine.experiments.training": ("TrainingRequest", "plan_experiments"),
+    "engine.experiments.known_runs": ("KnownType", "lessons_of"),
     "engine.experiments.advice": ("Advice", "NextRun", "advise"),
     "engine.experiments.narrowing": ("Narrowing", "narrowed"),
 }

@@ -45,14 +45,14 @@ from engine.evidence import fit_outcome as fit_outcome
 from engine.experiments.advice import Advice as Advice
 from engine.experiments.advice import NextRun as NextRun
 from engine.experiments.advice import advise as advise
+from engine.experiments.known_runs import KnownType as KnownType
+from engine.experiments.known_runs import lessons_of as lessons_of
 from engine.experiments.narrowing import Narrowing as Narrowing
 from engine.experiments.narrowing import narrowed as narrowed
 from engine.experiments.paper_plans import equal_waves as equal_waves
 from engine.experiments.plans import Experiment as Experiment
 from engine.experiments.plans import ExperimentPlan as ExperimentPlan
-from engine.experiments.training import KnownType as KnownType
 from engine.experiments.training import TrainingRequest as TrainingRequest
-from engine.experiments.training import lessons_of as lessons_of
 from engine.experiments.training import plan_experiments as plan_experiments
 from engine.exports import EXPORTS as EXPORTS
 from engine.files import write_text as write_text

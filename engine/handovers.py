@@ -35,14 +35,12 @@ def handover_of(
             "the executor layout on these nodes is not known, so there is nothing to set",
             remedy="use a catalog that gives vCPUs and memory",
         )
-    offer = catalog.offers.get(choice.instance) if catalog and choice.instance else None
-    memories = _yarn_memories(choice, layout, catalog) if catalog else {}
     carried = carried_settings(profile)
     cpus = _task_cpus(carried, layout.executor_cores)
     settings = carried | cpus
     if workload is not None and workload.shuffle_partitions is not None:
         settings["spark.sql.shuffle.partitions"] = str(workload.shuffle_partitions)
-    return Handover(
+    handed = Handover(
         application=profile.name,
         composition=choice.composition,
         executors=choice.executors,
@@ -57,26 +55,37 @@ def handover_of(
             notice for notice in notices_of(choice, found) if notice.code != FEWER_TASK_CPUS
         ),  # what is set has room for a task, and the statement says so
         settings=settings,
-        provider=catalog.provider if catalog else None,
-        region=catalog.region if catalog else None,
-        master=catalog.billing.master if catalog else None,
-        node_memory_gib=memories.get(choice.instance) if choice.instance else None,
         spot=bool(choice.spot) if choice.composition else spot,
         part_spot=choice.spot,
         report=found,
         choice=choice,
         dynamic_allocation=found.dynamic_allocation,
+        owned=choice.cost.owned if choice.cost else {},
+        spark_version=profile.largest_run.spark_version if profile.largest_run else None,
+    )
+    return handed if catalog is None else _on_nodes_of(catalog, handed, choice, layout)
+
+
+def _on_nodes_of(catalog: Catalog, handed: Handover, choice: Choice, layout: Layout) -> Handover:
+    """With what the catalog knows of the provider and of the nodes."""
+    memories = _yarn_memories(choice, layout, catalog)
+    name = choice.instance
+    offer = catalog.offers.get(name) if name else None
+    return replace(
+        handed,
+        provider=catalog.provider,
+        region=catalog.region,
+        master=catalog.billing.master,
+        platform=platform_of(catalog),
+        node_memory_gib=memories.get(name) if name else None,
         memories_gib=memories,
         node_vcpus=offer.instance.vcpus if offer is not None else None,
-        platform=platform_of(catalog) if catalog is not None else None,
         unsupported={
-            name: nearest_supported(catalog, name)
-            for name in (choice.composition if catalog else ())
-            if catalog is not None and catalog.offer(name).instance.emr_supported is False
+            each: nearest_supported(catalog, each)
+            for each in choice.composition
+            if catalog.offer(each).instance.emr_supported is False
         },
-        owned=choice.cost.owned if choice.cost else {},
-        diskless=diskless(catalog, choice.composition) if catalog else (),
-        spark_version=profile.largest_run.spark_version if profile.largest_run else None,
+        diskless=diskless(catalog, choice.composition),
     )
 
 

@@ -84,7 +84,7 @@ def recommend(
     Args:
         workload: None for that of the profile's largest run.
         instances: names or globs of types; None for the default candidates.
-        mix: the most types in one cluster (see `engine.mixing.mixes` for the law of unlike nodes).
+        mix: the most types in one cluster (their law: `engine.mixing.mix_law`).
         spot: rent workers at spot prices, where they are known.
         billing: None for the catalog's own rules.
         limits: what may be rented, and what is owned.

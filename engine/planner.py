@@ -27,7 +27,7 @@ from engine.forecast import FloatArray
 from engine.handovers import handover_of
 from engine.machines.platforms import NOT_SUPPORTED
 from engine.mixing.composition import Placed
-from engine.mixing.mixes import MixLaw
+from engine.mixing.mix_law import MixLaw
 from engine.models import DEFAULT_MODEL, fit
 from engine.models.base import FittedModel, Prediction
 from engine.optimiser import mixed, select, settle, surface_of
@@ -207,7 +207,7 @@ class Plan:
 
     def alike(self, choice: Choice) -> dict[str, int]:
         """The cluster of one type with about the capacity of a choice: of a mix, nodes of the type
-        that it has most of (x_t = C / g_t of `engine.mixing.mixes`, rounded); else itself."""
+        that it has most of (x_t = C / g_t of `engine.mixing.mix_law`, rounded); else itself."""
         if choice.instance is not None:
             return {choice.instance: int(choice.nodes or 1)}
         rows = np.asarray([self.surface.rows[name] for name in choice.composition])

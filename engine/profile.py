@@ -69,6 +69,11 @@ class Measure:
         return points[low] + (points[high] - points[low]) * (position - low)
 
 
+def total_of(measure: Measure | None) -> float:
+    """Sum over the tasks, 0 where none of them reported any."""
+    return 0.0 if measure is None else measure.total
+
+
 EXACT_VALUES = 201
 """Task times of at most this many tasks keep every value; above, this many quantiles."""
 
@@ -94,35 +99,36 @@ class Waste:
 class StageRun:
     """One stage of one run, its attempts merged so that each partition counts once.
 
-    `parents` are stage ids of this run (skipped stages resolved to the stage that really computed
-    the shuffle). Times are seconds since the application started. `task_seconds` is the time a
-    task held its slot (finish - launch); `overhead_seconds` the part of it outside
-    `executorRunTime` (scheduling, deserialisation, result). `deserialize_seconds` is that of all
-    tasks to load their code, `deserialize_cpu_seconds` what of it they computed (since Spark 2.1);
-    None where the log does not say. `python_start_seconds` is that of all tasks in which Python
-    workers started and loaded their code (SQL, since Spark 4); None as well. `default_parallelism`
-    etc. stand in the run's `config`. `operation_counts` says how often each of `operations` is done
-    in a task, 0 for those whose result is read from the cache; left out where that is once each.
-    `coalesced` stages have the number of tasks that the program asked for, without a shuffle.
-    `in_part` stages ran some partitions of their RDD alone, as `take`, `first` and `show` do.
-    `barrier` stages start all of their tasks at once or none. `stored_by` is the stage that
-    computed the cached or checkpointed RDD of which each task reads one partition; None where it
-    reads anything else. Of a checkpoint Spark counts no bytes.
-    `cached_rdds` are the persisted RDDs that want memory of the heap (not DISK_ONLY, OFF_HEAP);
-    `disk_backed_rdds` are those of them whose blocks go to disk where memory is full;
-    others are computed again; `cached_disk_bytes` is what of the blocks that it needs was on disk
-    alone when it began, None where the log tells of no blocks. `needed_rdds` are those of
-    `cached_rdds` that its tasks read or compute, nearest first: what lies behind one that was
-    computed before is not needed while that one is there. `warm_up` is the mean time of the first
-    1/32, 1/16, 1/8, 1/4 and 1/2
-    of the tasks in launch order over that of all (first tasks on a slot apart; times at equal
-    size): code that is new to an executor starts slow. `recomputed` stages wrote again what
-    an earlier one had written and lost executors had taken with them: work in vain.
-    `files_bytes` is the size of the files that its scans were cut from, columns that nobody read
-    included, `files_read` how many these are; None where the log does not tell it of each.
-    Records are in all tasks together, None where none moved or the log does not say.
-    `running_seconds` is how long tasks had run that had begun and not ended where the log breaks
-    off: no task of them is shorter.
+    Times are seconds, `submitted_seconds` and `completed_seconds` since the application started.
+    Amounts without a `Measure` are those of all tasks together. None: the log does not say, or,
+    of bytes and records, nothing moved.
+
+    Args:
+        parents: stage ids of this run; for a skipped stage that which really computed the shuffle.
+        task_seconds: time that a task held its slot (finish - launch).
+        overhead_seconds: the part of it outside `executorRunTime` (scheduling, deserialisation,
+            result); `deserialize_seconds` to load code, and what of that they computed
+            (`deserialize_cpu_seconds`, since Spark 2.1).
+        python_start_seconds: in which Python workers started and loaded their code (SQL, Spark 4).
+        cached_disk_bytes: what of the blocks that it needs was on disk alone when it began.
+        files_bytes: size of the files that its scans were cut from, columns that nobody read
+            included; files_read: how many these are.
+        running_seconds: how long tasks had run that had begun and not ended where the log breaks
+            off: no task of them is shorter.
+        operation_counts: how often each of `operations` is done in a task, 0 for those whose result
+            is read from the cache; left out where that is once each.
+        coalesced: it has the number of tasks that the program asked for, without a shuffle.
+        in_part: it ran some partitions of its RDD alone, as `take`, `first` and `show` do.
+        barrier: it starts all of its tasks at once or none.
+        stored_by: the stage that computed the cached or checkpointed RDD of which each task reads
+            one partition; None where it reads anything else. Of a checkpoint Spark counts no bytes.
+        cached_rdds: the persisted RDDs that want memory of the heap (not DISK_ONLY, OFF_HEAP);
+            disk_backed_rdds: those of them whose blocks go to disk where memory is full, the others
+            are computed again; needed_rdds: those that its tasks read or compute, nearest first
+            (what lies behind one that was computed before is not needed while that one is there).
+        warm_up: mean time of the first 1/32, 1/16, 1/8, 1/4 and 1/2 of the tasks in launch order
+            over that of all (first tasks on a slot apart, times at equal size): new code is slow.
+        recomputed: it wrote again what lost executors had taken with them: work in vain.
     """
 
     stage_id: int
@@ -182,7 +188,12 @@ class StageRun:
     @property
     def read_bytes(self) -> float:
         """Bytes that its tasks read, from outside, from a cache and from shuffles."""
-        return sum(m.total for m in (self.input_bytes, self.shuffle_read_bytes) if m is not None)
+        return total_of(self.input_bytes) + total_of(self.shuffle_read_bytes)
+
+    @property
+    def outside_bytes(self) -> float:
+        """Bytes that its tasks read from outside: its input less what came from a cache."""
+        return max(0.0, total_of(self.input_bytes) - (self.cached_input_bytes or 0.0))
 
     @property
     def whole_files_bytes(self) -> float:
@@ -313,7 +324,7 @@ class Profile:
     def largest_run(self) -> Run | None:
         """The run with the largest input (the longest among equals) among those that came to their
         end, where any did, and of a stream among its settled batches; None without runs."""
-        return max(settled(whole(self.runs)), key=_size_then_time, default=None)
+        return max(settled(completed_runs(self.runs)), key=_size_then_time, default=None)
 
     @property
     def reference_workload(self) -> Workload:
@@ -341,7 +352,7 @@ class Profile:
         return self.reference_workload.times(scale)
 
 
-def whole(runs: Sequence[Run]) -> list[Run]:
+def completed_runs(runs: Sequence[Run]) -> list[Run]:
     """The runs whose end was seen and that did all their work; those whose end was seen where none
     did, all of them where that is not known of any."""
     ended = [run for run in runs if run.complete] or list(runs)

@@ -46,3 +46,22 @@ def test_pages_that_code_names_exist() -> None:
     for file in files:
         for page in NAMED_IN_CODE.findall(file.read_text(encoding="utf-8")):
             assert (ROOT / page).exists(), f"{file.relative_to(ROOT)}: {page}"
+
+
+NAMED_FILE = re.compile(r"`([\w/]+\.py)[`:]")
+TO_BE_WRITTEN = "yours.py"
+"""What pages call a file that the reader is to write."""
+
+
+def test_files_that_pages_name_exist() -> None:
+    """Some by the end of their path, where the page says below which folder they are."""
+    folders = ("engine", "tui", "tests", "benchmarks", "catalogs", "sample_logs", "docs")
+    known = [
+        f"/{file.relative_to(ROOT)}" for folder in folders for file in (ROOT / folder).rglob("*.py")
+    ]
+    for page in PAGES:
+        if page.name == "CHANGELOG.md":
+            continue
+        for name in NAMED_FILE.findall(page.read_text(encoding="utf-8")):
+            found = name.endswith(TO_BE_WRITTEN) or any(file.endswith(f"/{name}") for file in known)
+            assert found, f"{page.relative_to(ROOT)}: {name}"

@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
 
 from textual.binding import Binding, BindingType
 
-if TYPE_CHECKING:
-    from tui.app import PlannerApp
+from tui.behaviours.part import PlannerPart
 
 VI_BINDINGS = tuple(
     Binding(key, f"vi('{moves}')", f"As {moves}", show=False)
@@ -31,7 +29,7 @@ def binding_id(action: str) -> str:
     return "-".join(re.findall(r"\w+", action)).replace("_", "-")
 
 
-class KeyActions:
+class KeyActions(PlannerPart):
     """A part of `PlannerApp`."""
 
     vi: bool = False
@@ -44,4 +42,4 @@ class KeyActions:
 
     def action_vi(self, moves: str) -> None:
         """As if the arrow key were pressed."""
-        cast("PlannerApp", self).simulate_key(moves)
+        self.planner.simulate_key(moves)

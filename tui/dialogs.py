@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -201,30 +201,6 @@ def limits(app: PlannerApp, line: str | None = None) -> None:
     left to be mended, with what is wrong beside it."""
     offers = app.built.catalog.offers if app.built else {}
 
-    def matches(typed: str) -> list[Option]:
-        head, _, last = typed.rpartition(",")
-        lead, (word, space, begun) = " " * bool(head), last.strip().partition(" ")
-        if not space:
-            found = [clause for clause in limit_words.CLAUSES if clause.word.startswith(word)]
-            kinds = [Option(f"{lead}{c.word} ", f"{c.word} {c.takes}", c.what) for c in found]
-            if kinds:
-                return kinds
-        elif word in ("own", "limit", "exclude"):
-            begun = begun.split(" ")[-1]
-            ends = "" if word == "exclude" else "="
-            names = [name for name in offers if name.startswith(begun)] if "=" not in begun else []
-            stem = last.strip()[: len(last.strip()) - len(begun)]
-            if names and begun not in names:
-                return [
-                    replace(type_option(offers[name]), value=f"{lead}{stem}{name}{ends}")
-                    for name in names
-                ]
-        try:
-            limit_words.parsed(typed)
-        except engine.EngineError as error:
-            return [Option(last, str(error))]
-        return [Option(last, "a comma begins another limit; enter applies them all")]
-
     def apply(typed: str | None) -> None:
         if typed is None:
             return
@@ -236,7 +212,7 @@ def limits(app: PlannerApp, line: str | None = None) -> None:
     app.push_screen(
         Picker(
             "Limits",
-            matches,
+            partial(limit_options, offers),
             glyphs=app.glyphs,
             typed=limit_words.line_of(app.state.limits) if line is None else line,
             placeholder="own m5.xlarge=10, limit c5.*=20, max-vcpus 512, min-nodes 3",
@@ -244,6 +220,33 @@ def limits(app: PlannerApp, line: str | None = None) -> None:
         ),
         apply,
     )
+
+
+def limit_options(offers: Mapping[str, Offer], typed: str) -> list[Option]:
+    """What may come next in a line of limits: a word, then a type where it takes one; else what is
+    wrong with the line, or how it goes on."""
+    head, _, last = typed.rpartition(",")
+    lead, (word, space, begun) = " " * bool(head), last.strip().partition(" ")
+    if not space:
+        found = [clause for clause in limit_words.CLAUSES if clause.word.startswith(word)]
+        kinds = [Option(f"{lead}{c.word} ", f"{c.word} {c.takes}", c.what) for c in found]
+        if kinds:
+            return kinds
+    elif word in ("own", "limit", "exclude"):
+        begun = begun.split(" ")[-1]
+        ends = "" if word == "exclude" else "="
+        names = [name for name in offers if name.startswith(begun)] if "=" not in begun else []
+        stem = last.strip()[: len(last.strip()) - len(begun)]
+        if names and begun not in names:
+            return [
+                replace(type_option(offers[name]), value=f"{lead}{stem}{name}{ends}")
+                for name in names
+            ]
+    try:
+        limit_words.parsed(typed)
+    except engine.EngineError as error:
+        return [Option(last, str(error))]
+    return [Option(last, "a comma begins another limit; enter applies them all")]
 
 
 MATCHED = ("time", "cost", "note")

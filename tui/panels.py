@@ -260,10 +260,10 @@ class Panels:
         why = "No plan: see above why; press o to open other logs or a sample."
         if not self._app.standing:
             why = "No plan yet: press o to open an event log or a sample."
-        none = [[(why, "muted")]]
-        self.prose("why").show(none)  # type: ignore[arg-type]
+        none: list[Line] = [[(why, "muted")]]
+        self.prose("why").show(none)
         if self._app.state.view == "curves":
-            self.prose("sentence").show(none)  # type: ignore[arg-type]
+            self.prose("sentence").show(none)
             for name in ("time", "cost"):
                 self.chart(name).show(curves.NOTHING)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tui.state import AS_RUN, AS_TOLD, NO_LIMITS, Job, Limits, PlanState, Terms
-from tui.widgets.glyphs import Choice as GlyphChoice
+from tui.widgets.glyphs import GlyphChoice
 
 if TYPE_CHECKING:
     from tui.pins import Pin

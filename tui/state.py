@@ -1,8 +1,8 @@
-"""What the planner shows, as one frozen value, and how actions change it: no terminal, no engine.
+"""What the planner shows, as one frozen value: no terminal, no engine.
 
-Everything that the user can set is in `PlanState`. `reduce` is pure; what has to be computed anew
-after a change follows from comparing keys: another `evidence_key` means reading, another `plan_key`
-building the plan, and anything else only a new report.
+Everything that the user can set is in `PlanState`; `tui.reducer` makes the next one. What has to be
+computed anew after a change follows from comparing keys: another `evidence_key` means reading,
+another `plan_key` building the plan, and anything else only a new report.
 """
 
 from __future__ import annotations

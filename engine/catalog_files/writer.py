@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from datetime import date
+from typing import TYPE_CHECKING
 
-from engine.catalog import Billing, Catalog, InstanceType, Offer
+from engine.catalog import Catalog, InstanceType, Offer
 from engine.catalog_files.reader import load_catalog
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 
 def price_file_text(catalog: Catalog, source: str) -> str:
@@ -66,12 +70,12 @@ def _bundled_shapes(catalog: Catalog) -> Mapping[str, InstanceType]:
     }
 
 
-def _set_fields(value: Billing | object, left_out: Iterable[str]) -> dict[str, object]:
+def _set_fields(value: DataclassInstance, left_out: Iterable[str]) -> dict[str, object]:
     """The fields of a dataclass that differ from their defaults."""
     plain = type(value)()
     return {
         entry.name: getattr(value, entry.name)
-        for entry in fields(value)  # type: ignore[arg-type]
+        for entry in fields(value)
         if entry.name not in set(left_out)
         and (entry.name == "kind" or getattr(value, entry.name) != getattr(plain, entry.name))
     }

@@ -20,12 +20,11 @@ from engine.experiments.belief import (
     UNKNOWN_SPREAD,
     Belief,
     Points,
-    believe,
     forecast_at,
     known_scale,
 )
-from engine.experiments.design import IntArray
-from engine.experiments.sequential import Decision, Gains, gains, is_opening, told
+from engine.experiments.prospects import Prospects, decision_among, prospects_of
+from engine.experiments.sequential import is_opening, told
 from engine.experiments.weighed import Weighed, weighed
 from engine.forecast import FloatArray, Forecast
 from engine.models.base import FittedModel
@@ -141,31 +140,21 @@ def advise(
     """
     whole = workload or fitted.profile.reference_workload
     goal = Goal(deadline_seconds, budget_usd, confidence, max(nodes))
-    if catalog is not None and surface is None:
+    if surface is None and catalog is not None:
         surface = surface_of(
             fitted, catalog, workload=whole, instances=instances, max_nodes=max(nodes)
         )
-    elif surface is None and billing is not None and billing.spot:
-        raise BadInput("spot prices need a catalog", remedy="name one with --catalog")
+    _check_priced(surface, billing)
     found = weighed(
         fitted, surface=surface, instances=instances, nodes=nodes, workload=whole, goal=goal,
         billing=billing,
     )  # fmt: skip
-    n = len(found.clusters)
-    points = Points.of(found.clusters, [whole] * n, fitted.profile)
-    trials = _trials(fitted, points, fractions)
-    belief = believe(fitted, points.joined(trials.points))
-    now = belief.part(slice(0, n))
-    decision = _decision(found, now.mean, now.dof, goal)
-    learnt = gains(decision, belief, n)
-    best = _recommended(fitted, points, found, goal, surface)
+    prospects = prospects_of(fitted, found, whole, fractions, goal)
+    best = _recommended(fitted, prospects.points, found, goal, surface)
     opening = is_opening(fitted.profile)
-    runs = _next_runs(
-        trials, learnt, belief, found, best=best, goal=goal, shown=shown,
-        worth=told(belief, n) if opening else learnt.gain,
-    )  # fmt: skip
-    most_likely_change = float(learnt.changes.max())
-    stop, reason = (False, FIRST_RUNS) if opening else _verdict(most_likely_change, runs)
+    runs = _next_runs(prospects, found, best=best, goal=goal, shown=shown, opening=opening)
+    most_likely_change = float(prospects.gains.changes.max())
+    stop, reason = _verdict(most_likely_change, runs, opening=opening)
     return Advice(
         instance=_name(found.clusters[best.place]),
         nodes=int(found.clusters[best.place].nodes or 0),
@@ -178,12 +167,17 @@ def advise(
         changes=most_likely_change,
         stop=stop,
         reason=reason,
-        weighed=n,
-        by=decision.weighs,
+        weighed=len(found.clusters),
+        by=prospects.by,
         spot=found.billing.spot,
         opening=opening,
         notices=best.notices,
     )
+
+
+def _check_priced(surface: Surface | None, billing: Billing | None) -> None:
+    if surface is None and billing is not None and billing.spot:
+        raise BadInput("spot prices need a catalog", remedy="name one with --catalog")
 
 
 FIRST_RUNS = (
@@ -234,7 +228,7 @@ def _recommended(
     # Without a catalog, or with a number of nodes that was not asked for: by the same rule.
     by_model = forecast_at(fitted, points)
     mean, unknown = np.log(by_model.seconds), np.isnan(by_model.log_scale)
-    decision = _decision(found, mean, by_model.dof, goal)
+    decision = decision_among(found, mean, by_model.dof, goal)
     best = int(decision.choices(mean, np.where(unknown, 0.0, by_model.log_scale)))
     times = decision.times(*decision.held_up(mean, known_scale(by_model)))
     low, high, p = (None, None, None) if unknown[best] else _sureness(times, best, goal)
@@ -265,59 +259,20 @@ def _said(notices: Sequence[Notice], low: float | None) -> tuple[Notice, ...]:
     return in_order([*others, ASSUMED_SPREAD] if low is None else others)
 
 
-def _decision(found: Weighed, mean: FloatArray, dof: FloatArray, goal: Goal) -> Decision:
-    """The decision among compositions of (n,) such log times and degrees of freedom."""
-    return Decision(
-        found.usd_per_second,
-        goal.deadline_seconds,
-        goal.confidence,
-        fixed_usd=found.fixed_usd(np.exp(mean + found.longer)),
-        budget_usd=None if goal.budget_usd is None else goal.most_usd,
-        least=goal.minimises,
-        longer=found.longer,
-        spread=found.spread,
-        dof=dof,
-    )
-
-
-class Trials(NamedTuple):
-    """m possible runs: where, (m,) on which of the compositions, and on what share of the input."""
-
-    points: Points
-    owner: IntArray
-    fractions: Sequence[float]
-
-
-def _trials(fitted: FittedModel, points: Points, fractions: Sequence[float]) -> Trials:
-    """Every composition on every share of the input."""
-    n = len(points.clusters)
-    places = [(place, fraction) for fraction in fractions for place in range(n)]
-    of = Points.of(
-        [points.clusters[place] for place, _ in places],
-        [points.workloads[0].times(fraction) for _, fraction in places],
-        fitted.profile,
-    )
-    return Trials(of, np.asarray([place for place, _ in places]), [f for _, f in places])
-
-
 def _next_runs(
-    trials: Trials,
-    learnt: Gains,
-    belief: Belief,
+    prospects: Prospects,
     found: Weighed,
     *,
     best: Recommended,
     goal: Goal,
     shown: int,
-    worth: FloatArray,
+    opening: bool,
 ) -> tuple[NextRun, ...]:
-    """The best run of each type, most worth per dollar first.
-
-    Args:
-        belief: over the n compositions, followed by the places of the runs.
-        worth: (m,) what each run is worth: what it saves, or tells.
-    """
-    n = len(found.clusters)
+    """The best run of each type, most worth per dollar first: what it saves, or of the first runs
+    (`opening`) what it tells."""
+    n, trials = len(found.clusters), prospects.trials
+    belief, learnt = prospects.belief, prospects.gains
+    worth = told(belief, n) if opening else learnt.gain
     then = belief.part(slice(n, None))
     mean = then.mean + found.longer[trials.owner]
     deviation = np.hypot(then.deviation, found.spread[trials.owner])
@@ -361,7 +316,12 @@ def _best_of_each_type(value: FloatArray, types: Sequence[str]) -> list[int]:
     return list(first.values())
 
 
-def _verdict(most_likely_change: float, runs: Sequence[NextRun]) -> tuple[bool, str]:
+def _verdict(
+    most_likely_change: float, runs: Sequence[NextRun], *, opening: bool
+) -> tuple[bool, str]:
+    """Whether to stop, and why or why not."""
+    if opening:
+        return False, FIRST_RUNS
     if most_likely_change < SURE:
         return True, (
             "stop: no single run would change the recommendation with a chance of "
@@ -369,7 +329,7 @@ def _verdict(most_likely_change: float, runs: Sequence[NextRun]) -> tuple[bool, 
         )
     if not runs or (runs[0].gain_usd or runs[0].gain_seconds or 0.0) <= 0.0:
         return True, "stop: no single run is expected to save anything"
-    return False, (f"a run may change the recommendation (chance up to {most_likely_change:.0%})")
+    return False, f"a run may change the recommendation (chance up to {most_likely_change:.0%})"
 
 
 def _deviation_after(belief: Belief, place: int, runs: Sequence[int]) -> float:

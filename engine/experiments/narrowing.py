@@ -12,8 +12,8 @@ from engine.cluster import Cluster, Workload
 from engine.errors import BadInput
 from engine.experiments.belief import Belief, Points, believe, forecast_at, known_scale
 from engine.experiments.design import rank
-from engine.experiments.plans import Experiment, Grid
-from engine.experiments.training import known_of
+from engine.experiments.known_runs import known_of
+from engine.experiments.plans import Experiment, Grid, Known
 from engine.forecast import FloatArray, Forecast
 from engine.models.base import FittedModel
 from engine.models.curves.terms import ERNEST_TERMS, Term, columns
@@ -67,16 +67,7 @@ def narrowed(
     points = Points.of([cluster], [whole], fitted.profile)
     told, now = forecast_at(fitted, points), believe(fitted, points)
     grid = Grid.of(nodes=[cluster.nodes or 1], fractions=[1.0], instances=[runs[0].instance])
-    earlier = known_of(fitted.profile, grid, whole)
-    machines = np.asarray([float(run.nodes or 1) for run in runs])
-    fractions = np.asarray([run.fraction for run in runs])
-    times = np.asarray([run.seconds for run in runs], dtype=float)
-    rows = np.concatenate(
-        (
-            columns(tuple(terms), machines, fractions) / times[:, None],
-            columns(tuple(terms), earlier.machines, earlier.fraction) / earlier.seconds[:, None],
-        )
-    )
+    rows = _rows(runs, known_of(fitted.profile, grid, whole), terms)
     target = columns(tuple(terms), grid.machines, grid.fraction)[0] / told.seconds[0]
     after = _deviation(rows, target, now)
     if after is None:
@@ -93,6 +84,16 @@ def narrowed(
         then_high=float(then_high[0]),
         without=tuple(None if value is None else value / after - 1.0 for value in wider),
     )
+
+
+def _rows(runs: Sequence[Experiment], known: Known, terms: Sequence[Term]) -> FloatArray:
+    """(r, p) terms of the planned runs, then of those that are known, relative to their times."""
+    machines = np.asarray([float(run.nodes or 1) for run in runs])
+    fractions = np.asarray([run.fraction for run in runs])
+    times = np.asarray([run.seconds for run in runs], dtype=float)
+    planned = columns(tuple(terms), machines, fractions) / times[:, None]
+    earlier = columns(tuple(terms), known.machines, known.fraction) / known.seconds[:, None]
+    return np.concatenate((planned, earlier))
 
 
 def _deviation(rows: FloatArray, target: FloatArray, now: Belief) -> float | None:

@@ -124,13 +124,9 @@ def input_partitions(profile: Profile, workload: Workload | None = None) -> int 
     run = profile.largest_run
     if run is None or not run.cluster.slots:
         return None
-    reading = [
-        (stage.input_bytes.total - (stage.cached_input_bytes or 0.0), place)
-        for place, stage in enumerate(run.stages)
-        if stage.input_bytes is not None
-    ]
-    if not reading or max(reading)[0] <= 0.0:
+    most, place = max(((s.outside_bytes, p) for p, s in enumerate(run.stages)), default=(0.0, 0))
+    if most <= 0.0:
         return None
-    shape = shapes_of(run, run.cluster.slots)[max(reading)[1]]
+    shape = shapes_of(run, run.cluster.slots)[place]
     ratio = 1.0 if workload is None else ratio_of(completed(workload, profile), run)
     return max(1, shape.scaled(ratio, None).tasks)

@@ -1,9 +1,8 @@
-"""What experiments are expected to take, and what the runs made so far already tell."""
+"""Plans of training runs: what is wanted, and what the runs are expected to take."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,6 +12,7 @@ from engine.catalog import Catalog
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput, UnknownName
 from engine.experiments.designed_runs import designed
+from engine.experiments.known_runs import known_of
 from engine.experiments.paper_plans import (
     equal_waves,
     graded_cores,
@@ -25,19 +25,14 @@ from engine.experiments.plans import (
     Estimates,
     ExperimentPlan,
     Grid,
-    Known,
     finite_or_none,
     smallest_runs,
 )
 from engine.forecast import FloatArray
 from engine.models.base import FittedModel
 from engine.models.curves.terms import ERNEST_TERMS, SERIAL_DATA, SQUARE_ROOT
-from engine.models.simcost.sampling import CONFIDENCE, EPSILON, estimate, is_enough
-from engine.models.workloads import completed, same_parameters
 from engine.planner import cost_of
-from engine.profile import Notice, Profile, Run
-from engine.runs.configurations import repetitions
-from engine.runs.slow_runs import calm
+from engine.profile import Notice, Profile
 
 _ASSUMED = Notice(
     "assumed-linear-time",
@@ -98,84 +93,6 @@ def _workloads(grid: Grid, profile: Profile, workload: Workload | None) -> list[
     return [sizes[fraction] for fraction in grid.fraction.tolist()]
 
 
-def known_of(profile: Profile, grid: Grid, workload: Workload | None = None) -> Known:
-    """The profile's runs on the grid's types, as places of the design: those that came to their end
-    with the job parameters that are wanted, and say their nodes and, relative to the whole input,
-    their size."""
-    wanted = completed(workload or profile.reference_workload, profile)
-    whole, rows = wanted.input_bytes, []
-    for run in profile.runs:
-        if not run.complete or run.has_failed:
-            continue
-        if not same_parameters(run.workload.parameters, wanted.parameters):
-            continue
-        name = run.cluster.instance.name if run.cluster.instance else None
-        if grid.instances == (None,):
-            name = None
-        if run.cluster.nodes is None or name not in grid.instances:
-            continue
-        if whole is None or run.workload.input_bytes is None:
-            continue
-        fraction = run.workload.input_bytes / whole
-        rows.append((run.cluster.nodes, fraction, name, run.seconds))
-    return Known(
-        np.asarray([float(nodes) for nodes, _, _, _ in rows]),
-        np.asarray([fraction for _, fraction, _, _ in rows]),
-        np.asarray([grid.instances.index(name) for _, _, name, _ in rows], dtype=np.int64),
-        np.asarray([seconds for _, _, _, seconds in rows]),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class KnownType:
-    """What was run on one instance type.
-
-    Args:
-        repeated: the most repetitions of one configuration, slow runs apart.
-        settled: whether SimCost's rule (Eq. 6, a tenth of the mean at 80 %) would stop repeating
-            it; None where nothing was repeated.
-    """
-
-    instance: str | None
-    runs: int
-    nodes: tuple[int, ...]
-    sizes: tuple[float, ...]
-    repeated: int
-    settled: bool | None
-
-
-def lessons_of(profile: Profile) -> tuple[KnownType, ...]:
-    """The runs of a profile, type by type."""
-    groups: dict[str | None, list[Run]] = {}
-    for run in profile.runs:
-        name = run.cluster.instance.name if run.cluster.instance else None
-        groups.setdefault(name, []).append(run)
-    usual = {id(run) for run in calm(profile).runs}
-    return tuple(
-        _known_type(name, runs, [run for run in runs if id(run) in usual])
-        for name, runs in groups.items()
-    )
-
-
-def _known_type(name: str | None, runs: Sequence[Run], usual: Sequence[Run]) -> KnownType:
-    """A type by its runs, and by those among them that repeat one another as usual."""
-    most = [run.seconds for run in max(repetitions(usual), key=len)]
-    return KnownType(
-        instance=name,
-        runs=len(runs),
-        nodes=tuple(sorted({run.cluster.nodes for run in runs if run.cluster.nodes})),
-        sizes=tuple(sorted({run.workload.input_bytes for run in runs if run.workload.input_bytes})),
-        repeated=len(most),
-        settled=_settled(most) if len(most) > 1 else None,
-    )
-
-
-def _settled(seconds: Sequence[float]) -> bool:
-    """Whether SimCost's rule (Eq. 6) would make no further repetition."""
-    found = estimate(seconds, confidence=CONFIDENCE)
-    return is_enough(found, epsilon=EPSILON * found.mean)
-
-
 @dataclass(frozen=True)
 class TrainingRequest:
     """What experiments are wanted.
@@ -231,27 +148,12 @@ def plan_experiments(
         BadInput: for a request that contradicts itself, and what `designed` raises.
         UnknownName: for terms, a method, a unit or a type that nothing knows.
     """
-    for kind, name, names in (
-        ("unit of a budget", request.unit, UNITS),
-        ("set of terms", request.terms, TERMS),
-        ("plan", request.method, METHODS),
-    ):
-        if name not in names:
-            raise UnknownName(kind, name, names)
-    if request.method != "ernest" and len(request.instances) > 1:
-        raise BadInput("this plan is for one instance type", where="instances", remedy="name one")
+    _check(request)
     if request.method != "ernest":
         request = _of_the_runs(request, fitted, workload, catalog)
     if request.method == "simcost":
         return _equal_waves(request, fitted, workload, catalog)
-    grid = Grid.of(
-        nodes=request.nodes,
-        fractions=request.fractions,
-        instances=request.instances or (None,),
-        partitions=request.partitions,
-        node_cores=request.node_cores,
-        iterations=_iterations(request, workload),
-    )
+    grid = _grid(request, workload)
     estimates = estimates_of(
         grid,
         fitted=fitted,
@@ -274,6 +176,35 @@ def plan_experiments(
         estimates=estimates,
         terms=TERMS[request.terms],
         known=None if fitted is None else known_of(fitted.profile, grid, workload),
+    )
+
+
+def _check(request: TrainingRequest) -> None:
+    """Refuses what no plan is made of.
+
+    Raises:
+        BadInput, UnknownName: as `plan_experiments`.
+    """
+    for kind, name, names in (
+        ("unit of a budget", request.unit, UNITS),
+        ("set of terms", request.terms, TERMS),
+        ("plan", request.method, METHODS),
+    ):
+        if name not in names:
+            raise UnknownName(kind, name, names)
+    if request.method != "ernest" and len(request.instances) > 1:
+        raise BadInput("this plan is for one instance type", where="instances", remedy="name one")
+
+
+def _grid(request: TrainingRequest, workload: Workload | None) -> Grid:
+    """All runs that could be made."""
+    return Grid.of(
+        nodes=request.nodes,
+        fractions=request.fractions,
+        instances=request.instances or (None,),
+        partitions=request.partitions,
+        node_cores=request.node_cores,
+        iterations=_iterations(request, workload),
     )
 
 

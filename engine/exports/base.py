@@ -29,19 +29,24 @@ SPARK_OF_RELEASES = "3.5"
 class Handover:
     """A recommendation as its exports need it.
 
-    `statement` says in plain lines what was predicted and assumed, `notices` what is to be minded;
-    every export carries both as comments where its format has any. `composition` is empty, and
-    provider and region are None, for a cluster that one owns. `node_memory_gib` is what YARN may
-    hand out per node, in a mix `memories_gib` by type; `node_vcpus` are those of the one type.
-    `platform` is what the executors were sized and priced for; None where nothing says.
-    `unsupported` are the types that EMR does not support, and the nearest that it does. `diskless`
-    are the types, the master's among them, that are not known to have a disk of their own. `owned`
-    are nodes that cost nothing. `dynamic_allocation` are its bounds, None where it is off. With
-    `spot` the workers are rented at spot prices; the master never is. `part_spot` is how many of
-    each type are, where the others are not. `settings` are those that the prediction rests on and
-    the cluster does not follow from (`engine.runs.carried_settings`). `report` is the whole answer,
-    and `choice` what of it is exported, for the targets that are to be read. `spark_version` is
-    that of the largest run's log, None where nothing tells it.
+    Args:
+        composition: type -> nodes; empty for a cluster that one owns.
+        statement: what was predicted and assumed, in plain lines; notices: what is to be minded.
+            Every export carries both as comments where its format has any.
+        provider, region: None for a cluster that one owns.
+        node_memory_gib: what YARN may hand out per node; memories_gib: the same by type, in a mix.
+        node_vcpus: of the one type.
+        settings: those that the prediction rests on and the cluster does not follow from
+            (`engine.runs.carried_settings`).
+        spot: the workers are rented at spot prices; the master never is.
+        part_spot: how many of each type are spot nodes, where the others are not.
+        report: the whole answer, and choice: what of it is exported, for targets that are read.
+        dynamic_allocation: its bounds; None where it is off.
+        platform: what the executors were sized and priced for; None where nothing says.
+        unsupported: the types that EMR does not support, and the nearest that it does.
+        diskless: types, the master's among them, that are not known to have a disk of their own.
+        owned: nodes that cost nothing.
+        spark_version: that of the largest run's log; None where nothing tells it.
     """
 
     application: str

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from engine.cluster import LEAST_HEAP_GIB, BesideHeap, Cluster, Layout
 from engine.memory import beside_heap_gib, beside_of, heap_gib
-from engine.profile import Notice, Profile, whole
+from engine.profile import Notice, Profile, completed_runs
 
 CODE = "more-beside-heap"
 """The notice that a log's executors had more beside their heap than Spark's default."""
@@ -77,7 +77,7 @@ def _most(profile: Profile) -> Cluster | None:
     all had Spark's default, and where that is not known."""
     found = [
         (beside_heap_gib(heap, cluster.beside) / cores, cluster)
-        for cluster in (run.cluster for run in whole(profile.runs))
+        for cluster in (run.cluster for run in completed_runs(profile.runs))
         if cluster.beside
         and (heap := cluster.executor_memory_gib)
         and (cores := cluster.executor_cores)

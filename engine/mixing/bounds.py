@@ -41,7 +41,7 @@ from engine.cost import billed_seconds
 from engine.forecast import FloatArray
 from engine.mixing.hulls import Corner, Fixed, corners, hull_chains
 from engine.mixing.market import Market, extreme_quantiles
-from engine.mixing.nodes import NOTHING_OWNED, Node, Parts, Spread, Start
+from engine.mixing.nodes import NOTHING_OWNED, Node, Parts, Start, TypeSpreads
 from engine.units import SECONDS_PER_HOUR
 
 _NARROWED, _MOVED = 4, 1e-3
@@ -338,7 +338,9 @@ def _billed(seconds: FloatArray, market: Market) -> FloatArray:
     return billed_seconds(np.where(np.isfinite(seconds), seconds, 0.0), market.billing)
 
 
-def widening_inside(spread: Spread, goal: Goal, low: FloatArray, high: FloatArray) -> FloatArray:
+def widening_inside(
+    spread: TypeSpreads, goal: Goal, low: FloatArray, high: FloatArray
+) -> FloatArray:
     """(k, j) factors that no mix with that member has a smaller one than.
 
     The spread of a mix is at least the widest of its members', with that member's degrees of

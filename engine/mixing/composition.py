@@ -1,6 +1,6 @@
 """The time and the cost of a composition that someone names: 3 of this type and 2 of that.
 
-The law is that of `engine.mixing.mixes`. Only the points behind the composition are asked of the
+The law is that of `engine.mixing.mix_law`. Only the points behind the composition are asked of the
 model, one by one, so nothing is interpolated by the model itself; one type is the model's own
 prediction, with its phases and stages.
 """
@@ -23,9 +23,9 @@ from engine.cluster import Workload, is_finite
 from engine.cost import price_of
 from engine.errors import BadInput
 from engine.forecast import Forecast, known
-from engine.mixing.market import Found, Market
+from engine.mixing.market import FoundMix, Market
+from engine.mixing.mix_law import ROUNDING, MixLaw
 from engine.mixing.mixed import Mix, Stock, behind
-from engine.mixing.mixes import ROUNDING, MixLaw
 from engine.mixing.one_shape import of_one_shape
 from engine.models.base import FittedModel, Prediction
 from engine.notice_order import in_order
@@ -81,17 +81,8 @@ def predict_composition(
     billing = replace(billing, spot=True) if spot else billing
     Limits(max_spot=max_spot)
     places = Placed.of(fitted, composition, catalog)
-    unpriced = [
-        offer.instance.name
-        for offer in places.candidates.offers
-        if billing.spot and price_of(offer, billing) is None
-    ]
-    # Under a share the nodes of some types may stay on demand, but not those of all.
-    if unpriced and (max_spot is None or len(unpriced) == len(places.counts)):
-        raise BadInput(
-            f"{unpriced[0]} has no spot price in catalog {catalog.name}",
-            remedy="leave spot out, or name another type",
-        )
+    if billing.spot:
+        _check_spot_prices(places, billing, catalog, max_spot=max_spot)
     goal = Goal(deadline_seconds, None, confidence, sum(places.counts))
     today = today or date.today()
     if billing.spot:
@@ -101,6 +92,20 @@ def predict_composition(
         billing = replace(billing, spot=any(places.spot))
         return _of_one_type(surface, places.counts[0], goal, billing, today)
     return _of_several(surface, places, goal, billing, today)
+
+
+def _check_spot_prices(
+    places: Placed, billing: Billing, catalog: Catalog, *, max_spot: float | None
+) -> None:
+    """Refuses types without a spot price: under a share the nodes of some may stay on demand, but
+    not those of all."""
+    offers = places.candidates.offers
+    unpriced = [each.instance.name for each in offers if price_of(each, billing) is None]
+    if unpriced and (max_spot is None or len(unpriced) == len(places.counts)):
+        raise BadInput(
+            f"{unpriced[0]} has no spot price in catalog {catalog.name}",
+            remedy="leave spot out, or name another type",
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,12 +197,12 @@ class Placed:
         return replace(self, spot=tuple(spot))
 
     @property
-    def found(self) -> Found:
+    def found(self) -> FoundMix:
         """All of it, as the search names a composition: types on demand, then as spot nodes."""
         spot = self.spot or (0,) * len(self.counts)
         ordinary = [nodes - rented for nodes, rented in zip(self.counts, spot, strict=True)]
         rows = tuple(range(2 * len(self.counts)))
-        return Found(rows, (*ordinary, *spot), np.nan, np.nan, optimal=False, evaluated=0)
+        return FoundMix(rows, (*ordinary, *spot), np.nan, np.nan, optimal=False, evaluated=0)
 
     def stock(self, billing: Billing) -> Stock:
         """Its types, rented both ways."""

@@ -14,7 +14,7 @@ from engine.choosing.recommendation import Goal
 from engine.choosing.sweeps import IntArray
 from engine.cost import billed_seconds
 from engine.forecast import FloatArray, student_quantile
-from engine.mixing.mixes import MixLaw
+from engine.mixing.mix_law import MixLaw
 from engine.units import SECONDS_PER_HOUR
 
 
@@ -98,7 +98,7 @@ class Market:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class FoundMix:
     """The best mix: its types and counts, None where no mix beats what was known before.
 
     `bound` is below every composition that was not looked at; `optimal` says that none of them

@@ -29,8 +29,8 @@ from engine.errors import BadInput
 from engine.forecast import FloatArray, Forecast, known
 from engine.lazy import Lazy
 from engine.memory import beside_heap_gib
-from engine.mixing.market import Found, Market, Share, values_of
-from engine.mixing.mixes import MixLaw
+from engine.mixing.market import FoundMix, Market, Share, values_of
+from engine.mixing.mix_law import MixLaw
 from engine.mixing.notices import MIXED, not_mixed, of_members, of_prices
 from engine.mixing.search import Search
 from engine.notice_order import in_order
@@ -208,7 +208,7 @@ def _value(answer: Recommendation) -> float:
     return math.inf if value is None else value
 
 
-def behind(found: Found, law: MixLaw, stock: Stock | None, surface: Surface) -> list[int]:
+def behind(found: FoundMix, law: MixLaw, stock: Stock | None, surface: Surface) -> list[int]:
     """Points of the surface that a mix was computed from; without a stock, its rows are those of
     the surface."""
     rows = np.asarray(found.rows)
@@ -229,7 +229,7 @@ class Mix:
     surface: Surface
     stock: Stock
     goal: Goal
-    found: Found
+    found: FoundMix
     today: date | None
 
     @property

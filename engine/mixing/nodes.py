@@ -11,7 +11,7 @@ import numpy as np
 from engine.choosing.sweeps import IntArray
 from engine.forecast import FloatArray
 from engine.mixing.market import Market
-from engine.mixing.mixes import MixLaw, between
+from engine.mixing.mix_law import MixLaw, between
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class Curves:
 
 
 @dataclass(frozen=True, eq=False)
-class Spread:
+class TypeSpreads:
     """How wide the times of k types are.
 
     Args:
@@ -75,11 +75,11 @@ class Spread:
     widest: float
 
     @classmethod
-    def of(cls, law: MixLaw) -> Spread:
+    def of(cls, law: MixLaw) -> TypeSpreads:
         """Of a law."""
         return cls(Curves.of(law.log_scale), law.dof_ends, law.widest)
 
-    def taken(self, rows: IntArray) -> Spread:
+    def taken(self, rows: IntArray) -> TypeSpreads:
         """Of some types."""
         return replace(self, scale=self.scale.taken(rows))
 
@@ -105,7 +105,7 @@ class Node:
 
     seconds: Curves
     work: Curves
-    spread: Spread
+    spread: TypeSpreads
     capacity: FloatArray
     rates: FloatArray
     owned: FloatArray
@@ -122,8 +122,8 @@ class Node:
         work *= counts
         work *= law.capacity[:, None]
         return cls(
-            Curves.of(law.seconds), Curves.of(work), Spread.of(law), law.capacity, market.rates,
-            np.zeros(len(market.rates)), market.rates, market.head, members,
+            Curves.of(law.seconds), Curves.of(work), TypeSpreads.of(law), law.capacity,
+            market.rates, np.zeros(len(market.rates)), market.rates, market.head, members,
         )  # fmt: skip
 
     def charged(self, market: Market, charge: FloatArray, back: float) -> Node:

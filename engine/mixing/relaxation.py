@@ -17,7 +17,7 @@ from engine.choosing.sweeps import IntArray
 from engine.errors import BadInput
 from engine.forecast import FloatArray, student_quantile
 from engine.mixing.market import Market, values_of
-from engine.mixing.mixes import MixLaw
+from engine.mixing.mix_law import MixLaw
 from engine.units import SECONDS_PER_HOUR
 
 _LEAST = 1e-6

@@ -36,8 +36,8 @@ from engine.mixing.charges import (
     limits_in_reach,
     spot_charges,
 )
-from engine.mixing.market import Found, Market, values_of
-from engine.mixing.mixes import MixLaw
+from engine.mixing.market import FoundMix, Market, values_of
+from engine.mixing.mix_law import MixLaw
 from engine.mixing.nodes import NOTHING_OWNED, Node, Start, starts
 
 WINDOWS = 24
@@ -85,7 +85,7 @@ class Search:
     limit_seconds: float = field(default_factory=lambda: TIME_LIMIT_SECONDS)
     started: float = field(default_factory=time.monotonic)
 
-    def run(self) -> Found:
+    def run(self) -> FoundMix:
         """The best composition, or how far it may be from it when the time is over."""
         bound = math.inf
         useful = np.isfinite(self.market.rates) & (self.market.most > 0)
@@ -100,7 +100,7 @@ class Search:
             for group, windows, floor in queue:
                 bound = min(bound, group.search(windows, floor))
         optimal = bound >= self.worth
-        return Found(
+        return FoundMix(
             self.rows, self.counts, self.value, min(bound, self.value), optimal, self.evaluated
         )
 

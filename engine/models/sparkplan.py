@@ -1,4 +1,4 @@
-"""sparkplan: the default model. Logs are replayed; run times alone get physical terms.
+"""sparkplan: the default model. Logs are replayed; run times alone get physical laws, averaged.
 
 Which evidence there is decides who answers; where two can, the one that predicts left-out runs
 better does (docs/models/sparkplan.md).
@@ -41,10 +41,10 @@ Terms fitted to three runs are off by as much (docs/models/sparkplan_rules_logs.
 
 
 class Sparkplan(Model):
-    """Replays the stages of logs; fits physical terms where there are only run times."""
+    """Replays the stages of logs; averages physical laws where there are only run times."""
 
     name = "sparkplan"
-    summary = "stage replay of logs, physical terms for run times, chosen by left-out error"
+    summary = "replays the stages of logs, averages physical laws over run times"
 
     def fit(self, profile: Profile, *, models: Mapping[str, Model]) -> FittedModel:
         """Needs one run, or a job profile of OptEx."""

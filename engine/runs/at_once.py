@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 
 from engine.cluster import Cluster
-from engine.profile import Notice, Profile, Run, StageRun, whole
+from engine.profile import Notice, Profile, Run, StageRun, completed_runs
 from engine.runs.stage_labels import stage_label
 
 
@@ -41,7 +41,7 @@ def at_once(profile: Profile) -> AtOnce | None:
     """What the runs tell of barrier stages: the least that one of them did with, since programs
     often take as many tasks as there are slots. None where one did without, or where none tells
     its stages."""
-    needs = [_most_at_once(run) for run in whole(profile.runs) if run.stages]
+    needs = [_most_at_once(run) for run in completed_runs(profile.runs) if run.stages]
     known = [need for need in needs if need is not None]
     if not known or len(known) < len(needs):
         return None

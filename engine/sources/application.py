@@ -13,10 +13,10 @@ import msgspec
 from engine.sources import events
 from engine.sources.cache_stages import stage_computed
 from engine.sources.cached_blocks import CachedBlocks
-from engine.sources.categories import Lineage
 from engine.sources.clients import Clients
 from engine.sources.entities import Attempt, Batch, Executor, Job, Stage
 from engine.sources.file_scans import FileScans
+from engine.sources.lineage import Lineage
 from engine.sources.session_settings import SessionSettings
 from engine.sources.source_reads import SourceReads
 from engine.sources.task_rows import LATEST_MS
@@ -73,7 +73,7 @@ class Application:
         self.queries: list[tuple[int, int]] = []
         self._open_queries: dict[int, int] = {}
         self.properties: dict[str, str] = {}
-        self.profiles: dict[int, events.ResourceProfile] = {}
+        self.profiles: dict[int, events.ResourceProfileAdded] = {}
         self.executors: dict[str, Executor] = {}
         self.retired: list[Executor] = []
         self.jobs: dict[int, Job] = {}
@@ -144,7 +144,7 @@ class Application:
             except (msgspec.MsgspecError, UnicodeDecodeError):
                 continue
 
-    def resource_profile(self, event: events.ResourceProfile) -> None:
+    def resource_profile(self, event: events.ResourceProfileAdded) -> None:
         self.profiles[event.profile] = event
 
     # Executors

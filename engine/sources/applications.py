@@ -8,7 +8,7 @@ from pathlib import Path
 
 from engine.errors import BadInput
 from engine.models.workloads import left_aside
-from engine.profile import Profile, Run, whole
+from engine.profile import Profile, Run, completed_runs
 from engine.sources.found import Found
 from engine.sources.merge import MIXED, together
 
@@ -75,4 +75,4 @@ def _of_whole_runs(profile: Profile) -> Profile:
     if not aside:
         return profile
     notices = tuple(dict.fromkeys([*profile.notices, *aside]))
-    return replace(profile, runs=tuple(whole(profile.runs)), notices=notices)
+    return replace(profile, runs=tuple(completed_runs(profile.runs)), notices=notices)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from engine.profile import Measure, StageRun
-from engine.sources.categories import Lineage
 from engine.sources.entities import Stage
+from engine.sources.lineage import Lineage
 from engine.sources.source_reads import SourceReads
 
 
@@ -57,7 +57,7 @@ def source_bytes(
     """
     if run.input_bytes is None:
         return 0.0
-    outside = max(0.0, run.input_bytes.total - (run.cached_input_bytes or 0.0))
+    outside = run.outside_bytes
     if not stage.reads_cache:
         leaves_off = stage.persisted and not stage.disk_backed_rdds and not run.in_part
         return max(outside, run.whole_files_bytes) if leaves_off and not blocks_told else outside

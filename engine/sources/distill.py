@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from engine.catalog import InstanceType
 from engine.cluster import Workload
@@ -12,7 +13,7 @@ from engine.machines.beside_heap import told_beside
 from engine.profile import Measure, Notice, PersistedRdd, Run, StageRun, Waste
 from engine.sources.application import Application
 from engine.sources.cache_stages import source_bytes
-from engine.sources.categories import LIBRARY_SHARE, stage_name
+from engine.sources.categories import category_of
 from engine.sources.clusters import Observed, Span, busy_spans, clipped, observe
 from engine.sources.engines import other_engine
 from engine.sources.eventlog import EventLog
@@ -24,21 +25,13 @@ from engine.sources.executed import (
     executed_stages,
     fruitless_stages,
     settings_in_force,
+    sql_execution_of,
     start_ms,
 )
 from engine.sources.file_scans import reads_vectored
 from engine.sources.holes import cut_off, untold_spans
-from engine.sources.in_windows import cores_in, jobs_in
-from engine.sources.kept_settings import kept_config
-from engine.sources.losses import incomplete_notice
-from engine.sources.lost_makers import note_found
-from engine.sources.other_resources import cores_of_task, other_resource_notices
-from engine.sources.running import running_seconds
-from engine.sources.services import service_notices
-from engine.sources.settings import old_version, spark_version, stated_type
-from engine.sources.streaming import Window, batch_windows, trigger_intervals
-from engine.sources.timeline import (
-    Timeline,
+from engine.sources.idle_time import (
+    Clock,
     active_spans,
     fruitless_notices,
     gaps_of,
@@ -47,6 +40,16 @@ from engine.sources.timeline import (
     is_session,
     pauses,
 )
+from engine.sources.in_windows import cores_in, jobs_in
+from engine.sources.kept_settings import kept_config
+from engine.sources.lineage import stage_name
+from engine.sources.losses import incomplete_notice
+from engine.sources.lost_makers import note_found
+from engine.sources.other_resources import cores_of_task, other_resource_notices
+from engine.sources.running import running_seconds
+from engine.sources.services import service_notices
+from engine.sources.settings import old_version, spark_version, stated_type
+from engine.sources.streaming import Window, batch_windows, trigger_intervals
 from engine.sources.unfinished import failed_notices, tasks_missing
 
 
@@ -113,7 +116,7 @@ def distil(
     runs = [context.run(window) for window in windows or [whole]]
     return Distilled(
         tuple(run for run in runs if run.stages or not windows) or (context.run(whole),),
-        "streaming" if windows else _category(executed, application),
+        "streaming" if windows else category_of(executed, application),
         context.deadlines(windows),
     )
 
@@ -133,26 +136,13 @@ def _refuse(log: EventLog, where: str, lost: Sequence[str]) -> None:
     )  # fmt: skip
 
 
-def _category(executed: dict[int, Executed], application: Application) -> str:
-    """The library that holds a tenth of the task time (graphx, mllib, streaming, sql, in this
-    order), else core."""
-    seconds = dict.fromkeys(("graphx", "mllib", "streaming", "sql"), 0.0)
-    total = 0.0
-    for stage_id, entry in executed.items():
-        spent = entry.summary.measures["task_seconds"]
-        own = spent.total if spent else 0.0
-        total += own
-        if entry.stage.library is not None:
-            seconds[entry.stage.library] += own
-        elif _sql_execution(application, stage_id) is not None:
-            seconds["sql"] += own
-    return next((name for name, own in seconds.items() if own > LIBRARY_SHARE * total), "core")
+class Ending(NamedTuple):
+    """How a run ended: whether whole, what the log lost of it, and what is said of both."""
 
-
-def _sql_execution(application: Application, stage_id: int) -> int | None:
-    jobs = application.jobs_of_stage.get(stage_id, ())
-    found = (application.jobs[job].sql_execution_id for job in jobs if job in application.jobs)
-    return next((execution for execution in found if execution is not None), None)
+    complete: bool
+    lost: tuple[str, ...]
+    torn: Sequence[Notice]
+    failed: Sequence[Notice]
 
 
 class _Context:
@@ -195,33 +185,15 @@ class _Context:
     def run(self, window: Window) -> Run:
         """The run of one window of time."""
         application, observed = self._application, self._observed
-        timeline, idle_said = self._timeline(window)
+        clock, idle_said = self._clock(window)
         inferred = application.scans.inferred(
-            self._stages(window, timeline), application.stages, vectored=self._vectored
+            self._stages(window, clock), application.stages, vectored=self._vectored
         )
         stages = inferred.stages
-        seconds = max(0.001, timeline.seconds(window.end_ms))
-        own_start = application.started_ms if window.batch_id is None else None
-        ran = self._useful if window.batch_id is None else self._ran_for(window)
-        busy = sum(b - a for a, b in clipped(ran, window.start_ms, window.end_ms)) / 1000.0
-        fruitless = [] if window.batch_id is not None else list(self._fruitless.values())
-        unfinished = tasks_missing(
-            application, self._executed, stages, fruitless, timeline, seconds
-        )
-        lost = (*self._lost, *unfinished)
-        # A stream is always broken off: what that took of its last batch, the others have.
-        missing = unfinished if window.batch_id is not None else lost
-        complete = window.complete and not missing
+        seconds = max(0.001, clock.seconds(window.end_ms))
         read = self._external_bytes(stages) if inferred.known else None
-        stopped = window.batch_id is not None and not window.complete
-        failed = failed_notices(self._executed, stages, fruitless, stopped=stopped)
-        notices = [*idle_said, *inferred.notices, *observed.notices, *failed]
-        if lost or not complete:
-            torn = incomplete_notice(
-                lost, seconds, read, untold_seconds=self._untold_seconds(window), complete=complete,
-                damaged=bool(self._lost), of_batch=window.batch_id is not None,
-            )  # fmt: skip
-            notices.insert(0, torn)
+        ending = self._ending(window, stages, clock, seconds=seconds, read=read)
+        own_start = None if window.of_batch else application.started_ms
         return Run(
             seconds=seconds,
             cluster=observed.cluster,
@@ -231,23 +203,58 @@ class _Context:
             app_id=application.app_id,
             spark_version=spark_version(application, early=self._says_method),
             started_epoch_seconds=(own_start or window.start_ms) / 1000.0,
-            complete=complete,
-            lost=lost,
+            complete=ending.complete,
+            lost=ending.lost,
             stages=stages,
-            jobs=jobs_in(window, timeline),
-            cores=cores_in(window, observed.core_steps, timeline),
-            driver_seconds=max(0.0, round(seconds - busy, 3)),
+            jobs=jobs_in(window, clock),
+            cores=cores_in(window, observed.core_steps, clock),
+            driver_seconds=max(0.0, round(seconds - self._busy_seconds(window), 3)),
             storage_memory_bytes=observed.storage_memory_bytes,
             cached_bytes=application.blocks.most_bytes if application.blocks.told else None,
             persisted_rdds=_persisted(application, stages),
             config=kept_config(self._settings.properties),
             batch_id=window.batch_id,
-            notices=(*notices, *self._of_settings()),
+            notices=(
+                *ending.torn, *idle_said, *inferred.notices, *observed.notices, *ending.failed,
+                *self._of_settings(),
+            ),
+        )  # fmt: skip
+
+    def _ending(
+        self,
+        window: Window,
+        stages: Sequence[StageRun],
+        clock: Clock,
+        *,
+        seconds: float,
+        read: float | None,
+    ) -> Ending:
+        """How a run of so many seconds, which read so many bytes, ended."""
+        fruitless = [] if window.of_batch else list(self._fruitless.values())
+        unfinished = tasks_missing(
+            self._application, self._executed, stages, fruitless, clock, seconds
         )
+        lost = (*self._lost, *unfinished)
+        # A stream is always broken off: what that took of its last batch, the others have.
+        complete = window.complete and not (unfinished if window.of_batch else lost)
+        stopped = window.of_batch and not window.complete
+        failed = failed_notices(self._executed, stages, fruitless, stopped=stopped)
+        if complete and not lost:
+            return Ending(complete, lost, (), failed)
+        torn = incomplete_notice(
+            lost, seconds, read, untold_seconds=self._untold_seconds(window), complete=complete,
+            damaged=bool(self._lost), of_batch=window.of_batch,
+        )  # fmt: skip
+        return Ending(complete, lost, (torn,), failed)
+
+    def _busy_seconds(self, window: Window) -> float:
+        """How long stages ran."""
+        ran = self._ran_for(window) if window.of_batch else self._useful
+        return sum(b - a for a, b in clipped(ran, window.start_ms, window.end_ms)) / 1000.0
 
     def _untold_seconds(self, window: Window) -> float:
         """Time that is left out of the run since jobs are missing in it; none of a micro-batch."""
-        if window.batch_id is not None:
+        if window.of_batch:
             return 0.0
         return sum(end - start for start, end in self._untold) / 1000.0
 
@@ -269,11 +276,11 @@ class _Context:
             *old_version(application, early=self._says_method),
         ]
 
-    def _timeline(self, window: Window) -> tuple[Timeline, list[Notice]]:
+    def _clock(self, window: Window) -> tuple[Clock, list[Notice]]:
         """The clock of a run; micro-batches have no idle time, their windows leave it out."""
         start, end = window.start_ms, window.end_ms
-        if window.batch_id is not None:
-            return Timeline(start), []
+        if window.of_batch:
+            return Clock(start), []
         session = is_session(self._application)
         untold = self._untold
         active = busy_spans([*active_spans(self._application, self._busy, end), *untold])
@@ -283,11 +290,11 @@ class _Context:
         found = pauses(active, start, end)
         idle = idle_stretches(found, total_ms=end - start, session=session, asked_ms=self._pause_ms)
         in_vain = gaps_of(self._useful, self._busy, start, end) if self._fruitless else []
-        timeline = Timeline(start, tuple(sorted((*idle, *in_vain, *untold))))
+        clock = Clock(start, tuple(sorted((*idle, *in_vain, *untold))))
         kept = [span for span in found if span not in idle]
-        counted = round(1000.0 * timeline.seconds(end))
+        counted = round(1000.0 * clock.seconds(end))
         said = idle_notices(idle, kept, start_ms=start, counted_ms=counted, session=session)
-        return timeline, [*said, *fruitless_notices(in_vain, len(self._fruitless))]
+        return clock, [*said, *fruitless_notices(in_vain, len(self._fruitless))]
 
     def deadlines(self, windows: Sequence[Window]) -> dict[str | None, float | None]:
         """The trigger intervals, by the application of the runs that have them."""
@@ -299,12 +306,12 @@ class _Context:
             return name
         return f"{name or 'query'} #{self._queries.index(query) + 1}"
 
-    def _stages(self, window: Window, timeline: Timeline) -> tuple[StageRun, ...]:
+    def _stages(self, window: Window, clock: Clock) -> tuple[StageRun, ...]:
         own = set(self._executed)
-        if window.batch_id is not None:
+        if window.of_batch:
             own &= window.stage_ids
         ordered = sorted(own, key=lambda stage_id: (self._executed[stage_id].start_ms, stage_id))
-        return tuple(self._stage(stage_id, own, timeline) for stage_id in ordered)
+        return tuple(self._stage(stage_id, own, clock) for stage_id in ordered)
 
     def _external_bytes(self, stages: Sequence[StageRun]) -> float | None:
         """Bytes read from outside, once each (not for cached blocks, nor again for those that were
@@ -317,7 +324,7 @@ class _Context:
                 total += source_bytes(run, entry.stage, counted, blocks_told=told)
         return total or None
 
-    def _stage(self, stage_id: int, own: set[int], timeline: Timeline) -> StageRun:
+    def _stage(self, stage_id: int, own: set[int], clock: Clock) -> StageRun:
         entry = self._executed[stage_id]
         stage, summary = entry.stage, entry.summary
         tasks = stage.tasks
@@ -334,11 +341,11 @@ class _Context:
             stage_id=stage_id,
             name=stage_name(stage.name),
             tasks=max(tasks.tasks or 0, tasks.finished),
-            submitted_seconds=timeline.seconds(entry.start_ms),
-            completed_seconds=timeline.seconds(entry.end_ms),
+            submitted_seconds=clock.seconds(entry.start_ms),
+            completed_seconds=clock.seconds(entry.end_ms),
             parents=tuple(sorted(self._graph.parents(stage_id) & own)),
             job_ids=tuple(self._application.jobs_of_stage.get(stage_id, ())),
-            sql_execution_id=_sql_execution(self._application, stage_id),
+            sql_execution_id=sql_execution_of(self._application, stage_id),
             cached_input_bytes=cached,
             cached_disk_bytes=stage.cached_disk_bytes,
             memory_spilled_bytes=summary.memory_spilled_bytes,

@@ -170,7 +170,7 @@ _HANDLERS: dict[bytes, Handler] = {
     b"SparkListenerApplicationEnd": _handler(events.ApplicationEnd, Application.application_end),
     b"SparkListenerEnvironmentUpdate": _handler(events.Environment, Application.environment),
     b"SparkListenerResourceProfileAdded": _handler(
-        events.ResourceProfile, Application.resource_profile
+        events.ResourceProfileAdded, Application.resource_profile
     ),
     b"SparkListenerExecutorAdded": _handler(events.ExecutorAdded, Application.executor_added),
     b"SparkListenerExecutorRemoved": _handler(events.ExecutorRemoved, Application.executor_removed),

@@ -329,7 +329,7 @@ class Amount(Struct, frozen=True, gc=False):
     amount: float = field(default=0.0, name="Amount")
 
 
-class ResourceProfile(Struct, frozen=True, gc=False):
+class ResourceProfileAdded(Struct, frozen=True, gc=False):
     """`SparkListenerResourceProfileAdded` (since Spark 3.1); memory is in MiB."""
 
     profile: int = field(name="Resource Profile Id")

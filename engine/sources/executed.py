@@ -279,3 +279,10 @@ class StageGraph:
             if stage_id != before and self._executed[stage_id].start_ms <= limit
         ]
         return twins[-1] if twins else None
+
+
+def sql_execution_of(application: Application, stage_id: int) -> int | None:
+    """The SQL execution that a stage is of; None for a stage of no query."""
+    jobs = application.jobs_of_stage.get(stage_id, ())
+    found = (application.jobs[job].sql_execution_id for job in jobs if job in application.jobs)
+    return next((execution for execution in found if execution is not None), None)

@@ -22,7 +22,7 @@ import msgspec
 from engine.profile import Measure, Notice, StageRun
 from engine.runs.stage_labels import stage_label
 from engine.sources.entities import Stage
-from engine.sources.plan_events import Plan, SqlPlan, TaskMetered
+from engine.sources.plan_events import PlanNode, SqlPlan, TaskMetered
 from engine.units import format_bytes
 
 VECTORED_SINCE = (4, 1)
@@ -227,7 +227,7 @@ class FileScans:
         if entry.source_read is not None:
             ran *= entry.source_read.first_share
         size = ran * sum(self._told[scan.size] for scan in scans)
-        return size if _counted(stage) < COUNTED_SHARE * size else None
+        return size if stage.outside_bytes < COUNTED_SHARE * size else None
 
 
 def _counted_by(task_end: bytes) -> list[int]:
@@ -242,7 +242,7 @@ def _is_complete(entry: Stage) -> bool:
     return any(a.completed_ms is not None and not a.failed for a in entry.attempts.values())
 
 
-def _scan(node: Plan, execution: int, size: int, files: int | None) -> FileScan:
+def _scan(node: PlanNode, execution: int, size: int, files: int | None) -> FileScan:
     told = node.metadata
     scheme = _SCHEME.search(told.location or "")
     return FileScan(
@@ -265,12 +265,6 @@ def _may_lose(scan: FileScan) -> bool:
     return scan.parquet and scan.columns and scan.scheme not in COUNTED_SCHEMES
 
 
-def _counted(stage: StageRun) -> float:
-    if stage.input_bytes is None:
-        return 0.0
-    return max(0.0, stage.input_bytes.total - (stage.cached_input_bytes or 0.0))
-
-
 def _with_input(stage: StageRun, size: float) -> StageRun:
     """The stage with `size` bytes of input beside what it read of cached blocks, over its tasks as
     what they counted is, or evenly."""
@@ -288,7 +282,7 @@ def _notices(changed: Sequence[StageRun], sizes: Mapping[int, float]) -> list[No
     """That the input of these stages, here as their tasks counted it, is that of their files."""
     if not changed:
         return []
-    counted, size = sum(map(_counted, changed)), sum(sizes.values())
+    counted, size = sum(stage.outside_bytes for stage in changed), sum(sizes.values())
     first = max(changed, key=lambda stage: sizes[stage.stage_id])
     more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
     return [

@@ -13,7 +13,7 @@ from itertools import pairwise
 from engine.sources.application import Application
 from engine.sources.clusters import Span, busy_spans
 from engine.sources.entities import Job
-from engine.sources.timeline import pauses
+from engine.sources.idle_time import pauses
 from engine.units import format_count
 
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.profile import JobRun
+from engine.sources.idle_time import Clock
 from engine.sources.streaming import Window
-from engine.sources.timeline import Timeline
 
 
-def jobs_in(window: Window, timeline: Timeline) -> tuple[JobRun, ...]:
+def jobs_in(window: Window, clock: Clock) -> tuple[JobRun, ...]:
     """The jobs of a window of which the log says when they were submitted."""
     return tuple(
         JobRun(
             job.job_id,
-            timeline.seconds(job.submitted_ms),
-            None if job.completed_ms is None else timeline.seconds(job.completed_ms),
+            clock.seconds(job.submitted_ms),
+            None if job.completed_ms is None else clock.seconds(job.completed_ms),
             job.stage_ids,
             job.sql_execution_id,
             job.batch_id,
@@ -26,14 +26,14 @@ def jobs_in(window: Window, timeline: Timeline) -> tuple[JobRun, ...]:
 
 
 def cores_in(
-    window: Window, steps: Sequence[tuple[int, int]], timeline: Timeline
+    window: Window, steps: Sequence[tuple[int, int]], clock: Clock
 ) -> tuple[tuple[float, int], ...]:
     """The step function of cores from the window's start on; what was there before is at 0."""
     found: list[tuple[float, int]] = []
     for time, cores in steps:
         if time > window.end_ms:
             break
-        at = max(0.0, timeline.seconds(time))
+        at = max(0.0, clock.seconds(time))
         if found and found[-1][0] == at:
             found[-1] = (at, cores)
         else:

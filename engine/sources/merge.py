@@ -13,7 +13,7 @@ from engine.catalog import InstanceType
 from engine.cluster import Cluster
 from engine.errors import BadInput
 from engine.machines.named_types import contradiction, of_catalog, outside
-from engine.profile import Notice, Profile, Run, settled, whole
+from engine.profile import Notice, Profile, Run, completed_runs, settled
 from engine.sources.engines import mixed_engines
 from engine.sources.found import Found
 from engine.units import format_bytes, format_seconds
@@ -177,7 +177,7 @@ def _longer_first(logs: Sequence[Sequence[Run]]) -> float | None:
 def _larger(runs: Sequence[Run], unit: str) -> list[Notice]:
     """That a run which broke off or failed had more input than the largest that did not, whose
     input is what is planned for where nobody says another."""
-    kept = whole(runs)
+    kept = completed_runs(runs)
     aside = [run for run in runs if run.batch_id is None and not any(run is own for own in kept)]
     sizes = [run.workload.input_bytes for run in kept if run.workload.input_bytes]
     largest = max(aside, key=lambda run: run.workload.input_bytes or 0.0, default=None)

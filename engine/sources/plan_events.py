@@ -25,11 +25,11 @@ class PlanMetadata(Struct, frozen=True, gc=False):
     schema: str | None = field(default=None, name="ReadSchema")
 
 
-class Plan(Struct, frozen=True, gc=False):
+class PlanNode(Struct, frozen=True, gc=False):
     """`sparkPlanInfo`: a node of a query's plan with those below it."""
 
     name: str = field(default="", name="nodeName")
-    children: tuple[Plan, ...] = field(default=(), name="children")
+    children: tuple[PlanNode, ...] = field(default=(), name="children")
     metadata: PlanMetadata = field(default=PlanMetadata(), name="metadata")
     metrics: tuple[PlanMetric, ...] = field(default=(), name="metrics")
 
@@ -39,7 +39,7 @@ class SqlPlan(Struct, frozen=True, gc=False):
     `SparkListenerSQLAdaptiveExecutionUpdate`."""
 
     execution: int = field(default=UNKNOWN, name="executionId")
-    plan: Plan | None = field(default=None, name="sparkPlanInfo")
+    plan: PlanNode | None = field(default=None, name="sparkPlanInfo")
 
 
 class DriverMetrics(Struct, frozen=True, gc=False):

@@ -24,6 +24,11 @@ class Window:
     complete: bool = True
 
     @property
+    def of_batch(self) -> bool:
+        """Whether it is that of a micro-batch."""
+        return self.batch_id is not None
+
+    @property
     def stage_ids(self) -> frozenset[int]:
         """The stages of its jobs."""
         return frozenset(stage_id for job in self.jobs for stage_id in job.stage_ids)

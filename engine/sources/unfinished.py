@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from engine.profile import Notice, StageRun
 from engine.sources.application import Application
 from engine.sources.executed import Executed, Fruitless
-from engine.sources.timeline import Timeline
+from engine.sources.idle_time import Clock
 from engine.units import format_count, format_seconds
 
 
@@ -16,7 +16,7 @@ def tasks_missing(
     executed: Mapping[int, Executed],
     stages: Sequence[StageRun],
     fruitless: Sequence[Fruitless],
-    timeline: Timeline,
+    clock: Clock,
     seconds: float,
 ) -> tuple[str, ...]:
     """Tasks that the log does not see end, of stages that did not fail, in words; nothing for none.
@@ -30,7 +30,7 @@ def tasks_missing(
         for stage in stages
         if stage.task_seconds.count < stage.tasks and not executed[stage.stage_id].failed
     ]
-    short += [(s.tasks, 0, timeline.seconds(s.start_ms)) for s in fruitless if not s.failed]
+    short += [(s.tasks, 0, clock.seconds(s.start_ms)) for s in fruitless if not s.failed]
     if not short:
         return ()
     tasks = sum(own for own, _, _ in short)

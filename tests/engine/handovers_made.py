@@ -1,6 +1,9 @@
 """A handover to export, and how the words of what is exported are read."""
 
+import json
 import shlex
+
+import hcl2
 
 from engine.cluster import Layout
 from engine.exports import EXPORTS
@@ -32,3 +35,10 @@ def words(text: str) -> list[str]:
 
 def after(said: list[str], option: str) -> str:
     return said[said.index(option) + 1]
+
+
+def resources(text: str) -> dict[str, dict]:
+    """Resource type -> arguments of its only resource, as a parser of HCL reads them."""
+    found = hcl2.loads(text)["resource"]
+    plain = json.loads(json.dumps(found).replace('\\"', ""))
+    return {kind: next(iter(named.values())) for entry in plain for kind, named in entry.items()}

@@ -17,7 +17,7 @@ from tui.screens.export import (
 )
 from tui.words.training_lines import TARGETS
 
-ENDINGS = {
+ENDINGS = {target.name: f"nightly.{target.name}{target.suffix}" for target in engine.EXPORTS} | {
     "spark-submit": "nightly.spark-submit.sh",
     "spark-defaults": "nightly.spark-defaults.conf",
     "emr": "nightly.emr.sh",

@@ -9,7 +9,7 @@ import engine
 from tui import cli
 from tui.commands import outcome_of
 from tui.history import difference
-from tui.kept.scenario import format_scenario, read_scenario
+from tui.kept.scenario import format_scenario, read_top, state_of
 from tui.reducer import reduce
 from tui.session import EngineSession
 from tui.state import AS_RUN, Job, PlanState
@@ -138,7 +138,7 @@ def test_a_scenario_keeps_both_and_undo_names_them(tmp_path):
     path = tmp_path / "one.yaml"
     path.write_text(format_scenario(state, folder=tmp_path))
     assert 'param: "k=3 line length=0.1"' in path.read_text()
-    assert read_scenario(path).job == state.job
+    assert state_of(read_top(path), folder=tmp_path).job == state.job
     after = PlanState(sources=("a.csv",), job=Job(None, (("k", 9.0),)))
     before = PlanState(sources=("a.csv",), job=Job(None, (("k", 3.0),)))
     assert difference(before, after) == "job parameters k=3 → k=9"

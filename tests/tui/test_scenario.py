@@ -15,11 +15,17 @@ from tui.cli import main
 from tui.kept import keeping
 from tui.kept.pin_file import Kept
 from tui.kept.places import home
-from tui.kept.scenario import KEYS, format_scenario, read_scenario, scalar
+from tui.kept.scenario import KEYS, format_scenario, read_top, scalar, state_of
 from tui.screens import export
 from tui.state import INPUTS, Limits, PlanState, Terms, Training
 
 SAMPLE = "nightly-features"
+
+
+def read_scenario(path: Path, *, base: PlanState | None = None) -> PlanState:
+    """The state that a scenario file describes; `base` holds for keys that are not there."""
+    return state_of(read_top(path), folder=path.parent, base=base)
+
 
 STATES = st.builds(
     PlanState,

@@ -26,3 +26,23 @@ def test_linear_algebra_gets_one_thread_unless_told_or_submitting_jobs():
     inherited: dict[str, str] = {}
     calm_algebra(["collect", "plan.yaml"], inherited)
     assert inherited == {}
+
+
+FIRST = """
+import importlib, pkgutil, sys, tui
+for module in pkgutil.walk_packages(tui.__path__, "tui."):
+    for name in [name for name in sys.modules if name == "tui" or name.startswith("tui.")]:
+        del sys.modules[name]
+    try:
+        importlib.import_module(module.name)
+    except ImportError as error:
+        print(module.name, error)
+"""
+
+
+def test_any_module_can_be_imported_first():
+    """In a circle of imports it hangs on who begins: `tui.headless.export` could not."""
+    found = subprocess.run(
+        [sys.executable, "-c", FIRST], capture_output=True, text=True, check=True
+    )
+    assert found.stdout == ""

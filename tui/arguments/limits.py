@@ -7,6 +7,7 @@ from typing import Any
 
 import engine
 from tui.arguments import options
+from tui.words.limit_words import parse_executors, parse_type_count
 
 
 def add_limits(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +29,7 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
         help="at most this share of the nodes at spot prices, such as 50%% (implies --spot)",
     )  # fmt: skip
     parser.add_argument(
-        "--dynamic-allocation", metavar="MIN:MAX", type=options.quantity(executors),
+        "--dynamic-allocation", metavar="MIN:MAX", type=options.quantity(parse_executors),
         help="fewest and most executors; no cluster with fewer or more is recommended",
     )  # fmt: skip
     parser.add_argument("--exclude", metavar="GLOB,...", help="types that are not rented")
@@ -42,8 +43,8 @@ def limits_of(args: argparse.Namespace) -> engine.Limits:
 def fields_of(args: argparse.Namespace) -> dict[str, Any]:
     """The arguments by the fields of `engine.Limits`."""
     return {
-        "owned": tuple(counted(text, "--own") for text in args.own),
-        "most": tuple(counted(text, "--limit", least=0) for text in args.limit),
+        "owned": tuple(parse_type_count(text, "--own") for text in args.own),
+        "most": tuple(parse_type_count(text, "--limit", least=0) for text in args.limit),
         "max_vcpus": args.max_vcpus,
         "min_nodes": args.min_nodes or 1,
         "arch": args.arch,
@@ -58,35 +59,6 @@ def share(text: str) -> float:
     return engine.parse_fraction(text, ends=True)
 
 
-def executors(text: str) -> tuple[int, int]:
-    """ "2:40" as the bounds of dynamic allocation."""
-    ends = [part.strip() for part in text.split(":")]
-    whole = len(ends) == 2 and all(end.isascii() and end.isdigit() for end in ends)
-    fewest, most = map(int, ends) if whole else (0, 0)
-    if not fewest <= most >= 1:
-        raise engine.BadInput(
-            f"{text!r} is no range of executors",
-            remedy="write MIN:MAX, like 2:40: MAX is at least 1 and at least MIN",
-        )
-    return fewest, most
-
-
 def on_spot(args: argparse.Namespace) -> bool:
     """Whether spot prices are asked for."""
     return bool(args.spot or args.max_spot is not None)
-
-
-def counted(text: str, option: str, *, least: int = 1) -> tuple[str, int]:
-    """ "m5.xlarge=10" as a type (or glob) and a number of nodes."""
-    name, equals, number = (part.strip() for part in text.partition("="))
-    if not name or not equals or not number.isascii() or not number.isdigit():
-        raise engine.BadInput(
-            f"{text!r} is not TYPE=N", where=option, remedy=f"write {option} m5.xlarge=10"
-        )
-    if int(number) < least:
-        raise engine.BadInput(
-            f"{text!r} has too few nodes",
-            where=option,
-            remedy=f"give at least {least}, or leave {name} out",
-        )
-    return name, int(number)

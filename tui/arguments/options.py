@@ -9,10 +9,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import replace
-from math import isfinite
 from typing import TypeVar
 
 import engine
+from tui.words.job_words import parse_iterations, parse_parameters
 from tui.words.term_words import parse_discount
 
 DEFAULT_CATALOG = "aws"
@@ -309,8 +309,10 @@ def workload_of(args: argparse.Namespace, profile: engine.Profile) -> engine.Wor
         base = sized(args.input_size, profile)
     return engine.Workload(
         input_bytes=base.input_bytes,
-        iterations=base.iterations if args.iterations is None else iterations(args.iterations),
-        parameters={**base.parameters, **parameters(args.param)},
+        iterations=base.iterations
+        if args.iterations is None
+        else parse_iterations(args.iterations),
+        parameters={**base.parameters, **parse_parameters(args.param)},
         scale=base.scale,
         shuffle_partitions=args.shuffle_partitions,
     )
@@ -339,34 +341,6 @@ def sized(text: str, profile: engine.Profile) -> engine.Workload:
     if reference.input_bytes:
         engine.check_times(size / reference.input_bytes, text, where="--input-size")
     return engine.Workload(size, reference.iterations, reference.parameters)
-
-
-def iterations(text: str, *, where: str = "--iterations") -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0.0 < value < float("inf"):
-        raise engine.BadInput(
-            f"{text!r} is not a number of iterations", where=where, remedy="give K > 0"
-        )
-    return value
-
-
-def parameters(pairs: list[str]) -> dict[str, float]:
-    """NAME=VALUE pairs as numbers."""
-    found: dict[str, float] = {}
-    for pair in pairs:
-        name, _, value = pair.partition("=")
-        try:
-            found[name.strip()] = float(value)
-        except ValueError:
-            value = ""
-        if not value or not name.strip() or not isfinite(found[name.strip()]):
-            raise engine.BadInput(
-                f"{pair!r} is not NAME=NUMBER", where="--param", remedy="write it like --param k=10"
-            )
-    return found
 
 
 def globs(text: str | None) -> tuple[str, ...] | None:

@@ -4,18 +4,18 @@ paint needs none."""
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import engine
+from tui.behaviours.part import PlannerPart
 from tui.words import job_words
 
 if TYPE_CHECKING:
-    from tui.app import PlannerApp
     from tui.screens.notices import Noticed
     from tui.views.prose import Tone
 
 
-class DialogActions:
+class DialogActions(PlannerPart):
     """A part of `PlannerApp`: keys, palette and typed commands run these by name."""
 
     noticed: tuple[Noticed, ...] = ()
@@ -25,7 +25,7 @@ class DialogActions:
         from tui.screens.help import HelpScreen
         from tui.views import terms
 
-        app = cast("PlannerApp", self)
+        app = self.planner
         if len(app.screen_stack) == 1:
             section, here = terms.help_on(app.state, app.focused)
             app.push_screen(HelpScreen(glyphs=app.glyphs, section=section, here=here))
@@ -34,7 +34,7 @@ class DialogActions:
         """What was said in this session."""
         from tui.screens.notices import NoticesScreen
 
-        app = cast("PlannerApp", self)
+        app = self.planner
         if len(app.screen_stack) == 1:
             app.push_screen(NoticesScreen(self.noticed, glyphs=app.glyphs))
 
@@ -60,7 +60,7 @@ class DialogActions:
 
     def action_jump(self) -> None:
         """A letter beside every control; typing it goes there."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         if len(app.screen_stack) > 1:
             return
         from tui.screens.jump import JumpScreen, Target, targets_of
@@ -79,7 +79,7 @@ class DialogActions:
 
     def action_set_theme(self, name: str) -> None:
         """Use a theme."""
-        cast("PlannerApp", self).theme = name
+        self.planner.theme = name
 
     def action_open(self) -> None:
         """Open other evidence."""
@@ -105,7 +105,7 @@ class DialogActions:
         """Filter the list that is looked at; where there is none, the candidate types."""
         from tui.views.key_line import list_at
 
-        app = cast("PlannerApp", self)
+        app = self.planner
         name = list_at(app.focused, app.state.view)
         if name in ("", "full"):
             self._dialog("listed" if name else "instances")
@@ -118,7 +118,7 @@ class DialogActions:
 
     def action_job(self) -> None:
         """Type other parameters or iterations of the job; those that hold are offered."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         if app.built is None:
             app.show_notice("the evidence is still being read", "warn")
             return
@@ -136,7 +136,7 @@ class DialogActions:
         """Text to paste."""
         from tui.behaviours import handing_over
 
-        app = cast("PlannerApp", self)
+        app = self.planner
         if len(app.screen_stack) == 1:
             handing_over.export(app)
 
@@ -144,7 +144,7 @@ class DialogActions:
         """Copy the answer."""
         from tui.behaviours import handing_over
 
-        app = cast("PlannerApp", self)
+        app = self.planner
         if len(app.screen_stack) == 1:
             handing_over.copy(app)
 
@@ -152,7 +152,7 @@ class DialogActions:
         """Do what a typed command asks for, or say what is wrong with it."""
         from tui import commands, dialogs
 
-        app = cast("PlannerApp", self)
+        app = self.planner
         try:
             outcome = commands.outcome_of(line, dialogs.names(app))
         except engine.EngineError as error:
@@ -165,7 +165,7 @@ class DialogActions:
             app.dispatch(outcome)
 
     def _dialog(self, name: str, *arguments: str) -> Any:
-        app = cast("PlannerApp", self)
+        app = self.planner
         if len(app.screen_stack) > 1:
             return
         from tui import dialogs

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from textual.binding import Binding
 
+from tui.behaviours.part import PlannerPart
 from tui.changes import (
     Action,
     Draw,
@@ -25,7 +26,6 @@ from tui.widgets.chart import Chart
 from tui.widgets.table import Table
 
 if TYPE_CHECKING:
-    from tui.app import PlannerApp
     from tui.history import History
     from tui.state import PlanState
 
@@ -46,7 +46,7 @@ _PAN = 0.25
 """Of what is seen, one step aside."""
 
 
-class ChartActions:
+class ChartActions(PlannerPart):
     """A part of `PlannerApp`."""
 
     line_under: str = ""
@@ -62,23 +62,23 @@ class ChartActions:
         self.line_under = message.line
         self._look(PointAt(message.x))
         hovered = message.chart if message.x is not None else None
-        cast("PlannerApp", self)._panels.explain(hovered)
+        self.planner._panels.explain(hovered)
 
     def on_table_asked(self, message: Table.Asked) -> None:
         """A column is asked about."""
         over = message.table if message.table.asked else None
-        cast("PlannerApp", self)._panels.explain(over)
+        self.planner._panels.explain(over)
 
     def on_chart_looked(self, message: Chart.Looked) -> None:
         """Another part of the axes is looked at."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         x, y = looks.AXES[str(message.chart.id)]
         app.state = reduce(app.state, LookAt(x, message.x))
         self._look(LookAt(y, message.y))
 
     def on_chart_picked(self, message: Chart.Picked) -> None:
         """In the frontier a click takes the list to the point; enter does what it does there."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         answer = app.answer
         if message.chart.id != "frontier-chart" or answer is None:
             return
@@ -93,7 +93,7 @@ class ChartActions:
 
     def on_chart_dragged(self, message: Chart.Dragged) -> None:
         """A line was dragged: the slider goes with it, and undo takes the gesture as one step."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         slider = app._panels.slider(message.name)
         value = slider.snapped(message.value)
         if self._before_drag is None or self._before_drag[0] != message.drag:
@@ -105,7 +105,7 @@ class ChartActions:
 
     def _look(self, action: Action) -> None:
         """Take an action that computes nothing, and show only what it changes."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         app.state = reduce(app.state, action)
         app._panels.look()
 
@@ -114,7 +114,7 @@ class ChartActions:
     @property
     def _chart(self) -> Chart | None:
         """The chart that keys are for: the one with the focus, else the first of the view."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         if isinstance(app.focused, Chart):
             return app.focused
         names = looks.charts_of(app.state)
@@ -125,7 +125,7 @@ class ChartActions:
 
     def action_crosshair(self) -> None:
         """The keyboard to the chart; there the arrows move the crosshair."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         names, chart = looks.charts_of(app.state), self._chart
         if chart is None:
             return
@@ -135,7 +135,7 @@ class ChartActions:
 
     def point_at(self, nodes: int) -> None:
         """The crosshair at a number of nodes."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         if app.state.view != "curves":
             app.action_view("curves")
         chart = app._panels.chart(looks.charts_of(app.state)[0])
@@ -179,7 +179,7 @@ class ChartActions:
 
     def action_zoom_to(self, axis: str, low: float, high: float) -> None:
         """A typed part of an axis: of nodes, of time or of cost."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         names = looks.charts_of(app.state)
         if not names:
             app.action_view("curves")
@@ -206,7 +206,7 @@ class ChartActions:
 
     def action_scale(self, axis: str, kind: str = "") -> None:
         """An axis "log" or "linear"; without either the other one than now."""
-        chart, app = self._chart, cast("PlannerApp", self)
+        chart, app = self._chart, self.planner
         if chart is None:
             return
         shown = chart.data.x if axis == "x" else chart.data.y
@@ -217,7 +217,7 @@ class ChartActions:
 
     def action_draw(self) -> None:
         """Draw the type under the cursor of the compositions as well, or no longer."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         chosen, drawn = app.state.selected, app.state.drawn
         if chosen is None:
             app.show_notice("the recommended type is always drawn; choose another row", "warn")
@@ -233,7 +233,7 @@ class ChartActions:
         self._draw(tuple(names.split()))
 
     def _draw(self, names: tuple[str, ...]) -> None:
-        app = cast("PlannerApp", self)
+        app = self.planner
         app.dispatch(Draw(names))
         answer = app.answer
         # A type that the filter leaves out is kept, and drawn when it is a candidate again.
@@ -245,7 +245,7 @@ class ChartActions:
 
     def action_save_chart(self, path: str = "") -> None:
         """Write the charts of the view, or their numbers, to a file."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         from tui.charts import chart_files
 
         if not path:

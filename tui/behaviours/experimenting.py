@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from tui.behaviours.part import PlannerPart
 from tui.changes import SetTrainingBudget, SetTrainingPlan, ShowView
 from tui.messages import Advised
 from tui.state import TRAINING_PLANS
@@ -12,10 +13,9 @@ if TYPE_CHECKING:
     from engine import Experiment, Layout
     from tui.advising import Advising, Found
     from tui.answers import Answer
-    from tui.app import PlannerApp
 
 
-class ExperimentActions:
+class ExperimentActions(PlannerPart):
     """A part of `PlannerApp`."""
 
     _advising: Advising | None = None
@@ -26,24 +26,24 @@ class ExperimentActions:
         if self._advising is None:
             from tui.advising import Advising
 
-            app = cast("PlannerApp", self)
+            app = self.planner
             self._advising = Advising(app._session, app.post_message)
         return self._advising
 
     def advised(self, answer: Answer) -> tuple[Found | None, bool]:
         """What could be run, and whether that is about to change."""
-        found = self.advising.of(cast("PlannerApp", self).state, answer)
+        found = self.advising.of(self.planner.state, answer)
         return found, self.advising.waiting
 
     @property
     def working_out(self) -> bool:
         """Whether the experiments that are looked at are about to change."""
-        looked_at = cast("PlannerApp", self).state.view == "experiments"
+        looked_at = self.planner.state.view == "experiments"
         return looked_at and self._advising is not None and self._advising.waiting
 
     def on_advised(self, message: Advised) -> None:
         """The experiments have been worked out."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         if self.advising.take(message) and app.state.view == "experiments":
             app._panels.show()
 
@@ -51,7 +51,7 @@ class ExperimentActions:
         """Step the budget for training runs."""
         from tui.words.training_words import stepped
 
-        app = cast("PlannerApp", self)
+        app = self.planner
         if app.state.training.plan != TRAINING_PLANS[0]:
             app.show_notice("this plan has no budget; r goes on to the next one", "warn")
             return
@@ -66,7 +66,7 @@ class ExperimentActions:
 
     def action_training_plan(self) -> None:
         """Choose the training runs by the next rule; from elsewhere, look at them first."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         if app.state.view != "experiments":
             app.dispatch(ShowView("experiments"))
             return
@@ -85,7 +85,7 @@ class ExperimentActions:
         from tui.screens.export import ExportScreen, Target
         from tui.words.training_lines import TARGETS, rendered
 
-        app = cast("PlannerApp", self)
+        app = self.planner
         runs, layout = self._pointed_at()
         if not runs:
             app.show_notice("there are no runs to export yet", "warn")
@@ -104,7 +104,7 @@ class ExperimentActions:
         """The runs that the view points at, and how executors sit on their nodes."""
         from tui.views import experiments
 
-        app = cast("PlannerApp", self)
+        app = self.planner
         if app.answer is None:
             return [], None
         found, _ = self.advised(app.answer)

@@ -7,28 +7,28 @@ import asyncio
 import signal
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import engine
+from tui.behaviours.part import PlannerPart
 from tui.changes import Adopt, Restore
 from tui.history import History, difference
 from tui.start import DEFAULT_SAMPLE
 from tui.state import PlanState
 
 if TYPE_CHECKING:
-    from tui.app import PlannerApp
     from tui.kept.pin_file import Kept
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 """Signals that end the planner as a key would: the terminal restored, the session kept."""
 
 
-class HabitActions:
+class HabitActions(PlannerPart):
     """A part of `PlannerApp`."""
 
     def action_suspend(self) -> None:
         """Back to the shell that started the planner, until it is let go on."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         app.action_suspend_process()
         driver = app._driver
         stopped = driver is not None and driver.can_suspend
@@ -37,17 +37,17 @@ class HabitActions:
 
     def action_undo(self) -> None:
         """Take back the last change of an input."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         self._travel(app.history.undone(app.state), "undone", "nothing to undo")
 
     def action_redo(self) -> None:
         """Do again what was taken back."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         self._travel(app.history.redone(app.state), "done again", "nothing to redo")
 
     def travel_to(self, target: PlanState, *, history: History | None = None) -> None:
         """Go to the inputs and the view of another state, which is no step to be undone."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         app.dispatch(Restore(target))
         app.state = replace(
             app.state, view=target.view, chart=target.chart, selected=target.selected
@@ -58,7 +58,7 @@ class HabitActions:
 
     def _travel(self, step: tuple[History, PlanState] | None, done: str, none: str) -> None:
         """Go to another state of the history and say what changed."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         if step is None:
             app.show_notice(none, "warn")
             return
@@ -69,7 +69,7 @@ class HabitActions:
 
     def action_scenario_save(self, name: str = "") -> None:
         """Keep every input under a name or in a file."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         if not name:
             app.type_command("save ")
             return
@@ -85,7 +85,7 @@ class HabitActions:
 
     def action_scenario_load(self, name: str = "") -> None:
         """Take every input from a scenario."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         if not name:
             app.type_command("load ")
             return
@@ -100,7 +100,7 @@ class HabitActions:
         """Go on with the session that was left last."""
         from tui.kept import keeping
 
-        app = cast("PlannerApp", self)
+        app = self.planner
         try:
             app.take_up(keeping.last_session())
         except engine.EngineError as error:
@@ -110,7 +110,7 @@ class HabitActions:
         """A scenario with its pins; those of the same name are replaced, the others stay."""
         from tui.pins import with_pin
 
-        app = cast("PlannerApp", self)
+        app = self.planner
         for pin in kept.pins:
             app.pins = with_pin(app.pins, pin)
         self.adopt(kept.state, read=True)
@@ -118,7 +118,7 @@ class HabitActions:
     def adopt(self, target: PlanState, *, read: bool = False) -> None:
         """Every input and the view of another state, as one step that can be undone, and that is
         refused as a whole; with `read` on evidence that is read anew."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         before = None if app.busy else app.state
         app.dispatch(Adopt(target, read))
         app.left = before if app.busy else None
@@ -128,7 +128,7 @@ class HabitActions:
     def session_state(self) -> Kept | None:
         """What is worth keeping: what was planned, not where a tour has led, and not a sample that
         was only looked at."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         from tui.kept.pin_file import Kept
 
         kept = Kept(app.state, app.pins) if app.guide is None else app.guide.kept
@@ -151,12 +151,12 @@ class HabitActions:
 
     def leave_on_signals(self) -> None:
         """Have the signals that end a process leave through the same door as a key does."""
-        if cast("PlannerApp", self).is_headless:
+        if self.planner.is_headless:
             return
         loop = asyncio.get_running_loop()
         for number in ENDING:
             loop.add_signal_handler(number, self._leave_by, number)
 
     def _leave_by(self, number: signal.Signals) -> None:
-        app = cast("PlannerApp", self)
+        app = self.planner
         app.exit(return_code=128 + number)

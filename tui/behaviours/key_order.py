@@ -10,18 +10,16 @@ before has caused, and none before it stands. Keys behind the one that closes it
 from __future__ import annotations
 
 from bisect import insort
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from textual.app import App
 from textual.await_complete import AwaitComplete
 from textual.events import Event, Key, Paste
 from textual.message import Message
 
+from tui.behaviours.part import PlannerPart
 from tui.screens.dialog import Dialog
 from tui.widgets.slider import Slider
-
-if TYPE_CHECKING:
-    from tui.app import PlannerApp
 
 Typed = Key | Paste
 
@@ -39,7 +37,7 @@ class Followed(Message):
         self.rounds = rounds
 
 
-class KeyOrder:
+class KeyOrder(PlannerPart):
     """A part of `PlannerApp`."""
 
     _waiting: tuple[Typed, ...] = ()
@@ -49,7 +47,7 @@ class KeyOrder:
     async def on_event(self, event: Event) -> None:
         """A key waits for those before it while a dialog is open; those that act wherever one is,
         such as the one that quits, wait for nothing."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         if isinstance(event, Typed) and not event.is_forwarded and not self._acts_anywhere(event):
             busy = self._waiting or self._under_way
             if busy or isinstance(app.screen, Dialog):
@@ -61,7 +59,7 @@ class KeyOrder:
     def on_key(self, event: Key) -> None:
         """A key that nothing on the screen has handled: where one before it has opened a dialog, or
         the line of a slider, it was meant for that."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         if isinstance(app.focused, Slider):
             app.focused.on_key(event)
         else:
@@ -72,7 +70,7 @@ class KeyOrder:
         self._take_early(event, Paste(event.text))
 
     def _take_early(self, event: Typed, again: Typed) -> None:
-        app = cast("PlannerApp", self)
+        app = self.planner
         if isinstance(app.screen, Dialog) and event is not self._handed:
             event.prevent_default()
             again.time = event.time
@@ -80,7 +78,7 @@ class KeyOrder:
             app.call_later(self._hand_out)
 
     def _acts_anywhere(self, event: Typed) -> bool:
-        app = cast("PlannerApp", self)
+        app = self.planner
         key = event.key if isinstance(event, Key) else ""
         bound = app._bindings.key_to_bindings.get(key, ())
         return any(one.priority and app._check_action_state(one.action, app) for one in bound)
@@ -93,7 +91,7 @@ class KeyOrder:
 
     async def _hand_out(self) -> None:
         """The next key to the screen, unless one is under way or a dialog does not stand yet."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         stands = not isinstance(app.screen, Dialog) or app.screen.stands
         if stands and self._waiting and not self._under_way:
             self._handed, *rest = self._waiting
@@ -108,7 +106,7 @@ class KeyOrder:
 
     async def on_followed(self, message: Followed) -> None:
         """All is done that a key has caused, or the first part of it."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         if not self._under_way or message.typed is not self._handed:
             return
         left = message.rounds - 1
@@ -121,5 +119,5 @@ class KeyOrder:
         planner."""
         popped = super().pop_screen()  # type: ignore[misc]
         self._under_way = False
-        cast("PlannerApp", self).call_later(self._hand_out)
+        self.planner.call_later(self._hand_out)
         return cast(AwaitComplete, popped)

@@ -3,8 +3,9 @@ click on a bar."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from tui.behaviours.part import PlannerPart
 from tui.changes import Select
 from tui.views import inputs
 from tui.views.bars import Bar
@@ -14,11 +15,10 @@ from tui.widgets.table import Table
 
 if TYPE_CHECKING:
     from tui.answers import Answer
-    from tui.app import PlannerApp
     from tui.views.prose import Line
 
 
-class PanelEvents:
+class PanelEvents(PlannerPart):
     """A part of `PlannerApp`."""
 
     _refusal: tuple[Line, ...] = ()
@@ -26,7 +26,7 @@ class PanelEvents:
 
     def on_goal_panel_moved(self, message: GoalPanel.Moved) -> None:
         """A slider moved: what was refused before is no longer what the screen shows."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         self.drop_refusal()
         app.dispatch(message.action)
 
@@ -36,7 +36,7 @@ class PanelEvents:
 
     def drop_refusal(self) -> None:
         """Take the notice about a refused input away, where that is still the one that is seen."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         if self._refusal and app._panels.prose("notice").lines == self._refusal:
             app._panels.notice(app.standing)
         self._refusal = ()
@@ -47,13 +47,13 @@ class PanelEvents:
 
     def show_refusal(self, words: str) -> None:
         """Say why an input is not taken, until one is."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         app.show_notice(words, "bad")
         self._refusal = app._panels.prose("notice").lines
 
     def on_table_moved(self, event: Table.Moved) -> None:
         """The cursor of a table of compositions went to another type."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         if event.table.id in ("short", "full"):
             app.dispatch(Select(app._panels.type_at(event.table.id, event.index)))
         elif event.table.id == FRONTIER_LIST and (answer := app._holding(event.index)):
@@ -67,7 +67,7 @@ class PanelEvents:
 
     def on_short_list_resized(self) -> None:
         """As many compositions below the charts as there is room for now."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         if app.answer is not None and app.state.view == "curves":
             from tui.views import curves
 
@@ -75,7 +75,7 @@ class PanelEvents:
 
     async def on_table_chosen(self, event: Table.Chosen) -> None:
         """Enter: change the input of the row."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         if event.table.id == "inputs":
             await app.run_action(inputs.ROWS[event.index])
         elif event.table.id == FRONTIER_LIST:
@@ -87,7 +87,7 @@ class PanelEvents:
         """The sliders to where a point of the frontier is the answer."""
         from tui.views import frontier
 
-        app = cast("PlannerApp", self)
+        app = self.planner
         if answer := app._holding(place):
             follow = frontier.followed(answer, place)
             app.dispatch(follow)
@@ -95,12 +95,12 @@ class PanelEvents:
 
     def _holding(self, place: int) -> Answer | None:
         """The answer where its frontier has that row: one that was pressed on may be gone."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         answer = app.answer
         found = answer is not None and place < len(answer.report.recommendation.frontier)
         return answer if found else None
 
     async def on_bar_pressed(self, event: Bar.Pressed) -> None:
         """A click on a key, a view or the source."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         await app.run_action(event.action)

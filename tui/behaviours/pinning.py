@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from tui.behaviours.part import PlannerPart
 from tui.changes import ShowView
 
 if TYPE_CHECKING:
-    from tui.app import PlannerApp
     from tui.pins import Pin
 
 
-class PinActions:
+class PinActions(PlannerPart):
     """A part of `PlannerApp`."""
 
     pins: tuple[Pin, ...] = ()
@@ -20,7 +20,7 @@ class PinActions:
         """Pin the plan as it is; without a name it gets a letter."""
         from tui import pins
 
-        app = cast("PlannerApp", self)
+        app = self.planner
         if app.busy or app.answer is None:
             app.show_notice("there is no plan to pin yet", "warn")
             return
@@ -41,7 +41,7 @@ class PinActions:
         """Forget a pinned plan: the named one, all, or the one under the cursor."""
         from tui import pins
 
-        app = cast("PlannerApp", self)
+        app = self.planner
         under = self._under_cursor()
         chosen = name.strip() or (under.name if under else "")
         if chosen == "all":
@@ -60,7 +60,7 @@ class PinActions:
         """Take the inputs of a pinned plan back, and look at its curves."""
         from tui.history import changed_inputs
 
-        app = cast("PlannerApp", self)
+        app = self.planner
         if place >= len(self.pins):
             app.show_notice("that is the plan on the screen: nothing changed", "base")
             return
@@ -75,7 +75,7 @@ class PinActions:
 
     def _under_cursor(self) -> Pin | None:
         """The pinned plan under the cursor of the Compare view."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         place = app._panels.pin_cursor
         if app.state.view != "compare" or place >= len(self.pins):
             return None

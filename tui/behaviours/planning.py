@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import engine
+from tui.behaviours.part import PlannerPart
 from tui.changes import DeadlineRelaxed, EvidenceRead, PlanRefused, Reread, ShowView
 from tui.messages import MixFailed, MixReady, PlanFailed, PlanReady, Progress
 from tui.reducer import reduce
@@ -19,7 +20,6 @@ from tui.workers import Cancelled
 
 if TYPE_CHECKING:
     from tui.answers import Built
-    from tui.app import PlannerApp
 
 LEAST_REST_SECONDS, SETTLED_SECONDS = 0.05, 0.15
 """The mixes are searched after so long without another question: a step of a slider waits for one
@@ -34,7 +34,7 @@ def described(error: Exception) -> str:
     return f"{type(error).__name__}: {error}; please report this"
 
 
-class Planning:
+class Planning(PlannerPart):
     """A part of `PlannerApp`."""
 
     left: PlanState | None = None
@@ -43,7 +43,7 @@ class Planning:
     def _rebuild(self) -> None:
         """Have a plan built for the state; of several that wait, only the last one is. What was
         said before goes now: what is said of this change, such as what an undo did, stays."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         app._panels.notice(app.standing)
         state, key = app.state, plan_key(app.state)
         app.busy = "reading" if evidence_key(state) != app._evidence else "computing"
@@ -71,7 +71,7 @@ class Planning:
     def _ask(self) -> bool:
         """The answer of the plan at hand to the goal of the state, first with one type per
         cluster; where it cannot be asked, the inputs are again those of the last answer."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         if app.built is None:
             return True
         try:
@@ -90,12 +90,12 @@ class Planning:
     @property
     def settling(self) -> bool:
         """Whether a better mix of types may still be found."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         return app._settling is not None
 
     def when_settled(self, act: Callable[[], None]) -> None:
         """Do what needs the answer that will be seen: at once, or when it is found."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         if app.settling:
             app._awaited = act
         else:
@@ -103,7 +103,7 @@ class Planning:
 
     def _settled(self) -> None:
         """What waited for it, unless a dialog has been opened meanwhile."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         app._settling, act, app._awaited = None, app._awaited, None
         if act is not None and not isinstance(app.screen, Dialog):
             act()
@@ -111,7 +111,7 @@ class Planning:
     def _settle(self) -> None:
         """Search the mixes, and settle what a grid only comes near to, once no other question
         follows."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         if app._settling is not None:
             app._settling.stop()
             app._settling = None
@@ -120,7 +120,7 @@ class Planning:
 
     def _search_mixes(self) -> None:
         """In a thread; of several searches that wait, only the last one is made."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         state, before = app.state, app.answer
         if before is None:
             return
@@ -138,7 +138,7 @@ class Planning:
 
     def on_mix_ready(self, message: MixReady) -> None:
         """Show the best mix, unless something else has been asked since."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         app._searched_seconds = message.seconds
         if message.before is app.answer:
             if message.after is not app.answer:
@@ -148,21 +148,21 @@ class Planning:
 
     def on_mix_failed(self, message: MixFailed) -> None:
         """Say why there is none; the answer of one type stays."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         if message.before is app.answer:
             app.show_notice(message.text, "bad")
             app._settled()
 
     def on_progress(self, message: Progress) -> None:
         """Say what is being done."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         if message.key == plan_key(app.state) and app.busy:
             app.busy = message.text
             app._panels.show_header()
 
     def on_plan_ready(self, message: PlanReady) -> None:
         """Show a plan, unless the state has moved on since, or the app is closing."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         if message.key != plan_key(app.state) or not app.screen_stack:
             return
         app.built, app.busy = message.built, ""
@@ -182,7 +182,7 @@ class Planning:
 
     async def _look_for_growth(self) -> None:
         """Read the log of a running application again when it has grown."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         watch = app._reading.watch
         if app.busy or not watch.active:
             return
@@ -198,7 +198,7 @@ class Planning:
 
     def _stop_reading(self) -> None:
         """Give up what is being read; the last good plan stays."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         app._reading.cancel()
         app._latest.abandon()
         app._grown = app.busy = ""
@@ -209,7 +209,7 @@ class Planning:
 
     def _take_back(self, good: PlanState) -> None:
         """To the last good inputs, as if what was refused had not been asked."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         app.state = reduce(app.state, PlanRefused(self.left or good, whole=self.left is not None))
         self.left = None
         app.history = app.history.refused(app.state)
@@ -217,7 +217,7 @@ class Planning:
 
     def _start_with_evidence(self, built: Built) -> None:
         """A deadline for new evidence, one that can be met where that is possible."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         app._ask()
         if built.workflow is not None and app.state.view == "curves":
             app.state = reduce(app.state, ShowView("workflow"))
@@ -237,7 +237,7 @@ class Planning:
     def on_plan_failed(self, message: PlanFailed) -> None:
         """Say why; the last good plan and its inputs stay. Without one the reason stays, in every
         view: there is nothing else to see."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         if message.key != plan_key(app.state) or not app.screen_stack:
             return
         app.busy = ""

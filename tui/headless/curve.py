@@ -13,6 +13,7 @@ import engine
 from tui import format as text
 from tui.arguments import beside_heap, options, target
 from tui.headless import curve_file, output
+from tui.words.job_words import parse_iterations
 
 POINTS = 25
 """Points of a curve over input size, evenly spaced in the logarithm."""
@@ -67,28 +68,7 @@ def run(args: argparse.Namespace) -> int:
     points = {"nodes": over_nodes, "input-size": over_size, "iterations": over_iterations}[
         args.over
     ](args, profile)
-    predictions = fitted.predict_many(
-        clusters=[point.cluster for point in points],
-        workloads=[point.workload for point in points],
-        confidence=args.confidence,
-    )
-    target.check_answered(predictions.seconds, points[0].cluster)
-    costs = [
-        engine.cost_of(point.cluster, float(seconds), profile)
-        for point, seconds in zip(points, predictions.seconds, strict=True)
-    ]
-    key = {"nodes": None, "input-size": "input_size", "iterations": "iterations"}[args.over]
-    rows = [
-        {
-            **({key: point.at} if key else {}),
-            "nodes": point.cluster.nodes,
-            "seconds": predictions.seconds[place],
-            "low": predictions.low[place],
-            "high": predictions.high[place],
-            "cost_usd": costs[place],
-        }
-        for place, point in enumerate(points)
-    ]
+    rows = rows_of(args.over, points, fitted, profile, confidence=args.confidence)
     warnings = warnings_of(fitted, args.over, points, unit=profile.input_unit)
     if args.json:
         result = {
@@ -109,6 +89,40 @@ def run(args: argparse.Namespace) -> int:
     if not args.json:
         output.print_notices(warnings)
     return 0
+
+
+def rows_of(
+    over: str,
+    points: list[Point],
+    fitted: engine.FittedModel,
+    profile: engine.Profile,
+    *,
+    confidence: float,
+) -> list[dict[str, Any]]:
+    """The points as JSON has them; what is varied has a key where it is not the nodes.
+
+    Raises:
+        BadInput: where the model answers none of them.
+    """
+    found = fitted.predict_many(
+        clusters=[point.cluster for point in points],
+        workloads=[point.workload for point in points],
+        confidence=confidence,
+    )
+    target.check_answered(found.seconds, points[0].cluster)
+    return [
+        {
+            **({} if over == "nodes" else {over.replace("-", "_"): point.at}),
+            "nodes": point.cluster.nodes,
+            "seconds": seconds,
+            "low": low,
+            "high": high,
+            "cost_usd": engine.cost_of(point.cluster, float(seconds), profile),
+        }
+        for point, seconds, low, high in zip(
+            points, found.seconds, found.low, found.high, strict=True
+        )
+    ]
 
 
 def warnings_of(
@@ -213,7 +227,7 @@ def over_iterations(args: argparse.Namespace, profile: engine.Profile) -> list[P
     cluster = fixed_cluster(args, profile)
     spoken = args.iterations or ITERATIONS
     first, colon, last = spoken.partition(":")
-    low, high = (options.iterations(first), options.iterations(last or first))
+    low, high = (parse_iterations(first), parse_iterations(last or first))
     if not colon or low != int(low) or high != int(high) or low > high:
         raise engine.BadInput(
             f"{spoken!r} is not a range of iterations",

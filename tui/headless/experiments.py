@@ -9,6 +9,7 @@ import engine
 from tui.arguments import options
 from tui.headless.experiments_output import show
 from tui.words import training_words
+from tui.words.job_words import parse_iterations
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -116,18 +117,7 @@ def check_question(args: argparse.Namespace) -> None:
             remedy="give the runs made so far as SOURCE, or --nodes, --fractions and --budget",
         )
     elif wants_design(args) or not args.sources:
-        if args.budget is None and args.plan != "peridot":
-            raise engine.BadInput("a design needs a budget", remedy="add --budget $5, 2h, or 10")
-        if args.fractions is None:
-            raise engine.BadInput(
-                "a design needs sizes to choose from", remedy="add --fractions 1%:10%"
-            )
-        if args.sources and args.smallest_run is not None:
-            raise engine.BadInput(
-                "the runs given say how long samples take",
-                where="--smallest-run",
-                remedy="leave it out",
-            )
+        check_design(args)
     else:
         _refused(
             args, DESIGN_OPTIONS, "is for a design of several runs",
@@ -140,6 +130,22 @@ def check_question(args: argparse.Namespace) -> None:
             "this plan has its own number of runs and no budget",
             where="--budget",
             remedy="leave it out, or use --plan ernest",
+        )
+
+
+def check_design(args: argparse.Namespace) -> None:
+    """A design of several runs needs sizes and, but for PERIDOT's two, a budget."""
+    if args.budget is None and args.plan != "peridot":
+        raise engine.BadInput("a design needs a budget", remedy="add --budget $5, 2h, or 10")
+    if args.fractions is None:
+        raise engine.BadInput(
+            "a design needs sizes to choose from", remedy="add --fractions 1%:10%"
+        )
+    if args.sources and args.smallest_run is not None:
+        raise engine.BadInput(
+            "the runs given say how long samples take",
+            where="--smallest-run",
+            remedy="leave it out",
         )
 
 
@@ -185,7 +191,7 @@ def design(
     budget, unit = training_words.budget_of(args.budget, where="--budget")
     given = None
     if args.iterations is not None and fitted is None:
-        given = options.iterations(args.iterations)
+        given = parse_iterations(args.iterations)
     request = engine.TrainingRequest(
         nodes=tuple(options.node_range(args.nodes, default="1:16")),
         fractions=()

@@ -10,6 +10,7 @@ import engine
 from tui import format as text
 from tui.arguments import beside_heap, limits, options, target
 from tui.headless import all_models, output, recommend
+from tui.words.limit_words import parse_type_count
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -126,7 +127,7 @@ def composition_of(given: str) -> dict[str, int]:
     """ "A=3,B=2" as type -> nodes."""
     found: dict[str, int] = {}
     for part in given.split(","):
-        name, nodes = limits.counted(part, "--composition")
+        name, nodes = parse_type_count(part, "--composition")
         if name in found:
             raise engine.BadInput(
                 f"{name} is named twice", where="--composition", remedy="name each type once"

@@ -10,6 +10,7 @@ import engine
 from tui import format as text
 from tui.arguments import options
 from tui.headless import output
+from tui.words.job_words import parse_iterations
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
         raise engine.BadInput("--iterations and --category need --optex", remedy="add --optex")
     profile = options.read_profile(args)
     if args.optex:
-        told = None if args.iterations is None else options.iterations(args.iterations)
+        told = None if args.iterations is None else parse_iterations(args.iterations)
         profile = engine.with_job_profiles(profile, iterations=told, category=args.category)
     left_out = any(notice.code == "idle-time" for run in profile.runs for notice in run.notices)
     if args.pauses is not None and not left_out:

@@ -1,6 +1,6 @@
 """The user's settings: one small YAML file, checked line by line, read only where it is there.
 
-Options of the command come before it, it comes before the defaults.
+Options on the command line override it; it overrides the defaults.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import engine
 from tui.kept.places import home, is_there
 
 if TYPE_CHECKING:
-    from tui.widgets.glyphs import Choice as GlyphChoice
+    from tui.widgets.glyphs import GlyphChoice
 
 GLYPHS = ("auto", "unicode", "blocks", "ascii")
 ACTIONS = (
@@ -38,7 +38,7 @@ FIXED_KEYS = frozenset("123456789")
 MODIFIERS = frozenset(("ctrl", "shift", "alt"))
 
 TEMPLATE = """\
-# Settings of sparkplan. A line without # counts; options of the command come before it.
+# Settings of sparkplan. A line without # counts; options on the command line override it.
 
 # theme: textual-dark     # see :theme in the planner; without it the terminal decides
 # glyphs: auto            # auto, unicode, blocks or ascii

@@ -180,18 +180,6 @@ def _portable(source: str, folder: Path) -> str:
         return str(here)
 
 
-def read_scenario(path: Path, *, base: PlanState | None = None) -> PlanState:
-    """The state that a scenario file describes.
-
-    Args:
-        base: what holds for keys that are not there; the planner's defaults otherwise.
-
-    Raises:
-        BadInput: with file, line and key for what is unknown, missing or without meaning.
-    """
-    return state_of(read_top(path), folder=path.parent, base=base)
-
-
 def read_top(path: Path) -> engine.Section:
     """The keys of a scenario file.
 

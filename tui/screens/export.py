@@ -22,7 +22,7 @@ from tui.views.bars import Bar, keys
 from tui.views.prose import Line, Prose, Verbatim
 from tui.views.words import in_planner
 from tui.widgets.glyphs import Glyphs
-from tui.widgets.table import Column, Table
+from tui.widgets.table import Column, Row, Table
 from tui.widgets.text import fit, plain
 
 SHORT_BELOW = 30
@@ -112,8 +112,8 @@ class ExportScreen(Dialog[str | None]):
     def compose(self) -> ComposeResult:
         """Targets, preview, path, keys."""
         with Container(id="dialog", classes="-tall"):
-            rows = [(target.name, (target.what, "muted")) for target in self._targets]
-            yield Table(self.COLUMNS, rows, glyphs=self._glyphs, id="targets")  # type: ignore[arg-type]
+            rows: list[Row] = [(each.name, (each.what, "muted")) for each in self._targets]
+            yield Table(self.COLUMNS, rows, glyphs=self._glyphs, id="targets")
             yield Verbatim(focusable=True, glyphs=self._glyphs, id="preview")
             line = Input(compact=True, placeholder="file to save to", id="path")
             line.cursor_blink = False

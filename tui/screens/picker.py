@@ -14,7 +14,7 @@ from textual.widgets import Input
 from tui.screens.dialog import Dialog
 from tui.views.bars import Bar, Item, keys
 from tui.widgets.glyphs import Glyphs
-from tui.widgets.table import Column, Table
+from tui.widgets.table import Column, Row, Table
 
 MOST_MATCHES = 200
 
@@ -123,8 +123,8 @@ class Picker(Dialog[str | None]):
     def refill(self, typed: str) -> None:
         """Show what matches."""
         self._options = list(self._matches(typed))[:MOST_MATCHES]
-        rows = [(option.label, (option.detail, "muted")) for option in self._options]
-        self.matched.show(rows, cursor=0)  # type: ignore[arg-type]
+        rows: list[Row] = [(option.label, (option.detail, "muted")) for option in self._options]
+        self.matched.show(rows, cursor=0)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Typing filters."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from textual.app import App
 from textual.binding import Binding
 from textual.driver import Driver
 from textual.widgets import Input
 
+from tui.behaviours.part import PlannerPart
+
 if TYPE_CHECKING:
-    from tui.app import PlannerApp
     from tui.tour.guide import Guide, TourOptions
 
 TOUR_BINDINGS = (
@@ -20,7 +22,7 @@ TOUR_BINDINGS = (
 """They come before all other keys, but only while a tour is shown and no text is typed."""
 
 
-class TourActions:
+class TourActions(PlannerPart):
     """A part of `PlannerApp`."""
 
     guide: Guide | None = None
@@ -30,7 +32,7 @@ class TourActions:
         """Begin the tour on the bundled sample."""
         from tui.tour.guide import Guide, TourOptions
 
-        app = cast("PlannerApp", self)
+        app = self.planner
         if self.guide is None:
             self.guide = Guide(app, self.played or TourOptions())
             self.guide.begin()
@@ -60,9 +62,9 @@ class TourActions:
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """The keys of the tour belong to whatever has the keyboard when there is none."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         if action in ("tour_next", "tour_back", "tour_leave"):
             return self.guide is not None and self.guide.has_keys(app.focused)
         if action == "vi":
             return app.vi and not isinstance(app.focused, Input)
-        return super().check_action(action, parameters)  # type: ignore[misc,no-any-return]
+        return App.check_action(app, action, parameters)

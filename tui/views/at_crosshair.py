@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 from tui import format as text
 from tui.state import PlanState
-from tui.views.prose import Line
+from tui.views.prose import Line, Span
 from tui.widgets.glyphs import Glyphs
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def rows(state: PlanState, found: Sequence[Reading], width: int) -> list[Line]:
             for one in found
         ]
     half = max(10, width // 2 - 1)
-    lines: list[list[tuple[str, str]]] = [[] for _ in range(min(_ROWS, len(found)))]
+    lines: list[list[Span]] = [[] for _ in range(min(_ROWS, len(found)))]
     for place, one in enumerate(found[: 2 * _ROWS]):
         name, rest = f"{one.sign} {one.name} ", _short(state, one)
         room = half - cell_len(name)
@@ -124,7 +124,7 @@ def rows(state: PlanState, found: Sequence[Reading], width: int) -> list[Line]:
             before = sum(cell_len(part) for part, _ in lines[place - _ROWS])
             lines[place - _ROWS].append((" " * max(1, half + 1 - before), "base"))
         lines[place % _ROWS] += [(name, "strong"), (rest[: max(0, room)], "base")]
-    return lines  # type: ignore[return-value]
+    return [*lines]
 
 
 def _short(state: PlanState, one: Reading) -> str:

@@ -9,7 +9,6 @@ from typing import Literal, get_args
 from tui.widgets.numbers import Kind
 
 SERIES_SLOTS = 6
-LIMIT_SLOTS = 3
 
 Window = tuple[float, float]
 """The part of an axis that is looked at: its least and largest value."""
@@ -71,7 +70,7 @@ class Series:
 class Threshold:
     """A labelled line at a value of y (a deadline) or, with `vertical`, of x (a minimum size).
 
-    `slot` is its colour, 1 to LIMIT_SLOTS. One with a `name` can be dragged with the mouse.
+    `slot` is its colour, 1 to 3. One with a `name` can be dragged with the mouse.
     """
 
     value: float

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 Dots = Literal["braille", "half", "ascii"]
-Choice = Literal["auto", "unicode", "blocks", "ascii"]
+GlyphChoice = Literal["auto", "unicode", "blocks", "ascii"]
 
 
 class Glyphs(NamedTuple):
@@ -135,7 +135,7 @@ def locale_is_utf8(environ: Mapping[str, str]) -> bool:
     )
 
 
-def choose_glyphs(choice: Choice = "auto", environ: Mapping[str, str] | None = None) -> Glyphs:
+def choose_glyphs(choice: GlyphChoice = "auto", environ: Mapping[str, str] | None = None) -> Glyphs:
     """The set named by `choice`; `auto` looks at the locale and TERM in `environ`.
 
     Args:

@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import engine
-from tui.arguments import options
 from tui.state import AS_RUN, Job, PlanState
 from tui.words.limit_words import OFF
 
@@ -76,13 +75,42 @@ def with_iterations(job: Job, typed: str) -> Job:
     """
     if typed in OFF:
         return job._replace(iterations=None)
-    return job._replace(iterations=options.iterations(typed, where="iterations"))
+    return job._replace(iterations=parse_iterations(typed, where="iterations"))
+
+
+def parse_iterations(text: str, *, where: str = "--iterations") -> float:
+    """A number of iterations, above 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.0 < value < float("inf"):
+        raise engine.BadInput(
+            f"{text!r} is not a number of iterations", where=where, remedy="give K > 0"
+        )
+    return value
+
+
+def parse_parameters(pairs: list[str]) -> dict[str, float]:
+    """NAME=VALUE pairs as numbers."""
+    found: dict[str, float] = {}
+    for pair in pairs:
+        name, _, value = pair.partition("=")
+        try:
+            found[name.strip()] = float(value)
+        except ValueError:
+            value = ""
+        if not value or not name.strip() or not math.isfinite(found[name.strip()]):
+            raise engine.BadInput(
+                f"{pair!r} is not NAME=NUMBER", where="--param", remedy="write it like --param k=10"
+            )
+    return found
 
 
 def job_of(args: argparse.Namespace) -> Job:
     """What the options --param and --iterations say."""
-    count = None if args.iterations is None else options.iterations(args.iterations)
-    return Job(count, tuple(options.parameters(args.param).items()))
+    count = None if args.iterations is None else parse_iterations(args.iterations)
+    return Job(count, tuple(parse_parameters(args.param).items()))
 
 
 def line_of(job: Job) -> str:

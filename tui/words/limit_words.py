@@ -10,7 +10,6 @@ from functools import reduce
 from typing import Any, NamedTuple
 
 import engine
-from tui.arguments.limits import counted, executors
 from tui.state import NO_LIMITS, Limits
 
 OFF = frozenset({"off", "none", "-"})
@@ -89,6 +88,35 @@ def line_of(limits: Limits) -> str:
     return ", ".join(parts)
 
 
+def parse_executors(text: str) -> tuple[int, int]:
+    """ "2:40" as the bounds of dynamic allocation."""
+    ends = [part.strip() for part in text.split(":")]
+    whole = len(ends) == 2 and all(end.isascii() and end.isdigit() for end in ends)
+    fewest, most = map(int, ends) if whole else (0, 0)
+    if not fewest <= most >= 1:
+        raise engine.BadInput(
+            f"{text!r} is no range of executors",
+            remedy="write MIN:MAX, like 2:40: MAX is at least 1 and at least MIN",
+        )
+    return fewest, most
+
+
+def parse_type_count(text: str, option: str, *, least: int = 1) -> tuple[str, int]:
+    """ "m5.xlarge=10" as a type (or glob) and a number of nodes."""
+    name, equals, number = (part.strip() for part in text.partition("="))
+    if not name or not equals or not number.isascii() or not number.isdigit():
+        raise engine.BadInput(
+            f"{text!r} is not TYPE=N", where=option, remedy=f"write {option} m5.xlarge=10"
+        )
+    if int(number) < least:
+        raise engine.BadInput(
+            f"{text!r} has too few nodes",
+            where=option,
+            remedy=f"give at least {least}, or leave {name} out",
+        )
+    return name, int(number)
+
+
 def _counts(
     entries: tuple[tuple[str, int], ...], word: str, typed: str, *, least: int
 ) -> tuple[tuple[str, int], ...]:
@@ -99,7 +127,7 @@ def _counts(
         if number in OFF:
             found.pop(name, None)
         else:
-            name, nodes = counted(part, word, least=least)
+            name, nodes = parse_type_count(part, word, least=least)
             found[name] = nodes
     return tuple(found.items())
 
@@ -123,6 +151,6 @@ _READ: dict[str, Callable[[Limits, str], Any]] = {
     "max-spot": lambda limits, typed: round(
         engine.parse_fraction(typed, where="max-spot", ends=True), 9
     ),
-    "dynamic-allocation": lambda limits, typed: executors(typed),
+    "dynamic-allocation": lambda limits, typed: parse_executors(typed),
     "arch": lambda limits, typed: typed,
 }

@@ -25,10 +25,10 @@ from engine.models.boe.notices import (
     rate_notices,
     speed_notices,
 )
-from engine.models.boe.plan import Plan, Target, one_node, own_target
+from engine.models.boe.plan import Target, WorkflowPlan, one_node, own_target
 from engine.models.boe.surface import seconds_on
 from engine.models.boe.workflow import OwnNodes, Workflow
-from engine.models.boe.workflow_course import Timeline
+from engine.models.boe.workflow_course import Course
 from engine.models.boe.workflow_report import WorkflowReport, explanation, report_of
 from engine.models.replay.held_answers import held_between
 from engine.models.stages.one_machine import law_doubt, one_machine_notice
@@ -65,7 +65,7 @@ class FittedStates(FittedModel):
     """
 
     workflow: Workflow
-    plans: tuple[Plan, ...]
+    plans: tuple[WorkflowPlan, ...]
     bias: FloatArray
     spread: float = SPREAD
     learnt: float = 1.0
@@ -184,7 +184,7 @@ class FittedStates(FittedModel):
             )
         return wanted
 
-    def _scale(self, plan: Plan, wanted: Workload) -> float:
+    def _scale(self, plan: WorkflowPlan, wanted: Workload) -> float:
         observed = plan.parts[0].observed
         if not self.is_job or observed is None:
             return wanted.scale or 1.0
@@ -194,7 +194,7 @@ class FittedStates(FittedModel):
         runs = self.answering(wanted)._runs
         return min(runs, key=lambda run: abs(math.log(input_ratio(wanted, run))))
 
-    def _away(self, plan: Plan, batch: ClusterBatch) -> tuple[FloatArray, FloatArray]:
+    def _away(self, plan: WorkflowPlan, batch: ClusterBatch) -> tuple[FloatArray, FloatArray]:
         """(n,) doublings of slots from the observed ones (the most of any job), and the doubt
         about the speed of the machines."""
         slots = np.zeros(len(batch))
@@ -207,7 +207,9 @@ class FittedStates(FittedModel):
                 slots = np.maximum(slots, np.abs(np.log2(batch.slots / part.observed.slots)))
         return np.nan_to_num(slots), doubt
 
-    def _best_plan(self, batch: ClusterBatch, wanted: Workload) -> tuple[Plan, Target] | None:
+    def _best_plan(
+        self, batch: ClusterBatch, wanted: Workload
+    ) -> tuple[WorkflowPlan, Target] | None:
         """The plan that weighs most in an answer about the one cluster of a batch."""
         plans = self.answering(wanted).plans
         far = [
@@ -224,9 +226,9 @@ class FittedStates(FittedModel):
         if best is None:
             return Explanation()
         plan, target = best
-        timeline = plan.timeline(target, self._scale(plan, wanted), wanted.shuffle_partitions)
+        course = plan.course(target, self._scale(plan, wanted), wanted.shuffle_partitions)
         seconds = float(self.forecast(batch, workload).seconds[0])
-        return explanation(timeline, seconds=seconds, slots=target.slots)
+        return explanation(course, seconds=seconds, slots=target.slots)
 
     def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
         wanted = self._wanted(workload)
@@ -274,11 +276,11 @@ class FittedStates(FittedModel):
             raise BadInput("how many tasks the cluster runs at once is not known")
         plan, target = best
         asked = (target, self._scale(plan, wanted), wanted.shuffle_partitions)
-        timeline = plan.timeline(*asked)
-        _check_timed(timeline)
-        skew = plan.skew_seconds(*asked, seconds=timeline.seconds)
+        course = plan.course(*asked)
+        _check_timed(course)
+        skew = plan.skew_seconds(*asked, seconds=course.seconds)
         prediction = self.predict(cluster=cluster, workload=workload, confidence=confidence)
-        return self._report(plan, timeline, prediction, skew)
+        return self._report(plan, course, prediction, skew)
 
     def _own_course(
         self, cluster: OwnNodes, workload: Workload, confidence: float
@@ -287,33 +289,33 @@ class FittedStates(FittedModel):
         plan, target = self.plans[0], own_target(cluster)
         scale = self._scale(plan, self._wanted(workload))
         asked = (target, scale, workload.shuffle_partitions)
-        timeline = plan.timeline(*asked)
-        _check_timed(timeline)
-        skew = plan.skew_seconds(*asked, seconds=timeline.seconds)
-        forecast = Forecast.of(np.asarray([timeline.seconds]), self.spread, self.dof)
+        course = plan.course(*asked)
+        _check_timed(course)
+        skew = plan.skew_seconds(*asked, seconds=course.seconds)
+        forecast = Forecast.of(np.asarray([course.seconds]), self.spread, self.dof)
         low, high = forecast.interval(confidence)
         notices = [*self.profile.notices, *self.fit_notices, *rate_notices(plan, target)]
         notices += far_notices(plan, target, scale)
-        why = explanation(timeline, seconds=timeline.seconds, slots=target.slots)
+        why = explanation(course, seconds=course.seconds, slots=target.slots)
         prediction = Prediction(
-            NAME, timeline.seconds, float(low[0]), float(high[0]), confidence, why.phases,
+            NAME, course.seconds, float(low[0]), float(high[0]), confidence, why.phases,
             why.stages, why.bottleneck, in_order(notices), forecast,
         )  # fmt: skip
-        return self._report(plan, timeline, prediction, skew)
+        return self._report(plan, course, prediction, skew)
 
     def _report(
-        self, plan: Plan, timeline: Timeline, prediction: Prediction, skew: float | None
+        self, plan: WorkflowPlan, course: Course, prediction: Prediction, skew: float | None
     ) -> WorkflowReport:
         if self.is_job and plan.parts[0].observed is not None:
             labels = plan.parts[0].observed.job_labels()
         else:
-            labels = [plan.parts[entry.job].job.name for entry in timeline.activities]
-        return report_of(self.workflow, labels, plan, timeline, prediction, skew_seconds=skew)
+            labels = [plan.parts[entry.job].job.name for entry in course.activities]
+        return report_of(self.workflow, labels, plan, course, prediction, skew_seconds=skew)
 
 
-def _check_timed(timeline: Timeline) -> None:
+def _check_timed(course: Course) -> None:
     """Refuses a course of no time: its tasks use nothing whose rate is known."""
-    if timeline.seconds <= 0.0:
+    if course.seconds <= 0.0:
         raise BadInput(
             "nothing says how long any task takes: the disk and network rates of the nodes are "
             "not known",

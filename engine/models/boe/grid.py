@@ -13,7 +13,7 @@ from engine.batch import ClusterBatch
 from engine.catalog import Catalog, InstanceType
 from engine.forecast import FloatArray, IntArray
 from engine.models.boe.jobs import NodeRates
-from engine.models.boe.plan import Plan, Target
+from engine.models.boe.plan import Target, WorkflowPlan
 from engine.models.boe.workflow_course import Activity, containers_on
 
 ALIKE = 16.0
@@ -44,7 +44,7 @@ class Grid:
 
     @classmethod
     def of(
-        cls, plan: Plan, batch: ClusterBatch, kinds: Sequence[IntArray], slots: FloatArray
+        cls, plan: WorkflowPlan, batch: ClusterBatch, kinds: Sequence[IntArray], slots: FloatArray
     ) -> Grid:
         """The clusters at some rows of a batch, `kinds` by type: nodes of a type are alike."""
         columns: list[FloatArray] = []
@@ -74,7 +74,7 @@ class Grid:
         return cls(slots, nodes, cores, memory, disk, network, alike, np.concatenate(speeds), types)
 
     @classmethod
-    def of_targets(cls, plan: Plan, targets: Sequence[Target]) -> Grid:
+    def of_targets(cls, plan: WorkflowPlan, targets: Sequence[Target]) -> Grid:
         """Single clusters."""
         rows = [
             (

@@ -22,7 +22,7 @@ from engine.models.stages.application_graph import ApplicationGraph, graph_of
 from engine.models.stages.set_up import SET_UP_SECONDS, SET_UP_SHARE
 from engine.models.stages.shapes import shapes_of
 from engine.models.stages.task_times import StageShape
-from engine.profile import Measure, Run, StageRun
+from engine.profile import Measure, Run, StageRun, total_of
 from engine.runs.stage_labels import stage_label
 
 BYTES_PER_GBIT = 1e9 / 8.0
@@ -193,7 +193,7 @@ def learnt_rates(stages: Sequence[StageRun], slots: int, nodes: float) -> NodeRa
         ]
         return max(achieved, default=None)
 
-    disk = fastest([max(_read(stage), _written(stage)) for stage in stages])
+    disk = fastest([max(stage.outside_bytes, _written(stage)) for stage in stages])
     network = fastest([_sent(stage) for stage in stages])
     return NodeRates(disk, network, "learnt" if disk else None, "learnt" if network else None)
 
@@ -215,23 +215,14 @@ LEAST_WAITING = 0.02
 """CPU time is counted too coarsely to say that a task waited for less than this share."""
 
 
-def _read(stage: StageRun) -> float:
-    """Bytes from outside: input less what came from the cache."""
-    return max(0.0, _total(stage.input_bytes) - (stage.cached_input_bytes or 0.0))
-
-
 def _written(stage: StageRun) -> float:
-    return _total(stage.shuffle_write_bytes) + (stage.disk_spilled_bytes or 0.0)
+    return total_of(stage.shuffle_write_bytes) + (stage.disk_spilled_bytes or 0.0)
 
 
 def _sent(stage: StageRun) -> float:
     """Bytes over the network: remote shuffle blocks, all of them where a log does not say."""
     remote = stage.shuffle_remote_read_bytes
-    return _total(stage.shuffle_read_bytes if remote is None else remote)
-
-
-def _total(measure: Measure | None) -> float:
-    return measure.total if measure is not None else 0.0
+    return total_of(stage.shuffle_read_bytes if remote is None else remote)
 
 
 def _mean(measure: Measure | None, tasks: int) -> float:
@@ -255,8 +246,9 @@ def _explained(
     load = min(observed, _mean(stage.overhead_seconds, tasks))
     ran = observed - load
     cpu = ran if stage.cpu_seconds is None else min(ran, stage.cpu_seconds.total / tasks)
+    disk = stage.outside_bytes + total_of(stage.output_bytes)
     steps = (
-        Step(cpu, (_read(stage) + _total(stage.output_bytes)) / tasks, _sent(stage) / tasks),
+        Step(cpu, disk / tasks, _sent(stage) / tasks),
         Step(0.0, _written(stage) / tasks, 0.0),
     )
     machine = Rates(max(1.0, slots / nodes), rates.disk, rates.network)

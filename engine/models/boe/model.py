@@ -28,16 +28,16 @@ from engine.models.boe.fitted_states import (
 )
 from engine.models.boe.jobs import ObservedJob
 from engine.models.boe.notices import PRIOR_INTERVAL
-from engine.models.boe.plan import Part, Plan, Target
+from engine.models.boe.plan import Part, Target, WorkflowPlan
 from engine.models.boe.workflow import TASK_PROFILES, Workflow, WorkflowJob, single_job
 from engine.models.log_notices import chosen_notice, single_run
-from engine.models.replay.corrections import COUNTS_FOR_SPREAD
+from engine.models.replay.priors import COUNTS_FOR_SPREAD
 from engine.models.replay.unseen_tasks import as_if_whole, in_part_notice, unseen_spread
 from engine.models.stages.disturbance import held_up_notices, with_disturbance
 from engine.models.stages.pauses import pause_notice
 from engine.models.workloads import completed, left_aside, logs_of, sharing_parameters
 from engine.notice_order import in_order
-from engine.profile import Notice, Profile, Run, whole
+from engine.profile import Notice, Profile, Run, completed_runs
 from engine.runs.configurations import configurations, repetition_spread
 
 SPREAD_EXPLICIT = 0.18
@@ -88,7 +88,7 @@ def _fit_parameters(
 ) -> FittedStates:
     """The stages from the logs that have these parameters: nothing here says what others do."""
     sharing = sharing_parameters(logs, wanted)
-    own, chosen = whole(sharing), chosen_notice(logs, wanted, len(sharing))
+    own, chosen = completed_runs(sharing), chosen_notice(logs, wanted, len(sharing))
     fitted = fit_runs(profile, spread_out(own, MOST_LOGS), noise=repetition_spread(own))
     said = [*([] if chosen is None else [chosen]), *left_aside(sharing)]
     return replace(fitted, fit_notices=in_order([*said, *fitted.fit_notices])) if said else fitted
@@ -116,7 +116,7 @@ def fit_runs(profile: Profile, runs: Sequence[Run], *, noise: float) -> FittedSt
     notices = [notice for run in runs for notice in run.notices] + ([] if said is None else [said])
     unseen = max(map(unseen_spread, runs))
     runs = [as_if_whole(run) for run in runs]
-    plans = [Plan((Part(workflow.jobs[0], ObservedJob.of(run)),), "fifo") for run in runs]
+    plans = [WorkflowPlan((Part(workflow.jobs[0], ObservedJob.of(run)),), "fifo") for run in runs]
     own = np.asarray([own_error(plan) for plan in plans])
     bias = np.clip(own, -LARGEST_CORRECTION, LARGEST_CORRECTION)
     if np.abs(own).max() > LARGEST_CORRECTION:
@@ -147,7 +147,7 @@ def fit_runs(profile: Profile, runs: Sequence[Run], *, noise: float) -> FittedSt
     )  # fmt: skip
 
 
-def own_error(plan: Plan) -> float:
+def own_error(plan: WorkflowPlan) -> float:
     """Log of a run's observed time over its estimate on its own cluster and input."""
     observed = plan.parts[0].observed
     assert observed is not None
@@ -156,7 +156,7 @@ def own_error(plan: Plan) -> float:
         observed.slots, observed.nodes, per_node, math.inf, observed.rates,
         observed.run.cluster.instance,
     )  # fmt: skip
-    return math.log(observed.run.seconds / plan.timeline(target, 1.0, None).seconds)
+    return math.log(observed.run.seconds / plan.course(target, 1.0, None).seconds)
 
 
 def left_out(fitted: FittedStates, groups: IntArray) -> tuple[LeaveOneOut, float, float]:
@@ -208,7 +208,7 @@ def fit_workflow(
     if printed and task_profile == "normal":
         task_profile = "mean"
     parts = tuple(_part(job, task_profile) for job in workflow.jobs)
-    plan = Plan(parts, workflow.scheduler, task_profile, printed)
+    plan = WorkflowPlan(parts, workflow.scheduler, task_profile, printed)
     notices = [
         notice for job in workflow.jobs if job.profile is not None for notice in job.profile.notices
     ]
@@ -238,7 +238,7 @@ def _part(job: WorkflowJob, task_profile: str) -> Part:
             remedy="give it an event log",
         )
     wanted = completed(job.workload or job.profile.reference_workload, job.profile)
-    runs = whole(sharing_parameters(logs, wanted.parameters))
+    runs = completed_runs(sharing_parameters(logs, wanted.parameters))
     run = min(runs, key=lambda r: (abs(math.log(input_ratio(wanted, r))), -r.seconds))
     typical = "median" if task_profile == "median" else "mean"
     return Part(job, ObservedJob.of(as_if_whole(run), typical=typical), input_ratio(wanted, run))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from engine.machines.transfer import notice_of
-from engine.models.boe.plan import Plan, Target
+from engine.models.boe.plan import Target, WorkflowPlan
 from engine.profile import Notice
 from engine.units import format_number
 
@@ -19,7 +19,7 @@ PRIOR_INTERVAL = Notice(
 )
 
 
-def rate_notices(plan: Plan, target: Target) -> list[Notice]:
+def rate_notices(plan: WorkflowPlan, target: Target) -> list[Notice]:
     """Where the disk and network rates of the nodes come from, when no catalog says."""
     found = []
     needs = [entry.work for entry in plan.activities()]
@@ -60,7 +60,7 @@ def rate_notices(plan: Plan, target: Target) -> list[Notice]:
     return found
 
 
-def speed_notices(plan: Plan, target: Target) -> list[Notice]:
+def speed_notices(plan: WorkflowPlan, target: Target) -> list[Notice]:
     """The speed of cores that were not measured."""
     found = [
         notice_of(part.speed_on(target), target.instance)
@@ -80,7 +80,7 @@ def speed_notices(plan: Plan, target: Target) -> list[Notice]:
     return [notice for notice in found if notice is not None]
 
 
-def far_notices(plan: Plan, target: Target, scale: float) -> list[Notice]:
+def far_notices(plan: WorkflowPlan, target: Target, scale: float) -> list[Notice]:
     """Clusters and inputs far from what was observed."""
     found = []
     observed = [part.observed for part in plan.parts if part.observed is not None]

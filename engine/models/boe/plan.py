@@ -19,7 +19,7 @@ from engine.models.boe.printed_states import estimate_printed
 from engine.models.boe.states import estimate
 from engine.models.boe.task_time import Rates, TaskWork
 from engine.models.boe.workflow import OwnNodes, WorkflowJob
-from engine.models.boe.workflow_course import Activity, Machines, Timeline
+from engine.models.boe.workflow_course import Activity, Course, Machines
 from engine.models.stages.kept_inputs import kept
 from engine.scheduling.drf import Pool, scheduler_named
 
@@ -102,7 +102,7 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class WorkflowPlan:
     """Jobs that share a cluster.
 
     Args:
@@ -137,7 +137,7 @@ class Plan:
             last[part.job.name] = len(found) - 1
         return found
 
-    def timeline(
+    def course(
         self,
         target: Target,
         scale: float,
@@ -145,7 +145,7 @@ class Plan:
         *,
         record: bool = True,
         tracks: int | None = None,
-    ) -> Timeline:
+    ) -> Course:
         """The course of the plan on a cluster; `record` and `tracks` as `estimate` has them."""
         speeds = [part.speed_on(target).relative for part in self.parts]
         activities = [
@@ -170,7 +170,7 @@ class Plan:
         if self.profile != "normal" or self.printed:
             return None
         alike = replace(self, profile="mean")
-        return seconds - alike.timeline(target, scale, partitions, record=False).seconds
+        return seconds - alike.course(target, scale, partitions, record=False).seconds
 
     @property
     def slots_per_node(self) -> float:

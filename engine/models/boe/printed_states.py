@@ -15,7 +15,7 @@ import numpy as np
 from engine.forecast import FloatArray
 from engine.models.boe.sharing import shared_task_times
 from engine.models.boe.task_time import Needs, TaskTime
-from engine.models.boe.workflow_course import Activity, Machines, Running, State, Timeline, refuse
+from engine.models.boe.workflow_course import Activity, Course, Machines, Running, State, refuse
 from engine.scheduling.drf import Claim, Scheduler
 
 
@@ -55,7 +55,7 @@ class _Stage:
 
 def estimate_printed(
     activities: Sequence[Activity], machines: Machines, scheduler: Scheduler
-) -> Timeline:
+) -> Course:
     """Algorithm 1 as printed: states end where stages start or end, and nowhere else.
 
     Raises:
@@ -81,15 +81,7 @@ def estimate_printed(
             machines.capacity,
             [live[place].parallelism for place in busy],
         ) if busy else []  # fmt: skip
-        left = [
-            remaining_seconds(
-                task_seconds=time.seconds,
-                least_progress=live[place].progress,
-                pending=live[place].pending,
-                parallelism=live[place].parallelism,
-            )
-            for place, time in zip(busy, times, strict=True)
-        ]
+        left = [_left(live[place], time) for place, time in zip(busy, times, strict=True)]
         arrival = _next_start(activities, end, live, now)
         length = min([*left, arrival - now])
         if not math.isfinite(length):
@@ -97,15 +89,27 @@ def estimate_printed(
                 refuse(activities[order[0]], machines)
             continue
         if length > 0.0:
-            seen = tuple(
-                Running(place, live[place].parallelism, (live[place].parallelism,),
-                        math.ceil(live[place].pending), time)
-                for place, time in zip(busy, times, strict=True)
-            )  # fmt: skip
-            states.append(State(now, now + length, seen))
+            seen = [_seen(p, live[p], time) for p, time in zip(busy, times, strict=True)]
+            states.append(State(now, now + length, tuple(seen)))
         now += length
         _update(busy, times, left, live, end, length, now)
-    return Timeline(tuple(activities), start, end, tuple(states))
+    return Course(tuple(activities), start, end, tuple(states))
+
+
+def _left(stage: _Stage, time: TaskTime) -> float:
+    """Seconds that a stage would still take if the state lasted (Eq. 7)."""
+    return remaining_seconds(
+        task_seconds=time.seconds,
+        least_progress=stage.progress,
+        pending=stage.pending,
+        parallelism=stage.parallelism,
+    )
+
+
+def _seen(place: int, stage: _Stage, time: TaskTime) -> Running:
+    """A stage in a state: all of its tasks are one track."""
+    count = stage.parallelism
+    return Running(place, count, (count,), math.ceil(stage.pending), time)
 
 
 def _ready_at(activities: Sequence[Activity], end: FloatArray, place: int) -> float:

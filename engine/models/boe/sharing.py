@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -82,7 +83,7 @@ def _levels(
         moved = 0.0
         for resource in full:
             before = math.log(levels[resource])
-            found = _root(lambda x, r=resource: excess(r, x), before)  # type: ignore[misc]
+            found = _root(partial(excess, resource), before)
             levels[resource] = math.exp(found)
             moved = max(moved, abs(found - before))
         if moved <= _LEVEL_MOVED or len(full) == 1:

@@ -96,17 +96,6 @@ def larger_of_two(first: Normal, second: Normal) -> Normal:
     return Normal(mean, max(0.0, squares - mean**2))
 
 
-@lru_cache(4096)
-def expected_largest(n: int) -> float:
-    """Expected largest of n standard normal variables (exact integral of the order statistic)."""
-    if n <= 1:
-        return 0.0
-    from scipy.special import ndtr
-
-    x = np.linspace(0.0, 9.0, 4001)
-    return float(np.trapezoid(1.0 - ndtr(x) ** n - ndtr(-x) ** n, x))
-
-
 def gain_bounds(*, tasks: float, parallelism: float, deviation: float) -> tuple[float, float]:
     """Theorem 1 (Eqs. 17 and 19): lower and upper bound of what skew adds to a stage, in seconds.
 

@@ -31,7 +31,7 @@ from engine.models.boe.task_draw import (
     task_law,
 )
 from engine.models.boe.task_time import Needs, TaskTime
-from engine.models.boe.workflow_course import Activity, Machines, Running, State, Timeline, refuse
+from engine.models.boe.workflow_course import Activity, Course, Machines, Running, State, refuse
 from engine.scheduling.drf import Claim, Scheduler
 
 SAME_MOMENT = 1e-9
@@ -46,7 +46,7 @@ def estimate(
     skew: bool = True,
     record: bool = True,
     tracks: int | None = None,
-) -> Timeline:
+) -> Course:
     """The states of a workflow, with pending tasks that fall at the ends of tracks.
 
     Args:
@@ -177,7 +177,7 @@ class _Estimate:
         self.owed = False
         self.known: dict[tuple[tuple[int, int], ...], list[TaskTime]] = {}
 
-    def run(self) -> Timeline:
+    def run(self) -> Course:
         for entry, most in zip(self.activities, self.most, strict=True):
             if entry.tasks and most < 1.0:
                 refuse(entry, self.machines)
@@ -187,7 +187,7 @@ class _Estimate:
                 self._new_state()
             changed = self._advance()
         self._close_state(())
-        return Timeline(self.activities, self.start, self.end, tuple(self.states))
+        return Course(self.activities, self.start, self.end, tuple(self.states))
 
     def _advance(self) -> bool:
         """Goes to the next moment at which a track ends or a stage starts; whether the state

@@ -19,7 +19,7 @@ from engine.batch import ClusterBatch
 from engine.catalog import Catalog, InstanceType
 from engine.forecast import FloatArray, IntArray
 from engine.models.boe.grid import Grid
-from engine.models.boe.plan import Plan, Target, distinct_targets
+from engine.models.boe.plan import Target, WorkflowPlan, distinct_targets
 from engine.models.boe.stage_course import StageCourses, spread_out
 from engine.models.boe.states import ALIKE
 from engine.models.boe.task_draw import TaskLaw, task_law
@@ -60,7 +60,7 @@ _BLOCK = 4096
 
 
 def seconds_on(
-    plan: Plan, batch: ClusterBatch, *, scale: float = 1.0, partitions: int | None = None
+    plan: WorkflowPlan, batch: ClusterBatch, *, scale: float = 1.0, partitions: int | None = None
 ) -> FloatArray:
     """(n,) seconds of a plan on the clusters of a batch; NaN where slots are not known, a task's
     container does not fit, or nothing says how long any task takes."""
@@ -72,7 +72,7 @@ def seconds_on(
     activities = plan.activities(scale, partitions)
     targets = [plan.target(batch, place) for place in places]
     found = [
-        plan.timeline(target, scale, partitions, record=False).seconds
+        plan.course(target, scale, partitions, record=False).seconds
         if target is not None and fits(target, activities)
         else math.nan
         for target in targets
@@ -92,7 +92,7 @@ def _timed(seconds: FloatArray) -> FloatArray:
 
 
 def _interpolated(
-    plan: Plan, batch: ClusterBatch, scale: float, partitions: int | None
+    plan: WorkflowPlan, batch: ClusterBatch, scale: float, partitions: int | None
 ) -> FloatArray:
     """A grid: for each type a curve over its node counts."""
     seconds = np.full(len(batch), math.nan)
@@ -128,7 +128,7 @@ def _interpolated(
 
 
 def _logs(
-    plan: Plan, batch: ClusterBatch, grid: Grid, scale: float, partitions: int | None
+    plan: WorkflowPlan, batch: ClusterBatch, grid: Grid, scale: float, partitions: int | None
 ) -> FloatArray:
     """(n,) log seconds on clusters that hold the containers of all tasks."""
     if len(plan.parts) == 1:
@@ -143,7 +143,12 @@ def _logs(
 
 
 def _log_of_make(
-    plan: Plan, batch: ClusterBatch, grid: Grid, scale: float, partitions: int | None, count: int
+    plan: WorkflowPlan,
+    batch: ClusterBatch,
+    grid: Grid,
+    scale: float,
+    partitions: int | None,
+    count: int,
 ) -> FloatArray:
     """(n,) log seconds of a workflow on machines of one make: between a curve on the slowest of
     their cores and one on the fastest.
@@ -195,7 +200,7 @@ class _Curve:
     @classmethod
     def of(
         cls,
-        plan: Plan,
+        plan: WorkflowPlan,
         grid: Grid,
         scale: float,
         partitions: int | None,
@@ -214,7 +219,7 @@ class _Curve:
         ran = np.asarray([entry.tasks > 0 for entry in activities])
         waits, idle = np.zeros((len(points), len(activities))), np.empty(len(points))
         for place, target in enumerate(middle):
-            found = plan.timeline(target, scale, partitions, record=False, tracks=tracks)
+            found = plan.course(target, scale, partitions, record=False, tracks=tracks)
             waits[place, ran] = exclusive_seconds(found.start[ran], found.end[ran])
             idle[place] = found.seconds - waits[place].sum()
         at = Grid.of_targets(plan, middle)
@@ -223,7 +228,9 @@ class _Curve:
         reference = courses.seconds(at, points)
         return cls(activities, np.log(points), waits, idle, reference, tuple(middle), courses)
 
-    def coarse(self, plan: Plan, grid: Grid, scale: float, partitions: int | None) -> FloatArray:
+    def coarse(
+        self, plan: WorkflowPlan, grid: Grid, scale: float, partitions: int | None
+    ) -> FloatArray:
         """(n,) log of the time over that of `TRACKS` tracks, which are too few: from what
         `FINE_TRACKS` make of some points."""
         last = len(self.targets) - 1
@@ -232,7 +239,7 @@ class _Curve:
         for place in places:
             taken = float(self.waits[place].sum() + self.idle[place])
             target = self.targets[place]
-            fine = plan.timeline(target, scale, partitions, record=False, tracks=FINE_TRACKS)
+            fine = plan.course(target, scale, partitions, record=False, tracks=FINE_TRACKS)
             logs.append(math.log(fine.seconds / taken) if taken > 0.0 else 0.0)
         x = np.log(grid.usable(self.activities))
         return np.asarray(np.interp(x, self.log_slots[places], logs))
@@ -269,7 +276,7 @@ class _Curve:
 _TINY = 1e-12
 
 
-def law_of(plan: Plan, entry: Activity, target: Target) -> TaskLaw:
+def law_of(plan: WorkflowPlan, entry: Activity, target: Target) -> TaskLaw:
     """How the task times of a stage spread; not at all where they are taken as alike."""
     if plan.profile != "normal" or plan.printed:
         return ALIKE

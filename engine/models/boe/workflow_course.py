@@ -142,7 +142,7 @@ class State:
 
 
 @dataclass(frozen=True, eq=False)
-class Timeline:
+class Course:
     """The estimated course of a workflow: (n,) start and end of each activity, and the states."""
 
     activities: tuple[Activity, ...]

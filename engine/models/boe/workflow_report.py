@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from engine.models.base import Explanation, Prediction, StageForecast
 from engine.models.boe.workflow import Workflow
-from engine.models.boe.workflow_course import Activity, Running, State, Timeline
+from engine.models.boe.workflow_course import Activity, Course, Running, State
 from engine.profile import Notice
 
 if TYPE_CHECKING:
-    from engine.models.boe.plan import Plan
+    from engine.models.boe.plan import WorkflowPlan
 
 DRIVER, LOAD = "driver", "load"
 """Phases that no resource bounds: nothing runs; tasks run, but wait for none of the three."""
@@ -148,26 +148,26 @@ def _state_dict(number: int, state: WorkflowState) -> dict[str, Any]:
 def report_of(
     workflow: Workflow,
     labels: Sequence[str],
-    plan: Plan,
-    timeline: Timeline,
+    plan: WorkflowPlan,
+    course: Course,
     prediction: Prediction,
     *,
     skew_seconds: float | None = None,
 ) -> WorkflowReport:
-    """A timeline in words; times are stretched to the prediction (its own error corrected).
+    """A course in words; times are stretched to the prediction (its own error corrected).
 
     Args:
         labels: the name of each activity's job; "" for what belongs to none.
-        skew_seconds: of the timeline, not stretched.
+        skew_seconds: of the course, not stretched.
     """
-    factor = prediction.seconds / timeline.seconds if timeline.seconds > 0.0 else 1.0
+    factor = prediction.seconds / course.seconds if course.seconds > 0.0 else 1.0
     states = tuple(
         WorkflowState(
             state.start_seconds * factor,
             state.end_seconds * factor,
-            tuple(_stage(entry, labels, timeline.activities, factor) for entry in state.running),
+            tuple(_stage(entry, labels, course.activities, factor) for entry in state.running),
         )
-        for state in merged(timeline)
+        for state in merged(course)
     )
     after = {job.name: job.after for job in workflow.jobs}
     return WorkflowReport(
@@ -175,7 +175,7 @@ def report_of(
         plan.scheduler,
         plan.profile,
         prediction,
-        tuple(_spans(labels, after, timeline, factor)),
+        tuple(_spans(labels, after, course, factor)),
         states,
         None if skew_seconds is None else skew_seconds * factor,
     )
@@ -198,7 +198,7 @@ def _stage(
 
 
 def _spans(
-    labels: Sequence[str], after: Mapping[str, tuple[str, ...]], timeline: Timeline, factor: float
+    labels: Sequence[str], after: Mapping[str, tuple[str, ...]], course: Course, factor: float
 ) -> list[JobSpan]:
     """One span per job, in the order of their first activities."""
     places: dict[str, list[int]] = {}
@@ -207,21 +207,21 @@ def _spans(
             places.setdefault(label, []).append(place)
     found = []
     for name, own in places.items():
-        starts = [float(timeline.start[p]) for p in own if timeline.activities[p].tasks]
-        ends = [float(timeline.end[p]) for p in own]
-        tasks = sum(timeline.activities[p].tasks for p in own)
+        starts = [float(course.start[p]) for p in own if course.activities[p].tasks]
+        ends = [float(course.end[p]) for p in own]
+        tasks = sum(course.activities[p].tasks for p in own)
         start = min(starts, default=min(ends))
         found.append(JobSpan(name, start * factor, max(ends) * factor, after.get(name, ()), tasks))
     return found
 
 
-def merged(timeline: Timeline) -> list[State]:
+def merged(course: Course) -> list[State]:
     """The states without those that skew alone divides: the same stages run, bound by the same,
     and only tasks of different length end one by one. Where a stage has come to run twice as many
     tasks as at the beginning (containers change hands), another state begins."""
     found: list[State] = []
-    for state in timeline.states:
-        if found and _alike(found[-1], state, timeline.activities):
+    for state in course.states:
+        if found and _alike(found[-1], state, course.activities):
             before = found[-1]
             found[-1] = State(before.start_seconds, state.end_seconds, before.running)
         else:
@@ -251,15 +251,15 @@ def _spread(entry: Activity) -> bool:
     return entry.spread > 0.0 or entry.output_spread > 0.0
 
 
-def explanation(timeline: Timeline, *, seconds: float, slots: float) -> Explanation:
+def explanation(course: Course, *, seconds: float, slots: float) -> Explanation:
     """Time by what bounds it (driver, cpu, disk, network, load), and the stages.
 
     Where several stages run, a state's time is divided by their parallelism.
     """
-    factor = seconds / timeline.seconds if timeline.seconds > 0.0 else 1.0
+    factor = seconds / course.seconds if course.seconds > 0.0 else 1.0
     phases: dict[str, float] = {DRIVER: 0.0}
     by_stage: dict[int, dict[str, float]] = {}
-    for state in timeline.states:
+    for state in course.states:
         length = (state.end_seconds - state.start_seconds) * factor
         tasks = sum(entry.parallelism for entry in state.running)
         if not tasks:
@@ -275,15 +275,15 @@ def explanation(timeline: Timeline, *, seconds: float, slots: float) -> Explanat
             stage_id=number,
             name=entry.name,
             tasks=entry.tasks,
-            start_seconds=float(timeline.start[place]) * factor,
-            end_seconds=float(timeline.end[place]) * factor,
+            start_seconds=float(course.start[place]) * factor,
+            end_seconds=float(course.end[place]) * factor,
             waves=entry.tasks * entry.cores / slots,
             bottleneck=max(by_stage[place], key=by_stage[place].__getitem__)
             if place in by_stage
             else None,
         )
         for number, (place, entry) in enumerate(
-            (place, entry) for place, entry in enumerate(timeline.activities) if entry.tasks
+            (place, entry) for place, entry in enumerate(course.activities) if entry.tasks
         )
     )
     phases[DRIVER] += max(0.0, seconds - math.fsum(phases.values()))

@@ -18,7 +18,7 @@ SMALLEST_SECONDS = 1e-3
 """No run is predicted to take less: where all terms in use vanish, the sum of terms says 0."""
 
 
-class Curve(ABC):
+class TypeCurve(ABC):
     """Time as a function of machines, size and iterations on one type of machine.
 
     Attributes:
@@ -86,7 +86,7 @@ class Curve(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class FittedCurve(Curve):
+class FittedCurve(TypeCurve):
     """A curve of p non-negative terms fitted to runs.
 
     Args:

@@ -17,7 +17,7 @@ import numpy as np
 from engine.cluster import Workload
 from engine.fitting import PARSIMONY, Spread
 from engine.forecast import FloatArray
-from engine.models.curves.fitted_curve import Curve, FittedCurve
+from engine.models.curves.fitted_curve import FittedCurve, TypeCurve
 from engine.models.curves.machines import (
     MINIMUM_CONFIGURATIONS,
     SAME,
@@ -37,7 +37,7 @@ def along_iterations(
     wanted: float,
     *,
     own: FittedCurve | None = None,
-) -> Curve:
+) -> TypeCurve:
     """The curve of a family of runs for a number of iterations.
 
     Args:
@@ -105,7 +105,7 @@ def _left_out_error(fits: Sequence[FittedCurve]) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Lines(Curve):
+class Lines(TypeCurve):
     """Straight lines in iterations through the curves of k >= 2 numbers of them.
 
     They do not fall: where a curve lies below one of fewer iterations, both count as their mean.

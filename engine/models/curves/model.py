@@ -18,7 +18,7 @@ from engine.fitting import MINIMUM_RESIDUALS, UNKNOWN_SPREAD, Spread
 from engine.forecast import FloatArray, Forecast
 from engine.models.base import Explanation, FittedModel, LeaveOneOut
 from engine.models.curves.equivalents import Equivalents, equivalents
-from engine.models.curves.fitted_curve import Curve, FittedCurve
+from engine.models.curves.fitted_curve import FittedCurve, TypeCurve
 from engine.models.curves.iteration_curves import along_iterations
 from engine.models.curves.levels import Level, level_notice, level_of
 from engine.models.curves.machines import SAME, MachineRuns, families
@@ -39,7 +39,7 @@ PRIOR_DECIDES = Notice(
 class FittedCurves:
     """The curves for one set of job parameters, and what is known of types without a curve."""
 
-    curves: tuple[Curve, ...]
+    curves: tuple[TypeCurve, ...]
     levels: Mapping[str, Level]
 
 
@@ -53,7 +53,7 @@ class Question:
     """
 
     workload: Workload
-    curves: tuple[Curve, ...]
+    curves: tuple[TypeCurve, ...]
     at: Equivalents
     shift: FloatArray
     log_scale: FloatArray
@@ -84,7 +84,7 @@ class CurvesModel(FittedModel):
     """
 
     fit_curve: Callable[[MachineRuns], FittedCurve]
-    given: tuple[Curve, ...] = ()
+    given: tuple[TypeCurve, ...] = ()
     iterations_in_model: bool = False
     prior: Spread = UNKNOWN_SPREAD
     _fitted: dict[object, FittedCurves] = field(default_factory=dict, repr=False)
@@ -94,7 +94,7 @@ class CurvesModel(FittedModel):
         """The workload with what it leaves open (see `machines.completed`)."""
         return completed(workload, self.profile)
 
-    def curves(self, workload: Workload) -> tuple[Curve, ...]:
+    def curves(self, workload: Workload) -> tuple[TypeCurve, ...]:
         """The curves for a completed workload, fitted once per set of parameters.
 
         Raises:
@@ -113,7 +113,7 @@ class CurvesModel(FittedModel):
 
     def _fit(self, workload: Workload) -> FittedCurves:
         runs = sharing_parameters(self.profile.runs, workload.parameters)
-        curves: list[Curve] = []
+        curves: list[TypeCurve] = []
         try:
             curves += self._of_runs(runs, workload)
         except ModelDoesNotFit:
@@ -123,7 +123,7 @@ class CurvesModel(FittedModel):
         curves += [curve for curve in self.given if not covered & {*curve.runs.members}]
         return FittedCurves(tuple(curves), self._levels(runs, curves))
 
-    def _levels(self, runs: Sequence[Run], curves: Sequence[Curve]) -> dict[str, Level]:
+    def _levels(self, runs: Sequence[Run], curves: Sequence[TypeCurve]) -> dict[str, Level]:
         """Levels of the types that have runs but are in no curve."""
         covered = {name for curve in curves for name in curve.runs.members}
         thin: dict[str, list[Run]] = {}
@@ -134,7 +134,7 @@ class CurvesModel(FittedModel):
         found = {name: self._level(group, curves) for name, group in thin.items()}
         return {name: level for name, level in found.items() if level is not None}
 
-    def _level(self, runs: Sequence[Run], curves: Sequence[Curve]) -> Level | None:
+    def _level(self, runs: Sequence[Run], curves: Sequence[TypeCurve]) -> Level | None:
         """None where the type cannot be compared with any curve."""
         batch = ClusterBatch.of([run.cluster for run in runs], self.profile)
         try:
@@ -169,7 +169,7 @@ class CurvesModel(FittedModel):
             self._families[key] = self.fit_curve(runs)
         return self._families[key]
 
-    def _of_runs(self, runs: Sequence[Run], workload: Workload) -> list[Curve]:
+    def _of_runs(self, runs: Sequence[Run], workload: Workload) -> list[TypeCurve]:
         wanted = workload.iterations
         if self.iterations_in_model or wanted is None:
             return [self._fit_family(family) for family in families(runs)]
@@ -214,13 +214,13 @@ class CurvesModel(FittedModel):
             notices=tuple(notice for notice in notices if notice is not None),
         )
 
-    def _spread(self, curve: Curve) -> Spread:
+    def _spread(self, curve: TypeCurve) -> Spread:
         """Of log time on a curve, by its left-out runs, with the prior where they are few."""
         if not self._rests_on_prior(curve):
             return curve.spread
         return self.prior if curve.fitted is None else curve.fitted.fit.spread_about(self.prior)
 
-    def _rests_on_prior(self, curve: Curve) -> bool:
+    def _rests_on_prior(self, curve: TypeCurve) -> bool:
         return np.isnan(curve.spread.log_scale) and not np.isnan(self.prior.log_scale)
 
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
@@ -289,7 +289,7 @@ class CurvesModel(FittedModel):
 
 
 def _extrapolation_spread(
-    curve: Curve, machines: FloatArray, *, size: float | None, iterations: float | None
+    curve: TypeCurve, machines: FloatArray, *, size: float | None, iterations: float | None
 ) -> FloatArray:
     """(n,) prior spread of log time for what lies beyond the measured machines, size and
     iterations."""
@@ -301,7 +301,7 @@ def _extrapolation_spread(
     return np.hypot(np.hypot(by_size, by_iterations), spread_beyond(machines, runs.machines))
 
 
-def validation_of(curves: Sequence[Curve]) -> LeaveOneOut | None:
+def validation_of(curves: Sequence[TypeCurve]) -> LeaveOneOut | None:
     """What the fitted curves predicted for the runs that they had not seen."""
     pairs = [
         (predicted, actual)

@@ -309,12 +309,16 @@ class Chance:
     def offset(self) -> float:
         """Evenly from [0, 1)."""
         self._asked += "o"
-        return float(_numbers(self._seed, self.count, self._asked)[0])  # type: ignore[arg-type]
+        found = _numbers(self._seed, self.count, self._asked)[0]
+        assert isinstance(found, float)
+        return found
 
     def throw(self) -> Throw:
         """What the next move of all laws needs."""
         self._asked += "t"
-        return _numbers(self._seed, self.count, self._asked)[0]  # type: ignore[return-value]
+        found = _numbers(self._seed, self.count, self._asked)[0]
+        assert isinstance(found, Throw)
+        return found
 
 
 @lru_cache(maxsize=MOST_THROWS)

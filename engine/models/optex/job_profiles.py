@@ -278,11 +278,7 @@ def _unit_sets(measured: MeasuredRuns, operations: UnitOperations) -> tuple[Floa
 
 def input_partitions(run: Run) -> int:
     """Partitions of the input: tasks of the widest stage that reads from outside."""
-    reading = [
-        stage
-        for stage in run.stages
-        if stage.input_bytes and stage.input_bytes.total > (stage.cached_input_bytes or 0.0)
-    ]
+    reading = [stage for stage in run.stages if stage.outside_bytes > 0.0]
     return max((stage.tasks for stage in reading or run.stages), default=1)
 
 

@@ -22,7 +22,7 @@ from engine.forecast import FloatArray
 from engine.given_profiles import Operation, OptexProfile
 from engine.models.base import FittedModel, Model
 from engine.models.curves.applicability import applicability
-from engine.models.curves.fitted_curve import Curve, FittedCurve
+from engine.models.curves.fitted_curve import FittedCurve, TypeCurve
 from engine.models.curves.machines import MachineRuns
 from engine.models.curves.model import CurvesModel, validation_of
 from engine.models.optex.job_profiles import with_job_profiles
@@ -185,7 +185,7 @@ PHASE_EXECUTION = "execution"
 
 
 @dataclass(frozen=True, eq=False)
-class JobProfileCurve(Curve):
+class JobProfileCurve(TypeCurve):
     """The closed form of a job profile (Eqs. 1 to 6), or the mean of those of several
     representative jobs on one type; it has no spread."""
 

@@ -34,7 +34,7 @@ from engine.models.workloads import (
     sharing_parameters,
 )
 from engine.notice_order import in_order
-from engine.profile import Notice, Profile, Run, whole
+from engine.profile import Notice, Profile, Run, completed_runs
 from engine.runs.configurations import SAME_SIZE, repetition_spread, size_levels
 from engine.scheduling.waves import waves
 from engine.units import format_number
@@ -47,6 +47,9 @@ FAR = 2.0
 
 NOT_CONSTANT = 1.25
 """Fixed time that differs by more than this factor between references is not fixed."""
+
+SMALL_FIXED = 0.1
+"""A smaller share of the time than this may differ: it hardly moves the prediction."""
 
 SHOWN_PHASES = 20
 """Groups that are phases of their own; smaller ones are one phase together."""
@@ -296,43 +299,49 @@ def _fit_notices(
     found = [notice for run in references.runs for notice in run.notices]
     chosen = chosen_notice(logs, references.workload.parameters, len(references))
     found += [] if chosen is None else [chosen]
-    if len(whole(references.runs)) == len(references):
+    if len(completed_runs(references.runs)) == len(references):
         found += left_aside(sharing_parameters(logs, references.workload.parameters))
     found += references.notices
-    said = (*held_up_notices(references.runs), pause_notice(references.runs))
-    found += [notice for notice in said if notice is not None]
+    said = (
+        *held_up_notices(references.runs),
+        pause_notice(references.runs),
+        _few_tests(left_out),
+        _misfit(references, parameters),
+    )
+    return in_order([*found, *(notice for notice in said if notice is not None)])
+
+
+def _few_tests(left_out: IntArray) -> Notice | None:
     tests = len(np.unique(left_out))
-    if tests < ENOUGH_LEFT_OUT:
-        found.append(
-            Notice(
-                "prior-interval",
-                f"the interval rests on the published errors of this method more than on the "
-                f"{tests} configurations that could be left out",
-                "add logs of other sizes, or of other cores: each one tests the prediction",
-            )
+    if tests >= ENOUGH_LEFT_OUT:
+        return None
+    return Notice(
+        "prior-interval",
+        f"the interval rests on the published errors of this method more than on the "
+        f"{tests} configurations that could be left out",
+        "add logs of other sizes, or of other cores: each one tests the prediction",
+    )
+
+
+def _misfit(references: References, parameters: Parameters) -> Notice | None:
+    """Where no group is variable, or what counts as constant is not."""
+    if not references.variable.any():
+        return Notice(
+            "model-does-not-fit",
+            "no stage group gets more partitions with more input: to peridot the time is the "
+            "same on any cores and any input",
+            "use --model sparkplan",
         )
     fixed = references.seconds - references.group_seconds[:, references.variable].sum(axis=1)
-    if not references.variable.any():
-        found.append(
-            Notice(
-                "model-does-not-fit",
-                "no stage group gets more partitions with more input: to peridot the time is the "
-                "same on any cores and any input",
-                "use --model sparkplan",
-            )
-        )
-    elif fixed.max() > NOT_CONSTANT * fixed.min() and parameters.fixed_seconds > (
-        0.1 * references.seconds.mean()
-    ):
-        found.append(
-            Notice(
-                "model-does-not-fit",
-                f"what peridot takes as constant took {format_number(fixed.min())} s in one "
-                f"reference and {format_number(fixed.max())} s in another",
-                "use --model sparkplan, or references nearer to the wanted input",
-            )
-        )
-    return in_order(found)
+    differs = fixed.max() > NOT_CONSTANT * fixed.min()
+    if not differs or parameters.fixed_seconds <= SMALL_FIXED * references.seconds.mean():
+        return None
+    return Notice(
+        "model-does-not-fit",
+        f"what peridot takes as constant took {format_number(fixed.min())} s in one "
+        f"reference and {format_number(fixed.max())} s in another",
+        "use --model sparkplan, or references nearer to the wanted input",
+    )
 
 
 def _span(values: FloatArray) -> str:

@@ -17,7 +17,7 @@ from engine.fitting import IntArray
 from engine.forecast import FloatArray
 from engine.models.stages.groups import StageGroup, matched, stage_groups
 from engine.models.workloads import logs_of, sharing_parameters
-from engine.profile import Notice, Profile, Run, whole
+from engine.profile import Notice, Profile, Run, completed_runs
 from engine.runs.configurations import configurations, size_levels
 from engine.units import format_number
 
@@ -144,7 +144,7 @@ def _usable(profile: Profile) -> list[Run]:
             f"{_OTHER_MODELS}",
         )
     ended = [run for run in sized if run.complete]
-    enough = (runs for runs in (whole(sized), ended) if not _one_size(runs))
+    enough = (runs for runs in (completed_runs(sized), ended) if not _one_size(runs))
     sized = next(enough, sized)
     reference = max(sized, key=_size).workload
     sharing = sharing_parameters(sized, reference.parameters)

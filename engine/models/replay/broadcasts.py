@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from engine.models.replay.replayed_run import Replay
-from engine.models.stages.partitions import whole
+from engine.models.stages.partitions import configured_number
 from engine.profile import Notice, StageRun
 from engine.runs.stage_labels import stage_label
 from engine.units import MIB, format_bytes
@@ -66,4 +66,4 @@ def _limit(config: Mapping[str, str], key: str) -> int | None:
     told = config.get(key, "").strip()
     if told == "0" or told.startswith("-"):
         return None
-    return whole(config, key) or THRESHOLD_BYTES
+    return configured_number(config, key) or THRESHOLD_BYTES

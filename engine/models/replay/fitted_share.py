@@ -52,5 +52,4 @@ def _outside_bytes(stage: StageRun) -> float | None:
     that are read whole their size counts."""
     if stage.input_bytes is None:
         return None
-    counted = stage.input_bytes.total - (stage.cached_input_bytes or 0.0)
-    return max(counted, stage.whole_files_bytes)
+    return max(stage.outside_bytes, stage.whole_files_bytes)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.forecast import FloatArray, IntArray
-from engine.models.replay.corrections import weights_of
+from engine.models.replay.log_pairs import weights_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -328,8 +328,7 @@ def _found_none(stage: StageRun, source: StageRun) -> bool:
     from outside: blocks are never quite as large, so that none of them was there."""
     if source.input_bytes is None:
         return False
-    outside = source.input_bytes.total - (source.cached_input_bytes or 0.0)
-    return math.isclose(stage.cached_input_bytes or 0.0, outside, rel_tol=1e-6)
+    return math.isclose(stage.cached_input_bytes or 0.0, source.outside_bytes, rel_tol=1e-6)
 
 
 def never_stored(run: Run) -> bool:

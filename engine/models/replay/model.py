@@ -24,9 +24,9 @@ from engine.machines.transfer import notice_of, speed_of, speeds_of
 from engine.models.base import Explanation, FittedModel
 from engine.models.log_notices import range_notices
 from engine.models.replay.broadcasts import broadcast_notice
-from engine.models.replay.corrections import Pairs
 from engine.models.replay.held_answers import held_logs
 from engine.models.replay.log_answers import AnswersOfLogs, doublings
+from engine.models.replay.log_pairs import LogPairs
 from engine.models.replay.memory_cliff import MemoryCliff, cliffs_of, roomy_with
 from engine.models.replay.memory_report import cache_notices, not_fitting_share, spill_notices
 from engine.models.replay.notices import (
@@ -353,7 +353,7 @@ def fit_replays(profile: Profile) -> ReplayModel:
     own = np.asarray([_missed(replay) for replay in replays])
     bias = np.clip(own, -LARGEST_CORRECTION, LARGEST_CORRECTION)
     cliffs = cliffs_of(replays)
-    pairs = Pairs.of(replays, cliffs, bias)
+    pairs = LogPairs.of(replays, cliffs, bias)
     learnt = pairs.learnt(np.ones(len(replays), dtype=bool))
     missed = float(np.max(np.abs(own))) / 2.0
     disturbance = disturbance_spread(chosen)

@@ -27,6 +27,10 @@ ERROR_PER_DOUBLING_INPUT = 0.10
 (docs/models/sparkplan_rules_logs.md). That of slots and `NOISE_SECONDS` were set after too many
 runs of benchmarks/logs.py lay outside, that of the input (0.15 before) after too few did."""
 
+COUNTS_FOR_SPREAD = 4
+"""Configurations of logs from which on left-out errors are the interval of models that know no
+prior of them."""
+
 SIZE_NOISE = 0.05
 POWER_SPREAD = 0.3
 """Prior: spread of log bytes (cached, or read by a stage) between two runs of a size, and of the

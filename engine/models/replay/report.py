@@ -14,7 +14,7 @@ from engine.models.replay.replayed_run import Replay
 from engine.models.stages.disturbance import computes_elsewhere
 from engine.models.stages.shapes import first_tasks, uneven_data, warm_and_cold
 from engine.models.stages.slots_over_time import waited_seconds
-from engine.profile import Notice, StageRun
+from engine.profile import Notice, StageRun, total_of
 from engine.runs.stage_labels import stage_label
 
 DRIVER = "driver"
@@ -160,10 +160,9 @@ def bottleneck(stage: StageRun, tasks: int, slots: int, seconds: float) -> str:
         return "skew"
     if tasks * stage.task_cpus < slots:
         return "tasks"
-    outside = stage.overhead_seconds.total if stage.overhead_seconds else 0.0
-    if outside > LAUNCH_BOUND * stage.task_seconds.total:
+    if total_of(stage.overhead_seconds) > LAUNCH_BOUND * stage.task_seconds.total:
         return "launch"
-    ran = stage.run_seconds.total if stage.run_seconds else 0.0
+    ran = total_of(stage.run_seconds)
     if ran <= 0.0:
         return "waves"
     if stage.gc_seconds and stage.gc_seconds.total > GC_BOUND * ran:

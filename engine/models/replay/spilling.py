@@ -19,7 +19,7 @@ from engine.models.replay.executor_memory import ExecutorMemory, own_batch
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.partitions import LARGEST_TASKS
 from engine.models.stages.task_times import StageShape
-from engine.profile import Run, StageRun
+from engine.profile import Run, StageRun, total_of
 
 DISK_BYTES_PER_SECOND = 100e6
 """Prior: what one task reads or writes of its own disk, for logs that do not show it."""
@@ -141,8 +141,7 @@ def _disk(stage: StageRun, spilled: float) -> tuple[float, float]:
     if not spilled or not written:
         return SPILLED_SIZE, DISK_BYTES_PER_SECOND
     parts = (stage.cpu_seconds, stage.gc_seconds, stage.fetch_wait_seconds)
-    ran = stage.run_seconds.total if stage.run_seconds else 0.0
-    waited = ran - sum(part.total for part in parts if part is not None)
+    waited = total_of(stage.run_seconds) - sum(map(total_of, parts))
     rate = 2.0 * written / waited if waited > 0.0 else 0.0
     known = SLOWEST_DISK <= rate <= FASTEST_DISK and stage.cpu_seconds is not None
     return min(1.0, written / spilled), rate if known else DISK_BYTES_PER_SECOND

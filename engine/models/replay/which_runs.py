@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from engine.profile import Run, settled, whole
+from engine.profile import Run, completed_runs, settled
 
 MOST_REPLAYS = 8
 """Logs that are replayed; of more (micro-batches) a spread over the sizes is taken."""
@@ -18,7 +18,7 @@ PER_REPLAY = 3
 def replayable(logs: Sequence[Run]) -> list[Run]:
     """Of logs with the same job parameters the whole ones, if there are any, and those that say
     their size, where some do; first micro-batches only where no other can stand for them."""
-    runs = whole(logs)
+    runs = completed_runs(logs)
     sized = [run for run in runs if run.workload.input_bytes] or runs
     return sized if len(sized) > MOST_REPLAYS else settled(sized)
 

@@ -23,7 +23,6 @@ from engine.models.simcost.rates import (
     moved_bytes,
     rates_of,
     seconds_per_byte,
-    total_of,
     vcores_per_node,
 )
 from engine.models.simcost.stages import Clusters, Stages, mean_task_seconds
@@ -31,7 +30,7 @@ from engine.models.stages.kept_inputs import kept
 from engine.models.stages.set_up import SET_UP_SECONDS, SET_UP_SHARE
 from engine.models.stages.shapes import shapes_of
 from engine.models.stages.task_times import StageShape
-from engine.profile import Run, StageRun
+from engine.profile import Run, StageRun, total_of
 
 OVERLAP = 0.5
 """Stages that share more than this part of the shorter one's time are one pool of tasks."""

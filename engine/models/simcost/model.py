@@ -1,9 +1,10 @@
 """SimCost: costs of compute, read, write and shuffle per stage, learnt from small runs.
 
 "SimCost: cost-effective resource provision prediction and recommendation for Spark workloads". The
-cost model (Eqs. 8 to 12) is in `costs`, what is learnt from a log in `stages`, sampling in
-`sampling`, memory assurance in `memory`, the recommendation in closed form and by range search in
-`search`. Runs without stages get the transformed model of 4.3.
+cost model (Eqs. 8 to 12) is in `costs` and over all stages in `stages`, what is learnt from a log
+in `learning` and `rates`, sampling in `sampling`, memory assurance in `memory`, the recommendation
+in closed form and by range search in `search`. Runs without stages get the transformed model of 4.3
+(`curve`).
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from engine.machines.transfer import notice_of, speed_of, speeds_of
 from engine.models.base import AssuredMemory, Explanation, FittedModel, Model
 from engine.models.log_notices import chosen_notice, range_notices
 from engine.models.logs_by_parameters import ByParameters
-from engine.models.replay.corrections import weights_of
 from engine.models.replay.held_answers import held_between
+from engine.models.replay.log_pairs import weights_of
 from engine.models.replay.priors import NOISE, PRIOR_DOF, at_least, ratio_of
-from engine.models.replay.run_pairs import Corrections, Pairs
 from engine.models.replay.unseen_tasks import as_if_whole, in_part_notice, unseen_spread
 from engine.models.replay.which_runs import replayable, representatives
 from engine.models.simcost import costs, report
+from engine.models.simcost.corrections import Corrections, RunPairs
 from engine.models.simcost.curve import fitted_curve
 from engine.models.simcost.learning import RunCosts
 from engine.models.simcost.memory import assured_by_cache, assured_by_peak, assured_by_runs
@@ -351,7 +352,7 @@ def clusters_of(run: RunCosts, batch: ClusterBatch) -> Clusters:
     )
 
 
-def _pairs(learnt: Sequence[RunCosts]) -> Pairs:
+def _pairs(learnt: Sequence[RunCosts]) -> RunPairs:
     """What each run's costs predict for each other run."""
     r = len(learnt)
     predicted, doublings = np.zeros((r, r)), np.zeros((r, r, 2))
@@ -375,4 +376,4 @@ def _pairs(learnt: Sequence[RunCosts]) -> Pairs:
             doublings[i, j] = math.log2(target.slots / source.slots), math.log2(ratio)
     runs = [run.run for run in learnt]
     seconds = np.asarray([run.seconds for run in runs])
-    return Pairs(predicted, doublings, seconds, configurations(runs))
+    return RunPairs(predicted, doublings, seconds, configurations(runs))

@@ -14,22 +14,21 @@ from engine.fitting import nnls
 from engine.forecast import FloatArray
 from engine.given_profiles import ResourceProfile
 from engine.models.simcost.costs import Rates
-from engine.profile import Measure, Run, StageRun
+from engine.profile import Run, StageRun, total_of
 
 GIGABIT_BYTES = 1e9 / 8.0
 
 
 def data_of(stage: StageRun) -> float:
     """D of a stage in bytes: input and shuffled data; a byte for each task that reads none."""
-    read = total_of(stage.input_bytes) + total_of(stage.shuffle_read_bytes)
-    return read if read > 0.0 else float(stage.tasks)
+    return stage.read_bytes if stage.read_bytes > 0.0 else float(stage.tasks)
 
 
 def moved_bytes(stages: Sequence[StageRun]) -> FloatArray:
     """(4,) bytes of input from outside, output, shuffle read and shuffle write."""
     rows = [
         (
-            max(0.0, total_of(stage.input_bytes) - (stage.cached_input_bytes or 0.0)),
+            stage.outside_bytes,
             total_of(stage.output_bytes),
             total_of(stage.shuffle_read_bytes),
             total_of(stage.shuffle_write_bytes),
@@ -37,10 +36,6 @@ def moved_bytes(stages: Sequence[StageRun]) -> FloatArray:
         for stage in stages
     ]
     return np.asarray(np.sum(np.asarray(rows), axis=0))
-
-
-def total_of(measure: Measure | None) -> float:
-    return measure.total if measure else 0.0
 
 
 def seconds_per_byte(rates: Rates) -> FloatArray:

@@ -18,7 +18,7 @@ class Stages:
     Args:
         partitions: tasks P. data_bytes: D, what they read, of all tasks together.
         observed_waves: waves that the stage ran in.
-        overhead_seconds: O_S. straggler_seconds: what of it was waiting for long tasks.
+        overhead_seconds: O_S. straggler_seconds: waiting for long tasks, which O_S is without.
         longest_seconds: what the longest task takes above the mean.
         task_overhead_seconds: O_T.
         compute_seconds_per_byte: C_compute.
@@ -107,7 +107,7 @@ class Clusters:
     Args:
         vcores: V. vcores_per_node: V / N.
         speed: of a core, relative to where the costs were learnt.
-        rates: (u, 4) seconds per byte in the order of `simcost_rates.moved_bytes`.
+        rates: (u, 4) seconds per byte in the order of `rates.moved_bytes`.
         shared: whether these are a node's, which its tasks share.
     """
 

@@ -88,30 +88,30 @@ class StageBatch:
         whole = np.where(outlined > 0.0, outlined, 1.0)
         points, beyond = _residuals(times, counts, work, whole)
         return cls(
-            places,
-            cuts.tasks,
-            slots,
-            np.minimum(_lanes(slots, table.cpus[places]), table.observed[places]),
-            table.cpus[places],
-            cuts.work,
-            cuts.partitions,
-            np.asarray(growth[places], dtype=float),
-            table.law_slots[places],
-            typical,
-            table.fixed_seconds[:, places] * np.maximum(0.0, cuts.work - 1.0),
-            outlines.total,
-            times[:, -1],
-            square * (outlines.total / whole),
-            np.asarray(
+            places=places,
+            count=cuts.tasks,
+            slots=slots,
+            observed=np.minimum(_lanes(slots, table.cpus[places]), table.observed[places]),
+            cpus=table.cpus[places],
+            own=cuts.work,
+            partitions=cuts.partitions,
+            growth=np.asarray(growth[places], dtype=float),
+            law=table.law_slots[places],
+            typical=typical,
+            fixed=table.fixed_seconds[:, places] * np.maximum(0.0, cuts.work - 1.0),
+            total=outlines.total,
+            longest=times[:, -1],
+            square=square * (outlines.total / whole),
+            capped=np.asarray(
                 [
                     weighed.sum(axis=1),
                     *(np.einsum("ij,ij->i", weighed, by) for by in (times, capped)),
                 ]
             ),
-            table.longest_first[places],
-            points,
-            beyond,
-            table.warm_ups.taken(places),
+            longest_first=table.longest_first[places],
+            points=points,
+            beyond=beyond,
+            warm_ups=table.warm_ups.taken(places),
         )
 
     def slowdowns(self, slots: int) -> tuple[FloatArray, FloatArray]:

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from engine.models.stages.match import matches
-from engine.profile import Measure, Notice, Run, StageRun, whole
+from engine.profile import Measure, Notice, Run, StageRun, completed_runs
 from engine.runs.stage_labels import stage_label
 from engine.units import format_bytes
 
@@ -70,7 +70,7 @@ def shape_notices(runs: Sequence[Run]) -> list[Notice]:
     Micro-batches are not compared: they differ as their triggers fall.
     """
     alike: dict[object, list[Run]] = {}
-    for run in whole(runs):
+    for run in completed_runs(runs):
         if run.stages and run.batch_id is None:
             parameters = tuple(sorted(run.workload.parameters.items()))
             alike.setdefault((_family(run), parameters), []).append(run)

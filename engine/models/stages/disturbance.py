@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from engine.models.stages.job_phases import phases_of
-from engine.profile import Measure, Notice, Run, StageRun
+from engine.profile import Notice, Run, StageRun, total_of
 
 CALMEST = 0.1
 """Share of the computing that the calmest stages do: how far theirs was stretched counts."""
@@ -82,7 +82,7 @@ def computing_stretch(run: Run) -> float | None:
     if cpu.sum() < LEAST_CPU_SECONDS:
         return None
     ran = [
-        measure.total - _total(stage.gc_seconds) - _total(stage.fetch_wait_seconds)
+        measure.total - total_of(stage.gc_seconds) - total_of(stage.fetch_wait_seconds)
         for _, measure, stage in told
     ]
     kept = cpu > 0.0
@@ -203,7 +203,3 @@ def computes_in_python(stage: StageRun) -> bool:
 
 def _does(stage: StageRun, kinds: Sequence[str]) -> bool:
     return any(kind in operation for operation in stage.operations for kind in kinds)
-
-
-def _total(measure: Measure | None) -> float:
-    return measure.total if measure is not None else 0.0

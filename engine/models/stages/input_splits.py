@@ -46,7 +46,7 @@ class InputSplits:
         total = read.total if read is not None else None
         cut = max(total or 0.0, (stage.files_bytes or 0.0) if scan else 0.0)
         full = stage.tasks * rule.split_bytes
-        by_size = stage.tasks >= BY_SIZE * scans * rule.cores_for_scans(None)
+        by_size = stage.tasks >= BY_SIZE * scans * rule.cores_for_scans
         if scan and by_size and cut < LEAST_FULL * full:
             cut = full
         largest = (read.maximum or 0.0) if read is not None else 0.0
@@ -72,7 +72,7 @@ class InputSplits:
         for each core that is not what cut it: by files or by size there are so many. Of a union in
         a loop there are more scans, each cut as before.
         """
-        n, cores = self.tasks, self.scans * self.rule.cores_for_scans(None)
+        n, cores = self.tasks, self.scans * self.rule.cores_for_scans
         if self.read_bytes is None or self.in_a_loop:
             return n * ratio
         if self.is_scan and ratio < 1.0:
@@ -93,7 +93,7 @@ class InputSplits:
         most, scans = rule.most_splits(size), self.scans * (ratio if self.in_a_loop else 1.0)
         least = min(partitions, self.tasks * ratio) if ratio < 1.0 else partitions
         fewer = more = least / scans, max(partitions, most) / scans
-        if self.tasks <= ONE_EACH * self.scans * rule.cores_for_scans(None):
+        if self.tasks <= ONE_EACH * self.scans * rule.cores_for_scans:
             by_size = size / rule.split_bytes
             most = min(partitions, max(most, by_size))
             fewer = min(partitions, by_size) / scans, most / scans
@@ -108,7 +108,7 @@ def _packed(stage: StageRun, scans: int, rule: Partitioning) -> PackedFiles | No
     sizes = FileSizes(
         files, stage.files_bytes / scans / files, rule.split_bytes, rule.open_cost_bytes
     )
-    cores = rule.cores_for_scans(None)
+    cores = rule.cores_for_scans
     return PackedFiles.of(sizes, scans=scans, cores=cores, splits=stage.tasks)
 
 

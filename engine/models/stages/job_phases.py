@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.forecast import FloatArray
-from engine.profile import Measure, Run, StageRun
+from engine.profile import Measure, Run, StageRun, total_of
 
 REPEATED = 3
 """A stage that a run does at least so many times makes it iterative."""
@@ -193,5 +193,5 @@ SMALLEST = 1e-300
 
 def _computing(stage: StageRun) -> float:
     """Slot time of a stage's tasks without waiting for shuffles."""
-    waited = stage.fetch_wait_seconds.total if stage.fetch_wait_seconds else 0.0
+    waited = total_of(stage.fetch_wait_seconds)
     return max(0.0, stage.task_seconds.total - waited)

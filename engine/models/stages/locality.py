@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.models.stages.shapes import BESIDE
-from engine.profile import Run, StageRun
+from engine.profile import Run, StageRun, total_of
 
 FEW_OUTPUTS = 5
 """Outputs of equal size of which each has a fifth of all."""
@@ -63,5 +63,4 @@ def _joins(stage: StageRun) -> bool:
 
 def _reads_cache(stage: StageRun) -> bool:
     """Where its cached blocks lie counts before where other data does, shuffled data too."""
-    read = stage.input_bytes.total if stage.input_bytes is not None else 0.0
-    return 2.0 * (stage.cached_input_bytes or 0.0) > read
+    return 2.0 * (stage.cached_input_bytes or 0.0) > total_of(stage.input_bytes)

@@ -74,30 +74,31 @@ class Partitioning:
         smallest = SMALLEST_MERGED_BYTES if spark_version(run) >= SMALLEST_SINCE else 0.0
         skew = "spark.sql.adaptive.skewJoin."
         splits = config.get(skew + "enabled", "true").lower() == "true"
-        skewed = whole(config, skew + "skewedPartitionThresholdInBytes") or SKEWED_BYTES
+        skewed = configured_number(config, skew + "skewedPartitionThresholdInBytes") or SKEWED_BYTES
         size_first = config.get(merging + "parallelismFirst", "true").lower() == "false"
         return cls(
             slots,
-            whole(config, "spark.default.parallelism"),
-            whole(config, "spark.sql.adaptive.advisoryPartitionSizeInBytes")
-            or whole(config, "spark.sql.adaptive.shuffle.targetPostShuffleInputSize")
+            configured_number(config, "spark.default.parallelism"),
+            configured_number(config, "spark.sql.adaptive.advisoryPartitionSizeInBytes")
+            or configured_number(config, "spark.sql.adaptive.shuffle.targetPostShuffleInputSize")
             or ADVISORY_BYTES,
-            whole(config, merging + "minPartitionSize") or smallest,
-            whole(config, merging + "minPartitionNum") or (1 if size_first else None),
-            whole(config, "spark.sql.files.maxPartitionBytes") or SPLIT_BYTES,
+            configured_number(config, merging + "minPartitionSize") or smallest,
+            configured_number(config, merging + "minPartitionNum") or (1 if size_first else None),
+            configured_number(config, "spark.sql.files.maxPartitionBytes") or SPLIT_BYTES,
             _open_cost_bytes(config),
             skewed if splits else math.inf,
-            whole(config, "spark.sql.files.minPartitionNum")
-            or whole(config, "spark.sql.leafNodeDefaultParallelism"),
+            configured_number(config, "spark.sql.files.minPartitionNum")
+            or configured_number(config, "spark.sql.leafNodeDefaultParallelism"),
         )
 
     def cores(self, slots: int | None) -> int:
         """What Spark takes for the parallelism on so many slots; None for the run's own."""
         return self.parallelism or max(int(LEAST_CORES), slots or self.slots)
 
-    def cores_for_scans(self, slots: int | None) -> int:
-        """The same for the files of a scan."""
-        return self.scanned_for or self.cores(slots)
+    @property
+    def cores_for_scans(self) -> int:
+        """The same for the files of a scan, as the run itself took it."""
+        return self.scanned_for or self.cores(None)
 
     def merged(self, total_bytes: float, slots: int | None) -> float:
         """To how many partitions adaptive execution merges a shuffle, as a fraction."""
@@ -212,7 +213,7 @@ def spark_version(run: Run) -> tuple[int, ...]:
     return tuple(map(int, parts)) if all(map(_VERSION_PART.fullmatch, parts)) else (0,)
 
 
-def whole(config: Mapping[str, str], key: str) -> int | None:
+def configured_number(config: Mapping[str, str], key: str) -> int | None:
     """A configured number (of bytes, with or without a unit; of partitions)."""
     match = _WHOLE.fullmatch(config.get(key, "").strip().lower())
     return int(match[1]) * _SIZE_UNITS.get(match[2], 1) or None if match else None
@@ -224,7 +225,7 @@ def _open_cost_bytes(config: Mapping[str, str]) -> float:
     told = _WHOLE.fullmatch(config.get(key, "").strip().lower())
     if told is not None and int(told[1]) == 0:
         return 1.0
-    return whole(config, key) or OPEN_COST_BYTES
+    return configured_number(config, key) or OPEN_COST_BYTES
 
 
 def whole_tasks(wanted: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

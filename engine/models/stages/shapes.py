@@ -13,7 +13,7 @@ from engine.models.stages.disturbance import computes_in_python
 from engine.models.stages.drawn_times import drawn
 from engine.models.stages.first_tasks import starts_executors, warm_task
 from engine.models.stages.match import code_of
-from engine.models.stages.partitions import Partitioning, spark_version, whole
+from engine.models.stages.partitions import Partitioning, configured_number, spark_version
 from engine.models.stages.task_times import LEAST_WARM, Growth, StageShape
 from engine.models.stages.warm_up import falling_to, warm_up_of
 from engine.profile import Run, StageRun
@@ -30,7 +30,7 @@ ADAPTIVE_SINCE = (3, 2)
 
 def shapes_of(run: Run, slots: int) -> list[StageShape]:
     """The stages of a run on so many slots, in its order."""
-    reading = [stage for stage in run.stages if _external_bytes(stage) > 0.0]
+    reading = [stage for stage in run.stages if stage.outside_bytes > 0.0]
     measured = {stage.tasks for stage in reading if _cut_by_input(stage)}
     knows_input = bool(reading) and run.workload.input_bytes is not None
     rules = Partitioning.of(run, slots)
@@ -132,7 +132,7 @@ def _growth(
     number of partitions, and so does what the program put together to a number of its own. Who
     takes the first rows of an input reads no more of a larger one."""
     shuffled = stage.shuffle_read_bytes is not None and stage.shuffle_read_bytes.total > 0.0
-    counted = _external_bytes(stage) > 0.0
+    counted = stage.outside_bytes > 0.0
     if counted or _scans_uncounted(stage):
         if stage.in_part and not shuffled:
             return Growth.NONE
@@ -180,12 +180,6 @@ def _scans_uncounted(stage: StageRun) -> bool:
     return any(name.startswith(SCANS) for name in stage.operations)
 
 
-def _external_bytes(stage: StageRun) -> float:
-    if stage.input_bytes is None:
-        return 0.0
-    return max(0.0, stage.input_bytes.total - (stage.cached_input_bytes or 0.0))
-
-
 def _merged(run: Run, stage: StageRun, rules: Partitioning) -> bool:
     """Whether adaptive execution gives the stage as many partitions as its data asks for: it has
     fewer than configured, as its plan says where that is known (a number of partitions that the
@@ -206,7 +200,9 @@ def _merged(run: Run, stage: StageRun, rules: Partitioning) -> bool:
 def _shuffle_partitions(run: Run) -> int:
     """As many as a shuffle of Spark SQL has before any are merged."""
     first = "spark.sql.adaptive.coalescePartitions.initialPartitionNum"
-    named = whole(run.config, first) or whole(run.config, "spark.sql.shuffle.partitions")
+    named = configured_number(run.config, first) or configured_number(
+        run.config, "spark.sql.shuffle.partitions"
+    )
     return named or SHUFFLE_PARTITIONS
 
 

@@ -33,7 +33,7 @@ from engine.models.stages.ranked_tasks import RankedTasks
 from engine.models.stages.set_up import SET_UP_SECONDS, set_up_share
 from engine.models.stages.stage_law import PRIOR_LAW, StageLaw
 from engine.models.stages.warm_up import WarmUp
-from engine.profile import StageRun
+from engine.profile import StageRun, total_of
 from engine.scheduling.waves import DrawnTasks, Tasks
 
 PLACED_TASKS = 4000
@@ -211,8 +211,7 @@ class StageShape:
 
     @property
     def _shuffled_bytes(self) -> float:
-        read = self.stage.shuffle_read_bytes
-        return read.total if read else 0.0
+        return total_of(self.stage.shuffle_read_bytes)
 
     def _merged(self, ratio: float, slots: int | None) -> float:
         return self._merging.merged(self._shuffled_bytes * ratio, slots)

@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 
 from engine.catalog import Catalog
-from engine.catalog_files.index import list_catalogs
+from engine.catalog_files.index import CatalogEntry, list_catalogs
 from engine.catalog_files.reader import load_catalog
 
 
@@ -22,13 +22,15 @@ def papers() -> Catalog:
 
 
 def test_bundled_catalogs() -> None:
-    assert [(entry.name, entry.region) for entry in list_catalogs()] == [
+    found = [(entry.name, entry.region) for entry in list_catalogs()]
+    assert found == sorted(found)
+    assert set(found) >= {
         ("aws", "us-east-1"),
         ("azure", "eastus"),
         ("azure-databricks", "eastus"),
         ("gcp", "us-central1"),
         ("papers", "us-east-1"),
-    ]
+    }
 
 
 def test_aws_is_whole(aws: Catalog) -> None:
@@ -45,9 +47,9 @@ def test_aws_is_whole(aws: Catalog) -> None:
     assert aws.memory_rule.kind == "emr-yarn"
 
 
-@pytest.mark.parametrize("name", ["aws", "azure", "azure-databricks", "gcp", "papers"])
-def test_every_price_has_a_date_and_a_source(name: str) -> None:
-    for offer in load_catalog(name).offers.values():
+@pytest.mark.parametrize("entry", list_catalogs(), ids=lambda entry: f"{entry.name}-{entry.region}")
+def test_every_price_has_a_date_and_a_source(entry: CatalogEntry) -> None:
+    for offer in load_catalog(entry.name, region=entry.region).offers.values():
         prices = [offer.on_demand, *offer.history, *([offer.spot] if offer.spot else [])]
         for price in prices:
             assert price.usd_per_hour > 0

@@ -13,15 +13,10 @@ from engine.catalog_files.reader import load_catalog
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput, BudgetTooSmall, UnknownName
 from engine.experiments.designed_runs import designed
+from engine.experiments.known_runs import known_of, lessons_of
 from engine.experiments.paper_plans import equal_waves, two_sizes
 from engine.experiments.plans import Grid, Known, smallest_runs
-from engine.experiments.training import (
-    TERMS,
-    TrainingRequest,
-    known_of,
-    lessons_of,
-    plan_experiments,
-)
+from engine.experiments.training import TERMS, TrainingRequest, plan_experiments
 from engine.profile import Profile, Run
 
 FRACTIONS = tuple(np.linspace(32 / 512, 64 / 512, 5))

@@ -1,12 +1,12 @@
 """What each export writes."""
 
 import json
+from contextlib import suppress
 from dataclasses import replace
 
-import hcl2
 import pytest
 import yaml
-from handovers_made import SCRIPTS, after, handover, words
+from handovers_made import SCRIPTS, after, handover, resources, words
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,20 +20,29 @@ from engine.exports.terraform import quoted
 from engine.memory import heap_gib, layout_of, usable_memory_gib
 from engine.profile import Notice
 
-PROVIDERS = {"dataproc": "gcp", "databricks": "azure"}
-"""Targets that are not for AWS."""
+
+def provider_of(target: Export) -> str:
+    """A provider that it can be for."""
+    for provider in ("aws", "azure", "gcp"):
+        with suppress(BadInput):
+            target.render(handover(provider=provider))
+            return provider
+    raise AssertionError(f"{target.name} is for no provider")
+
+
+PROVIDERS = {target.name: provider_of(target) for target in SCRIPTS} | {"databricks": "azure"}
 
 
 @pytest.mark.parametrize("target", SCRIPTS, ids=lambda target: target.name)
 def test_every_export_says_what_was_predicted(target: Export) -> None:
-    text = target.render(handover(provider=PROVIDERS.get(target.name, "aws")))
+    text = target.render(handover(provider=PROVIDERS[target.name]))
     assert "# 14 x r5.2xlarge" in text
     assert text.endswith("\n")
 
 
 @pytest.mark.parametrize("target", ["emr", "dataproc", "databricks", "terraform"])
 def test_what_a_rented_cluster_idles_is_said_to_cost(target: str) -> None:
-    text = render(handover(provider=PROVIDERS.get(target, "aws")), to=target)
+    text = render(handover(provider=PROVIDERS[target]), to=target)
     assert "# ends after 10 minutes without work: billed too, and not in the cost\n" in text
 
 
@@ -41,7 +50,7 @@ def test_what_a_rented_cluster_idles_is_said_to_cost(target: str) -> None:
 def test_nodes_that_one_owns_are_started_anew(target: str) -> None:
     """A create command takes no machines that run already: the cost left theirs out unsaid."""
     said = "# starts the nodes you own as well (4 x r5.2xlarge): billed unless a reservation"
-    provider = PROVIDERS.get(target, "aws")
+    provider = PROVIDERS[target]
     assert said in render(handover(provider=provider, owned={"r5.2xlarge": 4}), to=target)
     assert "you own" not in render(handover(provider=provider), to=target)
 
@@ -50,7 +59,7 @@ def test_nodes_that_one_owns_are_started_anew(target: str) -> None:
 def test_what_is_pasted_says_what_is_to_be_minded(target: Export) -> None:
     """Warnings of the evidence stood beside it on the screen, and were gone when it was read."""
     one_run = Notice("single-run", "one run only", "add a log")
-    given = handover(provider=PROVIDERS.get(target.name, "aws"), notices=(one_run,))
+    given = handover(provider=PROVIDERS[target.name], notices=(one_run,))
     assert "# note: one run only [single-run]" in target.render(given)
 
 
@@ -61,7 +70,7 @@ def test_text_from_a_log_cannot_leave_its_comment(target: Export) -> None:
             application="x'; rm -rf /\n${file(1)}",
             statement=("a\nrm -rf /", "b\x1b[31m"),
             notices=(Notice("code", "c\nrm -rf /\x1b[31m", "none"),),
-            provider=PROVIDERS.get(target.name, "aws"),
+            provider=PROVIDERS[target.name],
         )
     )
     assert "\x1b" not in text
@@ -262,47 +271,6 @@ def test_kubernetes_needs_no_cloud() -> None:
     executor = yaml.safe_load(render(own, to="kubernetes"))["spec"]["executor"]
     assert executor["instances"] == 28
     assert "nodeSelector" not in executor
-
-
-def resources(text: str) -> dict[str, dict]:
-    """Resource type -> arguments of its only resource, as a parser of HCL reads them."""
-    found = hcl2.loads(text)["resource"]
-    plain = json.loads(json.dumps(found).replace('\\"', ""))
-    return {kind: next(iter(named.values())) for entry in plain for kind, named in entry.items()}
-
-
-def test_terraform_for_emr() -> None:
-    (cluster,) = resources(render(handover(), to="terraform")).values()
-    assert cluster["core_instance_group"][0]["instance_count"] == 14
-    assert cluster["core_instance_group"][0]["instance_type"] == "r5.2xlarge"
-    assert cluster["master_instance_group"][0]["instance_type"] == "m5.xlarge"
-
-
-def test_terraform_for_a_mix_on_emr_has_a_task_fleet() -> None:
-    mix = handover(composition={"m5.large": 3, "r5.2xlarge": 14}, spot=True)
-    found = resources(render(mix, to="terraform"))
-    core = found["aws_emr_cluster"]["core_instance_fleet"][0]
-    task = found["aws_emr_instance_fleet"]
-    assert (core["target_spot_capacity"], task["target_spot_capacity"]) == (14, 3)
-    assert "aws_emr_cluster.nightly.id" in task["cluster_id"]
-    assert task["instance_type_configs"][0]["instance_type"] == "m5.large"
-    with pytest.raises(BadInput, match="unlike nodes"):
-        render(handover(composition={"a": 1, "b": 1, "c": 1}), to="terraform")
-
-
-def test_terraform_for_the_other_clouds() -> None:
-    plan = handover(provider="gcp", composition={"n2-standard-8": 5}, node_memory_gib=24.0)
-    gcp = render(plan, to="terraform")
-    config = resources(gcp)["google_dataproc_cluster"]["cluster_config"][0]
-    workers = config["worker_config"][0]
-    assert (workers["num_instances"], workers["machine_type"]) == (5, "n2-standard-8")
-    properties = config["software_config"][0]["override_properties"]
-    assert properties["spark:spark.executor.cores"] == "4"
-    assert properties["yarn:yarn.nodemanager.resource.memory-mb"] == str(24 * 1024)
-    said = after(words(render(plan, to="dataproc")), "--properties")
-    assert dict(entry.split("=") for entry in said.split(",")) == properties
-    azure = resources(render(handover(provider="azure"), to="terraform"))["databricks_cluster"]
-    assert azure["num_workers"] == 14
 
 
 def test_a_template_in_a_name_is_only_text() -> None:

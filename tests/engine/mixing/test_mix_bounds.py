@@ -18,7 +18,7 @@ from engine.mixing.bounds import Windows
 from engine.mixing.branches import Branches
 from engine.mixing.hulls import Fixed, corners, hull_chains
 from engine.mixing.market import Market, values_of
-from engine.mixing.mixes import MixLaw
+from engine.mixing.mix_law import MixLaw
 from engine.mixing.nodes import Node, Start
 
 KINDS = ("deadline", "budget", "both", "none", "time")

@@ -16,7 +16,7 @@ from engine.forecast import student_quantile
 from engine.mixing.bounds import Windows
 from engine.mixing.charges import Charges, Limited
 from engine.mixing.market import Market, Share, values_of
-from engine.mixing.mixes import MixLaw
+from engine.mixing.mix_law import MixLaw
 from engine.mixing.nodes import Node
 from engine.mixing.search import Search
 

@@ -18,8 +18,8 @@ from engine.forecast import student_quantile
 from engine.mixing.bounds import Windows
 from engine.mixing.hulls import hull_chains
 from engine.mixing.market import Market, values_of
+from engine.mixing.mix_law import MixLaw, between
 from engine.mixing.mixed import Stock
-from engine.mixing.mixes import MixLaw, between
 from engine.mixing.nodes import Node, starts
 from engine.mixing.search import Search
 from engine.models import fit

@@ -9,7 +9,7 @@ from engine.catalog import Billing
 from engine.choosing.recommendation import Goal
 from engine.errors import BadInput
 from engine.mixing.market import Market
-from engine.mixing.mixes import MixLaw
+from engine.mixing.mix_law import MixLaw
 from engine.mixing.relaxation import relax
 from engine.mixing.search import Search
 

@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 from made_runs import Stage, measure, observed
+from order_statistics import expected_largest
 
 import engine
 from engine.batch import ClusterBatch
@@ -15,7 +16,6 @@ from engine.choosing.candidates import select_candidates
 from engine.models.boe.fitted_states import FittedStates
 from engine.models.boe.jobs import ObservedJob, catalog_rates, learnt_rates
 from engine.models.boe.model import fit_states, fit_workflow
-from engine.models.boe.skew import expected_largest
 from engine.models.boe.states import estimate
 from engine.models.boe.surface import seconds_on
 from engine.models.boe.task_time import Rates, Step, TaskWork
@@ -113,7 +113,7 @@ def test_a_grid_agrees_with_single_estimates() -> None:
     plan = fitted.plans[0]
     many = seconds_on(plan, batch)
     some = np.random.default_rng(1).choice(len(batch), 60, replace=False)
-    alone = np.asarray([plan.timeline(plan.target(batch, int(p)), 1.0, None).seconds for p in some])
+    alone = np.asarray([plan.course(plan.target(batch, int(p)), 1.0, None).seconds for p in some])
     errors = np.abs(np.log(many[some] / alone))
     assert float(np.median(errors)) < 0.05
     assert float(errors.max()) < 0.2
@@ -133,7 +133,7 @@ def test_a_grid_of_a_workflow_follows_the_speed_of_cores_and_loses_no_stragglers
     batch = ClusterBatch.of(clusters, engine.fit_workflow(workflow).profile)
     many = seconds_on(plan, batch)
     some = np.arange(7, len(batch), 11)
-    alone = np.asarray([plan.timeline(plan.target(batch, int(p)), 1.0, None).seconds for p in some])
+    alone = np.asarray([plan.course(plan.target(batch, int(p)), 1.0, None).seconds for p in some])
     errors = np.log(many[some] / alone)
     assert abs(float(errors.mean())) < 0.03
     assert float(np.median(np.abs(errors))) < 0.04

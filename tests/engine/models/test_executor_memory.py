@@ -10,7 +10,7 @@ import pytest
 
 from engine.batch import ClusterBatch
 from engine.cluster import BesideHeap, Cluster, Workload
-from engine.memory import HEAP_SEEN
+from engine.memory import HEAP_SEEN, unified_memory_gib
 from engine.models.replay.executor_memory import ExecutorMemory
 from engine.profile import Profile, Run
 
@@ -34,6 +34,16 @@ def batch(run: Run, *clusters: Cluster) -> ClusterBatch:
 
 def of_cores(cores: int, gib: float | None, executors: int = 3) -> Cluster:
     return Cluster.of_executors(executors=executors, executor_cores=cores, executor_memory_gib=gib)
+
+
+def test_unified_memory_is_spark_s_rule() -> None:
+    """As in logs of 1 GiB executors: 455,501,414 bytes with G1, 434,031,820 where the collector
+    holds back a survivor space (a heap of 1,037,959,168 bytes is seen)."""
+    one = np.ones(1)
+    assert unified_memory_gib(one, heap_seen=1.0)[0] * GIB == pytest.approx(455_501_414, abs=2)
+    seen = 1_037_959_168 / GIB
+    assert unified_memory_gib(one, heap_seen=seen)[0] * GIB == pytest.approx(434_031_820, abs=2)
+    assert unified_memory_gib(np.asarray([0.2]))[0] == 0.0
 
 
 def test_storage_memory_of_the_log_says_what_the_heap_is() -> None:

@@ -6,10 +6,11 @@ from dataclasses import astuple, replace
 
 import numpy as np
 import pytest
+from law_fits import MACHINES, few_runs, fitted, grid, mean_of, points
 from scipy import stats
 
 from engine.forecast import FloatArray
-from engine.models.laws.averaging import Averaged, averaged
+from engine.models.laws.averaging import averaged
 from engine.models.laws.laws import (
     CLIFF_HEIGHT,
     CLIFF_HEIGHT_SPREAD,
@@ -32,29 +33,6 @@ from engine.models.laws.sampling import (
     log_density,
 )
 from engine.models.laws.terms import PHASES, Points, terms
-
-MACHINES = np.asarray([2.0, 4.0, 8.0, 16.0, 32.0])
-
-
-def points(machines: FloatArray, size: float | FloatArray = 1.0) -> Points:
-    one = np.ones_like(machines)
-    return Points(machines, one, one, one * size, one)
-
-
-def grid() -> Points:
-    machines = np.tile(MACHINES, 3)
-    return points(machines, np.repeat([0.25, 0.5, 1.0], len(MACHINES)))
-
-
-def fitted(at: Points, seconds: FloatArray) -> Averaged:
-    level = np.full((len(at), 1), 3.0)
-    logs = np.log(seconds)
-    return averaged(Evidence(at, logs - logs.mean(), level))
-
-
-def mean_of(found: Averaged, at: Points) -> FloatArray:
-    """(n,) mean log time, effects apart."""
-    return found.moments(at, np.zeros((len(at), 1)))[0]
 
 
 def one_law(frame: Frame, *, threshold_place: float = 0.0) -> Laws:
@@ -373,50 +351,3 @@ def test_the_same_runs_give_the_same_laws() -> None:
     at = grid()
     seconds = 10.0 + 100.0 * at.size / at.machines
     assert np.array_equal(mean_of(fitted(at, seconds), at), mean_of(fitted(at, seconds), at))
-
-
-def few_runs(count: int, *, first: float = 2380.0) -> Evidence:
-    """Runs with a cliff that a few of them leave open; or without, where the first was faster."""
-    at = points(
-        np.asarray([4.0, 12.0, 12.0, 4.0, 10.0])[:count], np.asarray([2, 2, 1, 1, 1])[:count]
-    )
-    logs = np.log(np.asarray([first, 239.0, 157.0, 387.0, 170.0])[:count])
-    return Evidence(at, logs - logs.mean(), np.full((count, 1), 3.0))
-
-
-def test_the_laws_that_few_runs_leave_are_those_of_plain_importance_sampling() -> None:
-    """Weighing every draw from the prior by its likelihood needs no moves; three runs leave enough
-    of the draws some weight."""
-    evidence = few_runs(3, first=610.0)
-    wanted = points(np.asarray([6.0, 8.0, 24.0]), 2.0)
-    prior = drawn(Frame.of(evidence.at), MOST_DRAWN, seed=7)
-    residuals = evidence.log_seconds[:, None] - prior.log_times(evidence.at)
-    density = log_density(evidence.misfit(residuals), 3)
-    weights = np.exp(density - density.max())
-    whole = prior.log_times(wanted) + 3.0 * evidence.coefficients(residuals)
-    expected = whole @ weights / weights.sum()
-    for seed in range(3):
-        found = averaged(evidence, seed=seed)
-        times = mean_of(found, wanted) + 3.0 * found.effects.mean()
-        assert times == pytest.approx(expected, abs=0.06)
-
-
-def test_random_numbers_hardly_matter_where_runs_leave_two_kinds_of_laws() -> None:
-    """Whether data fits on six machines is open: 4 are too few for it, 12 enough. Plain importance
-    sampling with 50,000 draws is off by 0.2 there."""
-    at = points(np.asarray([6.0, 8.0, 24.0]), 2.0)
-    found = [averaged(few_runs(5), seed=seed) for seed in range(6)]
-    times = [mean_of(one, at) + 3.0 * one.effects.mean() for one in found]
-    assert np.std(times, axis=0).max() < 0.14
-
-
-def test_many_narrow_runs_find_their_law_whatever_the_random_numbers() -> None:
-    """Few of the prior's draws come near sixty runs without noise; the steps lead there."""
-    machines = np.tile([2.0, 3.0, 5.0, 8.0, 13.0, 21.0], 10)
-    at = points(machines, np.repeat(np.linspace(0.2, 2.0, 10), 6))
-    seconds = 30.0 + 400.0 * at.size / at.machines + 25.0 * at.size
-    logs = np.log(seconds)
-    evidence = Evidence(at, logs - logs.mean(), np.full((60, 1), 3.0))
-    for seed in range(4):
-        left_out = averaged(evidence, seed=seed).residuals_left_out
-        assert np.std(left_out, axis=1).max() < 0.02

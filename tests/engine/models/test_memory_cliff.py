@@ -22,7 +22,6 @@ from sparkplan_runs import fit
 
 from engine.batch import ClusterBatch
 from engine.cluster import Cluster, Workload
-from engine.memory import unified_memory_gib
 from engine.models.replay.cache_replay import SHARES
 from engine.models.replay.found_again import with_all_found
 from engine.models.replay.memory_cliff import (
@@ -36,16 +35,6 @@ from engine.models.replay.replayed_run import Replay
 from engine.models.stages.drawn_times import drawn
 from engine.profile import Measure, PersistedRdd, Profile, StageRun
 from engine.units import GIB
-
-
-def test_unified_memory_is_spark_s_rule() -> None:
-    """As in logs of 1 GiB executors: 455,501,414 bytes with G1, 434,031,820 where the collector
-    holds back a survivor space (a heap of 1,037,959,168 bytes is seen)."""
-    one = np.ones(1)
-    assert unified_memory_gib(one, heap_seen=1.0)[0] * GIB == pytest.approx(455_501_414, abs=2)
-    seen = 1_037_959_168 / GIB
-    assert unified_memory_gib(one, heap_seen=seen)[0] * GIB == pytest.approx(434_031_820, abs=2)
-    assert unified_memory_gib(np.asarray([0.2]))[0] == 0.0
 
 
 @pytest.mark.parametrize("sizes", [True, False])

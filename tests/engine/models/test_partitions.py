@@ -10,7 +10,7 @@ import pytest
 from made_runs import Job, Stage, observed
 
 from engine.models.replay.replayed_run import Replay
-from engine.models.stages.partitions import Partitioning, spark_version, whole
+from engine.models.stages.partitions import Partitioning, configured_number, spark_version
 from engine.models.stages.stage_law import StageLaw
 from engine.models.stages.task_times import StageShape
 from engine.profile import Run
@@ -294,7 +294,7 @@ def test_many_clusters_at_once_are_the_same_as_one_by_one(
 )  # fmt: skip
 def test_sizes_as_spark_reads_them(text: str, number: float | None) -> None:
     """JavaUtils.byteStringAs: whole numbers, units of 1024. What it would refuse is not set."""
-    assert whole({"key": text}, "key") == number
+    assert configured_number({"key": text}, "key") == number
 
 
 @pytest.mark.parametrize(

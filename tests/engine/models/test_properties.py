@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import date
+from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_runs import Job, Stage, observed
 
+from engine import models
 from engine.catalog import Catalog, InstanceType, Offer, Price
 from engine.cluster import Cluster, Layout, NodeGroup, Workload
-from engine.errors import BadInput
+from engine.errors import BadInput, ModelDoesNotFit
 from engine.models import MODELS, fit
 from engine.models.base import FittedModel, Model
 from engine.profile import Profile, Run
@@ -83,11 +87,18 @@ def logs(seed: int) -> Profile:
     return Profile("p", tuple(runs))
 
 
-NEEDS_LOGS = {"boe", "peridot"}
-
-
+@cache
 def evidence(model: Model, seed: int) -> Profile:
-    return logs(seed) if model.name in NEEDS_LOGS else profile(seed)
+    """Run times; logs for a model that they do not fit."""
+    try:
+        model.fit(profile(seed), models=BY_NAME)
+    except ModelDoesNotFit:
+        return logs(seed)
+    return profile(seed)
+
+
+def test_some_models_need_logs() -> None:
+    assert {model.name for model in MODELS if evidence(model, 0).has_stages} >= {"boe", "peridot"}
 
 
 FITTED: dict[tuple[str, int], FittedModel] = {}
@@ -251,3 +262,19 @@ def test_what_is_of_another_kind_is_refused(
 def test_a_path_is_no_profile(model: Model) -> None:
     with pytest.raises(BadInput, match=r"a profile is needed, not 'app.zstd'"):
         fit("app.zstd", model=model.name)  # type: ignore[arg-type]
+
+
+def home(model: Model) -> str:
+    """The file or package of a model: "ernest" of `engine.models.ernest`."""
+    return type(model).__module__.split(".")[2]
+
+
+@every_model
+def test_a_model_imports_no_other(model: Model) -> None:
+    """What several need has packages of its own (docs/adding_a_model.md)."""
+    others = {home(each) for each in MODELS} - {home(model)}
+    folder = Path(models.__file__).parent
+    for file in (folder / f"{home(model)}.py", *(folder / home(model)).glob("*.py")):
+        if file.exists():
+            named = re.findall(r"^ *(?:from|import) engine\.models\.(\w+)", file.read_text(), re.M)
+            assert others.isdisjoint(named), file.name

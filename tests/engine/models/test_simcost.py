@@ -26,7 +26,6 @@ from engine.models.simcost.learning import RunCosts, pooled
 from engine.models.simcost.model import Simcost
 from engine.models.simcost.rates import observed_rates, revised
 from engine.models.simcost.redrawn import simulated
-from engine.models.simcost.report import bottleneck
 from engine.models.stages.set_up import SET_UP_SECONDS
 from engine.profile import Measure, Profile, Run
 
@@ -162,19 +161,6 @@ def test_stages_side_by_side_are_one_pool() -> None:
     assert pooled(run.stages) == [[0, 1], [2]]
     two = fitted(run).predict(cluster=Cluster.of_executors(executors=2, executor_cores=1))
     assert two.seconds == pytest.approx(observed(stages, slots=2).seconds), "8 x 10 / 2 + 8 x 5 / 2"
-
-
-@pytest.mark.parametrize(
-    ("found", "word"),
-    [
-        ({"compute": 51.0, "shuffle": 49.0}, "cpu"),
-        ({"compute": 20.0, "shuffle": 51.0, "read": 29.0}, "shuffle"),
-        ({"read": 60.0, "compute": 40.0}, "read"),
-        ({"compute": 40.0, "shuffle": 40.0, "read": 20.0}, None),
-    ],
-)
-def test_the_half_decides(found: dict[str, float], word: str | None) -> None:
-    assert bottleneck(found) == word
 
 
 def test_sizes_of_table_3() -> None:

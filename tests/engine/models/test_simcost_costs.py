@@ -7,6 +7,7 @@ import pytest
 
 from engine.given_profiles import ResourceProfile
 from engine.models.simcost import costs
+from engine.models.simcost.report import bottleneck
 from engine.models.simcost.sampling import estimated_size
 
 MB, GB = 1024.0**2, 1024.0**3
@@ -126,3 +127,16 @@ def test_tasks_share_their_node() -> None:
 def test_a_stage_takes_a_wave_on_however_many_vcores() -> None:
     found = costs.waves(partitions=4, vcores=np.asarray([1e12, 4.0, 3.0]))
     assert np.asarray(found).tolist() == [1.0, 1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("found", "word"),
+    [
+        ({"compute": 51.0, "shuffle": 49.0}, "cpu"),
+        ({"compute": 20.0, "shuffle": 51.0, "read": 29.0}, "shuffle"),
+        ({"read": 60.0, "compute": 40.0}, "read"),
+        ({"compute": 40.0, "shuffle": 40.0, "read": 20.0}, None),
+    ],
+)
+def test_the_half_decides(found: dict[str, float], word: str | None) -> None:
+    assert bottleneck(found) == word

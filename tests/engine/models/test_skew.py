@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 import pytest
+from order_statistics import expected_largest
 
 from engine.models.boe.skew import (
     LAMBDA,
     XI,
     Normal,
-    expected_largest,
     gain_bounds,
     larger_of_two,
     linear_time,

@@ -16,7 +16,7 @@ from engine.catalog import Catalog, InstanceType, Offer, Price
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput, ModelDoesNotFit
 from engine.given_profiles import OptexProfile
-from engine.models.replay.corrections import doubt_per_doubling
+from engine.models.replay.log_pairs import doubt_per_doubling
 from engine.models.replay.model import ReplayModel
 from engine.models.replay.priors import ERROR_PER_DOUBLING_INPUT, ERROR_PER_DOUBLING_SLOTS
 from engine.models.replay.times import inputs_to

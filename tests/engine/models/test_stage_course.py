@@ -16,7 +16,7 @@ from engine.models.boe.fitted_states import FittedStates
 from engine.models.boe.grid import Grid
 from engine.models.boe.jobs import NodeRates
 from engine.models.boe.model import fit_workflow
-from engine.models.boe.plan import Part, Plan, Target
+from engine.models.boe.plan import Part, Target, WorkflowPlan
 from engine.models.boe.stage_course import StageCourse, StageCourses, spread_out
 from engine.models.boe.surface import law_of, seconds_on
 from engine.models.boe.task_draw import TaskLaw
@@ -24,16 +24,16 @@ from engine.models.boe.task_time import Step, TaskWork
 from engine.models.boe.workflow import ExplicitStage, Workflow, WorkflowJob
 
 
-def plan_of(*stages: ExplicitStage) -> Plan:
+def plan_of(*stages: ExplicitStage) -> WorkflowPlan:
     job = WorkflowJob("job", stages=stages)
-    return Plan(tuple(Part(each) for each in Workflow.of("w", [job]).jobs), "fifo")
+    return WorkflowPlan(tuple(Part(each) for each in Workflow.of("w", [job]).jobs), "fifo")
 
 
 def target(slots: int, nodes: int) -> Target:
     return Target(float(slots), float(nodes), slots / nodes, np.inf, NodeRates(1.0, 1.0))
 
 
-def alone(plan: Plan, at: Target) -> float:
+def alone(plan: WorkflowPlan, at: Target) -> float:
     """The closed form of a plan's only stage."""
     activities = plan.activities()
     slots = np.asarray([at.slots])
@@ -67,7 +67,7 @@ def test_a_stage_alone_takes_what_its_states_take(
     work = TaskWork(1.0, tuple(Step(*step) for step in steps))
     plan = plan_of(ExplicitStage("a", tasks, work, cores=cores, spread=spread))
     at = target(slots, nodes)
-    truth = plan.timeline(at, 1.0, None).seconds
+    truth = plan.course(at, 1.0, None).seconds
     bound = {0.0: 1e-9, 0.2: 0.02, 0.6: 0.04}[spread]
     assert alone(plan, at) == pytest.approx(truth, rel=bound)
 
@@ -81,7 +81,7 @@ def test_stages_drawn_evenly_are_nearly_all_within_seven_in_a_thousand() -> None
         spread, tasks = float(random.choice([0.2, 0.6])), int(random.integers(1, 91))
         plan = plan_of(ExplicitStage("a", tasks, work, spread=spread))
         at = target(int(random.integers(1, 41)), int(random.choice([1, 2, 5])))
-        off.append(abs(alone(plan, at) / plan.timeline(at, 1.0, None).seconds - 1.0))
+        off.append(abs(alone(plan, at) / plan.course(at, 1.0, None).seconds - 1.0))
     assert np.quantile(off, 0.99) < 0.007
 
 
@@ -137,7 +137,7 @@ def test_a_grid_is_off_by_less_than_is_looked_around_for(log: str, name: str) ->
     steps = np.flatnonzero(np.isin(batch.slots, list(most)))
     random = np.random.default_rng(1)
     some = np.concatenate([random.choice(rows, 15) for rows in (near, steps)])
-    exact = [plan.timeline(plan.target(batch, int(p)), 1.0, None).seconds for p in some]
+    exact = [plan.course(plan.target(batch, int(p)), 1.0, None).seconds for p in some]
     assert np.abs(np.log(many[some] / np.asarray(exact))).max() < 0.02
 
 

@@ -8,20 +8,20 @@ import pytest
 from engine.models.boe.model import fit_workflow
 from engine.models.boe.task_time import Step, TaskTime, TaskWork
 from engine.models.boe.workflow import ExplicitStage, OwnNodes, Workflow, WorkflowJob
-from engine.models.boe.workflow_course import Activity, Running, State, Timeline
+from engine.models.boe.workflow_course import Activity, Course, Running, State
 from engine.models.boe.workflow_report import explanation, merged
 
 CPU = TaskTime(10.0, "cpu", True)
 
 
-def course(*seen: tuple[int, TaskTime], spread: float = 0.3) -> Timeline:
+def course(*seen: tuple[int, TaskTime], spread: float = 0.3) -> Course:
     """One stage in states of 10 s: how many of its tasks run, and how long they take."""
     states = tuple(
         State(10.0 * place, 10.0 * place + 10.0, (Running(0, count, (count,), 0, time),))
         for place, (count, time) in enumerate(seen)
     )
     stage = Activity(0, "a", 8, TaskWork(10.0), cores=2.0, spread=spread)
-    return Timeline((stage,), np.zeros(1), np.asarray([10.0 * len(seen)]), states)
+    return Course((stage,), np.zeros(1), np.asarray([10.0 * len(seen)]), states)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_a_state_is_divided_among_its_stages_by_their_tasks() -> None:
     )
     stages = [Activity(job, "s", 3 - 2 * job, TaskWork(10.0), cores=2.0) for job in (0, 1)]
     state = State(0.0, 10.0, running)
-    timeline = Timeline(tuple(stages), np.zeros(2), np.full(2, 10.0), (state,))
+    timeline = Course(tuple(stages), np.zeros(2), np.full(2, 10.0), (state,))
     found = explanation(timeline, seconds=20.0, slots=4.0)
     assert found.phases == pytest.approx({"driver": 0.0, "cpu": 15.0, "disk": 5.0})
     assert found.bottleneck == "cpu"

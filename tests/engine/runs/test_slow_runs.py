@@ -13,7 +13,7 @@ from engine import fit
 from engine.cluster import Cluster, Workload
 from engine.evidence import left_out_runs
 from engine.experiments.belief import Points, believe
-from engine.experiments.training import lessons_of
+from engine.experiments.known_runs import lessons_of
 from engine.models.base import Prediction
 from engine.profile import Profile, Run
 from engine.runs.slow_runs import UnusualRun, slow_notices, slow_runs, unusual_notices, without

@@ -11,8 +11,8 @@ import sparklog as log
 from distilled import run_of, stage_of
 
 from engine.sources import read
-from engine.sources.categories import Lineage, without_paths
 from engine.sources.events import RddInfo
+from engine.sources.lineage import Lineage, without_paths
 
 DATA = Path(__file__).parents[2] / "data"
 

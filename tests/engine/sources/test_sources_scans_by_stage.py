@@ -9,7 +9,7 @@ import pytest
 from engine.profile import Measure, StageRun
 from engine.sources.entities import Attempt, Stage
 from engine.sources.file_scans import FileScans, InferredInput, reads_vectored
-from engine.sources.plan_events import Plan, PlanMetadata, PlanMetric, SqlPlan
+from engine.sources.plan_events import PlanMetadata, PlanMetric, PlanNode, SqlPlan
 
 SIZE, FILES, ROWS = "size of files read", "number of files read", "number of output rows"
 PARQUET, CSV = "Scan parquet ", "Scan csv "
@@ -20,19 +20,19 @@ ENDED, RUNNING = Attempt(0, 1), Attempt(0)
 def scan(
     rows: int, *, location: str | None = "[s3a://b/t]", kind: str | None = "Parquet",
     schema: str = "struct<a:int>", files: bool = True,
-) -> Plan:  # fmt: skip
+) -> PlanNode:  # fmt: skip
     """A scan whose accumulators are `rows`, `rows + 1` for the size and `rows + 2` for the number
     of its files."""
     metrics = [PlanMetric(ROWS, rows), PlanMetric(SIZE, rows + 1)]
     metrics += [PlanMetric(FILES, rows + 2)] if files else []
     told = PlanMetadata(location, kind, schema)
-    return Plan("FileScan", (), told, tuple(metrics))
+    return PlanNode("FileScan", (), told, tuple(metrics))
 
 
-def followed(*scans: Plan, query: int = QUERY, **told: int) -> FileScans:
+def followed(*scans: PlanNode, query: int = QUERY, **told: int) -> FileScans:
     """After the plan of a query; `size10=7` tells that the files of scan 10 have 7 bytes."""
     found = FileScans()
-    found.planned(SqlPlan(query, Plan("Union", scans)))
+    found.planned(SqlPlan(query, PlanNode("Union", scans)))
     for name, value in told.items():
         accumulator = int(name[4:]) + 1 if name.startswith("size") else int(name[5:]) + 2
         found.updated([(accumulator, value)])
@@ -129,7 +129,7 @@ def test_a_stage_without_scans_has_no_files() -> None:
 
 
 def test_a_plan_whose_scan_counts_no_rows_tells_nothing_of_a_stage() -> None:
-    sized = Plan("FileScan", (), PlanMetadata(), (PlanMetric(SIZE, 11),))
+    sized = PlanNode("FileScan", (), PlanMetadata(), (PlanMetric(SIZE, 11),))
     assert not followed(sized).any_planned
 
 
@@ -137,7 +137,7 @@ def test_the_first_plan_of_a_scan_counts() -> None:
     """A later query that reads it from the cache shows it with a size that is never set."""
     scans = followed(scan(10), size10=800)
     again = scan(10)
-    moved = Plan(
+    moved = PlanNode(
         again.name, (), again.metadata, (PlanMetric(ROWS, 10), PlanMetric(SIZE, 30))
     )  # fmt: skip
     scans.planned(SqlPlan(OTHER, moved))

@@ -8,7 +8,7 @@ import pytest
 import sparklog as log
 from distilled import run_of
 
-from engine.profile import whole
+from engine.profile import completed_runs
 from engine.sources import read, read_each
 from engine.sources.peek import peek
 from engine.sources.profile_file import write_profile
@@ -116,7 +116,7 @@ def test_a_batch_in_which_its_query_was_stopped_is_not_whole(tmp_path: Path) -> 
     path = log.write(tmp_path / "app", events)
     runs = read(path).runs
     assert [run.complete for run in runs] == [True, True, False]
-    assert whole(runs) == list(runs[:2])
+    assert completed_runs(runs) == list(runs[:2])
     (said,) = (notice for notice in runs[2].notices if notice.code == "incomplete-log")
     assert said.text.startswith("this micro-batch's end is missing; the run counts to its last")
     assert peek(path).complete is True

@@ -41,16 +41,11 @@ PAIR_NOISE = 0.10
 """Prior: standard deviation of log time of a run around a law of its size and slots: noise, and
 that no law is exact. Set, like `NOISE_SECONDS`, after runs of benchmarks/logs.py lay outside."""
 
-COUNTS_FOR_SPREAD = 4
-"""Configurations of logs from which on left-out errors are the interval of models that know no
-prior of them."""
-
-
 PRIOR_ERRORS = 2.0
 """Errors that are as expected, for which the prior counts beside those of left-out logs."""
 
 
-class LeftOut(NamedTuple):
+class LeftOutLogs(NamedTuple):
     """What logs foretell of each other.
 
     Args:
@@ -79,7 +74,7 @@ def doubt_per_doubling(doublings: FloatArray, logs: int) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class LogPairs:
     """What each of r logs tells of each other.
 
     Args:
@@ -102,7 +97,7 @@ class Pairs:
         replays: Sequence[Replay],
         cliffs: Sequence[MemoryCliff | None],
         bias: FloatArray,
-    ) -> Pairs:
+    ) -> LogPairs:
         r = len(replays)
         doublings = np.zeros((r, r, 2))
         for i, j in permutations(range(r), 2):
@@ -138,7 +133,7 @@ class Pairs:
         apart = self.doublings[places[one], places[other]]
         return doubt_per_doubling(apart, len(np.unique(groups)))
 
-    def left_out(self, observed_scale: float) -> LeftOut:
+    def left_out(self, observed_scale: float) -> LeftOutLogs:
         """Each log foretold from those of other configurations.
 
         Args:
@@ -146,7 +141,7 @@ class Pairs:
         """
         count = len(np.unique(self.groups))
         if count < 2:
-            return LeftOut(None, 1.0)
+            return LeftOutLogs(None, 1.0)
         foretold = [self._foretold(j, observed_scale) for j in range(len(self.replays))]
         predicted, scales = np.asarray(foretold).T
         seconds = np.asarray([self._whole_seconds(j) for j in range(len(self.replays))])
@@ -154,7 +149,7 @@ class Pairs:
         each = np.bincount(self.groups, square) / np.bincount(self.groups)
         factor = math.sqrt((PRIOR_ERRORS + float(each.sum())) / (PRIOR_ERRORS + count))
         validation = LeaveOneOut(tuple(predicted.tolist()), tuple(seconds.tolist()))
-        return LeftOut(validation, max(1.0, factor))
+        return LeftOutLogs(validation, max(1.0, factor))
 
     def _whole_seconds(self, j: int) -> float:
         """The time of log j; of one that was seen in part, of all its tasks by its own replay."""

@@ -1,7 +1,7 @@
-"""What runs predict for each other, and what is learnt from their errors.
+"""What logs predict for each other by their costs, and what is learnt from the errors.
 
-For models that predict a run from each other one: errors of log time per doubling of slots and of
-input, shrunk to the prior of no error, whose variance is how unsure a single run leaves us.
+Errors of log time per doubling of slots and of input, shrunk to the prior of no error, whose
+variance is how unsure a single log leaves us.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from engine.fitting import IntArray, spread_of
 from engine.forecast import FloatArray
 from engine.models.base import LeaveOneOut
-from engine.models.replay.corrections import COUNTS_FOR_SPREAD, weights_of
-from engine.models.replay.priors import NOISE
+from engine.models.replay.log_pairs import weights_of
+from engine.models.replay.priors import COUNTS_FOR_SPREAD, NOISE
 from engine.runs.configurations import pairs_between, times_run
 
 WRONG_PER_DOUBLING_SLOTS = 0.10
 WRONG_PER_DOUBLING_INPUT = 0.15
-"""Prior: standard deviation of what such a model gets wrong of log time per doubling."""
+"""Prior: standard deviation of what the costs get wrong of log time per doubling."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class Corrections:
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class RunPairs:
     """What each of r logs predicts for each other.
 
     Args:

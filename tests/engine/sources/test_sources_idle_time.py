@@ -14,8 +14,8 @@ from engine.sources import read
 from engine.sources.application import Application
 from engine.sources.clusters import Span
 from engine.sources.entities import Job
-from engine.sources.timeline import (
-    Timeline,
+from engine.sources.idle_time import (
+    Clock,
     active_spans,
     fruitless_notices,
     gaps_of,
@@ -41,8 +41,8 @@ def test_a_clock_counts_each_moment_outside_the_idle_stretches(
 ) -> None:
     idle = spans_of(places)
     counted = sum(not any(a <= moment < b for a, b in idle) for moment in range(time))
-    assert Timeline(0, tuple(idle)).seconds(time) == counted / 1000.0
-    assert Timeline(1000, tuple((a + 1000, b + 1000) for a, b in idle)).seconds(
+    assert Clock(0, tuple(idle)).seconds(time) == counted / 1000.0
+    assert Clock(1000, tuple((a + 1000, b + 1000) for a, b in idle)).seconds(
         time + 1000
     ) == pytest.approx(counted / 1000.0)
 

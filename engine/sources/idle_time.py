@@ -34,7 +34,7 @@ _SHELLS = ("spark shell", "pysparkshell", "sparkr", "databricks shell", "zeppeli
 
 
 @dataclass(frozen=True, slots=True)
-class Timeline:
+class Clock:
     """Seconds since `start_ms`, idle stretches left out; `idle` are disjoint and in order."""
 
     start_ms: int

@@ -1,0 +1,91 @@
+"""A user's prices in another currency, and the DBUs of a contract."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from user_catalogs import problem, write
+
+from engine.catalog_files.reader import load_catalog
+
+EURO_FILE = """\
+date: 2026-05-01
+source: card
+currency: EUR
+exchange: {usd: 1.25, date: 2026-04-30, source: the bank}
+instances: |
+  name,vcpus,memory_gib,price_per_hour,spot_price_per_hour
+  small,4,16,0.2,0.1
+history: |
+  name,price_per_hour,date
+  small,0.4,2025-01-01
+"""
+
+
+def test_prices_in_another_currency_are_converted_by_the_files_rate(tmp_path: Path) -> None:
+    catalog = load_catalog(write(tmp_path, EURO_FILE))
+    small = catalog.offer("small")
+    assert small.on_demand.usd_per_hour == pytest.approx(0.25)
+    assert small.spot is not None
+    assert small.spot.usd_per_hour == pytest.approx(0.125)
+    assert small.history[0].usd_per_hour == pytest.approx(0.5)
+    assert catalog.currency == "EUR"
+    assert catalog.exchange is not None
+    assert (catalog.exchange.usd, catalog.exchange.source) == (1.25, "the bank")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("exchange: {usd: 1.25, date: 2026-04-30, source: the bank}\n", "", "without a rate"),
+        ("usd: 1.25", "usd: 0", "ours.yaml:4: usd must be more than 0"),
+        ("currency: EUR", "currency: euro", "ours.yaml:3: currency must be a currency code"),
+        ("currency: EUR", "currency: USD", "ours.yaml:4: an exchange rate, but the prices are in"),
+        (",price_per_hour,spot", ",usd_per_hour,spot", "column usd_per_hour in a file in EUR"),
+        ("name,price_per_hour,date", "name,usd_per_hour,date", "column usd_per_hour in a file in"),
+        ("small,4,16,0.2", "small,4,16,", "ours.yaml:7: a price without price_per_hour"),
+    ],
+)
+def test_currencies_are_never_mixed(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert old in EURO_FILE
+    assert message in problem(tmp_path, EURO_FILE.replace(old, new, 1))
+
+
+DBU_FILE = """\
+date: 2026-05-01
+source: card
+dbu: {tier: jobs, date: 2026-05-01, source: sheet}
+dbu_tiers: |
+  name,usd_per_dbu,date,source
+  jobs,0.3,2026-05-01,sheet
+  all-purpose,0.55,2026-05-01,sheet
+instances: |
+  name,vcpus,memory_gib,usd_per_hour,dbu_per_hour
+  small,4,16,0.2,0.75
+"""
+
+
+def test_dbus_of_ones_own(tmp_path: Path) -> None:
+    catalog = load_catalog(write(tmp_path, DBU_FILE))
+    assert catalog.billing.usd_per_dbu == 0.3
+    dearer = catalog.with_terms(dbu="all-purpose")
+    assert dearer.billing.usd_per_dbu == 0.55
+    assert "all-purpose" in str(dearer.billing.dbu_note)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("tier: jobs", "tier: job", "ours.yaml:3: unknown DBU tier 'job'; did you mean jobs?"),
+        ("0.2,0.75", "0.2,", "ours.yaml:10: small: dbu_per_hour is missing"),
+        ("jobs,0.3,", "jobs,-1,", "ours.yaml:6: jobs: usd_per_dbu must be more than 0"),
+        ("jobs,0.3,2026-05-01", "jobs,0.3,", "ours.yaml:6: jobs: a tier needs usd_per_dbu, date"),
+        ("all-purpose,", "jobs,", "ours.yaml:7: jobs stands here for the second time"),
+        ("dbu: {tier: jobs, date: 2026-05-01, source: sheet}\n", "", "dbu_tiers without dbu"),
+        (", source: sheet}", "}", "ours.yaml:3: dbu.source is missing"),
+    ],
+)
+def test_what_is_wrong_with_dbus(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert old in DBU_FILE
+    assert message in problem(tmp_path, DBU_FILE.replace(old, new, 1))

@@ -1,0 +1,41 @@
+"""What Terraform reads of its export: the right kind of cluster, with the counts recommended."""
+
+import pytest
+from handovers_made import after, handover, resources, words
+
+from engine.errors import BadInput
+from engine.exports import render
+
+
+def test_terraform_for_emr() -> None:
+    (cluster,) = resources(render(handover(), to="terraform")).values()
+    assert cluster["core_instance_group"][0]["instance_count"] == 14
+    assert cluster["core_instance_group"][0]["instance_type"] == "r5.2xlarge"
+    assert cluster["master_instance_group"][0]["instance_type"] == "m5.xlarge"
+
+
+def test_terraform_for_a_mix_on_emr_has_a_task_fleet() -> None:
+    mix = handover(composition={"m5.large": 3, "r5.2xlarge": 14}, spot=True)
+    found = resources(render(mix, to="terraform"))
+    core = found["aws_emr_cluster"]["core_instance_fleet"][0]
+    task = found["aws_emr_instance_fleet"]
+    assert (core["target_spot_capacity"], task["target_spot_capacity"]) == (14, 3)
+    assert "aws_emr_cluster.nightly.id" in task["cluster_id"]
+    assert task["instance_type_configs"][0]["instance_type"] == "m5.large"
+    with pytest.raises(BadInput, match="unlike nodes"):
+        render(handover(composition={"a": 1, "b": 1, "c": 1}), to="terraform")
+
+
+def test_terraform_for_the_other_clouds() -> None:
+    plan = handover(provider="gcp", composition={"n2-standard-8": 5}, node_memory_gib=24.0)
+    gcp = render(plan, to="terraform")
+    config = resources(gcp)["google_dataproc_cluster"]["cluster_config"][0]
+    workers = config["worker_config"][0]
+    assert (workers["num_instances"], workers["machine_type"]) == (5, "n2-standard-8")
+    properties = config["software_config"][0]["override_properties"]
+    assert properties["spark:spark.executor.cores"] == "4"
+    assert properties["yarn:yarn.nodemanager.resource.memory-mb"] == str(24 * 1024)
+    said = after(words(render(plan, to="dataproc")), "--properties")
+    assert dict(entry.split("=") for entry in said.split(",")) == properties
+    azure = resources(render(handover(provider="azure"), to="terraform"))["databricks_cluster"]
+    assert azure["num_workers"] == 14

@@ -1,0 +1,42 @@
+"""Points to ask physical laws at, and what runs at some of them leave of the laws."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.forecast import FloatArray
+from engine.models.laws.averaging import Averaged, averaged
+from engine.models.laws.sampling import Evidence
+from engine.models.laws.terms import Points
+
+MACHINES = np.asarray([2.0, 4.0, 8.0, 16.0, 32.0])
+
+
+def points(machines: FloatArray, size: float | FloatArray = 1.0) -> Points:
+    one = np.ones_like(machines)
+    return Points(machines, one, one, one * size, one)
+
+
+def grid() -> Points:
+    machines = np.tile(MACHINES, 3)
+    return points(machines, np.repeat([0.25, 0.5, 1.0], len(MACHINES)))
+
+
+def fitted(at: Points, seconds: FloatArray) -> Averaged:
+    level = np.full((len(at), 1), 3.0)
+    logs = np.log(seconds)
+    return averaged(Evidence(at, logs - logs.mean(), level))
+
+
+def mean_of(found: Averaged, at: Points) -> FloatArray:
+    """(n,) mean log time, effects apart."""
+    return found.moments(at, np.zeros((len(at), 1)))[0]
+
+
+def few_runs(count: int, *, first: float = 2380.0) -> Evidence:
+    """Runs with a cliff that a few of them leave open; or without, where the first was faster."""
+    at = points(
+        np.asarray([4.0, 12.0, 12.0, 4.0, 10.0])[:count], np.asarray([2, 2, 1, 1, 1])[:count]
+    )
+    logs = np.log(np.asarray([first, 239.0, 157.0, 387.0, 170.0])[:count])
+    return Evidence(at, logs - logs.mean(), np.full((count, 1), 3.0))
