@@ -116,7 +116,7 @@ def _moments(laws: Laws, at: Points, effects: FloatArray) -> tuple[FloatArray, F
     usual = times.mean(axis=1)
     rows, slipped = laws.slipped(at.memory_per_input)
     shift = np.zeros(len(at))
-    shift[rows] = states_shift(slipped, times[rows], usual[rows])
+    shift[rows] = states_shift(slipped / len(laws), times[rows], usual[rows])
     if seen.iterations is not None:
         done = laws.log_iterations(seen.iterations)
         more = done.mean(axis=1)
@@ -187,8 +187,7 @@ def _without_each(evidence: Evidence, followed: Followed) -> tuple[FloatArray, F
     own = normalised(log_density(without, evidence.runs - counts) - tempered)
     mean = np.einsum("rd,rd->r", errors, own)
     rows, slipped = followed.flattened.slipped(evidence.at.memory_per_input)
-    weights = own[rows] * (slipped > 0.0)
     shift = np.zeros(len(evidence))
-    shift[rows] = states_shift(weights, -errors[rows], -mean[rows])
+    shift[rows] = states_shift(own[rows] * slipped, -errors[rows], -mean[rows])
     centred = errors - (mean - shift)[:, None]
     return own @ residuals.T - np.diag(shift), np.einsum("rd,rd->r", centred**2, own)

@@ -310,17 +310,16 @@ class Laws:
             rows, slipped = self.slipped(per_input)
             if len(rows):
                 times, mean = sums[rows] + effects[rows], found[place, rows] + usual[rows]
-                found[place, rows] += states_shift(slipped, times, mean)
+                found[place, rows] += states_shift(slipped / len(self), times, mean)
         return found
 
-    def slipped(self, memory_per_input: FloatArray) -> tuple[NDArray[np.int64], FloatArray]:
+    def slipped(self, memory_per_input: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """(m,) places among (n,) log memories per input where it is open whether data fits, and
-        (m, d) the probability of each law by which it does not there although that of a run did; 0
-        for the others."""
+        (m, d) the laws by which it does not there although that of a run did."""
         threshold = np.where(self.threshold <= self.frame.high, self.threshold, -np.inf)
         unfit = len(self) - np.searchsorted(np.sort(threshold), memory_per_input, side="right")
         rows = ((unfit > 0) & (unfit < len(self))).nonzero()[0]
-        return rows, (memory_per_input[rows, None] < threshold) / len(self)
+        return rows, memory_per_input[rows, None] < threshold
 
     def _first_met(self, per_input: FloatArray) -> slice:
         """The laws as far as the last one whose cliff any of the points meets: a slice, since it is
