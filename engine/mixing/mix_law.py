@@ -88,6 +88,7 @@ class MixLaw:
 
     Args:
         seconds, log_scale, dof: (k, m) of one type alone, as on the surface.
+        scale_below: (k, m) its scale below the median; None where that is the same.
         slots, speed: (k,) of a node, and of one of its cores; NaN where a layout is not known.
         executor_cores: (k,) types are mixed with others that have the same.
         tasks, work: (s,) tasks of the measured stages and their task seconds.
@@ -107,6 +108,7 @@ class MixLaw:
     interrupted: FloatArray | None = None
     safe: IntArray | None = None
     lost: LostWork = NOTHING_LOST
+    scale_below: FloatArray | None = None
 
     @classmethod
     def of(cls, surface: Surface) -> MixLaw:
@@ -120,10 +122,12 @@ class MixLaw:
         layouts = candidates.layouts
         times = [stage.task_seconds for stage in run.stages] if run else []
         measured = [time for time in times if time is not None]
+        told, shape = surface.forecast, surface.shape
         return cls(
             seconds=surface.uninterrupted,
-            log_scale=surface.forecast.log_scale.reshape(surface.shape),
-            dof=surface.forecast.dof.reshape(surface.shape),
+            log_scale=told.log_scale.reshape(shape),
+            scale_below=None if told.symmetric else told.scale_below.reshape(shape),
+            dof=told.dof.reshape(shape),
             slots=np.asarray([x.executors_per_node * x.executor_cores for x in layouts], float),
             speed=np.asarray(speeds, dtype=float),
             executor_cores=np.asarray([x.executor_cores for x in layouts]),
@@ -150,7 +154,7 @@ class MixLaw:
             name: getattr(self, name)[rows]
             for name in ("seconds", "log_scale", "dof", "slots", "speed", "executor_cores")
         }
-        for name in ("interrupted", "safe"):
+        for name in ("interrupted", "safe", "scale_below"):
             held = getattr(self, name)
             changed[name] = None if held is None else held[rows]
         return replace(self, **changed)
@@ -170,7 +174,8 @@ class MixLaw:
     @cached_property
     def widest(self) -> float:
         """No composition has a larger scale of log T."""
-        widest = float(np.fmax.reduce(self.log_scale, axis=None, initial=0.0))
+        scales = [self.log_scale, *([] if self.scale_below is None else [self.scale_below])]
+        widest = max(float(np.fmax.reduce(scale, axis=None, initial=0.0)) for scale in scales)
         if self.interrupted is None or not self.interrupted.any():
             return widest
         # At most one node does all of the work, and is interrupted at the highest rate.
@@ -210,7 +215,10 @@ class MixLaw:
         widest = scale.max(axis=1)
         decides = member & ((scale >= widest[:, None]) | np.isnan(scale))
         dof = np.where(decides, between(self.dof, rows, alike), np.inf).min(axis=1)
-        found = Forecast.of(seconds, widest, dof)
+        below = None
+        if self.scale_below is not None:
+            below = np.where(member, between(self.scale_below, rows, alike), 0.0).max(axis=1)
+        found = Forecast.of(seconds, widest, dof, scale_below=below)
         if self.interrupted is None:
             return found
         exposed = counts if self.safe is None else np.maximum(counts - self.safe[rows], 0)
