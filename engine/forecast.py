@@ -38,7 +38,7 @@ class Forecast:
         seconds: (n,) the predicted (median) time; NaN where the model has no answer.
         log_scale: (n,) scale of log T above the median; NaN where unknown, 0 where exact.
         dof: (n,) degrees of freedom of the residuals behind the scales; inf for a normal law.
-        scale_below: (n,) scale of log T below the median; the same array where they are one.
+        scale_below: (n,) scale of log T below the median; the same array where the two are one.
     """
 
     seconds: FloatArray
@@ -149,11 +149,13 @@ class Forecast:
         with np.errstate(divide="ignore", invalid="ignore"):
             dof = np.where(added, _dof_with(bound / scale), self.dof)
             dof = np.where(np.isnan(dof), np.inf, dof)
+        if self.symmetric:
+            return Forecast.of(self.seconds, scale, dof)
 
         def wider(own: FloatArray) -> FloatArray:
             with np.errstate(divide="ignore", invalid="ignore"):
-                narrower = np.hypot(students * own, normal) / bound
-            return np.asarray(np.where(own == widest, scale, scale * narrower))
+                share = np.hypot(students * own, normal) / bound
+            return np.asarray(np.where(own == widest, scale, scale * share))
 
         return replace(self.rescaled(wider), dof=dof)
 
