@@ -228,6 +228,21 @@ def itemised(
     )
 
 
+def usd_at(cost: Cost, seconds: float | None, billing: Billing) -> float | None:
+    """What the nodes of `cost` cost in USD if they ran for `seconds`: never less for a longer run,
+    which the sums of the parts of both may be by their last digit.
+
+    Args:
+        seconds: None where they are not known, as is the cost then.
+        billing: the rules that `cost` was itemised by.
+    """
+    if seconds is None:
+        return None
+    if not cost.billed_seconds:
+        return cost.total_usd
+    return cost.total_usd * (float(billed_seconds(seconds, billing)) / cost.billed_seconds)
+
+
 def owned_lines(nodes: int, name: str) -> tuple[str, ...]:
     """What is to be said of nodes that are not paid for."""
     if not nodes:

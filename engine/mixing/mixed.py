@@ -24,7 +24,7 @@ from engine.choosing.recommendation import Choice, Goal, Recommendation
 from engine.choosing.surface import Surface
 from engine.choosing.sweeps import TIE, IntArray
 from engine.cluster import BesideHeap, Layout
-from engine.cost import Cost, itemised
+from engine.cost import Cost, itemised, usd_at
 from engine.errors import BadInput
 from engine.forecast import FloatArray, Forecast, known
 from engine.lazy import Lazy
@@ -270,8 +270,8 @@ class Mix:
             high=high,
             p_deadline=None if deadline is None else known(forecast.p_within(deadline)[0]),
             cost_usd=cost.total_usd,
-            cost_low_usd=None if low is None else self._cost(low).total_usd,
-            cost_high_usd=None if high is None else self._cost(high).total_usd,
+            cost_low_usd=usd_at(cost, low, self.stock.billing),
+            cost_high_usd=usd_at(cost, high, self.stock.billing),
             cost=cost,
             layout=shape,
             executors=executors,

@@ -22,6 +22,7 @@ from engine.cost import (
     node_rate,
     price_of,
     service_rate,
+    usd_at,
     weighing,
 )
 from engine.errors import UnknownName
@@ -300,3 +301,15 @@ def test_terms_that_scale_all_rates_alike_weigh_nothing() -> None:
     """So that what was narrowed down under the one serves under the other."""
     assert weighing(replace(EMR_LIKE, discount_fraction=0.3)) == Billing()
     assert weighing(replace(EMR_LIKE, startup_seconds=0.0)) == weighing(EMR_LIKE)
+
+
+@given(nodes=st.integers(1, 200), times=st.lists(st.floats(1.0, 1e5), min_size=3, max_size=3))
+def test_a_longer_run_is_not_cheaper_by_the_last_digit(nodes: int, times: list[float]) -> None:
+    """An interval of costs holds its own cost, also where all three bill the same minutes."""
+    low, seconds, high = sorted(times)
+    cost = itemised(nodes=nodes, seconds=seconds, offer=WORKER, billing=EMR_LIKE, catalog=CATALOG)
+    cheapest, dearest = (usd_at(cost, bound, EMR_LIKE) for bound in (low, high))
+    assert cheapest <= cost.total_usd <= dearest
+    longer = itemised(nodes=nodes, seconds=high, offer=WORKER, billing=EMR_LIKE, catalog=CATALOG)
+    assert dearest == pytest.approx(longer.total_usd, rel=1e-12)
+    assert usd_at(cost, None, EMR_LIKE) is None

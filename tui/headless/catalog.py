@@ -4,13 +4,13 @@ new price files from price lists."""
 from __future__ import annotations
 
 import argparse
-import sys
 from datetime import date
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 import engine
 from tui import format as text
+from tui import streams
 from tui.arguments import options
 from tui.headless import output
 
@@ -246,7 +246,7 @@ def refresh(args: argparse.Namespace) -> int:
     else:
         print("\n".join(map(text.shown, in_words(done))))
     for line in map(text.shown, [*older(done), *left_out(done)]):
-        print(f"warning: {line}", file=sys.stderr)
+        streams.say(f"warning: {line}")
     return 0
 
 
