@@ -159,7 +159,7 @@ class Placed:
         if not composition:
             raise BadInput("the composition is empty", remedy="name a type and its nodes")
         candidates = select_candidates(
-            catalog, profile=fitted.profile, instances=tuple(composition)
+            catalog, profile=fitted.profile, at_once=fitted.at_once, instances=tuple(composition)
         )
         for rejected in candidates.rejected:
             raise BadInput(f"{rejected.instance} {rejected.reason}", where="composition")
