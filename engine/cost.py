@@ -200,13 +200,14 @@ def itemised(
     billed = float(billed_seconds(seconds, billing))
     workers = nodes * price.usd_per_hour / SECONDS_PER_HOUR
     head = (master.on_demand.usd_per_hour if master else 0.0) / SECONDS_PER_HOUR
-    added = billed - billing.startup_seconds - seconds
-    if abs(added) <= _DIGITS * billed:  # nothing is added: the difference is one of digits
+    ran = min(seconds, billed - billing.startup_seconds)  # within the slack less is billed
+    added = billed - billing.startup_seconds - ran
+    if added <= _DIGITS * billed:  # nothing is added: the difference is one of digits
         added = 0.0
     every = [*([(nodes, offer)] if nodes else []), *([(1, master)] if master else [])]
     return Cost(
-        workers_usd=workers * seconds,
-        master_usd=head * seconds,
+        workers_usd=workers * ran,
+        master_usd=head * ran,
         startup_usd=(workers + head) * billing.startup_seconds,
         rounding_usd=(workers + head) * added,
         discount_usd=0.0 - billing.discount_fraction * (workers + head) * billed,
