@@ -16,7 +16,7 @@ from engine.choosing.surface import Surface
 from engine.choosing.sweeps import IntArray
 from engine.forecast import FloatArray
 
-STEP = 1.2
+STEP = 1.05
 """From one count to the next: between them the law takes a + b / n."""
 
 
