@@ -29,7 +29,7 @@ from engine.mixing.market import FoundMix, Market
 from engine.mixing.mix_law import MixLaw
 from engine.mixing.mixed import Mix, Stock, behind
 from engine.mixing.one_shape import of_one_shape
-from engine.models.base import FittedModel, Prediction
+from engine.models.base import FittedModel, Prediction, no_interval_notice
 from engine.notice_order import in_order
 from engine.profile import Notice
 
@@ -279,6 +279,8 @@ def _of_several(
     notices = [
         *fitted.profile.notices, *answering.fit_notices, *choice.warnings, *places.shaped,
     ]  # fmt: skip
+    if low is None:
+        notices.append(no_interval_notice(fitted.model))
     prediction = Prediction(
         model=fitted.model,
         seconds=choice.seconds,

@@ -263,7 +263,7 @@ class FittedModel(ABC):
         notices = [*self.profile.notices, *self.answering(workload).fit_notices]
         notices += self.all_notices(batch, workload)
         if np.isnan(low[0]):
-            notices.append(_no_interval(self.model))
+            notices.append(no_interval_notice(self.model))
         return Prediction(
             model=self.model,
             seconds=float(forecast.seconds[0]),
@@ -354,7 +354,8 @@ def _crowded_notices(batch: ClusterBatch, profile: Profile) -> list[Notice]:
     return [] if notice is None else [notice]
 
 
-def _no_interval(model: str) -> Notice:
+def no_interval_notice(model: str) -> Notice:
+    """The warning that stands where a time has no interval."""
     return Notice(
         "no-interval",
         "this model and evidence give no interval: how sure the time is, is not known",
