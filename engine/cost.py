@@ -200,13 +200,14 @@ def itemised(
     billed = float(billed_seconds(seconds, billing))
     workers = nodes * price.usd_per_hour / SECONDS_PER_HOUR
     head = (master.on_demand.usd_per_hour if master else 0.0) / SECONDS_PER_HOUR
-    added = billed - billing.startup_seconds - seconds
-    if abs(added) <= _DIGITS * billed:  # nothing is added: the difference is one of digits
+    ran = min(seconds, billed - billing.startup_seconds)  # within the slack less is billed
+    added = billed - billing.startup_seconds - ran
+    if added <= _DIGITS * billed:  # nothing is added: the difference is one of digits
         added = 0.0
     every = [*([(nodes, offer)] if nodes else []), *([(1, master)] if master else [])]
     return Cost(
-        workers_usd=workers * seconds,
-        master_usd=head * seconds,
+        workers_usd=workers * ran,
+        master_usd=head * ran,
         startup_usd=(workers + head) * billing.startup_seconds,
         rounding_usd=(workers + head) * added,
         discount_usd=0.0 - billing.discount_fraction * (workers + head) * billed,
@@ -226,6 +227,21 @@ def itemised(
         ),
         owned={offer.instance.name: owned} if owned else {},
     )
+
+
+def usd_at(cost: Cost, seconds: float | None, billing: Billing) -> float | None:
+    """What the nodes of `cost` cost in USD if they ran for `seconds`: never less for a longer run,
+    which the sums of the parts of both may be by their last digit.
+
+    Args:
+        seconds: None where they are not known, as is the cost then.
+        billing: the rules that `cost` was itemised by.
+    """
+    if seconds is None:
+        return None
+    if not cost.billed_seconds:
+        return cost.total_usd
+    return cost.total_usd * (float(billed_seconds(seconds, billing)) / cost.billed_seconds)
 
 
 def owned_lines(nodes: int, name: str) -> tuple[str, ...]:

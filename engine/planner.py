@@ -194,9 +194,7 @@ class Plan:
         surface = self.surface
         place = surface.index(str(choice.instance), int(choice.nodes or 1))
         if choice.spot:
-            placed = Placed.on(
-                surface, choice.composition, max_nodes=surface.max_nodes, spot=choice.spot
-            )
+            placed = Placed.on(surface, choice.composition, spot=choice.spot)
             forecast = placed.forecast(surface.workload)
             sure = float(forecast.quantile(confidence)[0])
             seconds = float(forecast.seconds[0]) if np.isnan(sure) else sure

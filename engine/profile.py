@@ -359,6 +359,13 @@ def completed_runs(runs: Sequence[Run]) -> list[Run]:
     return [run for run in ended if not run.has_failed] or ended
 
 
+def runs_aside(runs: Sequence[Run]) -> list[Run]:
+    """The runs that `completed_runs` leaves out: they broke off or failed, where others came to
+    their end. No batches, of which the last of a stream that still runs always breaks off."""
+    kept = {id(run) for run in completed_runs(runs)}
+    return [run for run in runs if run.batch_id is None and id(run) not in kept]
+
+
 SIZE_OF_FIRST = 0.5
 """A first micro-batch is left out where another has at least this share of its input."""
 

@@ -246,9 +246,7 @@ class WhatIf:
         return float(forecast.seconds[0]) if math.isnan(sure) else sure
 
     def _placed(self, choice: Choice) -> Placed:
-        return Placed.on(
-            self.surface, choice.composition, max_nodes=self.surface.max_nodes, spot=choice.spot
-        )
+        return Placed.on(self.surface, choice.composition, spot=choice.spot)
 
     def _holds_until(self) -> tuple[float | None, str, tuple[Notice, ...]]:
         """The largest input, in multiples of the present one, with which the answer still satisfies

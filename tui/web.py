@@ -14,6 +14,7 @@ import sys
 from collections.abc import Sequence
 
 import engine
+from tui import streams
 from tui.arguments import options
 
 LOOPBACK = "127.0.0.1"
@@ -89,7 +90,7 @@ def serve(arguments: Sequence[str], *, host: str | None, port: int | None) -> in
             remedy="pip install 'sparkplan[web]', or pip install textual-serve",
         ) from None
     if not is_loopback(host):
-        print(warning(host, port), file=sys.stderr)
+        streams.say(warning(host, port))
     # What the planner draws on is the browser, not the terminal that this was typed in.
     os.environ.update({"TERM": "xterm-256color", "COLORTERM": "truecolor"})
     command = shlex.join([sys.executable, "-m", "tui.cli", *without_web(arguments)])

@@ -21,7 +21,7 @@ from engine.machines.beside_heap import planned_beside, planned_notices
 from engine.machines.platforms import NOT_SUPPORTED, SERVICE
 from engine.memory import executor_cores_for, layout_of
 from engine.profile import Notice, Profile
-from engine.runs.at_once import AtOnce, at_once
+from engine.runs.at_once import AtOnce
 from engine.runs.carried_settings import task_cpus
 
 MINIMUM_MEMORY_GIB = 8.0
@@ -120,6 +120,7 @@ def select_candidates(
     *,
     profile: Profile,
     ran_on: Sequence[InstanceType] = (),
+    at_once: AtOnce | None = None,
     instances: Sequence[str] | None = None,
     limits: Limits = NO_LIMITS,
 ) -> Candidates:
@@ -132,6 +133,7 @@ def select_candidates(
 
     Args:
         ran_on: types that say the architecture beside the profile's.
+        at_once: what the job needs for its barrier stages; None for nothing.
 
     Raises:
         UnknownName: for a name or glob that matches no type.
@@ -155,7 +157,7 @@ def select_candidates(
         compared=chosen.compared & set(found.names),
         assumed_arch=DEFAULT_ARCH if chosen.assumed else None,
         beside=tuple(planned_notices(profile)),
-        at_once=at_once(profile),
+        at_once=at_once,
     )
     if found.barred(limits) == set(found.names):
         raise BadInput(

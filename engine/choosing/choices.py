@@ -15,7 +15,7 @@ from engine.choosing.interruptions import SpotNodes, interruption_notice
 from engine.choosing.recommendation import Choice, Goal, Rejected
 from engine.choosing.surface import Surface
 from engine.choosing.sweeps import TIE, IntArray
-from engine.cost import cost_usd, itemised, master_offer, price_of, service_rate
+from engine.cost import itemised, master_offer, price_of, usd_at
 from engine.forecast import known
 from engine.machines.platforms import NOT_SUPPORTED, support_notice
 from engine.machines.transfer import Speed
@@ -76,8 +76,8 @@ class Answers:
             high=high,
             p_deadline=self.p_deadline(flat),
             cost_usd=cost.total_usd,
-            cost_low_usd=self._cost(row, nodes, low),
-            cost_high_usd=self._cost(row, nodes, high),
+            cost_low_usd=usd_at(cost, low, self.billing),
+            cost_high_usd=usd_at(cost, high, self.billing),
             cost=cost,
             layout=layout,
             executors=executors,
@@ -92,24 +92,6 @@ class Answers:
                     *self._paid_notices(row, nodes),
                 ]
             ),
-        )
-
-    def _cost(self, row: int, nodes: int, seconds: float | None) -> float | None:
-        offer = self.surface.candidates.offers[row]
-        price = price_of(offer, self._rules(row))
-        master = master_offer(self.catalog, self.billing)
-        if seconds is None or price is None:
-            return None
-        return float(
-            cost_usd(
-                nodes=self._paid(row, nodes),
-                seconds=seconds,
-                price_usd_per_hour=price.usd_per_hour,
-                on_demand_usd_per_hour=offer.on_demand.usd_per_hour,
-                service_usd_per_hour=service_rate(offer, self.billing),
-                master=master,
-                billing=self.billing,
-            )
         )
 
     def _rules(self, row: int) -> Billing:

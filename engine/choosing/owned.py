@@ -30,7 +30,6 @@ from engine.models.simcost.costs import THETA, resource_time, throughput
 from engine.models.simcost.search import Round, most_rounds, range_search
 from engine.notice_order import in_order
 from engine.profile import Notice
-from engine.runs.at_once import at_once
 from engine.units import format_count
 
 MAX_EXECUTORS = 100_000
@@ -122,14 +121,14 @@ class _Question:
 
     def startable(self, executors: FloatArray) -> np.ndarray:
         """(n,) whether so many executors start the job's barrier stages."""
-        need = at_once(self.fitted.profile)
+        need = self.fitted.at_once
         if need is None:
             return np.full(executors.shape, True)
         return np.asarray(executors * need.tasks_of(1.0, self.executor_cores) >= need.tasks)
 
     def require_room(self, max_executors: int) -> None:
         """Raises BadInput where no number of executors starts the job's barrier stages."""
-        need = at_once(self.fitted.profile)
+        need = self.fitted.at_once
         if need is None or self.startable(np.asarray([float(max_executors)]))[0]:
             return
         held = need.tasks_of(max_executors, self.executor_cores)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.batch import complete
+from engine.batch import ClusterBatch, complete
 from engine.catalog import Catalog
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput, UnknownName
@@ -23,6 +24,7 @@ from engine.experiments.paper_plans import (
 from engine.experiments.plans import (
     UNITS,
     Estimates,
+    Experiment,
     ExperimentPlan,
     Grid,
     finite_or_none,
@@ -149,6 +151,18 @@ def plan_experiments(
         UnknownName: for terms, a method, a unit or a type that nothing knows.
     """
     _check(request)
+    plan = _planned(request, fitted, workload, catalog)
+    stuck = None if fitted is None else _not_started(plan.runs, fitted, catalog)
+    return plan if stuck is None else replace(plan, notices=(*plan.notices, stuck))
+
+
+def _planned(
+    request: TrainingRequest,
+    fitted: FittedModel | None,
+    workload: Workload | None,
+    catalog: Catalog | None,
+) -> ExperimentPlan:
+    """The plan of the method that is asked for."""
     if request.method != "ernest":
         request = _of_the_runs(request, fitted, workload, catalog)
     if request.method == "simcost":
@@ -177,6 +191,35 @@ def plan_experiments(
         terms=TERMS[request.terms],
         known=None if fitted is None else known_of(fitted.profile, grid, workload),
     )
+
+
+def _not_started(
+    runs: Sequence[Experiment], fitted: FittedModel, catalog: Catalog | None
+) -> Notice | None:
+    """That some runs have fewer slots than a barrier stage of the evidence had tasks. They stay in
+    the plan: where the program takes as many tasks as there are slots, they do run."""
+    need = fitted.at_once
+    if need is None:
+        return None
+    batch = ClusterBatch.of([_cluster_of(run, catalog) for run in runs], fitted.profile)
+    held = map(need.tasks_of, batch.executors.tolist(), batch.executor_cores.tolist())
+    few = sum(tasks < need.tasks for tasks in held)
+    if not few:
+        return None
+    have = "1 run has" if few == 1 else f"{few} runs have"
+    return Notice(
+        "barrier-needs-slots",
+        f"{have} too few slots for {need.stage}, which ran its {need.tasks} tasks all at once "
+        "(barrier mode): unless the program takes fewer there, Spark ends the job with an error",
+        "plan with more nodes, or have the program take as many tasks as there are slots",
+    )
+
+
+def _cluster_of(run: Experiment, catalog: Catalog | None) -> Cluster:
+    """Where a run is made; of one that is about cores, executors of one core."""
+    if run.nodes is None:
+        return Cluster.of_executors(executors=run.cores or 1, executor_cores=1)
+    return Cluster.of_nodes(instance_type=run.instance, nodes=run.nodes, catalog=catalog)
 
 
 def _check(request: TrainingRequest) -> None:

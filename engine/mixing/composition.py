@@ -22,12 +22,14 @@ from engine.choosing.surface import MAX_POINTS, Surface
 from engine.cluster import Workload, is_finite
 from engine.cost import price_of
 from engine.errors import BadInput
-from engine.forecast import Forecast, known
+from engine.forecast import Forecast, IntArray, known
+from engine.mixing.columns import ROUNDING, Columns
+from engine.mixing.further import further_of
 from engine.mixing.market import FoundMix, Market
-from engine.mixing.mix_law import ROUNDING, MixLaw
+from engine.mixing.mix_law import MixLaw
 from engine.mixing.mixed import Mix, Stock, behind
 from engine.mixing.one_shape import of_one_shape
-from engine.models.base import FittedModel, Prediction
+from engine.models.base import FittedModel, Prediction, no_interval_notice
 from engine.notice_order import in_order
 from engine.profile import Notice
 
@@ -112,29 +114,23 @@ def _check_spot_prices(
 class Placed:
     """A composition as rows of candidates and their counts.
 
-    `max_nodes` is where the times of a type alone are taken to stay; None for nowhere. `spot` is
-    how many nodes of each type are spot nodes; empty for none. `shaped` is what is to be said of
-    their executors.
+    `spot` is how many nodes of each type are spot nodes; empty for none. `shaped` is what is to be
+    said of their executors. `nodes` are the counts of one type for which the times are asked; None
+    for all.
     """
 
     fitted: FittedModel
     candidates: Candidates
     counts: tuple[int, ...]
-    max_nodes: int | None = None
     spot: tuple[int, ...] = ()
     shaped: tuple[Notice, ...] = ()
+    nodes: IntArray | None = None
 
     @classmethod
     def on(
-        cls,
-        surface: Surface,
-        composition: Mapping[str, int],
-        *,
-        max_nodes: int,
-        spot: Mapping[str, int],
+        cls, surface: Surface, composition: Mapping[str, int], *, spot: Mapping[str, int]
     ) -> Placed:
-        """A composition of a surface's own candidates, as the search over it sees them: beyond
-        `max_nodes` nodes of one type its time stays."""
+        """A composition of a surface's own candidates, as the search over it sees them."""
         rows = [surface.rows[name] for name in sorted(composition)]
         all_of = surface.candidates
         candidates = replace(
@@ -144,7 +140,10 @@ class Placed:
         )
         counts = tuple(composition[name] for name in candidates.names)
         rented = tuple(spot.get(name, 0) for name in candidates.names)
-        return cls(surface.fitted, candidates, counts, max_nodes, rented)
+        law = MixLaw.of(surface)
+        further = further_of(surface, law.capacity, law.executor_cores)
+        nodes = surface.nodes if further is None else np.append(surface.nodes, further.nodes)
+        return cls(surface.fitted, candidates, counts, rented, nodes=nodes)
 
     @classmethod
     def of(cls, fitted: FittedModel, composition: Mapping[str, int], catalog: Catalog) -> Placed:
@@ -159,7 +158,7 @@ class Placed:
         if not composition:
             raise BadInput("the composition is empty", remedy="name a type and its nodes")
         candidates = select_candidates(
-            catalog, profile=fitted.profile, instances=tuple(composition)
+            catalog, profile=fitted.profile, at_once=fitted.at_once, instances=tuple(composition)
         )
         for rejected in candidates.rejected:
             raise BadInput(f"{rejected.instance} {rejected.reason}", where="composition")
@@ -172,14 +171,13 @@ class Placed:
         capacity = MixLaw.of(self._blank(workload, 1)).capacity
         alike = (np.asarray(self.counts) * capacity).sum() / capacity
         columns = int(np.ceil(alike.max() * (1.0 - ROUNDING)))
-        if self.max_nodes is not None:
-            columns = min(columns, self.max_nodes)
+        if self.nodes is not None:
+            columns = max(Columns(self.nodes).around(columns))
         blank = self._blank(workload, columns)
         return blank.refined(self._behind(blank))
 
     def _behind(self, surface: Surface) -> list[int]:
-        stock = self.stock(Billing())
-        return behind(self.found, stock.law(surface), stock, surface)
+        return behind(self.found, self.law(surface), self.stock(Billing()), surface)
 
     def on_spot(self, share: float) -> Placed:
         """With at most that share of the nodes as spot nodes, those that save most first; none that
@@ -212,7 +210,8 @@ class Placed:
 
     def law(self, surface: Surface) -> MixLaw:
         """The law over its types, on demand and as spot nodes."""
-        return self.stock(Billing()).law(surface)
+        law = self.stock(Billing()).law(surface)
+        return law if self.nodes is None else law.at(self.nodes[self.nodes <= surface.max_nodes])
 
     def forecast(self, workload: Workload) -> Forecast:
         """Its time for a workload."""
@@ -280,6 +279,8 @@ def _of_several(
     notices = [
         *fitted.profile.notices, *answering.fit_notices, *choice.warnings, *places.shaped,
     ]  # fmt: skip
+    if low is None:
+        notices.append(no_interval_notice(fitted.model))
     prediction = Prediction(
         model=fitted.model,
         seconds=choice.seconds,

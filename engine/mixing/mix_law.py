@@ -33,9 +33,8 @@ from engine.choosing.surface import Surface
 from engine.choosing.sweeps import IntArray
 from engine.forecast import FloatArray, Forecast
 from engine.machines.transfer import source_of, speed_of
-
-ROUNDING = 1e-9
-"""A count this close to a whole one is whole: the difference is from dividing capacities."""
+from engine.mixing.columns import Columns
+from engine.mixing.further import Further
 
 
 def coarseness(slots: FloatArray, tasks: FloatArray, work: FloatArray) -> FloatArray:
@@ -61,40 +60,20 @@ def stretched(
     return np.asarray(seconds * (1.0 + coarse * (mean / slowest - 1.0)))
 
 
-def between(curves: FloatArray, rows: IntArray, counts: FloatArray) -> FloatArray:
-    """Values of (k, m) curves over 1 ... m nodes, at real counts: exact for a + b / n.
-
-    Args:
-        rows, counts: (...) which curve, and where; beyond m the last value stays.
-    """
-    m = curves.shape[1]
-    clipped = np.clip(counts, 1.0, m)
-    whole = np.round(clipped)
-    clipped = np.where(np.abs(clipped - whole) < ROUNDING * whole, whole, clipped)
-    low = clipped.astype(np.int64)
-    high = np.minimum(low + 1, m)
-    at_low = curves[rows, low - 1]
-    weight = np.where(high > low, high * (1.0 - low / clipped), 0.0)
-    at_high = np.where(weight > 0.0, curves[rows, high - 1], at_low)
-    # inf - inf: from a count without a prediction to another one.
-    same = at_low == at_high
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.where(same, at_low, at_low + weight * (at_high - at_low)))
-
-
 @dataclass(frozen=True, eq=False)
 class MixLaw:
     """The law above over the k types of a surface.
 
     Args:
-        seconds, log_scale, dof: (k, m) of one type alone, as on the surface.
-        scale_below: (k, m) its scale below the median; None where that is the same.
+        seconds, log_scale, dof: (k, c) of one type alone, as on the surface and beyond.
+        scale_below: (k, c) its scale below the median; None where that is the same.
         slots, speed: (k,) of a node, and of one of its cores; NaN where a layout is not known.
         executor_cores: (k,) types are mixed with others that have the same.
         tasks, work: (s,) tasks of the measured stages and their task seconds.
         interrupted: (k,) interruptions of a node per hour; None for no spot nodes.
         safe: (k,) nodes that are never interrupted; None for none.
         lost: what an interruption costs.
+        nodes: (c,) the node counts of the columns; None for all from 1 on.
     """
 
     seconds: FloatArray
@@ -109,10 +88,11 @@ class MixLaw:
     safe: IntArray | None = None
     lost: LostWork = NOTHING_LOST
     scale_below: FloatArray | None = None
+    nodes: IntArray | None = None
 
     @classmethod
-    def of(cls, surface: Surface) -> MixLaw:
-        """The law for what a surface predicts."""
+    def of(cls, surface: Surface, further: Further | None = None) -> MixLaw:
+        """The law for what a surface predicts, and for what lies beyond it."""
         candidates, run = surface.candidates, surface.fitted.profile.largest_run
         source = source_of(surface.fitted.profile, candidates.catalog)
         speeds = [
@@ -123,7 +103,7 @@ class MixLaw:
         times = [stage.task_seconds for stage in run.stages] if run else []
         measured = [time for time in times if time is not None]
         told, shape = surface.forecast, surface.shape
-        return cls(
+        law = cls(
             seconds=surface.uninterrupted,
             log_scale=told.log_scale.reshape(shape),
             scale_below=None if told.symmetric else told.scale_below.reshape(shape),
@@ -137,6 +117,36 @@ class MixLaw:
             safe=surface.owned if surface.spot else None,
             lost=surface.lost_work,
         )
+        return law if further is None else law._with(further, surface.nodes)
+
+    def _with(self, further: Further, nodes: IntArray) -> MixLaw:
+        """With columns beyond those of the surface."""
+        return replace(
+            self,
+            seconds=np.hstack([self.seconds, further.beside(self.seconds[:, -1])]),
+            log_scale=np.hstack([self.log_scale, further.log_scale]),
+            scale_below=further.below_beside(self.log_scale, self.scale_below),
+            dof=np.hstack([self.dof, further.dof]),
+            nodes=np.append(nodes, further.nodes),
+        )
+
+    def at(self, nodes: IntArray) -> MixLaw:
+        """The law of a surface with some of its node counts alone."""
+        return replace(
+            self,
+            seconds=self.seconds[:, nodes - 1],
+            log_scale=self.log_scale[:, nodes - 1],
+            scale_below=None if self.scale_below is None else self.scale_below[:, nodes - 1],
+            dof=self.dof[:, nodes - 1],
+            nodes=nodes,
+        )
+
+    @cached_property
+    def columns(self) -> Columns:
+        """What the columns are for."""
+        if self.nodes is None:
+            return Columns.up_to(self.seconds.shape[1])
+        return Columns(self.nodes)
 
     def with_spot(self, rows: IntArray, rates: FloatArray) -> MixLaw:
         """The law over all types on demand, and behind them some as spot nodes.
@@ -200,7 +210,7 @@ class MixLaw:
         share = counts * self.capacity[rows]
         total = share.sum(axis=1)
         alike = total[:, None] / self.capacity[rows]
-        times = np.where(member, between(self.seconds, rows, alike), 0.0)
+        times = np.where(member, self.columns.between(self.seconds, rows, alike), 0.0)
         weight = share / total[:, None]
         seconds = (weight * times).sum(axis=1)
         slots = (counts * self.slots[rows]).sum(axis=1)
@@ -211,13 +221,14 @@ class MixLaw:
             mean=total / slots,
             slowest=slowest,
         )
-        scale = np.where(member, between(self.log_scale, rows, alike), -np.inf)
+        scale = np.where(member, self.columns.between(self.log_scale, rows, alike), -np.inf)
         widest = scale.max(axis=1)
         decides = member & ((scale >= widest[:, None]) | np.isnan(scale))
-        dof = np.where(decides, between(self.dof, rows, alike), np.inf).min(axis=1)
+        dof = np.where(decides, self.columns.between(self.dof, rows, alike), np.inf).min(axis=1)
         below = None
         if self.scale_below is not None:
-            below = np.where(member, between(self.scale_below, rows, alike), 0.0).max(axis=1)
+            scale = self.columns.between(self.scale_below, rows, alike)
+            below = np.where(member, scale, 0.0).max(axis=1)
         found = Forecast.of(seconds, widest, dof, scale_below=below)
         if self.interrupted is None:
             return found

@@ -24,11 +24,12 @@ from engine.choosing.recommendation import Choice, Goal, Recommendation
 from engine.choosing.surface import Surface
 from engine.choosing.sweeps import TIE, IntArray
 from engine.cluster import BesideHeap, Layout
-from engine.cost import Cost, itemised
+from engine.cost import Cost, itemised, usd_at
 from engine.errors import BadInput
 from engine.forecast import FloatArray, Forecast, known
 from engine.lazy import Lazy
 from engine.memory import beside_heap_gib
+from engine.mixing.further import Further, further_of
 from engine.mixing.market import FoundMix, Market, Share, values_of
 from engine.mixing.mix_law import MixLaw
 from engine.mixing.notices import MIXED, not_mixed, of_members, of_prices
@@ -42,9 +43,9 @@ _ROUNDS = 8
 
 
 def apart(surface: Surface) -> dict[int, int]:
-    """Rows of measured types that are left out of mixes, and the cores of the others' executors:
-    executors of an application have one shape, and a measured type keeps the one that it was
-    measured with, as nothing is known of another."""
+    """Rows of measured types that are left out of mixes, and the cores of the others' executors: an
+    application has executors of one shape, and a measured type keeps the one it was measured with.
+    """
     measured = set(surface.fitted.profile.instance_types)
     candidates = surface.candidates
     cores = [layout.executor_cores for layout in candidates.layouts]
@@ -108,7 +109,7 @@ def _said(
     answer: Recommendation, stock: Stock, law: MixLaw, surface: Surface, most_types: int
 ) -> Recommendation:
     """The answer with what keeps types out of mixes, and what that may cost: the search is asked
-    again as if they were as fast with executors like those of the others."""
+    again as if they were as fast with executors like the others'."""
     left_out = apart(surface) if most_types > 1 else {}
     if not left_out:
         return answer
@@ -130,12 +131,14 @@ class Stock:
     Args:
         base: (r,) row of the surface; spot: (r,) whether the nodes are spot nodes.
         market: what they cost.
+        further: times beyond the surface; None for none.
     """
 
     billing: Billing
     base: IntArray
     spot: NDArray[np.bool_]
     market: Market
+    further: Further | None = None
 
     @classmethod
     def of(cls, surface: Surface, billing: Billing, max_nodes: int) -> Stock:
@@ -145,12 +148,13 @@ class Stock:
             BadInput: for such a share where no type has a spot price.
         """
         constraints, k = surface.constraints, surface.shape[0]
-        every = np.arange(k)
+        every, plain = np.arange(k), MixLaw.of(surface)
+        further = further_of(surface, plain.capacity, plain.executor_cores)
         if not splits(surface, billing):
             rates, head = surface.rates(billing)
             most = constraints.most(max_nodes)
             market = Market.of(rates, head, billing, most, constraints, surface.owned)
-            return cls(billing, every, np.full(k, billing.spot), market)
+            return cls(billing, every, np.full(k, billing.spot), market, further)
         surface.candidates.require_spot_price("max-spot", "leave the share and spot out")
         rates, head = surface.rates(replace(billing, spot=False))
         cheaper, _ = surface.rates(billing)
@@ -163,11 +167,11 @@ class Stock:
             constraints.taken(base), owned if owned.any() else None,
         )  # fmt: skip
         share = Share(base, spot, float(surface.limits.max_spot or 0.0))
-        return cls(billing, base, spot, replace(market, share=share))
+        return cls(billing, base, spot, replace(market, share=share), further)
 
     def law(self, surface: Surface) -> MixLaw:
         """The law of their times."""
-        law = MixLaw.of(surface)
+        law = MixLaw.of(surface, self.further)
         if len(self.base) == len(law.slots) and self.market.share is None:
             return law
         rows = self.base[self.spot]
@@ -216,9 +220,8 @@ def behind(found: FoundMix, law: MixLaw, stock: Stock | None, surface: Surface) 
     points = []
     base = rows if stock is None else stock.base[rows]
     for row, count in zip(base.tolist(), alike.tolist(), strict=True):
-        for nodes in {math.floor(count + 1e-9), math.ceil(count - 1e-9)}:
-            column = min(max(nodes, 1), surface.max_nodes) - 1
-            points.append(row * surface.max_nodes + column)
+        columns = [min(nodes, surface.max_nodes) - 1 for nodes in law.columns.around(count)]
+        points += [row * surface.max_nodes + column for column in columns]
     return points
 
 
@@ -270,8 +273,8 @@ class Mix:
             high=high,
             p_deadline=None if deadline is None else known(forecast.p_within(deadline)[0]),
             cost_usd=cost.total_usd,
-            cost_low_usd=None if low is None else self._cost(low).total_usd,
-            cost_high_usd=None if high is None else self._cost(high).total_usd,
+            cost_low_usd=usd_at(cost, low, self.stock.billing),
+            cost_high_usd=usd_at(cost, high, self.stock.billing),
             cost=cost,
             layout=shape,
             executors=executors,
@@ -302,13 +305,10 @@ class Mix:
             rules = replace(billing, spot=spot, master=billing.master if place == 0 else None)
             cost = itemised(
                 nodes=paid, seconds=seconds, offer=offer, billing=rules, catalog=catalog,
-                owned=self._nodes(place) - paid,
+                owned=self.members[place][2] - paid,
             )  # fmt: skip
             parts.append(cost)
         return added(parts)
-
-    def _nodes(self, place: int) -> int:
-        return self.members[place][2]
 
     def _warnings(self, choice: Choice) -> tuple[Notice, ...]:
         """What the model says of each member at its capacity, the price list of what is paid."""

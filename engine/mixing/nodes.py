@@ -10,48 +10,48 @@ import numpy as np
 
 from engine.choosing.sweeps import IntArray
 from engine.forecast import FloatArray
+from engine.mixing.columns import Columns
 from engine.mixing.market import Market
-from engine.mixing.mix_law import MixLaw, between
+from engine.mixing.mix_law import MixLaw
 
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """Values on the whole counts 1 ... m, of k types.
+    """Values on whole counts, of k types.
 
     Args:
-        table: (r, m) values; rows: (k,) the row of each type.
+        table: (r, c) values; rows: (k,) the row of each type; columns: the counts.
     """
 
     table: FloatArray
     rows: IntArray
+    columns: Columns
 
     @classmethod
-    def of(cls, table: FloatArray) -> Curves:
+    def of(cls, table: FloatArray, columns: Columns) -> Curves:
         """Of all rows of a table."""
-        return cls(np.ascontiguousarray(table), np.arange(len(table)))
+        return cls(np.ascontiguousarray(table), np.arange(len(table)), columns)
 
     def taken(self, rows: IntArray) -> Curves:
         """Some of them; nothing is copied."""
         return replace(self, rows=self.rows[rows])
 
     def at(self, counts: FloatArray) -> FloatArray:
-        """(k, j) values at real counts (see `mixes.between`)."""
-        return between(self.table, self.rows[:, None], counts)
+        """(k, j) values at real counts (see `Columns.between`)."""
+        return self.columns.between(self.table, self.rows[:, None], counts)
 
     def least_inside(self, low: FloatArray, high: FloatArray) -> FloatArray:
-        """(k, j) least value at the whole counts between two real ones; inf where there is none,
+        """(k, j) least value in the columns between two real counts; inf where there is none,
         NaN where one of them is."""
-        m = self.table.shape[1]
-        first = np.maximum(np.ceil(low), 1.0)
-        last = np.minimum(np.floor(high), m)
+        first, last = self.columns.inside(low, high)
         found = np.full(low.shape, np.inf)
         rows, places = np.nonzero(last >= first)
         if not len(rows):
             return found
-        flat, base = self.table.ravel(), self.rows[rows] * m
+        flat, base = self.table.ravel(), self.rows[rows] * self.table.shape[1]
         pairs = np.empty((len(rows), 2), dtype=np.int64)
-        pairs[:, 0] = base + first[rows, places].astype(np.int64) - 1
-        pairs[:, 1] = base + last[rows, places].astype(np.int64)
+        pairs[:, 0] = base + first[rows, places]
+        pairs[:, 1] = base + last[rows, places] + 1
         behind = pairs[:, 1] == flat.size  # reduceat knows no such place: the last value by itself
         pairs[behind, 1] -= 1
         least = np.minimum.reduceat(flat, pairs.ravel())[::2]
@@ -77,7 +77,7 @@ class TypeSpreads:
     @classmethod
     def of(cls, law: MixLaw) -> TypeSpreads:
         """Of a law."""
-        return cls(Curves.of(law.log_scale), law.dof_ends, law.widest)
+        return cls(Curves.of(law.log_scale, law.columns), law.dof_ends, law.widest)
 
     def taken(self, rows: IntArray) -> TypeSpreads:
         """Of some types."""
@@ -117,13 +117,13 @@ class Node:
     def of(cls, law: MixLaw, market: Market, most_types: int) -> Node:
         """Of a market; a type that is rented both ways counts as two members."""
         members = most_types if market.share is None else 2 * most_types
-        counts = np.arange(1, law.seconds.shape[1] + 1)
         work = law.seconds + market.billing.startup_seconds
-        work *= counts
+        work *= law.columns.nodes
         work *= law.capacity[:, None]
         return cls(
-            Curves.of(law.seconds), Curves.of(work), TypeSpreads.of(law), law.capacity,
-            market.rates, np.zeros(len(market.rates)), market.rates, market.head, members,
+            Curves.of(law.seconds, law.columns), Curves.of(work, law.columns), TypeSpreads.of(law),
+            law.capacity, market.rates, np.zeros(len(market.rates)), market.rates, market.head,
+            members,
         )  # fmt: skip
 
     def charged(self, market: Market, charge: FloatArray, back: float) -> Node:

@@ -26,7 +26,7 @@ from engine.machines.platforms import support_notice
 from engine.machines.transfer import Speed, notice_of, source_of, speed_of
 from engine.notice_order import in_order
 from engine.profile import Notice, Profile
-from engine.runs.at_once import at_once_notice
+from engine.runs.at_once import AtOnce, at_once, at_once_notice
 from engine.runs.carried_settings import too_few_cores_notice
 from engine.runs.slow_runs import UnusualRun
 from engine.units import check_times
@@ -176,6 +176,11 @@ class FittedModel(ABC):
         """The types that its evidence ran on, beside those of the profile's runs."""
         return ()
 
+    @property
+    def at_once(self) -> AtOnce | None:
+        """What barrier stages need; of several jobs the most that one of them does."""
+        return at_once(self.profile)
+
     def runs_used(self, workload: Workload) -> int:
         """How many of the profile's runs the answer for a workload is learnt from. The others broke
         off, are of other parameters or iterations, or are represented by these."""
@@ -209,7 +214,7 @@ class FittedModel(ABC):
                 fuller = fuller_notice(run, instance, slots_per_node=executors * cores / nodes)
         slots = (
             too_few_cores_notice(cores, self.profile),
-            at_once_notice(executors, cores, self.profile),
+            at_once_notice(executors, cores, self.at_once),
         )
         others = (*slots, fuller, full)
         return (
@@ -258,7 +263,7 @@ class FittedModel(ABC):
         notices = [*self.profile.notices, *self.answering(workload).fit_notices]
         notices += self.all_notices(batch, workload)
         if np.isnan(low[0]):
-            notices.append(_no_interval(self.model))
+            notices.append(no_interval_notice(self.model))
         return Prediction(
             model=self.model,
             seconds=float(forecast.seconds[0]),
@@ -349,7 +354,8 @@ def _crowded_notices(batch: ClusterBatch, profile: Profile) -> list[Notice]:
     return [] if notice is None else [notice]
 
 
-def _no_interval(model: str) -> Notice:
+def no_interval_notice(model: str) -> Notice:
+    """The warning that stands where a time has no interval."""
     return Notice(
         "no-interval",
         "this model and evidence give no interval: how sure the time is, is not known",

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from engine.cluster import Workload
 from engine.errors import BadInput, ModelDoesNotFit, UnknownName
-from engine.profile import Notice, Profile, Run, completed_runs
+from engine.profile import Notice, Profile, Run, runs_aside
 from engine.text.lists import in_a_row, listed
 
 SAME = 1e-9
@@ -108,10 +108,8 @@ def logs_of(runs: Sequence[Run]) -> list[Run]:
 
 
 def left_aside(runs: Sequence[Run]) -> list[Notice]:
-    """That logs take no part which broke off or failed, since others came to their end; of a
-    stream that still runs the last batch always does."""
-    kept = completed_runs(runs)
-    aside = [run for run in runs if run.batch_id is None and not any(run is own for own in kept)]
+    """That logs take no part which broke off or failed, since others came to their end."""
+    aside = runs_aside(runs)
     if not aside:
         return []
     failed = sum(run.complete for run in aside)

@@ -17,7 +17,7 @@ from engine.runs.stage_labels import stage_label
 
 @dataclass(frozen=True, slots=True)
 class AtOnce:
-    """What a job needs for its barrier stages.
+    """What a job, or a workflow of several, needs for its barrier stages.
 
     Args:
         stage: which of them needs most, in words.
@@ -48,10 +48,9 @@ def at_once(profile: Profile) -> AtOnce | None:
     return min(known, key=lambda need: need.tasks * need.task_cpus)
 
 
-def at_once_notice(executors: float, executor_cores: float, profile: Profile) -> Notice | None:
+def at_once_notice(executors: float, executor_cores: float, need: AtOnce | None) -> Notice | None:
     """The warning that executors have fewer slots than a barrier stage has tasks; None where they
     have enough, and where their number or cores are not known (NaN)."""
-    need = at_once(profile)
     if need is None:
         return None
     held = need.tasks_of(executors, executor_cores)

@@ -64,6 +64,7 @@ class Application:
         self.attempt: str | None = None
         self.version: str | None = None
         self.started_ms: int | None = None
+        self._told_start: tuple[str | None, int] | None = None
         self.ended_ms: int | None = None
         self.first_ms: int | None = None
         self.last_ms = 0
@@ -99,12 +100,12 @@ class Application:
 
     def seen(self, time_ms: int | None) -> int | None:
         """Widens the span of time that the log is known to cover, and returns the time; None for
-        one that is damaged.
-
-        Executors do not: they come and go when nothing runs, and hosts' clocks differ.
-        """
+        one that is damaged. Executors do not: they come and go when nothing runs, and hosts' clocks
+        differ. Where the clock was set back behind the start, the start is the next time."""
         if time_ms is None or not 0 < time_ms < LATEST_MS:
             return None
+        if self.started_ms is not None and time_ms < self.started_ms == self.last_ms:
+            self.started_ms = self.last_ms = time_ms
         self.last_ms = max(self.last_ms, time_ms)
         if self.part_first_ms is None:
             self.part_first_ms = time_ms
@@ -126,11 +127,12 @@ class Application:
             self.rollovers.add(event.rollover)
 
     def application_start(self, event: events.ApplicationStart) -> None:
-        other = (event.app_id, event.time_ms) != (self.app_id, self.started_ms)
-        if self.started_ms is not None and other:
+        own = event.app_id, event.time_ms
+        if self._told_start not in (None, own):
             raise OtherApplication
         self.name, self.app_id, self.attempt = event.name, event.app_id, event.attempt
-        self.started_ms = self.seen(event.time_ms)
+        if self._told_start is None:
+            self._told_start, self.started_ms = own, self.seen(event.time_ms)
 
     def application_end(self, event: events.ApplicationEnd) -> None:
         """An end before the start is that of a clock which was set back: it is not known."""

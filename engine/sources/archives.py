@@ -21,12 +21,16 @@ with suppress(ImportError):  # a Python may be built without it; then no such me
 _CLOSED: tuple[type[Exception], ...] = (*_DAMAGED, NotImplementedError, RuntimeError, KeyError)
 
 
+OFFICE_MEMBERS = frozenset({"[Content_Types].xml", "mimetype"})
+"""What spreadsheets of Excel and of LibreOffice hold, which are zips too."""
+
+
 @contextmanager
 def stored_archive(path: Path) -> Iterator[Archive]:
     """A zip on disk.
 
     Raises:
-        BadInput: when it cannot be read.
+        BadInput: when it cannot be read, and for a spreadsheet.
     """
 
     def damaged() -> BadInput:
@@ -40,6 +44,11 @@ def stored_archive(path: Path) -> Iterator[Archive]:
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
         raise damaged() from None
     with archive:
+        if not OFFICE_MEMBERS.isdisjoint(archive.namelist()):
+            raise BadInput(
+                "is a spreadsheet or another office document", where=str(path),
+                remedy="save the sheet with the runs as CSV in UTF-8",
+            )  # fmt: skip
         yield Archive(archive, damaged)
 
 

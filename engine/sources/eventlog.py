@@ -227,11 +227,7 @@ class EventLog:
             return
         lines = Lines(chunks, name)
         for batch in lines.batches():
-            try:
-                self._read_lines(batch)
-            except OtherApplication:
-                self.other_application = True
-                self.read_events += _events_before(batch)
+            if not self._read_own(batch):
                 return
             if self.bad_events > MOST_BAD_EVENTS and 2 * self.bad_events > self.read_events:
                 raise BadInput(
@@ -252,7 +248,16 @@ class EventLog:
         except BAD_EVENT:
             self.torn_parts += 1
         else:
-            self._read_lines([line])
+            self._read_own([line])
+
+    def _read_own(self, lines: list[bytes]) -> bool:
+        """Reads lines up to where another application begins; False where one does."""
+        try:
+            self._read_lines(lines)
+        except OtherApplication:
+            self.other_application = True
+            self.read_events += _events_before(lines)
+        return not self.other_application
 
     def _read_lines(self, lines: list[bytes]) -> None:
         """The hot loop: nothing is looked up in it that can be looked up before."""

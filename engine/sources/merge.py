@@ -13,7 +13,7 @@ from engine.catalog import InstanceType
 from engine.cluster import Cluster
 from engine.errors import BadInput
 from engine.machines.named_types import contradiction, of_catalog, outside
-from engine.profile import Notice, Profile, Run, completed_runs, settled
+from engine.profile import Notice, Profile, Run, completed_runs, runs_aside, settled
 from engine.sources.engines import mixed_engines
 from engine.sources.found import Found
 from engine.units import format_bytes, format_seconds
@@ -178,9 +178,8 @@ def _larger(runs: Sequence[Run], unit: str) -> list[Notice]:
     """That a run which broke off or failed had more input than the largest that did not, whose
     input is what is planned for where nobody says another."""
     kept = completed_runs(runs)
-    aside = [run for run in runs if run.batch_id is None and not any(run is own for own in kept)]
     sizes = [run.workload.input_bytes for run in kept if run.workload.input_bytes]
-    largest = max(aside, key=lambda run: run.workload.input_bytes or 0.0, default=None)
+    largest = max(runs_aside(runs), key=lambda run: run.workload.input_bytes or 0.0, default=None)
     read = largest.workload.input_bytes if largest else None
     if largest is None or read is None or not sizes or read <= max(sizes):
         return []

@@ -22,6 +22,7 @@ from engine.cost import (
     node_rate,
     price_of,
     service_rate,
+    usd_at,
     weighing,
 )
 from engine.errors import UnknownName
@@ -109,6 +110,14 @@ def test_every_part_by_hand() -> None:
     assert cost.total_usd == pytest.approx((0.9 + 0.25) * hourly * 1260 / HOUR)
 
 
+def test_what_is_not_billed_beyond_a_whole_multiple_is_no_negative_rounding() -> None:
+    """A time that is a step by all but a trillionth of it is billed as that step."""
+    seconds = 390.0 * (1.0 + 1e-12)
+    billing = replace(EMR_LIKE, granularity_seconds=60.0)
+    cost = itemised(nodes=8, seconds=seconds, offer=WORKER, billing=billing, catalog=CATALOG)
+    assert (cost.billed_seconds, cost.rounding_usd) == (600.0, 0.0)
+
+
 def test_spot_workers_have_an_on_demand_master_and_surcharge() -> None:
     billing = replace(EMR_LIKE, spot=True)
     cost = itemised(nodes=10, seconds=HOUR - 210, offer=WORKER, billing=billing, catalog=CATALOG)
@@ -189,7 +198,7 @@ def test_the_parts_add_up_to_the_vectorised_cost(
     )
     assert cost.total_usd == pytest.approx(float(whole[0]), rel=1e-9)
     assert whole[1] >= whole[0]
-    assert cost.rounding_usd >= -1e-9 * cost.total_usd
+    assert cost.rounding_usd >= 0.0
     assert cost.billed_seconds >= minimum
 
 
@@ -300,3 +309,15 @@ def test_terms_that_scale_all_rates_alike_weigh_nothing() -> None:
     """So that what was narrowed down under the one serves under the other."""
     assert weighing(replace(EMR_LIKE, discount_fraction=0.3)) == Billing()
     assert weighing(replace(EMR_LIKE, startup_seconds=0.0)) == weighing(EMR_LIKE)
+
+
+@given(nodes=st.integers(1, 200), times=st.lists(st.floats(1.0, 1e5), min_size=3, max_size=3))
+def test_a_longer_run_is_not_cheaper_by_the_last_digit(nodes: int, times: list[float]) -> None:
+    """An interval of costs holds its own cost, also where all three bill the same minutes."""
+    low, seconds, high = sorted(times)
+    cost = itemised(nodes=nodes, seconds=seconds, offer=WORKER, billing=EMR_LIKE, catalog=CATALOG)
+    cheapest, dearest = (usd_at(cost, bound, EMR_LIKE) for bound in (low, high))
+    assert cheapest <= cost.total_usd <= dearest
+    longer = itemised(nodes=nodes, seconds=high, offer=WORKER, billing=EMR_LIKE, catalog=CATALOG)
+    assert dearest == pytest.approx(longer.total_usd, rel=1e-12)
+    assert usd_at(cost, None, EMR_LIKE) is None

@@ -81,13 +81,11 @@ class Case:
         )
 
     def seconds(self, nodes: dict[str, tuple[int, int]]) -> float:
-        """Each type by itself at the capacity of all (at most on as many nodes as are asked for),
-        weighted with its share of it."""
+        """Each type by itself at the capacity of all, weighted with its share of it."""
         capacity = {name: sum(pair) * VCPUS[name] for name, pair in nodes.items()}
         total = sum(capacity.values())
-        alike = {name: min(total / VCPUS[name], self.most_nodes) for name in nodes}
         return sum(
-            mine / total * (self.fixed[name] + self.work[name] / alike[name])
+            mine / total * (self.fixed[name] + self.work[name] * VCPUS[name] / total)
             for name, mine in capacity.items()
         )
 

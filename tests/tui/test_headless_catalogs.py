@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -225,6 +226,17 @@ def test_prices_older_than_the_catalog_are_said_to_be(
     assert (said in err) is told
     found = answer(capsys, f"{line}/two --date {day}")
     assert found["newer"] == ("2026-06-22" if told else None)
+
+
+@pytest.mark.parametrize(("days", "told"), [(-1, False), (1, False), (2, True), (36500, True)])
+def test_prices_of_a_day_to_come_are_said_to_be(
+    days: int, told: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prices = tmp_path / "prices.csv"
+    prices.write_text("name,usd_per_hour\nn2-standard-4,0.1\n", encoding="utf-8")
+    day = date.today() + timedelta(days=days)
+    _, err = run(capsys, f"catalog refresh gcp --from {prices} -o {tmp_path}/one --date {day}")
+    assert (f"warning: prices of {day} are of a day to come" in err) is told
 
 
 def test_measure_host(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import io
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -179,7 +180,7 @@ def test_messages_do_not_go_among_the_data_where_stderr_is_closed() -> None:
     ("line", "status", "said"),
     [
         ("predict nope 2>/dev/full", 2, ""),
-        ("predict sort-small --nodes 2 2>/dev/full", 2, ""),
+        ("predict sort-small --nodes 2 2>/dev/full", 0, ""),
         ("samples >/dev/full", 2, "sparkplan: standard output: No space left on device\n"),
         ("samples >/dev/full 2>&1", 2, ""),
     ],
@@ -187,6 +188,20 @@ def test_messages_do_not_go_among_the_data_where_stderr_is_closed() -> None:
 def test_a_full_disk_is_no_answer_of_the_planner(line: str, status: int, said: str) -> None:
     done = left_by_shell(line)
     assert (done.returncode, done.stderr) == (status, said)
+
+
+def test_messages_that_nobody_reads_change_no_exit_code() -> None:
+    """The pipe behind stderr has no reader: Python's own answer to that is another exit code."""
+    line = "recommend sort-small --ran-on m5.xlarge --instances 'm5.*' --deadline 1s"
+    unread, write = os.pipe()
+    os.close(unread)
+    done = subprocess.run(
+        [sys.executable, "-m", "tui.cli", *shlex.split(line)],
+        cwd=ROOT, stdout=subprocess.PIPE, stderr=write, text=True, check=False,
+    )  # fmt: skip
+    os.close(write)
+    assert done.returncode == 1
+    assert done.stdout.endswith("\n")
 
 
 def test_a_closed_stdin_is_an_empty_one() -> None:

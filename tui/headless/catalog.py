@@ -4,13 +4,13 @@ new price files from price lists."""
 from __future__ import annotations
 
 import argparse
-import sys
-from datetime import date
+from datetime import date, timedelta
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 import engine
 from tui import format as text
+from tui import streams
 from tui.arguments import options
 from tui.headless import output
 
@@ -245,8 +245,8 @@ def refresh(args: argparse.Namespace) -> int:
         output.print_json(refreshed_dict(done))
     else:
         print("\n".join(map(text.shown, in_words(done))))
-    for line in map(text.shown, [*older(done), *left_out(done)]):
-        print(f"warning: {line}", file=sys.stderr)
+    for line in map(text.shown, [*older(done), *ahead(done, date.today()), *left_out(done)]):
+        streams.say(f"warning: {line}")
     return 0
 
 
@@ -321,6 +321,16 @@ def older(done: engine.Refreshed) -> list[str]:
     return [
         f"prices of {done.day} are older than those of {done.catalog} ({done.newer}), which are "
         "not in the new file; if that is not meant, give --date"
+    ]
+
+
+def ahead(done: engine.Refreshed, today: date) -> list[str]:
+    """That the new prices are of a day to come; tomorrow is today somewhere."""
+    if done.day <= today + timedelta(days=1):
+        return []
+    return [
+        f"prices of {done.day} are of a day to come (today is {today}), and are not said to be old "
+        "until long after it; if that is not meant, give --date"
     ]
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import engine
 from tui import format as text
+from tui import streams
 from tui.arguments import options
 from tui.headless import output
 from tui.words import training_words
@@ -81,10 +82,10 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         output.print_json({"folder": args.into, "runs": [as_dict(outcome) for outcome in found]})
     elif not args.dry_run and not failed:
-        print(f"next: sparkplan predict {source_words(args.into)}", file=sys.stderr)
+        streams.say(f"next: sparkplan predict {source_words(args.into)}")
     for outcome in failed:
         said = f"sparkplan: {outcome.run.name} failed: {outcome.reason}"
-        print(text.shown(said), file=sys.stderr)
+        streams.say(text.shown(said))
     return 3 if failed else 0
 
 
@@ -164,7 +165,7 @@ def warn_of_slow_hosts(outcomes: Sequence[engine.Outcome]) -> None:
             f"({tasks:,} tasks of {outcome.run.name}) [slow-host]; leave it out "
             f"(on YARN --conf spark.yarn.exclude.nodes={host}), remove that log, and collect again"
         )
-        print(text.shown(said), file=sys.stderr)
+        streams.say(text.shown(said))
 
 
 def warn_of_changed_code(outcomes: Sequence[engine.Outcome]) -> None:
@@ -179,7 +180,7 @@ def warn_of_changed_code(outcomes: Sequence[engine.Outcome]) -> None:
         f"sparkplan: {names} is not what made {logs}{more} [code-changed]; a model is of one "
         "version of the code: remove those logs and collect again"
     )
-    print(text.shown(said), file=sys.stderr)
+    streams.say(text.shown(said))
 
 
 SHOWN_LOGS = 3

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 from bisect import bisect_left
 from dataclasses import dataclass, replace
 from typing import Any
 
 import engine
 from tui import format as text
+from tui import streams
 from tui.arguments import beside_heap, options, target
 from tui.headless import curve_file, output
 from tui.words.job_words import parse_iterations
@@ -179,7 +179,7 @@ def write(
         confidence=args.confidence,
     )
     engine.write_text(path, content)
-    print(f"written: {text.shown(str(path))}", file=sys.stderr)
+    streams.say(f"written: {text.shown(str(path))}")
 
 
 def over_nodes(args: argparse.Namespace, profile: engine.Profile) -> list[Point]:

@@ -6,6 +6,7 @@ import argparse
 import sys
 
 import engine
+from tui import streams
 from tui.arguments import limits, options
 from tui.headless import output, recommend
 
@@ -28,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
         output.print_json({**found.to_dict(), "export": {"to": args.to, "text": rendered}})
     else:
         if rendered is None:
-            print(recommend.as_text(found), file=sys.stderr)
+            streams.say(recommend.as_text(found))
         else:
             sys.stdout.write(rendered)
         output.print_notices(recommend.notices(found))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import platform
 import re
-import sys
 from pathlib import Path
 
 import engine
 from tui import format as text
+from tui import streams
 from tui.arguments import options
 from tui.headless import output
 
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
         name=args.name or default_name(),
         folder=args.dir,
         disk_bytes=int(args.disk_size),
-        say=lambda what: print(f"measuring: {what}", file=sys.stderr),
+        say=lambda what: streams.say(f"measuring: {what}"),
     )
     if args.json:
         output.print_json(as_dict(report))
@@ -59,10 +59,10 @@ def run(args: argparse.Namespace) -> int:
     if args.output is not None:
         catalog = engine.host_catalog_text(report, usd_per_hour=args.usd_per_hour)
         engine.write_text(args.output, catalog)
-        print(f"wrote {text.shown(args.output)}: --ran-on {report.name}@FILE", file=sys.stderr)
+        streams.say(f"wrote {text.shown(args.output)}: --ran-on {report.name}@FILE")
     if args.resources is not None:
         engine.write_text(args.resources, engine.resources_text(report))
-        print(f"wrote {text.shown(args.resources)}", file=sys.stderr)
+        streams.say(f"wrote {text.shown(args.resources)}")
     return 0
 
 

@@ -42,7 +42,7 @@ def print_notices(found: Iterable[engine.Notice]) -> None:
     """Warnings for a person, each once, on stderr so that stdout stays data."""
     for notice in engine.in_order(found):
         line = f"warning: {notice.text} [{notice.code}]; {notice.remedy}"
-        print(text.shown(line), file=sys.stderr)
+        streams.say(text.shown(line))
 
 
 def _plain(value: Any) -> Any:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Any
 
 import engine
 from tui import format as text
+from tui import streams
 from tui.arguments import options
 from tui.headless import output
 from tui.words.job_words import parse_iterations
@@ -48,12 +48,12 @@ def run(args: argparse.Namespace) -> int:
     left_out = any(notice.code == "idle-time" for run in profile.runs for notice in run.notices)
     if args.pauses is not None and not left_out:
         length = engine.format_seconds(args.pauses)
-        print(f"no job waited for {length} or more: nothing is left out", file=sys.stderr)
+        streams.say(f"no job waited for {length} or more: nothing is left out")
     said = [*(notice for run in profile.runs for notice in run.notices), *profile.notices]
     file = None if args.output == "-" else args.output
     if file is not None:
         engine.write_profile(profile, file)
-        print(f"wrote {text.shown(file)}", file=sys.stderr)
+        streams.say(f"wrote {text.shown(file)}")
     if args.json:
         warnings = output.notices(said)
         output.print_json({"file": file, **as_dict(profile), "warnings": warnings})

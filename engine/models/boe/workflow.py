@@ -15,6 +15,7 @@ from engine.cluster import Workload
 from engine.errors import BadInput, UnknownName
 from engine.models.boe.task_time import TaskWork
 from engine.profile import Profile
+from engine.runs.at_once import AtOnce, at_once
 from engine.scheduling.drf import scheduler_named
 
 TASK_PROFILES = ("normal", "mean", "median")
@@ -123,6 +124,16 @@ class Workflow:
             _check_job(job, by_name, where)
         ordered = tuple(by_name[job] for job in in_order({j.name: j.after for j in jobs}, by_name))
         return cls(name, ordered, scheduler, cluster)
+
+    @property
+    def at_once(self) -> AtOnce | None:
+        """What the barrier stages of its jobs need: the most that one of them does."""
+        needs = [
+            replace(need, stage=f"{job.name}: {need.stage}")
+            for job in self.jobs
+            if job.profile is not None and (need := at_once(job.profile)) is not None
+        ]
+        return max(needs, key=lambda need: need.tasks * need.task_cpus, default=None)
 
 
 def _check_job(job: WorkflowJob, by_name: Mapping[str, WorkflowJob], where: str) -> None:

@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 
 import pytest
+import synthetic
 from two_types import CATALOG, TODAY, best, fitted, spot
 
 import engine
@@ -34,6 +35,16 @@ def test_one_type_is_the_models_own_prediction(name: str, nodes: int) -> None:
     assert found.choice.cost_usd == pytest.approx(
         (nodes * rate + 0.20) * 1.25 * float(billed) / 3600.0
     )
+
+
+@pytest.mark.parametrize("nodes", [{"big": 2}, {"big": 2, "small": 5}])
+def test_a_time_without_an_interval_says_so(nodes: dict[str, int]) -> None:
+    unsure = synthetic.model(lambda name, count: 600.0 / count, log_scale=math.nan)
+    found = engine.predict_composition(
+        unsure, composition=nodes, catalog=CATALOG, today=TODAY
+    ).prediction
+    assert (found.low, found.high) == (None, None)
+    assert "no-interval" in {notice.code for notice in found.warnings}
 
 
 def test_unlike_nodes_are_the_shares_of_each_type_at_the_same_capacity() -> None:

@@ -16,9 +16,10 @@ from engine.choosing.recommendation import Goal
 from engine.choosing.surface import Surface
 from engine.forecast import student_quantile
 from engine.mixing.bounds import Windows
+from engine.mixing.columns import Columns
 from engine.mixing.hulls import hull_chains
 from engine.mixing.market import Market, values_of
-from engine.mixing.mix_law import MixLaw, between
+from engine.mixing.mix_law import MixLaw
 from engine.mixing.mixed import Stock
 from engine.mixing.nodes import Node, starts
 from engine.mixing.search import Search
@@ -311,7 +312,7 @@ def test_between_whole_counts_is_exact_for_serial_and_divisible_work() -> None:
     curves = np.stack([7.0 + 90.0 / nodes, 3.0 + 5.0 / nodes])
     counts = np.asarray([1.0, 1.3, 17.25, 39.9, 40.0, 55.0])
     for row, (serial, work) in enumerate([(7.0, 90.0), (3.0, 5.0)]):
-        found = between(curves, np.full(6, row), counts)
+        found = Columns.up_to(40).between(curves, np.full(6, row), counts)
         assert found == pytest.approx(serial + work / np.minimum(counts, 40.0))
 
 

@@ -13,6 +13,9 @@ import engine
 from engine.choosing.limits import Limits
 from engine.cluster import Cluster, Layout
 from engine.errors import BadInput
+from engine.experiments.training import TrainingRequest, plan_experiments
+from engine.models.boe.model import fit_workflow
+from engine.models.boe.workflow import OwnNodes, Workflow, WorkflowJob
 from engine.optimiser import recommend, recommend_owned
 from engine.profile import Profile, Run
 from engine.runs.at_once import AtOnce, at_once
@@ -72,6 +75,52 @@ def test_no_cluster_is_recommended_that_does_not_start_them(mix: int) -> None:
     assert best is not None
     assert best.composition == {"small": 3}, "one would be in time, and Spark would end the job"
     assert not [line for line in best.why if line.startswith("one node fewer")]
+
+
+WORKFLOW = Workflow.of(
+    "night",
+    [
+        WorkflowJob("features", profile=profile_of(run_with(4))),
+        WorkflowJob("training", ("features",), profile=profile_of(run_with(6))),
+        WorkflowJob("report", ("training",), profile=profile_of(run_with(6, barrier=False))),
+    ],
+)
+
+
+def test_a_workflow_needs_what_one_of_its_jobs_does() -> None:
+    fitted, catalog = fit_workflow(WORKFLOW), catalog_of(SMALL, BIG)
+    assert fitted.at_once == AtOnce("training: stage 1 (stage 1)", 6)
+    found = recommend(fitted, catalog=catalog, deadline_seconds=9000.0, max_nodes=4)
+    assert found.recommended is not None
+    assert found.recommended.composition == {"small": 3}
+    small = Cluster.of_nodes(instance_type="small", nodes=2, catalog=catalog)
+    for too_small in (small, OwnNodes(2, 2.0)):
+        report = fitted.course(cluster=too_small)
+        assert "barrier-needs-slots" in [notice.code for notice in report.warnings]
+    enough = fitted.course(cluster=OwnNodes(3, 2.0))
+    assert "barrier-needs-slots" not in [notice.code for notice in enough.warnings]
+
+
+@pytest.mark.parametrize(
+    ("method", "few"),
+    [("ernest", "runs have"), ("peridot", "2 runs have"), ("simcost", "1 run has")],
+)
+def test_planned_runs_that_may_not_start_are_counted(method: str, few: str) -> None:
+    fitted = engine.fit(profile_of(run_with(6)), model="sparkplan")
+    request = TrainingRequest(
+        nodes=(1, 2, 4), fractions=(0.25, 0.5, 1.0), budget=1e9, unit="seconds", method=method,
+        instances=("small",), partitions=64, node_cores=2, target_cores=(4, 32),
+        sample_partitions=8,
+    )  # fmt: skip
+    if method == "peridot":
+        request = replace(request, nodes=(2,))
+    plan = plan_experiments(request, fitted=fitted, catalog=catalog_of(SMALL))
+    (said,) = [notice for notice in plan.notices if notice.code == "barrier-needs-slots"]
+    assert few in said.text
+    assert "6 tasks all at once" in said.text
+    plain = engine.fit(profile_of(run_with(6, barrier=False)), model="sparkplan")
+    free = plan_experiments(request, fitted=plain, catalog=catalog_of(SMALL))
+    assert "barrier-needs-slots" not in [notice.code for notice in free.notices]
 
 
 def test_a_type_with_too_few_slots_says_so() -> None:

@@ -166,6 +166,16 @@ def test_two_applications_in_one_file(tmp_path: Path) -> None:
     )
 
 
+def test_another_application_of_which_one_line_is_there(tmp_path: Path) -> None:
+    """Its first line is the last of the file, and has no line end yet."""
+    path = tmp_path / "app"
+    path.write_bytes(PLAIN + RETRIES.splitlines()[0])
+    events = PLAIN.count(b"\n")
+    assert one(path).lost == (
+        f"another application begins after {events} events: only the first was read",
+    )
+
+
 @pytest.mark.parametrize("differs", ["App ID", "Timestamp"])
 def test_another_application_after_one_that_was_killed(tmp_path: Path, differs: str) -> None:
     """The first has no end; the other is one of its own, or the next attempt of the first."""

@@ -35,6 +35,21 @@ def spans_of(places: list[int]) -> list[Span]:
     return list(zip(places[::2], places[1::2], strict=False))
 
 
+@pytest.mark.parametrize("early_by", [4.0, 1e9])
+def test_a_start_behind_the_first_job_is_that_of_a_clock_that_was_set_back(
+    tmp_path: Path, early_by: float
+) -> None:
+    """The run lasts from the first time after it; the parts of a rolled log repeat the start."""
+    events = log.one_stage()
+    (start,) = (event for event in events if event["Event"].endswith("ApplicationStart"))
+    start["Timestamp"] += round(1000.0 * early_by)
+    events.insert(-1, start)
+    (run,) = read(log.write(tmp_path / "app", events)).runs
+    assert (run.seconds, run.driver_seconds, run.complete) == (9.1, 1.1, True)
+    assert run.started_epoch_seconds == (log.START_MS + 1900) / 1000.0
+    assert [(s.submitted_seconds, s.completed_seconds) for s in run.stages] == [(0.1, 8.1)]
+
+
 @given(edges, st.integers(0, 200))
 def test_a_clock_counts_each_moment_outside_the_idle_stretches(
     places: list[int], time: int

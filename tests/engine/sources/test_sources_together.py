@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from typing import Any
+
 import pytest
 
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput
+from engine.models.workloads import left_aside
 from engine.profile import Notice, Run
 from engine.sources.found import Found
 from engine.sources.merge import together
@@ -74,3 +78,26 @@ def test_applications_beside_each_other_are_named_up_to_three() -> None:
     runs = [run(application=name) for name in "abcd"]
     assert "3 applications (a, b, c):" in said(*runs[:3])["mixed-applications"]
     assert "4 applications (a, b, c, ...):" in said(*runs)["mixed-applications"]
+
+
+def calls_for(runs: list[Run]) -> int:
+    """How many calls of Python functions the runs of one history cost."""
+    count = 0
+
+    def one_more(frame: Any, event: str, _: Any) -> None:
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(one_more)
+    try:
+        together([Found("history.csv", tuple(runs))])
+        left_aside(runs)
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def test_a_history_ten_times_as_long_costs_ten_times_as_much() -> None:
+    """Schedulers keep tens of thousands of runs: none may be held against every other."""
+    runs = [run(1e9 + n) for n in range(500)]
+    assert calls_for(runs) < 15 * calls_for(runs[:50])

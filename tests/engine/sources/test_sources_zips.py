@@ -57,6 +57,21 @@ def test_several_logs_in_a_zip_and_a_zip_in_a_folder(tmp_path: Path) -> None:
     assert peek(path) == NOTHING
 
 
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"[Content_Types].xml": b"<Types/>", "xl/workbook.xml": b"<workbook/>"},
+        {"mimetype": b"application/vnd.oasis.opendocument.spreadsheet", "content.xml": b"<x/>"},
+    ],
+    ids=["excel", "libreoffice"],
+)
+def test_a_spreadsheet_is_told_from_a_zip_of_logs(tmp_path: Path, files: dict[str, bytes]) -> None:
+    path = stored(tmp_path, files, "runs.xlsx")
+    with pytest.raises(BadInput, match=r"runs.xlsx: is a spreadsheet .*save the sheet .* as CSV"):
+        read(path)
+    assert peek(path) == NOTHING
+
+
 def test_the_bytes_of_a_zip_are_counted_once(tmp_path: Path) -> None:
     path = stored(tmp_path, {"app-1": PLAIN})
     other = tmp_path / "other"

@@ -1,0 +1,122 @@
+"""Times of a type alone on more nodes than may be rented.
+
+A mix of large and small nodes has the capacity of many small ones: of more than `max_nodes`, as far
+as the small ones are smaller. Its law (`engine.mixing.mix_law`) asks for the time of so many.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from engine.batch import ClusterBatch
+from engine.choosing.surface import Surface
+from engine.choosing.sweeps import IntArray
+from engine.forecast import FloatArray
+
+STEP = 1.05
+"""From one count to the next: between them the law takes a + b / n."""
+
+
+@dataclass(frozen=True, eq=False)
+class Further:
+    """Forecasts of the k types of a surface on e counts beyond its last.
+
+    Args:
+        nodes: (e,) rising counts.
+        seconds, log_scale, dof: (k, e); of counts that no mix asks for the value before.
+        scale_below: (k, e); None where it is `log_scale`.
+        before: (k,) the time on the surface's last count.
+    """
+
+    nodes: IntArray
+    seconds: FloatArray
+    log_scale: FloatArray
+    dof: FloatArray
+    before: FloatArray
+    scale_below: FloatArray | None = None
+
+    def below_beside(self, log_scale: FloatArray, below: FloatArray | None) -> FloatArray | None:
+        """(k, m + e) scales below the median, those of a surface first; None where they are those
+        above it."""
+        if below is None and self.scale_below is None:
+            return None
+        own = self.log_scale if self.scale_below is None else self.scale_below
+        return np.hstack([log_scale if below is None else below, own])
+
+    def beside(self, last: FloatArray) -> FloatArray:
+        """(k, e) times beside a surface on which (k,) those of the last count were corrected: they
+        are off by as much."""
+        with np.errstate(invalid="ignore"):
+            off = last / self.before
+        return np.asarray(self.seconds * np.where(np.isfinite(off), off, 1.0)[:, None])
+
+
+_FOUND: WeakKeyDictionary[Surface, Further | None] = WeakKeyDictionary()
+"""Every question about a surface asks for the same."""
+
+
+def further_of(surface: Surface, capacity: FloatArray, executor_cores: IntArray) -> Further | None:
+    """What mixes of a surface's types ask for beyond it; None where that is nothing.
+
+    Args:
+        capacity, executor_cores: (k,) of a node; only types with as many cores in each executor
+            are mixed.
+    """
+    if surface not in _FOUND:
+        _FOUND[surface] = _asked(surface, _most_alike(surface, capacity, executor_cores))
+    return _FOUND[surface]
+
+
+def _most_alike(surface: Surface, capacity: FloatArray, executor_cores: IntArray) -> FloatArray:
+    """(k,) nodes of each type that have the capacity of the largest mix with it."""
+    alike = np.zeros(len(capacity))
+    for cores in np.unique(executor_cores):
+        group = (executor_cores == cores) & np.isfinite(capacity)
+        alike[group] = surface.max_nodes * capacity[group].max(initial=0.0) / capacity[group]
+    return alike
+
+
+def _asked(surface: Surface, alike: FloatArray) -> Further | None:
+    """The forecasts, asked of the model at once."""
+    m = surface.max_nodes
+    most = float(alike.max(initial=0.0))
+    if most <= m:
+        return None
+    steps = int(np.ceil(np.log(most / m) / np.log(STEP)))
+    nodes = np.unique(np.ceil(np.geomspace(m, most, steps + 1)).astype(np.int64))[1:]
+    candidates = surface.candidates
+    grid = ClusterBatch.grid(
+        [offer.instance for offer in candidates.offers], candidates.layouts, nodes.tolist(),
+        candidates.catalog,
+    )  # fmt: skip
+    ends = np.searchsorted(nodes, alike)  # the column that the largest mix lies before
+    wanted = (np.arange(len(nodes)) <= ends[:, None]) & (alike > m)[:, None]
+    found = surface.fitted.forecast(grid.taken(np.flatnonzero(wanted.ravel())), surface.workload)
+    last = surface.uninterrupted[:, -1]
+    known = np.isfinite(found.seconds) & (found.seconds > 0.0)
+    told, shape = surface.forecast, surface.shape
+    parts = (
+        (np.where(known, found.seconds, np.inf), last),
+        (found.log_scale, told.log_scale.reshape(shape)[:, -1]),
+        (found.dof, told.dof.reshape(shape)[:, -1]),
+        (found.scale_below, told.scale_below.reshape(shape)[:, -1]),
+    )
+    seconds, log_scale, dof, below = (_filled(wanted, values, start) for values, start in parts)
+    one = found.symmetric and told.symmetric
+    return Further(nodes, seconds, log_scale, dof, last, None if one else below)
+
+
+def _filled(wanted: np.ndarray, values: FloatArray, before: FloatArray) -> FloatArray:
+    """(k, e) values where they were asked for, and behind these the last one, or (k,) `before`."""
+    k, e = wanted.shape
+    table = np.empty((k, e + 1))
+    table[:, 0] = before
+    table[:, 1:][wanted] = values
+    return np.asarray(
+        np.take_along_axis(
+            table, np.minimum(np.arange(1, e + 1), wanted.sum(axis=1)[:, None]), axis=1
+        )
+    )

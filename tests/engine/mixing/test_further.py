@@ -1,0 +1,118 @@
+"""Mixes with the capacity of more small nodes than may be rented: their times are asked for too."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from synthetic import catalog_of, model, offer
+from test_mix_search import every_mix, goal_for, random_law, random_market, single_best
+
+from engine.choosing.recommendation import Goal
+from engine.mixing.columns import Columns
+from engine.mixing.further import STEP, further_of
+from engine.mixing.market import values_of
+from engine.mixing.mix_law import MixLaw
+from engine.mixing.mixed import Stock
+from engine.mixing.search import Search
+from engine.optimiser import recommend, surface_of
+
+SPARSE = np.asarray([1, 2, 3, 4, 6, 9, 14])
+SMALL = offer("small", 0.10, vcpus=4, memory_gib=16.0)
+LARGE = offer("large", 0.88, vcpus=32, memory_gib=128.0)
+CATALOG = catalog_of(SMALL, LARGE)
+
+
+def law_of_time(name: str, nodes: np.ndarray) -> np.ndarray:
+    """Serial and divisible work, and some overhead for each core."""
+    cores = nodes * (4 if name == "small" else 32)
+    return 20.0 + 8000.0 / cores + 0.01 * cores
+
+
+def test_columns_that_are_no_neighbours_are_exact_for_serial_and_divisible_work() -> None:
+    curves = np.stack([7.0 + 90.0 / SPARSE, 3.0 + 5.0 / SPARSE])
+    counts = np.asarray([0.5, 1.0, 1.3, 4.0, 4.5, 7.25, 9.0, 13.9, 14.0, 55.0])
+    for row, (serial, work) in enumerate([(7.0, 90.0), (3.0, 5.0)]):
+        found = Columns(SPARSE).between(curves, np.full(len(counts), row), counts)
+        assert found == pytest.approx(serial + work / np.clip(counts, 1.0, 14.0))
+
+
+def test_a_count_lies_between_the_columns_around_it() -> None:
+    around = Columns(SPARSE).around
+    assert [around(count) for count in (0.2, 1.0, 3.5, 4.0 + 1e-12, 7.5, 14.0, 20.0)] == [
+        {1}, {1}, {3, 4}, {4}, {6, 9}, {14}, {14},
+    ]  # fmt: skip
+
+
+def test_the_columns_inside_a_range_are_those_that_lie_in_it() -> None:
+    rng = np.random.default_rng(5)
+    low = np.append(rng.uniform(0.0, 20.0, 300), [1.0, 4.0, 5.0, 14.0, 14.5])
+    high = low + np.append(rng.uniform(0.0, 6.0, 300), [0.0, 0.0, 0.5, 0.0, 1.0])
+    first, last = Columns(SPARSE).inside(low, high)
+    for place in range(len(low)):
+        inside = np.flatnonzero((low[place] <= SPARSE) & (high[place] >= SPARSE))
+        assert list(range(first[place], last[place] + 1)) == inside.tolist()
+
+
+@pytest.mark.parametrize("kind", ["deadline", "budget", "time"])
+def test_no_composition_is_better_by_a_law_with_gaps(kind: str) -> None:
+    rng, k, m = np.random.default_rng([3, ord(kind[0])]), 4, 4
+    for case in range(80):
+        whole = random_law(rng, k, int(SPARSE[-1]))
+        law = whole.at(SPARSE)
+        market = random_market(rng, law, m)
+        goal = goal_for(kind, rng, law, m)
+        start = single_best(law, market, goal, m)
+        found = Search(law, market, goal, 2, value=start, limit_seconds=60.0).run()
+        rows, counts = every_mix(law, market, m, 2)
+        values = values_of(law, market, goal, rows, counts) if len(rows) else np.asarray([np.inf])
+        assert found.optimal
+        assert found.value == pytest.approx(min(float(values.min()), start), rel=1e-8), case
+
+
+def test_small_nodes_are_asked_for_up_to_the_capacity_of_the_largest_mix() -> None:
+    surface = surface_of(model(law_of_time), CATALOG, max_nodes=6)
+    plain = MixLaw.of(surface)
+    further = further_of(surface, plain.capacity, plain.executor_cores)
+    assert further is not None
+    assert further_of(surface, plain.capacity, plain.executor_cores) is further
+    assert further.nodes[0] > 6
+    assert further.nodes[-1] == 48
+    assert (further.nodes[1:] <= np.ceil(STEP * further.nodes[:-1])).all()
+    large, small = (surface.rows[name] for name in ("large", "small"))
+    assert further.seconds[small] == pytest.approx(law_of_time("small", further.nodes))
+    assert (further.seconds[large] == law_of_time("large", np.asarray([6.0]))).all()
+    alike = surface_of(model(law_of_time), catalog_of(SMALL), max_nodes=6)
+    assert further_of(alike, plain.capacity[small:], plain.executor_cores[small:]) is None
+
+
+def test_what_a_surface_was_off_by_at_its_end_it_is_off_by_beyond() -> None:
+    surface = surface_of(model(law_of_time), CATALOG, max_nodes=6)
+    plain = MixLaw.of(surface)
+    further = further_of(surface, plain.capacity, plain.executor_cores)
+    assert further is not None
+    later = further.beside(1.1 * surface.uninterrupted[:, -1])
+    assert later == pytest.approx(1.1 * further.seconds)
+
+
+@pytest.mark.parametrize("share", [1.02, 1.1, 1.3])
+def test_the_best_mix_is_the_best_that_the_model_itself_allows(share: float) -> None:
+    """With more nodes in the surface nothing is left to be asked for beyond it."""
+    fitted, m = model(law_of_time), 6
+    fastest = law_of_time("large", np.arange(1, m + 1)).min()
+    found = recommend(
+        fitted,
+        catalog=CATALOG,
+        deadline_seconds=share * fastest,
+        max_nodes=m,
+        mix=2,
+        confidence=0.5,
+    )
+    wide = surface_of(fitted, CATALOG, max_nodes=64)
+    stock = Stock.of(wide, CATALOG.billing, m)
+    goal = Goal(share * fastest, None, 0.5, m)
+    rows, counts = every_mix(stock.law(wide), stock.market, m, 2)
+    best = values_of(stock.law(wide), stock.market, goal, rows, counts).min()
+    alone = single_best(stock.law(wide), stock.market, goal, m)
+    assert found.optimal
+    assert found.recommended is not None
+    assert found.recommended.cost_usd == pytest.approx(min(best, alone), rel=1e-3)
