@@ -10,7 +10,6 @@ spilled.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,21 +20,19 @@ from numpy.typing import NDArray
 from engine.batch import ClusterBatch
 from engine.cluster import Workload
 from engine.forecast import FloatArray
-from engine.models.replay.cache_replay import SHARES, CacheReplay, first_whole, part_of
+from engine.models.replay.block_costs import costs_of, disk_rate_of, whole_seconds
+from engine.models.replay.cache_readers import all_on_disk, sources_of
+from engine.models.replay.cache_replay import SHARES, CacheReplay
+from engine.models.replay.cached_rdds import first_whole
 from engine.models.replay.executor_memory import ExecutorMemory, own_batch
 from engine.models.replay.fitted_share import share_in_log
 from engine.models.replay.found_again import with_all_found
 from engine.models.replay.priors import POWER_SPREAD, SIZE_NOISE, ratio_of
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.task_times import StageShape
-from engine.profile import Run, StageRun
+from engine.profile import Run
 
 BoolArray = NDArray[np.bool_]
-
-CACHED_BYTES_PER_SECOND = 200e6
-"""Prior: what one task reads of cached blocks that lie on disk, in bytes as they are in memory, for
-logs that do not show it: between a volume that the cores of a node share (40 to 150 MB/s for each)
-and files that the system still has in memory (400 to 1,000 MB/s, most of it for making objects)."""
 
 LEAST_READ = 0.05
 """A stage that reads cached data keeps this share of its time when nothing is computed again."""
@@ -88,7 +85,7 @@ class MemoryCliff:
             disk_rate: None for what this log tells of it.
         """
         run = replay.run
-        sources = _sources(run.stages)
+        sources = sources_of(run.stages)
         if not sources:
             return None
         cache = CacheReplay.of(run)
@@ -97,7 +94,7 @@ class MemoryCliff:
         if not kept:
             kept, inferred = max(read, cache.most_bytes if cache is not None else 0.0), True
         memory, storage = ExecutorMemory.of(run), run.storage_memory_bytes or math.inf
-        if _all_on_disk(run.stages, sources) or (not inferred and kept > storage):
+        if all_on_disk(run.stages, sources) or (not inferred and kept > storage):
             fits = min(1.0, _own_storage(run, memory, sources) / kept)
         else:
             if inferred:
@@ -114,7 +111,7 @@ class MemoryCliff:
             sources,
             cache,
             memory,
-            disk_rate or _disk_rate(run.stages),
+            disk_rate or disk_rate_of(run.stages),
         )
 
     @cached_property
@@ -150,11 +147,11 @@ class MemoryCliff:
         run = self.replay.run
         if self.cache is None:
             found = {
-                place: _whole_seconds(self.replay, place, source, self.disk_rate) * (1.0 - SHARES)
+                place: whole_seconds(self.replay, place, source, self.disk_rate) * (1.0 - SHARES)
                 for place, source in self.sources.items()
             }
         else:
-            cost = _costs(self.replay, self.cache, self.disk_rate)
+            cost = costs_of(self.replay, self.cache, self.disk_rate)
             found = self.cache.lost_seconds(cost, self.cached_bytes)
         rereads = []
         for place, lost in found.items():
@@ -249,7 +246,7 @@ class MemoryCliff:
 def cliffs_of(replays: Sequence[Replay]) -> tuple[MemoryCliff | None, ...]:
     """The cliffs of several logs of one application, with how its cached bytes grow: in proportion
     to the input, corrected by what the logs tell (least squares in logarithms)."""
-    rate = _disk_rate([stage for replay in replays for stage in replay.run.stages])
+    rate = disk_rate_of([stage for replay in replays for stage in replay.run.stages])
     cliffs = [MemoryCliff.of(replay, disk_rate=rate) for replay in replays]
     points = [
         (math.log(cliff.replay.run.workload.input_bytes), math.log(cliff.cached_bytes))
@@ -304,81 +301,3 @@ def _own_storage(run: Run, memory: ExecutorMemory, sources: Mapping[int, int]) -
         return told
     own = float(memory.storage_bytes(batch, _task_bytes(run, sources))[0])
     return own if own > 0.0 else told
-
-
-def _readers(stages: Sequence[StageRun]) -> dict[int, int]:
-    """Stages that persisted data of earlier ones feeds -> the stage that computed it first."""
-    computed = first_whole(stages, [stage.cached_rdds for stage in stages])
-    found: dict[int, int] = {}
-    for place, stage in enumerate(stages):
-        origins = [computed[rdd] for rdd in stage.cached_rdds if computed[rdd] < place]
-        if origins and stage.cached_input_bytes:
-            found[place] = max(origins, key=lambda p: stages[p].task_seconds.total)
-    return found
-
-
-def _sources(stages: Sequence[StageRun]) -> dict[int, int]:
-    """Those of them that found some of it."""
-    readers = _readers(stages).items()
-    return {place: own for place, own in readers if not _found_none(stages[place], stages[own])}
-
-
-def _found_none(stage: StageRun, source: StageRun) -> bool:
-    """Whether a stage read again, to the byte, what the one that computed its cached data had read
-    from outside: blocks are never quite as large, so that none of them was there."""
-    if source.input_bytes is None:
-        return False
-    return math.isclose(stage.cached_input_bytes or 0.0, source.outside_bytes, rel_tol=1e-6)
-
-
-def never_stored(run: Run) -> bool:
-    """Whether a run persists data that no later stage found: each computes all of it, on any
-    cluster as far as the log tells, since nobody knows how much memory that wants."""
-    return bool(_readers(run.stages)) and not _sources(run.stages)
-
-
-def _all_on_disk(stages: Sequence[StageRun], sources: dict[int, int]) -> bool:
-    """Whether every stage that reads cached data finds on disk what memory does not hold: then all
-    of it is stored, and read from there."""
-    return all(set(stages[p].cached_rdds) & set(stages[p].disk_backed_rdds) for p in sources)
-
-
-def _whole_seconds(replay: Replay, place: int, source: int, disk_rate: float) -> float:
-    """Task time of doing without all cached data of a stage, which another computed."""
-    stage = replay.run.stages[place]
-    if set(stage.cached_rdds) & set(stage.disk_backed_rdds):
-        return (stage.cached_input_bytes or 0.0) / disk_rate
-    part = part_of(replay.run.stages, place, [source])
-    return part * _computing_seconds(replay, source)
-
-
-def _computing_seconds(replay: Replay, place: int) -> float:
-    """Task time of a stage when its code is no longer new."""
-    shape = replay.shapes[place]
-    late = shape.warm_up.late if shape.warm_up is not None else 1.0
-    return shape.mean_seconds * shape.stage.tasks * late
-
-
-def _costs(replay: Replay, cache: CacheReplay, disk_rate: float) -> dict[int, float]:
-    """RDD -> task time of having all of it again: from disk, or an even part of what the stage took
-    that computed it first."""
-    alike = Counter(cache.origins.values())
-    return {
-        rdd: cache.stored_bytes[rdd] / disk_rate
-        if rdd in cache.on_disk
-        else _computing_seconds(replay, place) / alike[place]
-        for rdd, place in cache.origins.items()
-    }
-
-
-def _disk_rate(stages: Sequence[StageRun]) -> float:
-    """Bytes per second in which a task reads blocks from disk: as the prior says, or as the stage
-    shows that read most of them in its time, which it had for everything else as well. One that
-    took the first rows does not tell which blocks it came to."""
-    shown = [
-        min(stage.cached_disk_bytes, stage.cached_input_bytes) / stage.task_seconds.total
-        for stage in stages
-        if stage.cached_disk_bytes and stage.cached_input_bytes and not stage.in_part
-        if stage.task_seconds.total > 0.0
-    ]
-    return max([CACHED_BYTES_PER_SECOND, *shown])

@@ -9,7 +9,8 @@ import numpy as np
 
 from engine.batch import ClusterBatch
 from engine.machines.transfer import speed_of
-from engine.models.replay.memory_cliff import MemoryCliff, never_stored
+from engine.models.replay.cache_readers import never_stored
+from engine.models.replay.memory_cliff import MemoryCliff
 from engine.models.replay.spilling import (
     Offered,
     SpillingStage,
