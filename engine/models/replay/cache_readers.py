@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from engine.models.replay.cached_rdds import first_whole
 from engine.profile import Run, StageRun
@@ -44,3 +44,22 @@ def all_on_disk(stages: Sequence[StageRun], sources: dict[int, int]) -> bool:
     """Whether every stage that reads cached data finds on disk what memory does not hold: then all
     of it is stored, and read from there."""
     return all(set(stages[p].cached_rdds) & set(stages[p].disk_backed_rdds) for p in sources)
+
+
+def found_all(run: Run, place: int, sources: Mapping[int, int]) -> bool:
+    """Whether a stage found all of the cached data that it reads: as many bytes as its blocks take,
+    where the log tells that, else as many as that one of its readers which read an amount furthest
+    from what the original data has (`fitted_share.py`).
+
+    Args:
+        sources: stages that read cached data -> the stage that computed it.
+    """
+    read = run.stages[place].cached_input_bytes or 0.0
+    told = {rdd.rdd_id: rdd.stored_bytes for rdd in run.persisted_rdds}
+    sizes = [told.get(rdd) for rdd in run.stages[place].cached_rdds]
+    if sizes and all(sizes):
+        return math.isclose(read, sum(size or 0.0 for size in sizes), rel_tol=1e-6)
+    original = run.stages[sources[place]].outside_bytes
+    alike = [p for p, source in sources.items() if source == sources[place]]
+    most = max(abs((run.stages[p].cached_input_bytes or 0.0) - original) for p in alike)
+    return math.isclose(abs(read - original), most, rel_tol=1e-6)

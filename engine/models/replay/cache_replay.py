@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -82,6 +82,12 @@ class _Store:
             self.used_bytes -= self.held.pop(other)
         self.held[block] = size_bytes
         self.used_bytes += size_bytes
+
+    def press(self, left_bytes: float) -> None:
+        """Tasks take memory until blocks have so much left."""
+        while self.held and self.used_bytes > left_bytes * (1.0 + ROUNDING):
+            _, size = self.held.popitem(last=False)
+            self.used_bytes -= size
 
     def drop(self, rdd_id: int) -> None:
         """An RDD was unpersisted."""
@@ -198,17 +204,42 @@ class CacheReplay:
         table[:-1] = np.mean([_at(room * SHARES[:-1], table) for room in ROOMS], axis=0)
         return {int(place): table[:, place] for place in np.flatnonzero(table[0])}
 
-    def again_seconds(self, cost: Mapping[int, float], capacity_bytes: float) -> tuple[float, ...]:
+    def driven_out_seconds(
+        self, cost: Mapping[int, float], wanted_bytes: float, pressing: Sequence[int]
+    ) -> dict[int, FloatArray]:
+        """The same for what other stages drove out before it, where memory holds all of the cache
+        but for as long as they run, and then those shares of it.
+
+        Args:
+            pressing: those stages.
+        """
+        lost = [
+            self.again_seconds(cost, math.inf, dict.fromkeys(pressing, share * wanted_bytes))
+            for share in SHARES[:-1]
+        ]
+        table = np.vstack([*lost, np.zeros(len(self.needed))])
+        table = np.maximum.accumulate(table[::-1])[::-1]
+        return {int(place): table[:, place] for place in np.flatnonzero(table[0])}
+
+    def again_seconds(
+        self,
+        cost: Mapping[int, float],
+        capacity_bytes: float,
+        pressed: Mapping[int, float] | None = None,
+    ) -> tuple[float, ...]:
         """Task seconds of each stage for what it does not find.
 
         Args:
             cost: RDD -> task seconds of computing all of it from the RDDs that its stage needed,
                 or of reading it from disk.
             capacity_bytes: memory for blocks, of all executors.
+            pressed: stages that drive out blocks -> the bytes that they leave.
         """
         walk = _Walk(self, cost, _Store(capacity_bytes))
         found: list[float] = []
         for place, rdds in enumerate(self.needed):
+            if pressed and place in pressed:
+                walk.store.press(pressed[place])
             if walk.lost < MOST_LOST:
                 found.append(walk.stage(place))
             else:

@@ -190,8 +190,9 @@ class ReplayModel(FittedModel):
         found = np.ones(len(batch))
         if cliff is not None:
             share = cliff.fitting_share(batch, ratio)
-            added += cliff.added_seconds(batch.slots, share, ratio, partitions)
-            more = cliff.found_again(share)
+            left = cliff.left_share(batch, ratio, partitions)
+            added += cliff.added_seconds(batch.slots, share, ratio, partitions, left)
+            more = cliff.found_again(share, left)
             if more.any():
                 all_found = self._replayed(cliff.all_found, wanted).at(batch.slots, speed)
                 found += more * (np.minimum(1.0, all_found.seconds / times.seconds) - 1.0)
@@ -291,7 +292,7 @@ class ReplayModel(FittedModel):
         ratio = ratio_of(wanted, run)
         offered, partitions = Offered.of(run, batch), wanted.shuffle_partitions
         notices = spill_notices(self.spilling[place], offered, ratio, partitions)
-        return notices + (cache_notices(cliff, batch, ratio) if cliff is not None else [])
+        return notices + (cache_notices(cliff, batch, ratio, partitions) if cliff else [])
 
     def _speed_notice(self, target: InstanceType | None, catalog: Catalog | None) -> Notice | None:
         """The warning of the log whose machines say most about the target's."""
