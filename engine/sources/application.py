@@ -17,6 +17,7 @@ from engine.sources.clients import Clients
 from engine.sources.entities import Attempt, Batch, Executor, Job, Stage
 from engine.sources.file_scans import FileScans
 from engine.sources.lineage import Lineage
+from engine.sources.lost_executors import decommissions
 from engine.sources.session_settings import SessionSettings
 from engine.sources.source_reads import SourceReads
 from engine.sources.task_rows import LATEST_MS
@@ -73,6 +74,7 @@ class Application:
         self.queries: list[tuple[int, int]] = []
         self._open_queries: dict[int, int] = {}
         self.properties: dict[str, str] = {}
+        self.drains = False
         self.profiles: dict[int, events.ResourceProfileAdded] = {}
         self.executors: dict[str, Executor] = {}
         self.retired: list[Executor] = []
@@ -143,6 +145,7 @@ class Application:
                 self.properties[key] = msgspec.json.decode(raw, type=str)
             except (msgspec.MsgspecError, UnicodeDecodeError):
                 continue
+        self.drains = decommissions(self.properties)
 
     def resource_profile(self, event: events.ResourceProfileAdded) -> None:
         self.profiles[event.profile] = event
