@@ -113,6 +113,7 @@ class Stage:
     barrier: bool = False
     file_scans: tuple[str, ...] = ()
     reads_cache: bool = False
+    beside_maker: bool = False
     fed: int | None = None
     kept_rdd: int | None = None
     held: frozenset[int] | None = None
