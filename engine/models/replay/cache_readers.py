@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from engine.models.replay.cached_rdds import first_whole
+from engine.models.replay.cached_rdds import beside_maker, first_whole
 from engine.profile import Run, StageRun
 
 
@@ -15,6 +15,8 @@ def _readers(stages: Sequence[StageRun]) -> dict[int, int]:
     found: dict[int, int] = {}
     for place, stage in enumerate(stages):
         origins = [computed[rdd] for rdd in stage.cached_rdds if computed[rdd] < place]
+        if any(beside_maker(stages, place, origin) for origin in origins):
+            continue
         if origins and stage.cached_input_bytes:
             found[place] = max(origins, key=lambda p: stages[p].task_seconds.total)
     return found

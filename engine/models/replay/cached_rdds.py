@@ -86,6 +86,12 @@ def first_whole(stages: Sequence[StageRun], rdds: Sequence[Sequence[int]]) -> di
     return found
 
 
+def beside_maker(stages: Sequence[StageRun], place: int, maker: int) -> bool:
+    """Whether a stage began before that one ended which computed what it needs: it has computed
+    some of it too, on other executors, so that what it read tells nothing of blocks."""
+    return stages[place].submitted_seconds < stages[maker].completed_seconds
+
+
 def part_of(stages: Sequence[StageRun], place: int, origins: Sequence[int]) -> float:
     """The share of the partitions of RDDs, which these stages computed, that a stage ran: of one
     that took the first rows as many as it had tasks."""
@@ -114,6 +120,8 @@ def sizes_of(
 
     for place in sorted(range(len(stored)), key=clearness):
         read = [rdd for rdd in stored[place] if origins[rdd] != place]
+        if any(beside_maker(run.stages, place, origins[rdd]) for rdd in read):
+            continue
         unknown = [rdd for rdd in read if rdd not in known]
         rest = (run.stages[place].cached_input_bytes or 0.0) - sum(known.get(r, 0.0) for r in read)
         if rest > LEAST_SHARE * sum(known.get(rdd, 0.0) for rdd in read):
