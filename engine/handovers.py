@@ -17,6 +17,7 @@ from engine.machines.platforms import diskless, nearest_supported, platform_of
 from engine.memory import beside_heap_gib
 from engine.profile import Profile
 from engine.runs.carried_settings import FEWER_TASK_CPUS, TASK_CPUS, carried_settings
+from engine.runs.executor_resources import scaled_resources
 
 
 def handover_of(
@@ -37,7 +38,8 @@ def handover_of(
         )
     carried = carried_settings(profile)
     cpus = _task_cpus(carried, layout.executor_cores)
-    settings = carried | cpus
+    resources = scaled_resources(carried, profile, layout.executor_cores)
+    settings = carried | cpus | {each.key: str(each.amount) for each in resources}
     if workload is not None and workload.shuffle_partitions is not None:
         settings["spark.sql.shuffle.partitions"] = str(workload.shuffle_partitions)
     handed = Handover(
@@ -50,6 +52,7 @@ def handover_of(
             *_assumed_beside(layout, profile),
             *_carried(settings),
             *_fewer_cpus(carried, cpus),
+            *(each.note for each in resources),
         ),
         notices=tuple(
             notice for notice in notices_of(choice, found) if notice.code != FEWER_TASK_CPUS

@@ -9,7 +9,8 @@ from engine.profile import Notice
 WRONG = (
     *("needs-other-resources", "fewer-task-cpus", "barrier-needs-slots"),
     "executors-do-not-fit",
-    *("cache-does-not-fit", "disk-does-not-fit", "memory-spill", "memory-not-proven"),
+    *("cache-does-not-fit", "cache-driven-out", "disk-does-not-fit"),
+    *("memory-spill", "memory-not-proven"),
     *("broadcast-outgrown", "model-does-not-fit", "rates-too-low"),
     *("different-engine", "mixed-engines"),
     *("code-changed", "data-shape-changed"),

@@ -20,6 +20,7 @@ CARRIED = (
     "spark.memory.fraction",
     "spark.memory.storageFraction",
     "spark.memory.useLegacyMode",
+    "spark.python.worker.reuse",
     "spark.serializer",
     "spark.sql.autoBroadcastJoinThreshold",
     "spark.sql.files.maxPartitionBytes",

@@ -11,12 +11,13 @@ import re
 import msgspec
 
 from engine.sources import events
-from engine.sources.cache_stages import stage_computed
+from engine.sources.cache_stages import describe_cache, stage_computed
 from engine.sources.cached_blocks import CachedBlocks
 from engine.sources.clients import Clients
 from engine.sources.entities import Attempt, Batch, Executor, Job, Stage
 from engine.sources.file_scans import FileScans
 from engine.sources.lineage import Lineage
+from engine.sources.lost_executors import decommissions
 from engine.sources.session_settings import SessionSettings
 from engine.sources.source_reads import SourceReads
 from engine.sources.task_rows import LATEST_MS
@@ -74,6 +75,7 @@ class Application:
         self.queries: list[tuple[int, int]] = []
         self._open_queries: dict[int, int] = {}
         self.properties: dict[str, str] = {}
+        self.drains = False
         self.profiles: dict[int, events.ResourceProfileAdded] = {}
         self.executors: dict[str, Executor] = {}
         self.retired: list[Executor] = []
@@ -145,6 +147,7 @@ class Application:
                 self.properties[key] = msgspec.json.decode(raw, type=str)
             except (msgspec.MsgspecError, UnicodeDecodeError):
                 continue
+        self.drains = decommissions(self.properties)
 
     def resource_profile(self, event: events.ResourceProfileAdded) -> None:
         self.profiles[event.profile] = event
@@ -274,7 +277,8 @@ class Application:
             began = self.blocks.stage_began(stage.needed_rdds, stage.off_heap_rdds, stage.copies)
             stage.cached_disk_bytes = began
             # A task that misses several RDDs which come from each other reads the source for each.
-            if stage.fed is not None and stage.reads_cache and len(stage.persisted) == 1:
+            found = stage.reads_cache and not stage.beside_maker
+            if stage.fed is not None and found and len(stage.persisted) == 1:
                 stage.held = self.blocks.held(stage.persisted)
         self._attempt(stage, info)
 
@@ -302,6 +306,8 @@ class Application:
             if self._waiting_bytes > WAITING_BYTES:
                 self.sum_up()
             self.blocks.stage_ended(info.stage, stage.needed_rdds, stage.tasks.tasks or 0, read)
+        else:
+            self.lineage.given_up(stage.cached_rdds)
 
     def sum_up(self) -> None:
         """Sums up the tasks of the stages that have completed: many at a time is quicker."""
@@ -334,13 +340,7 @@ class Application:
         stage.operation_counts = self.lineage.operation_counts(info.rdds, stage.operations)
         stage.coalesced = self.lineage.coalesces(info.rdds)
         stage.file_scans = self.lineage.file_scans_in(info.rdds)
-        stage.persisted = self.lineage.persisted_in(info.rdds)
-        stage.fed = self.lineage.fed_in(info.rdds) if stage.persisted else None
-        stage.off_heap_rdds = self.lineage.off_heap_in(info.rdds)
-        stage.copies = self.lineage.copies_in(info.rdds)
-        stage.disk_backed_rdds = self.lineage.disk_backed_in(info.rdds)
-        stage.needed_rdds = self.lineage.needed_in(info.rdds)
-        stage.reads_cache = self.lineage.reads_cache(info.rdds)
+        describe_cache(stage, info, self.lineage)
         stage.kept_rdd = self.lineage.kept_in(info.rdds)
 
     def _attempt(self, stage: Stage, info: events.StageInfo | events.AttemptInfo) -> Attempt:

@@ -6,8 +6,30 @@ from collections.abc import Mapping
 
 from engine.profile import Measure, StageRun
 from engine.sources.entities import Stage
+from engine.sources.events import StageInfo
 from engine.sources.lineage import Lineage
 from engine.sources.source_reads import SourceReads
+
+
+def describe_cache(stage: Stage, info: StageInfo, lineage: Lineage) -> None:
+    """What a submitted stage has to do with persisted RDDs.
+
+    One that needs what another stage is just computing, all partitions of it, is beside its maker:
+    its tasks wait for the blocks that other tasks of their executor compute, and read these. (A
+    query that uses a cached table for the first time, and several times, has a stage for each.)
+    """
+    stage.persisted = lineage.persisted_in(info.rdds)
+    stage.fed = lineage.fed_in(info.rdds) if stage.persisted else None
+    stage.off_heap_rdds = lineage.off_heap_in(info.rdds)
+    stage.copies = lineage.copies_in(info.rdds)
+    stage.disk_backed_rdds = lineage.disk_backed_in(info.rdds)
+    stage.needed_rdds = lineage.needed_in(info.rdds)
+    stage.reads_cache = lineage.reads_cache(info.rdds)
+    if not stage.reads_cache:
+        stage.beside_maker = lineage.reads_cache(info.rdds, under_way=True)
+        stage.reads_cache = stage.beside_maker
+    if not stage.reads_cache and info.tasks >= stage.partitions:
+        lineage.begun(stage.cached_rdds)
 
 
 def stage_computed(
@@ -24,6 +46,10 @@ def stage_computed(
     if not stage.persisted:
         return {}
     in_part = (stage.tasks.tasks or 0) < stage.partitions
+    if stage.beside_maker:
+        if not in_part:
+            lineage.computed(stage.cached_rdds)
+        return {}
     whole = stage.fed is None or lineage.is_computed(stage.fed)
     telling = not whole or stage.held is not None
     read = stage.tasks.inputs() if in_part or telling else None

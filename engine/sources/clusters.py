@@ -8,7 +8,7 @@ and which of the two it was is said; the step function of cores is kept beside i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite, nan
 
@@ -19,7 +19,13 @@ from engine.profile import Notice
 from engine.sources.application import Application
 from engine.sources.beside_heap import asked_beside_heap
 from engine.sources.entities import Executor
-from engine.sources.lost_executors import lost_notice, on_demand, was_lost, was_stopped
+from engine.sources.lost_executors import (
+    drained_ms,
+    lost_notice,
+    on_demand,
+    was_lost,
+    was_stopped,
+)
 from engine.sources.settings import worker_type
 from engine.sources.whole_numbers import whole_number
 from engine.units import format_seconds, parse_memory_gib
@@ -45,15 +51,24 @@ class Observed:
 
 
 def observe(
-    application: Application, busy: Sequence[Span], *, end_ms: int, ran_on: InstanceType | None
+    application: Application,
+    busy: Sequence[Span],
+    *,
+    end_ms: int,
+    ran_on: InstanceType | None,
+    last_ends_ms: Mapping[str, int],
 ) -> Observed:
     """The cluster that an application ran on.
 
     Args:
         busy: the times in which stages ran, disjoint and in order.
         ran_on: the type of its nodes where the user named it.
+        last_ends_ms: when the last task of executors ended that may have been decommissioned.
     """
     notices: list[Notice] = []
+    for name, executor in application.executors.items():
+        last_ms = last_ends_ms.get(name)
+        executor.drained_ms = drained_ms(executor, application.properties, last_ms)
     executors = _workers(application, busy, end_ms, notices)
     steps = _steps(executors, lambda executor: executor.cores or 0, end_ms)
     count = _steps(executors, lambda _: 1, end_ms)
@@ -162,8 +177,9 @@ def _steps(executors: Sequence[Executor], weight: Callable[[Executor], int], end
     for executor in executors:
         start = executor.added_ms or 0
         changes[start] += weight(executor)
-        if executor.removed_ms is not None and start <= executor.removed_ms < end_ms:
-            changes[executor.removed_ms] -= weight(executor)
+        until = executor.offered_until_ms
+        if until is not None and start <= until < end_ms:
+            changes[until] -= weight(executor)
     return _accumulated(changes)
 
 
@@ -171,7 +187,8 @@ def _host_steps(executors: Sequence[Executor], end_ms: int) -> Steps:
     """How many distinct hosts have an executor, over time."""
     spans: dict[str, list[Span]] = {}
     for executor in executors:
-        end = executor.removed_ms if executor.removed_ms is not None else end_ms
+        until = executor.offered_until_ms
+        end = until if until is not None else end_ms
         start = executor.added_ms or 0
         spans.setdefault(executor.host, []).append((start, max(start, end)))
     changes: Counter[int] = Counter()
@@ -251,9 +268,9 @@ def _commonest_cores(executors: Sequence[Executor], end_ms: int) -> int | None:
     """The executor size that offered the most core time."""
     offered: Counter[int] = Counter()
     for executor in executors:
-        until = executor.removed_ms if executor.removed_ms is not None else end_ms
-        cores = executor.cores or 0
-        offered[cores] += cores * max(1, until - (executor.added_ms or 0))
+        until = executor.offered_until_ms
+        cores, last = executor.cores or 0, until if until is not None else end_ms
+        offered[cores] += cores * max(1, last - (executor.added_ms or 0))
     return max(offered, key=lambda cores: (offered[cores], cores), default=None)
 
 

@@ -99,7 +99,7 @@ def distil(
     end = application.ended_ms or max(application.last_ms, *(e.end_ms for e in executed.values()))
     broken = cut_off(application)
     spans = busy_spans(attempt_spans(application, end, cut_off=broken))
-    observed = observe(application, spans, end_ms=end, ran_on=ran_on)
+    observed = observe(application, spans, end_ms=end, ran_on=ran_on, last_ends_ms=log.last_ends)
     windows = batch_windows(application, {stage: e.end_ms for stage, e in executed.items()})
     whole = Window(
         start, max(end, start + 1), tuple(application.jobs.values()),

@@ -17,7 +17,8 @@ PYTHON_NAMES = ("Python", "Pandas", "Arrow")
 @dataclass(slots=True)
 class Executor:
     """One executor; `cores` is None where the log does not say, `busiest` then bounds it.
-    `launched_ms` is the launch of the first task that was seen to start on it."""
+    `launched_ms` is the launch of the first task that was seen to start on it, `drained_ms` when it
+    was done with its last one, of one that was decommissioned."""
 
     host: str
     added_ms: int | None
@@ -25,11 +26,17 @@ class Executor:
     profile: int = 0
     removed_ms: int | None = None
     removed_reason: str = ""
+    drained_ms: int | None = None
     storage_bytes: int | None = None
     running: int = 0
     busiest: int = 0
     cold_slots: int = 0
     launched_ms: int | None = None
+
+    @property
+    def offered_until_ms(self) -> int | None:
+        """Until when it could have had tasks; None where that is the end."""
+        return self.removed_ms if self.drained_ms is None else self.drained_ms
 
     @property
     def ran_tasks(self) -> bool:
@@ -106,6 +113,7 @@ class Stage:
     barrier: bool = False
     file_scans: tuple[str, ...] = ()
     reads_cache: bool = False
+    beside_maker: bool = False
     fed: int | None = None
     kept_rdd: int | None = None
     held: frozenset[int] | None = None

@@ -215,6 +215,7 @@ class EventLog:
         self.torn_parts = 0
         self.other_application = False
         self.starts: deque[bytes] = deque(maxlen=REMEMBERED_STARTS)
+        self.last_ends: dict[str, int] = {}
         self._shortener = Shortener()
 
     def read(self, chunks: Iterable[bytes], name: str) -> None:
@@ -264,7 +265,7 @@ class EventLog:
         application = self.application
         tasks_of, cold = application.tasks, application.cold_tasks
         other, special, shortened = self._other, self._special, self._shortener.shortened
-        remember = self.starts.append
+        remember, last_ends = self.starts.append, self.last_ends
         for line in lines:
             try:
                 if line.startswith(TASK_END):
@@ -277,6 +278,8 @@ class EventLog:
                     buffer += row_of(event, cold=event.info.task_id in cold)
                     if len(buffer) >= BUFFER_BYTES:
                         tasks.flush()
+                    if application.drains:
+                        last_ends[event.info.executor] = event.info.finish_ms
                     metrics = event.metrics
                     if application.starts_to_read > 0 or (metrics and metrics.updated_blocks):
                         special(event)

@@ -81,13 +81,15 @@ def untold_spans(application: Application, busy: Sequence[Span]) -> list[Span]:
         if job.submitted_ms is not None and job.completed_ms is not None
     ]
     active = busy_spans([*busy, *ran])
+    return [gap for begin, stop in hole_spans(application) for gap in pauses(active, begin, stop)]
+
+
+def hole_spans(application: Application) -> list[Span]:
+    """The times in which jobs may have run that are missing: from the submission of the job before
+    a hole to that of the one after it. Disjoint, in order."""
     holes = [
         (before.submitted_ms, after.submitted_ms)
         for before, after in _around(application)
         if before.submitted_ms is not None and after.submitted_ms is not None
     ]
-    return [
-        gap
-        for begin, stop in busy_spans([span for span in holes if span[0] < span[1]])
-        for gap in pauses(active, begin, stop)
-    ]
+    return busy_spans([span for span in holes if span[0] < span[1]])

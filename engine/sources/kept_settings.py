@@ -24,6 +24,7 @@ KEPT_CONFIG = frozenset(
         "spark.executor.pyspark.memory",
         "spark.io.compression.codec",
         "spark.locality.wait",
+        "spark.python.worker.reuse",
         "spark.rdd.compress",
         "spark.scheduler.mode",
         "spark.serializer",

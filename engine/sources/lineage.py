@@ -99,6 +99,15 @@ class Lineage:
     def __init__(self) -> None:
         self._computed: set[int] = set()
         self._in_part: dict[int, set[int]] = {}
+        self._under_way: set[int] = set()
+
+    def begun(self, rdd_ids: Iterable[int]) -> None:
+        """A stage was submitted that computes all partitions of these persisted RDDs."""
+        self._under_way.update(rdd_ids)
+
+    def given_up(self, rdd_ids: Iterable[int]) -> None:
+        """A stage has failed that was to compute these."""
+        self._under_way.difference_update(rdd_ids)
 
     def computed_in_part(self, rdds: Iterable[tuple[int, int]], places: Iterable[int]) -> None:
         """These partitions of persisted RDDs of so many each have been computed by a completed
@@ -124,11 +133,13 @@ class Lineage:
         for rdd_id in rdd_ids:
             self._computed.add(rdd_id)
             self._in_part.pop(rdd_id, None)
+            self._under_way.discard(rdd_id)
 
     def dropped(self, rdd_id: int) -> None:
         """An RDD was unpersisted."""
         self._computed.discard(rdd_id)
         self._in_part.pop(rdd_id, None)
+        self._under_way.discard(rdd_id)
 
     @staticmethod
     def library_of(line: bytes) -> str | None:
@@ -282,16 +293,21 @@ class Lineage:
                 pending.extend(rdd.parents)
         return tuple(found)
 
-    def reads_cache(self, rdds: Sequence[RddInfo]) -> bool:
+    def reads_cache(self, rdds: Sequence[RddInfo], *, under_way: bool = False) -> bool:
         """Whether all input of a stage comes from RDDs that an earlier stage has persisted, or it
         itself: what a task has cached and needs a second time counts as read too.
 
         Walks from the stage's RDD up its narrow parents and stops at persisted, computed ones;
         a source that it still reaches is read again. Logs without RDD parents (before Spark
         1.5) say no more than that a persisted RDD is there.
+
+        Args:
+            under_way: whether those count that other stages are just computing.
         """
         by_id = {rdd.rdd_id: rdd for rdd in rdds}
-        ready = any(self._is_begun(rdd_id) for rdd_id in by_id)
+        begun = {rdd_id for rdd_id in by_id if self._is_begun(rdd_id)}
+        begun |= by_id.keys() & self._under_way if under_way else set()
+        ready = bool(begun)
         if not any(rdd.parents for rdd in rdds):
             return ready
         if not ready and not any(rdd.level.memory or rdd.level.disk for rdd in rdds):
@@ -299,7 +315,7 @@ class Lineage:
         pending, visited = [rdds[0].rdd_id], set()
         while pending:
             rdd = by_id.get(pending.pop())
-            if rdd is None or rdd.rdd_id in visited or self._is_begun(rdd.rdd_id):
+            if rdd is None or rdd.rdd_id in visited or rdd.rdd_id in begun:
                 continue
             visited.add(rdd.rdd_id)
             if not rdd.parents and rdd.name not in _NO_INPUT:

@@ -75,6 +75,29 @@ def was_lost(executor: Executor, properties: Mapping[str, str]) -> bool:
     return not (unsaid and on_demand(properties))
 
 
+def decommissions(properties: Mapping[str, str]) -> bool:
+    """Whether executors get no more tasks from when their node is to go, until it does."""
+    return properties.get("spark.decommission.enabled", "").lower() == "true"
+
+
+def drained_ms(
+    executor: Executor, properties: Mapping[str, str], last_end_ms: int | None
+) -> int | None:
+    """When an executor was done with its tasks that was decommissioned, and only handed on its
+    blocks from then on; None for others. One that was sent away because it was idle could have had
+    more until then.
+
+    Args:
+        last_end_ms: end of its last task.
+    """
+    if executor.removed_ms is None or last_end_ms is None:
+        return None
+    decommissioned = _DECOMMISSIONED.search(executor.removed_reason) is not None
+    if not (decommissioned and was_lost(executor, properties)):
+        return None
+    return last_end_ms if (executor.added_ms or 0) < last_end_ms < executor.removed_ms else None
+
+
 STOPPING_MS = 5_000
 """How long before the end of an application that is stopped from outside its executors may go."""
 

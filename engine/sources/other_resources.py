@@ -31,8 +31,8 @@ def cores_of_task(application: Application, stage: Stage, executor_cores: int | 
 
 def other_resource_notices(application: Application, stages: Iterable[Stage]) -> list[Notice]:
     """That tasks need what no type of a catalog is known to have."""
-    asked = (_of_tasks(application, stage.profile) for stage in stages)
-    names = sorted({name for each in asked for name in each})
+    profiles = sorted({stage.profile for stage in stages})
+    names = sorted({name for each in profiles for name in _of_tasks(application, each)})
     if not names:
         return []
     return [
@@ -49,10 +49,17 @@ def other_resource_notices(application: Application, stages: Iterable[Stage]) ->
 
 
 def _handed_over(application: Application, names: Iterable[str]) -> str:
-    """What exports ask for of it, as settings of the log are carried over."""
+    """What exports ask for of it, as settings of the log are carried over, and what they need not:
+    the default profile is that of the settings, others are the program's own."""
     if all(f"spark.task.resource.{name}.amount" in application.properties for name in names):
-        return "and exports ask for as much for each executor and task as the log's settings did"
+        return "and exports ask for as much for each core and task as the log's settings did"
+    if not _of_tasks(application, DEFAULT_PROFILE):
+        return "and the program asks for it itself (RDD.withResources), so that exports do not"
     return "and exports do not ask for all of it, since the log's settings did not"
+
+
+DEFAULT_PROFILE = 0
+"""The id of the resource profile that settings make."""
 
 
 def _tasks_served(application: Application, profile: int) -> int | None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 
 from engine.sources.application import Application
+from engine.sources.clusters import clipped
 from engine.sources.entities import Job
+from engine.sources.holes import hole_spans
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +57,31 @@ def batch_windows(application: Application, ends_ms: Mapping[int, int]) -> list[
         _window(application, query, batch, jobs, ends_ms)
         for (query, batch), jobs in grouped.items()
     ]
-    found = [window for window in windows if window is not None]
+    found = _without_holes(application, [window for window in windows if window is not None])
     return sorted(found, key=lambda window: (window.start_ms, window.batch_id or 0))
+
+
+def _without_holes(application: Application, windows: Sequence[Window]) -> list[Window]:
+    """The windows, of which those are not complete that have lost jobs: a batch beside a hole of
+    the log that has fewer jobs than its query's batches away from holes, which run the same program
+    each time. Where there are none of these, nobody knows what it has lost."""
+    holes = hole_spans(application)
+    beside = [bool(clipped(holes, one.start_ms - 1, one.end_ms + 1)) for one in windows]
+    usual: defaultdict[str | None, list[int]] = defaultdict(list)
+    for window, lies in zip(windows, beside, strict=True):
+        if not lies:
+            usual[window.query].append(len(window.jobs))
+    return [
+        replace(window, complete=False)
+        if lies and _has_fewer(window, usual[window.query])
+        else window
+        for window, lies in zip(windows, beside, strict=True)
+    ]
+
+
+def _has_fewer(window: Window, usual: list[int]) -> bool:
+    """Whether a batch has fewer jobs than half of others have, in ascending order."""
+    return not usual or len(window.jobs) < sorted(usual)[len(usual) // 2]
 
 
 def _window(

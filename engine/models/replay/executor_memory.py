@@ -82,7 +82,7 @@ class ExecutorMemory:
             heap = np.where(np.isnan(heap) & same, self.heap_gib, heap)
         return np.asarray(heap)
 
-    def storage_bytes(self, batch: ClusterBatch, task_bytes: float) -> FloatArray:
+    def storage_bytes(self, batch: ClusterBatch, task_bytes: FloatArray | float) -> FloatArray:
         """(n,) memory for cached blocks of the whole cluster; NaN where that is unknown. Executors
         whose heap nobody said, in the log either, have what the log tells of its own if they have
         as many cores.
@@ -98,7 +98,7 @@ class ExecutorMemory:
             each = np.where(same, self.storage_each_bytes, each)
         if legacy:
             return np.asarray(each * batch.executors)
-        busy = batch.executor_cores * max(0.0, task_bytes - self.off_heap_task_bytes)
+        busy = batch.executor_cores * np.maximum(0.0, task_bytes - self.off_heap_task_bytes)
         return np.asarray(np.maximum(each * self.protected, each - busy) * batch.executors)
 
     def task_bytes(self, batch: ClusterBatch) -> FloatArray:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from engine.models.replay.cache_replay import copies_held
+from engine.models.replay.cached_rdds import copies_held
 from engine.profile import Run, StageRun
 
 NEARLY_FULL = 0.85

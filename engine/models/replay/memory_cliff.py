@@ -10,7 +10,6 @@ spilled.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,21 +20,20 @@ from numpy.typing import NDArray
 from engine.batch import ClusterBatch
 from engine.cluster import Workload
 from engine.forecast import FloatArray
-from engine.models.replay.cache_replay import SHARES, CacheReplay, first_whole, part_of
+from engine.models.replay.block_costs import costs_of, disk_rate_of, whole_seconds
+from engine.models.replay.cache_readers import all_on_disk, found_all, sources_of
+from engine.models.replay.cache_replay import SHARES, CacheReplay
+from engine.models.replay.cached_rdds import first_whole
+from engine.models.replay.driven_out import Pressing
 from engine.models.replay.executor_memory import ExecutorMemory, own_batch
 from engine.models.replay.fitted_share import share_in_log
 from engine.models.replay.found_again import with_all_found
 from engine.models.replay.priors import POWER_SPREAD, SIZE_NOISE, ratio_of
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.task_times import StageShape
-from engine.profile import Run, StageRun
+from engine.profile import Run
 
 BoolArray = NDArray[np.bool_]
-
-CACHED_BYTES_PER_SECOND = 200e6
-"""Prior: what one task reads of cached blocks that lie on disk, in bytes as they are in memory, for
-logs that do not show it: between a volume that the cores of a node share (40 to 150 MB/s for each)
-and files that the system still has in memory (400 to 1,000 MB/s, most of it for making objects)."""
 
 LEAST_READ = 0.05
 """A stage that reads cached data keeps this share of its time when nothing is computed again."""
@@ -49,10 +47,20 @@ class Reread:
         place: of the stage in its run.
         lost_seconds: (`len(SHARES)`,) task time of computing again what it does not find, or of
             reading it from disk, at the observed input, where memory holds so much of the cache.
+        driven_seconds: (`len(SHARES)`,) the same where memory holds all of it, and stages before
+            this one drove out all but so much.
+        driven_in_log: what of the latter is in its time in the log.
     """
 
     place: int
     lost_seconds: FloatArray
+    driven_seconds: FloatArray
+    driven_in_log: float = 0.0
+
+    def driven_out(self, share: FloatArray | float, left: FloatArray | float) -> FloatArray:
+        """(n,) task time for what was driven out, where (n,) shares of the cache fit, and such
+        shares are left of it."""
+        return driven_out(self.driven_seconds, share, left)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +75,7 @@ class MemoryCliff:
         cache: the persisted RDDs and which stages need them; None where the log does not tell.
         memory: how its executors divide their heap.
         disk_rate: bytes per second in which a task reads blocks from disk.
+        pressing: the stages that drive out blocks; None where the log tells of none.
         power: of the input with which cached bytes grow.
     """
 
@@ -78,6 +87,7 @@ class MemoryCliff:
     cache: CacheReplay | None
     memory: ExecutorMemory
     disk_rate: float
+    pressing: Pressing | None = None
     power: float = 1.0
 
     @classmethod
@@ -88,7 +98,7 @@ class MemoryCliff:
             disk_rate: None for what this log tells of it.
         """
         run = replay.run
-        sources = _sources(run.stages)
+        sources = sources_of(run.stages)
         if not sources:
             return None
         cache = CacheReplay.of(run)
@@ -97,7 +107,7 @@ class MemoryCliff:
         if not kept:
             kept, inferred = max(read, cache.most_bytes if cache is not None else 0.0), True
         memory, storage = ExecutorMemory.of(run), run.storage_memory_bytes or math.inf
-        if _all_on_disk(run.stages, sources) or (not inferred and kept > storage):
+        if all_on_disk(run.stages, sources) or (not inferred and kept > storage):
             fits = min(1.0, _own_storage(run, memory, sources) / kept)
         else:
             if inferred:
@@ -114,7 +124,8 @@ class MemoryCliff:
             sources,
             cache,
             memory,
-            disk_rate or _disk_rate(run.stages),
+            disk_rate or disk_rate_of(run.stages),
+            None if cache is None else Pressing.of(replay, cache),
         )
 
     @cached_property
@@ -126,6 +137,13 @@ class MemoryCliff:
         return (
             self.fits if batch is None else min(self.fits, float(self.fitting_share(batch, 1.0)[0]))
         )
+
+    @cached_property
+    def own_left(self) -> float:
+        """Share that is left on the log's own cluster while other stages press."""
+        batch = own_batch(self.replay.run)
+        own = math.nan if batch is None else float(self._left(batch, 1.0, None)[0])
+        return 1.0 if math.isnan(own) else own
 
     @cached_property
     def making_lost(self) -> bool:
@@ -147,21 +165,38 @@ class MemoryCliff:
     def rereads(self) -> tuple[Reread, ...]:
         """The stages that do not find all that they read where memory is short; the cache is
         replayed when that is first asked."""
-        run = self.replay.run
         if self.cache is None:
             found = {
-                place: _whole_seconds(self.replay, place, source, self.disk_rate) * (1.0 - SHARES)
+                place: whole_seconds(self.replay, place, source, self.disk_rate) * (1.0 - SHARES)
                 for place, source in self.sources.items()
             }
         else:
-            cost = _costs(self.replay, self.cache, self.disk_rate)
+            cost = costs_of(self.replay, self.cache, self.disk_rate)
             found = self.cache.lost_seconds(cost, self.cached_bytes)
-        rereads = []
-        for place, lost in found.items():
-            most = run.stages[place].task_seconds.total * (1.0 - LEAST_READ)
-            seen = float(np.interp(self.fits, SHARES, lost))
-            rereads.append(Reread(place, lost * min(1.0, most / seen) if seen > 0.0 else lost))
-        return tuple(rereads)
+        driven = self._driven_out()
+        none = np.zeros(len(SHARES))
+        return tuple(
+            self._reread(place, found.get(place, none), driven.get(place, none))
+            for place in sorted(found.keys() | driven.keys())
+        )
+
+    def _reread(self, place: int, lost: FloatArray, driven: FloatArray) -> Reread:
+        """A stage, of which less than its time in the log can have gone to what it did not find."""
+        run = self.replay.run
+        out = 0.0
+        if place in self.sources and not found_all(run, place, self.sources):
+            out = float(driven_out(driven, self.fits, self.own_left))
+        seen = float(np.interp(self.fits, SHARES, lost)) + out
+        most = run.stages[place].task_seconds.total * (1.0 - LEAST_READ)
+        part = min(1.0, most / seen) if seen > 0.0 else 1.0
+        return Reread(place, lost * part, driven * part, out * part)
+
+    def _driven_out(self) -> dict[int, FloatArray]:
+        """Stage -> `Reread.driven_seconds`."""
+        if self.cache is None or self.pressing is None:
+            return {}
+        cost = costs_of(self.replay, self.cache, self.disk_rate)
+        return self.cache.driven_out_seconds(cost, self.cached_bytes, self.pressing.places)
 
     @cached_property
     def all_found(self) -> Replay:
@@ -169,19 +204,23 @@ class MemoryCliff:
         lost = {}
         for reread in self.rereads:
             seconds = float(np.interp(self.fits, SHARES, reread.lost_seconds))
+            seconds += reread.driven_in_log
             if seconds > 0.0:
-                lost[reread.place] = seconds, seconds / float(reread.lost_seconds[0])
+                lost[reread.place] = seconds, min(1.0, seconds / float(reread.lost_seconds[0]))
         return with_all_found(self.replay, lost)
 
-    def found_again(self, share: FloatArray) -> FloatArray:
-        """(n,) how much of what the log did not find is found where such a share fits (0 ... 1)."""
-        if (share <= self.fits).all():
+    def found_again(self, share: FloatArray, left: FloatArray | float = 0.0) -> FloatArray:
+        """(n,) how much of what the log did not find is found where such shares fit, and are left
+        while other stages press (0 ... 1)."""
+        if (share <= self.fits).all() and np.all(left <= self.own_left):
             return np.zeros(len(share))
-        lost = sum((reread.lost_seconds for reread in self.rereads), np.zeros(len(SHARES)))
-        own = float(np.interp(self.fits, SHARES, lost))
-        if own <= 0.0:
-            return np.zeros(len(share))
-        return np.clip(1.0 - np.interp(share, SHARES, lost) / own, 0.0, 1.0)
+        own, here = 0.0, np.zeros(len(share))
+        for reread in self.rereads:
+            own += float(np.interp(self.fits, SHARES, reread.lost_seconds)) + reread.driven_in_log
+            here += np.interp(share, SHARES, reread.lost_seconds)
+            if reread.driven_in_log:
+                here += reread.driven_out(share, left)
+        return np.clip(1.0 - here / own, 0.0, 1.0) if own > 0.0 else here * 0.0
 
     def needed_bytes(self, ratio: float, executors: FloatArray | float = math.inf) -> FloatArray:
         """What would be kept at `ratio` times the input on (n,) executors, or a number of them."""
@@ -202,10 +241,31 @@ class MemoryCliff:
         as_there = np.isnan(share) | np.isclose(share, self.fits, rtol=1e-9, atol=0.0)
         return np.asarray(np.where(as_there, self.fits, share))
 
+    def left_share(
+        self, batch: ClusterBatch, ratio: float, shuffle_partitions: int | None = None
+    ) -> FloatArray:
+        """(n,) share of the cached data that is left while other stages press; as in the log where
+        memory is unknown."""
+        left = self._left(batch, ratio, shuffle_partitions)
+        as_there = np.isnan(left) | np.isclose(left, self.own_left, rtol=1e-9, atol=0.0)
+        return np.asarray(np.where(as_there, self.own_left, left))
+
+    def _left(
+        self, batch: ClusterBatch, ratio: float, shuffle_partitions: int | None
+    ) -> FloatArray:
+        needed = self.needed_bytes(ratio, batch.executors)
+        if self.pressing is None:
+            return np.ones(len(batch))
+        room = self.pressing.room_bytes(self.memory, batch, ratio, shuffle_partitions)
+        empty = self.pressing.empty_bytes(batch, ratio, needed / self.cached_bytes)
+        part = np.clip((room - empty) / needed, 0.0, 1.0)
+        return np.asarray(np.where(room >= needed, 1.0, part))
+
     def roomy(self, batch: ClusterBatch, ratio: float) -> BoolArray:
         """(n,) clusters of which more nodes would hold no more of the cached data: all of it fits,
         or nobody knows their memory."""
-        return np.asarray(~(self.storage_bytes(batch) < self.needed_bytes(ratio, batch.executors)))
+        short = self.storage_bytes(batch) < self.needed_bytes(ratio, batch.executors)
+        return np.asarray(~short & ~(self._left(batch, ratio, None) < 1.0))
 
     def added_seconds(
         self,
@@ -213,6 +273,7 @@ class MemoryCliff:
         share: FloatArray,
         ratio: float,
         shuffle_partitions: int | None = None,
+        left: FloatArray | float = 1.0,
     ) -> FloatArray:
         """(n,) time by which the run takes longer than its replay when so much of the cache fits,
         and less than on the log's own cluster, whose losses its stages show; 0 where more does
@@ -220,36 +281,55 @@ class MemoryCliff:
 
         Args:
             shuffle_partitions: number of shuffle partitions, None for the run's own.
+            left: (n,) share that other stages leave of it.
         """
         total, share = np.zeros(len(slots)), np.minimum(share, self.own_share)
-        if (share == self.own_share).all():
+        if (share == self.own_share).all() and np.all(left >= self.own_left):
             return total
         alike: dict[tuple[float, int], tuple[StageShape, FloatArray]] = {}
         for reread in self.rereads:
             shape = self.replay.shapes[reread.place]
             scaled = shape.scaled(ratio, None)
-            lost = reread.lost_seconds * (scaled.partitions * scaled.work / shape.stage.tasks)
+            lost = np.stack((reread.lost_seconds, reread.driven_seconds))
+            lost *= scaled.partitions * scaled.work / shape.stage.tasks
             if shape.counts_slots:
                 tasks, _ = shape.data_on(ratio, shuffle_partitions, slots)
-                total += self._more_lost(lost, share) / shape.at_once(slots, tasks)
+                total += self._more_lost(lost, share, left) / shape.at_once(slots, tasks)
             else:
                 count = float(shape.scaled(ratio, shuffle_partitions).tasks)
                 key = count, shape.stage.task_cpus
                 alike[key] = shape, alike[key][1] + lost if key in alike else lost
         for (count, _), (shape, lost) in alike.items():
-            total += self._more_lost(lost, share) / shape.at_once(slots, count)
+            total += self._more_lost(lost, share, left) / shape.at_once(slots, count)
         return total
 
-    def _more_lost(self, lost_seconds: FloatArray, share: FloatArray) -> FloatArray:
-        """(n,) task time at each share of what fits, less that on the log's own cluster."""
-        here = np.interp(share, SHARES, lost_seconds)
-        return np.asarray(here - np.interp(self.own_share, SHARES, lost_seconds))
+    def _more_lost(
+        self, lost_seconds: FloatArray, share: FloatArray, left: FloatArray | float
+    ) -> FloatArray:
+        """(n,) task time at each share of what fits and is left, less that on the log's own
+        cluster.
+
+        Args:
+            lost_seconds: (2, `len(SHARES)`) as `Reread` has them.
+        """
+        lost, driven = lost_seconds
+        more = np.interp(share, SHARES, lost) - np.interp(self.own_share, SHARES, lost)
+        out = driven_out(driven, share, left) - driven_out(driven, self.own_share, self.own_left)
+        return np.asarray(more + np.maximum(0.0, out))
+
+
+def driven_out(
+    driven_seconds: FloatArray, share: FloatArray | float, left: FloatArray | float
+) -> FloatArray:
+    """(n,) `Reread.driven_out`: what is left of a cache of which a part fits alone loses less."""
+    here = np.interp(np.minimum(left, share), SHARES, driven_seconds)
+    return np.asarray(here - np.interp(share, SHARES, driven_seconds))
 
 
 def cliffs_of(replays: Sequence[Replay]) -> tuple[MemoryCliff | None, ...]:
     """The cliffs of several logs of one application, with how its cached bytes grow: in proportion
     to the input, corrected by what the logs tell (least squares in logarithms)."""
-    rate = _disk_rate([stage for replay in replays for stage in replay.run.stages])
+    rate = disk_rate_of([stage for replay in replays for stage in replay.run.stages])
     cliffs = [MemoryCliff.of(replay, disk_rate=rate) for replay in replays]
     points = [
         (math.log(cliff.replay.run.workload.input_bytes), math.log(cliff.cached_bytes))
@@ -280,8 +360,12 @@ def roomy_with(
 
 
 def unlike(one: MemoryCliff | None, other: MemoryCliff | None) -> frozenset[int]:
-    """Stages of log `one` that read its cache, if less or more of it fitted than in log `other`."""
-    if one is None or other is None or abs(one.fits - other.fits) < SAME_SHARE:
+    """Stages of log `one` that read its cache, if less or more of it fitted, or was left, than in
+    log `other`."""
+    if one is None or other is None:
+        return frozenset()
+    apart = max(abs(one.fits - other.fits), abs(one.own_left - other.own_left))
+    if apart < SAME_SHARE:
         return frozenset()
     return frozenset(one.sources)
 
@@ -304,81 +388,3 @@ def _own_storage(run: Run, memory: ExecutorMemory, sources: Mapping[int, int]) -
         return told
     own = float(memory.storage_bytes(batch, _task_bytes(run, sources))[0])
     return own if own > 0.0 else told
-
-
-def _readers(stages: Sequence[StageRun]) -> dict[int, int]:
-    """Stages that persisted data of earlier ones feeds -> the stage that computed it first."""
-    computed = first_whole(stages, [stage.cached_rdds for stage in stages])
-    found: dict[int, int] = {}
-    for place, stage in enumerate(stages):
-        origins = [computed[rdd] for rdd in stage.cached_rdds if computed[rdd] < place]
-        if origins and stage.cached_input_bytes:
-            found[place] = max(origins, key=lambda p: stages[p].task_seconds.total)
-    return found
-
-
-def _sources(stages: Sequence[StageRun]) -> dict[int, int]:
-    """Those of them that found some of it."""
-    readers = _readers(stages).items()
-    return {place: own for place, own in readers if not _found_none(stages[place], stages[own])}
-
-
-def _found_none(stage: StageRun, source: StageRun) -> bool:
-    """Whether a stage read again, to the byte, what the one that computed its cached data had read
-    from outside: blocks are never quite as large, so that none of them was there."""
-    if source.input_bytes is None:
-        return False
-    return math.isclose(stage.cached_input_bytes or 0.0, source.outside_bytes, rel_tol=1e-6)
-
-
-def never_stored(run: Run) -> bool:
-    """Whether a run persists data that no later stage found: each computes all of it, on any
-    cluster as far as the log tells, since nobody knows how much memory that wants."""
-    return bool(_readers(run.stages)) and not _sources(run.stages)
-
-
-def _all_on_disk(stages: Sequence[StageRun], sources: dict[int, int]) -> bool:
-    """Whether every stage that reads cached data finds on disk what memory does not hold: then all
-    of it is stored, and read from there."""
-    return all(set(stages[p].cached_rdds) & set(stages[p].disk_backed_rdds) for p in sources)
-
-
-def _whole_seconds(replay: Replay, place: int, source: int, disk_rate: float) -> float:
-    """Task time of doing without all cached data of a stage, which another computed."""
-    stage = replay.run.stages[place]
-    if set(stage.cached_rdds) & set(stage.disk_backed_rdds):
-        return (stage.cached_input_bytes or 0.0) / disk_rate
-    part = part_of(replay.run.stages, place, [source])
-    return part * _computing_seconds(replay, source)
-
-
-def _computing_seconds(replay: Replay, place: int) -> float:
-    """Task time of a stage when its code is no longer new."""
-    shape = replay.shapes[place]
-    late = shape.warm_up.late if shape.warm_up is not None else 1.0
-    return shape.mean_seconds * shape.stage.tasks * late
-
-
-def _costs(replay: Replay, cache: CacheReplay, disk_rate: float) -> dict[int, float]:
-    """RDD -> task time of having all of it again: from disk, or an even part of what the stage took
-    that computed it first."""
-    alike = Counter(cache.origins.values())
-    return {
-        rdd: cache.stored_bytes[rdd] / disk_rate
-        if rdd in cache.on_disk
-        else _computing_seconds(replay, place) / alike[place]
-        for rdd, place in cache.origins.items()
-    }
-
-
-def _disk_rate(stages: Sequence[StageRun]) -> float:
-    """Bytes per second in which a task reads blocks from disk: as the prior says, or as the stage
-    shows that read most of them in its time, which it had for everything else as well. One that
-    took the first rows does not tell which blocks it came to."""
-    shown = [
-        min(stage.cached_disk_bytes, stage.cached_input_bytes) / stage.task_seconds.total
-        for stage in stages
-        if stage.cached_disk_bytes and stage.cached_input_bytes and not stage.in_part
-        if stage.task_seconds.total > 0.0
-    ]
-    return max([CACHED_BYTES_PER_SECOND, *shown])

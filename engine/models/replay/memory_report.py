@@ -9,7 +9,9 @@ import numpy as np
 
 from engine.batch import ClusterBatch
 from engine.machines.transfer import speed_of
-from engine.models.replay.memory_cliff import MemoryCliff, never_stored
+from engine.models.replay.cache_readers import never_stored
+from engine.models.replay.driven_out import Pressing
+from engine.models.replay.memory_cliff import MemoryCliff
 from engine.models.replay.spilling import (
     Offered,
     SpillingStage,
@@ -18,21 +20,26 @@ from engine.models.replay.spilling import (
 )
 from engine.profile import Notice, Run
 from engine.runs.stage_labels import stage_label
-from engine.units import format_bytes
+from engine.units import format_bytes, format_count
 
 INFERRED_FROM = 0.5
 """Where a cache of inferred size takes more of the memory than this, it is said to be inferred."""
 
 
-def cache_notices(cliff: MemoryCliff, batch: ClusterBatch, ratio: float) -> list[Notice]:
+def cache_notices(
+    cliff: MemoryCliff, batch: ClusterBatch, ratio: float, shuffle_partitions: int | None
+) -> list[Notice]:
     """Warnings about the cache on the one cluster of `batch` at `ratio` times the input."""
     storage = float(cliff.storage_bytes(batch)[0])
     needed = float(cliff.needed_bytes(ratio, batch.executors)[0])
     notices: list[Notice] = []
     if math.isnan(storage):
         return notices
+    left = float(cliff.left_share(batch, ratio, shuffle_partitions)[0])
     if needed > storage:
         notices.append(_does_not_fit(cliff, batch, ratio, needed, storage))
+    elif left < WORTH_SAYING_LEFT and cliff.pressing is not None:
+        notices.append(_driven_out(cliff.pressing, needed, left * needed))
     if cliff.inferred and needed > INFERRED_FROM * storage:
         notices.append(
             Notice(
@@ -83,6 +90,24 @@ def _does_not_fit(
     )
 
 
+def _driven_out(pressing: Pressing, needed: float, left: float) -> Notice:
+    stage, count = pressing.stage.shape.stage, len(pressing.places)
+    which = f"stage {stage.stage_id} ({stage_label(stage)})"
+    others = f" and {format_count(count - 1, 'other stage')}" if count > 1 else ""
+    return Notice(
+        "cache-driven-out",
+        f"{format_bytes(needed)} are to be cached, of which the tasks of {which}{others} leave "
+        f"{format_bytes(left)} in memory: what reads the cache next has to read or compute the "
+        "rest again",
+        "give executors more memory for each core, raise --shuffle-partitions, or set "
+        "spark.memory.storageFraction higher",
+    )
+
+
+WORTH_SAYING_LEFT = 0.98
+"""Where more of the cache is left it is not said what drives out the rest."""
+
+
 def not_fitting_share(
     cliff: MemoryCliff,
     batch: ClusterBatch,
@@ -93,7 +118,8 @@ def not_fitting_share(
     """Share of the predicted time of the one cluster of `batch` that goes to what does not fit."""
     speed = speed_of(batch.types[0], cliff.replay.run.cluster.instance, batch.catalog).relative
     share = cliff.fitting_share(batch, ratio)
-    lost = float(cliff.added_seconds(batch.slots, share, ratio, shuffle_partitions)[0])
+    left = cliff.left_share(batch, ratio, shuffle_partitions)
+    lost = float(cliff.added_seconds(batch.slots, share, ratio, shuffle_partitions, left)[0])
     added = max(0.0, lost) / speed
     return added / (replayed_seconds + added)
 

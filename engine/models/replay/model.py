@@ -51,13 +51,14 @@ from engine.models.replay.spilling import Offered, SpillingStage, spill_seconds,
 from engine.models.replay.times import BetweenInputs, ReplayTimes, Times, inputs_to, steps_to
 from engine.models.replay.unseen_tasks import as_far_as_seen, unseen_spread, with_tasks_under_way
 from engine.models.replay.which_runs import replayable, representatives
-from engine.models.stages.disturbance import disturbance_spread
+from engine.models.stages.disturbance import disturbance_spread, machine_spread
 from engine.models.stages.kept_inputs import kept
 from engine.models.stages.one_machine import (
     SharedCores,
     of_batch,
     one_machine_notice,
 )
+from engine.models.stages.pauses import long_pauses
 from engine.models.workloads import completed, left_aside, logs_of
 from engine.notice_order import in_order
 from engine.profile import Notice, Profile
@@ -77,6 +78,7 @@ class ReplayModel(FittedModel):
         log_scale: spread where the logs were observed.
         factor: how many times as large as the prior expects the errors of left-out logs are.
         dof: how well that is known.
+        machine_scale: what of `log_scale` others on the machines bring (`stages/disturbance.py`).
     """
 
     replays: tuple[Replay, ...]
@@ -87,6 +89,7 @@ class ReplayModel(FittedModel):
     log_scale: float = NOISE
     factor: float = 1.0
     dof: float = PRIOR_DOF
+    machine_scale: float = 0.0
     _times: OrderedDict[object, ReplayTimes] = field(default_factory=OrderedDict, repr=False)
     _explained: dict[object, Replayed] = field(default_factory=dict, repr=False)
 
@@ -110,7 +113,9 @@ class ReplayModel(FittedModel):
         )
         doubt, memory = each.mean(each.doubts), MEMORY_DOUBT * each.mean(np.abs(each.memory))
         away_and_start = self.factor**2 * (variance + (NOISE_SECONDS / seconds) ** 2)
-        log_scale = np.sqrt(self.log_scale**2 + away_and_start + doubt**2 + memory**2)
+        at_work = 1.0 - np.minimum(1.0, each.mean(self._paused_seconds) / seconds)
+        near = self.log_scale**2 - self.machine_scale**2 * (1.0 - at_work**2)
+        log_scale = np.sqrt(near + away_and_start + doubt**2 + memory**2)
         known = np.isfinite(seconds)
         return Forecast.of(seconds, np.where(known, log_scale, np.nan), self.dof)
 
@@ -134,6 +139,11 @@ class ReplayModel(FittedModel):
             logs.append(own + self._shared_cores.cost(crowded))
             sure.append(sure_share(times.driver_seconds / times.seconds))
         return AnswersOfLogs.of(logs, memory, far, sure, doubts, self._repeated)
+
+    @cached_property
+    def _paused_seconds(self) -> FloatArray:
+        """(r, 1) long pauses of each log: they last as long however busy the machine is."""
+        return np.asarray([[sum(long_pauses(replay.run))] for replay in self.replays])
 
     @cached_property
     def _shared_cores(self) -> SharedCores:
@@ -190,8 +200,9 @@ class ReplayModel(FittedModel):
         found = np.ones(len(batch))
         if cliff is not None:
             share = cliff.fitting_share(batch, ratio)
-            added += cliff.added_seconds(batch.slots, share, ratio, partitions)
-            more = cliff.found_again(share)
+            left = cliff.left_share(batch, ratio, partitions)
+            added += cliff.added_seconds(batch.slots, share, ratio, partitions, left)
+            more = cliff.found_again(share, left)
             if more.any():
                 all_found = self._replayed(cliff.all_found, wanted).at(batch.slots, speed)
                 found += more * (np.minimum(1.0, all_found.seconds / times.seconds) - 1.0)
@@ -291,7 +302,7 @@ class ReplayModel(FittedModel):
         ratio = ratio_of(wanted, run)
         offered, partitions = Offered.of(run, batch), wanted.shuffle_partitions
         notices = spill_notices(self.spilling[place], offered, ratio, partitions)
-        return notices + (cache_notices(cliff, batch, ratio) if cliff is not None else [])
+        return notices + (cache_notices(cliff, batch, ratio, partitions) if cliff else [])
 
     def _speed_notice(self, target: InstanceType | None, catalog: Catalog | None) -> Notice | None:
         """The warning of the log whose machines say most about the target's."""
@@ -376,6 +387,7 @@ def fit_replays(profile: Profile) -> ReplayModel:
         log_scale,
         left_out.factor,
         dof,
+        machine_spread(chosen),
         fit_notices=(*left_aside(logs), *fit_notices(replays, own)),
         validation=left_out.validation,
     )

@@ -109,10 +109,16 @@ def loading_stretch(run: Run) -> float | None:
 def disturbance_spread(runs: Sequence[Run]) -> float:
     """Standard deviation of log time that the disturbance of the runs behind a prediction brings,
     of their machines and of the network between them; 0 for calm ones, and where no log tells."""
+    network = [fetching(run) for run in runs if run.stages]
+    mean = sum(network) / len(network) if network else 0.0
+    return math.hypot(machine_spread(runs), EVENLY * mean)
+
+
+def machine_spread(runs: Sequence[Run]) -> float:
+    """What of `disturbance_spread` other programs on the machines bring, while anything works."""
     known = [stretch for run in runs if (stretch := stretch_of(run)) is not None]
     machines = [max(0.0, math.log(stretch / CALM)) for stretch in known]
-    network = [fetching(run) for run in runs if run.stages]
-    return EVENLY * math.hypot(*(sum(one) / len(one) for one in (machines, network) if one))
+    return EVENLY * sum(machines) / len(machines) if machines else 0.0
 
 
 def fetching(run: Run) -> float:

@@ -14,6 +14,7 @@ from engine.models.stages.drawn_times import drawn
 from engine.models.stages.first_tasks import starts_executors, warm_task
 from engine.models.stages.match import code_of
 from engine.models.stages.partitions import Partitioning, configured_number, spark_version
+from engine.models.stages.python_workers import start_share, without_start
 from engine.models.stages.task_times import LEAST_WARM, Growth, StageShape
 from engine.models.stages.warm_up import falling_to, warm_up_of
 from engine.profile import Run, StageRun
@@ -41,7 +42,8 @@ def shapes_of(run: Run, slots: int) -> list[StageShape]:
         before = alike.setdefault(code_of(stage), [])
         shape = _shape(run, stage, measured, rules, knows_input=knows_input)
         starts = stage.stage_id == python
-        warm_up = warm_up_of(stage, rules.slots, before=len(before), starts_python=starts)
+        once = without_start(stage) if start_share(run, stage) else stage
+        warm_up = warm_up_of(once, rules.slots, before=len(before), starts_python=starts)
         shape = replace(shape, warm_up=warm_up)
         shape = _from_first_tasks(shape, max(1, slots // stage.task_cpus), before)
         shapes.append(shape)
@@ -110,14 +112,14 @@ def _shape(
     knows_input: bool,
 ) -> StageShape:
     warm, mean, cold = warm_and_cold(stage)
-    overhead = stage.overhead_seconds.mean if stage.overhead_seconds else None
+    outside = stage.overhead_seconds.mean if stage.overhead_seconds else None
     return StageShape(
         stage=stage,
         growth=_growth(run, stage, measured, partitioning, knows_input=knows_input),
         warm=warm,
         mean_seconds=mean,
         cold=cold,
-        overhead_seconds=overhead or 0.0,
+        overhead_seconds=(outside or 0.0) + mean * start_share(run, stage),
         partitions=_shuffle_partitions(run),
         partitioning=partitioning,
     )

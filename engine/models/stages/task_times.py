@@ -84,7 +84,8 @@ class StageShape:
         warm: sorted times of tasks on slots that ran tasks before, in seconds.
         mean_seconds: their mean.
         cold: the same for first tasks on a slot, empty where none was seen.
-        overhead_seconds: part of a task's time that does not grow with its data.
+        overhead_seconds: part of a task's time that does not grow with its data, and is none of its
+            work: outside the executor's run time, or the start of a Python worker of its own.
         partitions: configured number of shuffle partitions.
         partitioning: Spark's rules for how many partitions there are.
         warm_up: how its task times fall in launch order; None where that is not seen.

@@ -19,6 +19,7 @@ import numpy as np
 
 from engine.forecast import FloatArray, IntArray
 from engine.models.stages.first_tasks import lost_to_new_code
+from engine.models.stages.python_workers import MOST_START
 from engine.profile import Measure, StageRun
 
 PARTS = (1.0 / 32.0, 1.0 / 16.0, 1.0 / 8.0, 1.0 / 4.0, 1.0 / 2.0, 1.0)
@@ -246,9 +247,6 @@ benchmarks/logs.py in view."""
 PYTHON_START = 1.0
 """Prior: what the start of a slot's Python worker takes in the first stage that computes in Python,
 over what new code takes: an interpreter and its modules in the place of the executor's classes."""
-
-MOST_START = 0.95
-"""Workers that start beside each other may have counted more time than their tasks took."""
 
 
 def _relative_spread(measure: Measure) -> float:

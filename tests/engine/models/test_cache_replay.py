@@ -22,7 +22,8 @@ def run_of(*needed: tuple[int, ...], sizes: dict[int, float | None], drops: dict
         Stage(np.full(4, 1.0), (), i, more={"needed_rdds": rdds, "cached_rdds": rdds})
         for i, rdds in enumerate(needed)
     ]
-    run = observed(stages, [Job((), 0.1) for _ in needed], slots=4, input_bytes=1e9)
+    jobs = [Job((place - 1,) if place else (), 0.1) for place in range(len(needed))]
+    run = observed(stages, jobs, slots=4, input_bytes=1e9)
     kept = tuple(PersistedRdd(rdd, size, drops.get(rdd)) for rdd, size in sizes.items())
     return replace(run, persisted_rdds=kept)
 
@@ -42,6 +43,15 @@ def told(*needed: tuple[int, ...], reads: Sequence[float], sizes: dict[int, floa
         for stage, read in zip(run.stages, reads, strict=True)
     )
     return replace(run, stages=stages)
+
+
+def test_what_is_read_beside_the_stage_that_computes_an_rdd_tells_no_size() -> None:
+    """It computed some of it too, on other executors: a later stage tells."""
+    run = told((1,), (1,), (1,), reads=(0.0, 300 * MB, 40 * MB), sizes={1: None})
+    beside = replace(run.stages[1], submitted_seconds=run.stages[0].submitted_seconds)
+    found = CacheReplay.of(replace(run, stages=(run.stages[0], beside, run.stages[2])))
+    assert found is not None
+    assert found.stored_bytes == {1: 40 * MB}
 
 
 def step_by_step(

@@ -13,8 +13,9 @@ from made_runs import BLOCK, measure
 from engine.batch import ClusterBatch
 from engine.cluster import Cluster, Workload
 from engine.models.replay import memory_cliff
+from engine.models.replay.cache_readers import never_stored
 from engine.models.replay.cache_replay import SHARES
-from engine.models.replay.memory_cliff import MemoryCliff, never_stored, roomy_with
+from engine.models.replay.memory_cliff import MemoryCliff, roomy_with
 from engine.models.replay.replayed_run import Replay
 from engine.profile import PersistedRdd, Profile, Run, StageRun
 

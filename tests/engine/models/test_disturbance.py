@@ -244,6 +244,18 @@ def test_a_calm_log_keeps_its_interval_and_a_busy_one_gets_a_wider_one(model: st
     assert "busy-machine" in codes[1]
 
 
+def test_a_pause_lasts_as_long_however_busy_the_machine_is() -> None:
+    """A run of 60 s that then waited for 540 s: others may stretch a tenth of it."""
+    busy = run_of([3.0, 3.0])
+    paused = replace(busy, seconds=10.0 * busy.seconds)
+    machine = EVENLY * math.log(3.0 / CALM)
+    scales = [ask(run).forecast.log_scale[0] for run in (busy, paused)]
+    calm = [ask(replace(run_of([1.0, 1.0]), seconds=run.seconds)) for run in (busy, paused)]
+    own = [found.forecast.log_scale[0] for found in calm]
+    expected = [math.hypot(own[0], machine), math.hypot(own[1], machine / 10.0)]
+    assert scales == pytest.approx(expected, rel=1e-6)
+
+
 @pytest.mark.parametrize("model", OF_LOGS)
 def test_every_model_of_logs_is_as_unsure_as_the_network_and_says_so(model: str) -> None:
     calm, waited = (

@@ -22,10 +22,10 @@ from sparkplan_runs import fit
 
 from engine.batch import ClusterBatch
 from engine.cluster import Cluster, Workload
+from engine.models.replay.block_costs import CACHED_BYTES_PER_SECOND
 from engine.models.replay.cache_replay import SHARES
 from engine.models.replay.found_again import with_all_found
 from engine.models.replay.memory_cliff import (
-    CACHED_BYTES_PER_SECOND,
     MemoryCliff,
     cliffs_of,
     unlike,

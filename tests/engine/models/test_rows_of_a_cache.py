@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import cached_runs
 import numpy as np
 import pytest
 from cached_runs import HEAP, KEPT_PER_BYTE, PARSE, READ, ask, storage_of
@@ -12,7 +13,9 @@ from made_runs import BLOCK, Job, Stage, measure, observed
 from sparkplan_runs import fit
 
 from engine.cluster import Cluster
-from engine.models.replay.cache_replay import CacheReplay, first_whole, part_of
+from engine.models.replay.cache_readers import sources_of
+from engine.models.replay.cache_replay import CacheReplay
+from engine.models.replay.cached_rdds import first_whole, part_of
 from engine.profile import PersistedRdd, Run
 
 BLOCKS, EXECUTORS, STEPS = 200, 10, 3
@@ -100,3 +103,12 @@ def test_more_memory_or_more_executors_never_take_longer(before: bool) -> None:
     )
     assert (np.diff(table, axis=0) <= 1e-6).all()
     assert (np.diff(table, axis=1) <= 1e-6).all()
+
+
+def test_a_stage_beside_the_one_that_computes_the_cache_is_no_reader() -> None:
+    """What it read is no measure of the blocks, nor what it took of finding them."""
+    run = cached_runs.run_of(20, 2)
+    maker, reader, *later = run.stages
+    beside = replace(reader, submitted_seconds=maker.completed_seconds - 0.1)
+    assert sorted(sources_of(run.stages)) == [1, 2, 3, 4, 5]
+    assert sorted(sources_of((maker, beside, *later))) == [2, 3, 4, 5]

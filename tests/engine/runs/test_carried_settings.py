@@ -1,5 +1,6 @@
 """Settings of the logs go with a recommendation."""
 
+import math
 import re
 from dataclasses import replace
 
@@ -8,6 +9,7 @@ import pytest
 import engine
 from engine.profile import Profile, Run
 from engine.runs.carried_settings import CARRIED, carried_settings
+from engine.runs.executor_resources import ScaledResource, scaled_resources
 from engine.sources.kept_settings import KEPT_CONFIG, KEPT_PREFIXES
 
 KEY = "spark.sql.shuffle.partitions"
@@ -77,7 +79,11 @@ def test_every_export_asks_for_the_gpus_of_the_log(to: str) -> None:
     found = engine.plan(request, engine.Goal(budget_usd=5.0)).recommendation
     text = engine.export(found, to=to, profile=profile, catalog=prices)
     plain = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
-    for key, value in GPUS.items():
+    assert found.recommended is not None
+    layout = found.recommended.layout
+    assert layout is not None
+    as_many = str(math.ceil(layout.executor_cores / 2))  # the log's executors had one for two cores
+    for key, value in (GPUS | {"spark.executor.resource.gpu.amount": as_many}).items():
         assert re.search(rf"{re.escape(key)}\W{{1,6}}{re.escape(value)}\b", plain)
 
 
@@ -171,3 +177,43 @@ def test_an_export_says_once_that_a_task_gets_fewer_cores() -> None:
     text = engine.export(found, to="spark-submit", profile=profile, catalog=prices)
     assert text.count("[fewer-task-cpus]") == 1
     assert "refuses" not in text
+
+
+@pytest.mark.parametrize(
+    ("log_cores", "gpus", "task", "cores", "amount"),
+    [
+        (8, "2", "0.25", 4, "1"),  # half the cores, half of them
+        (4, "1", "0.25", 8, "2"),
+        (4, "1", "0.25", 4, None),
+        (8, "1", "0.25", 4, None),  # half of one is a whole one
+        (8, "2", "2", 2, None),  # a task holds two
+        (8, "4", "1", 6, "3"),
+    ],
+)
+def test_executors_of_other_cores_hold_as_many_gpus_for_each_core(
+    log_cores: int, gpus: str, task: str, cores: int, amount: str | None
+) -> None:
+    key = "spark.executor.resource.gpu.amount"
+    config = {key: gpus, "spark.task.resource.gpu.amount": task}
+    runs = profile_of(config).runs
+    made = engine.Cluster.of_executors(executors=2, executor_cores=log_cores)
+    profile = Profile("made", tuple(replace(run, cluster=made) for run in runs))
+    found = scaled_resources(carried_settings(profile), profile, cores)
+    assert [(one.key, str(one.amount)) for one in found] == ([(key, amount)] if amount else [])
+
+
+def test_gpus_that_are_more_for_each_core_than_foretold_are_said() -> None:
+    rounded = ScaledResource("key", "gpu", 3.0, 8, 2, 4)
+    assert rounded.note.startswith(
+        "note: executors of the logs had 3 gpu for 8 cores, those here 2"
+    )
+    assert "more for each core than the prediction counts on" in rounded.note
+    assert "more for each core" not in rounded._replace(log_amount=4.0).note
+
+
+def test_logs_of_executors_of_unlike_cores_leave_gpus_as_they_are() -> None:
+    runs = profile_of(GPUS, GPUS).runs
+    unlike = [replace(run, cluster=engine.Cluster.of_executors(executors=1, executor_cores=n))
+              for n, run in enumerate(runs, 1)]  # fmt: skip
+    profile = Profile("made", tuple(unlike))
+    assert scaled_resources(carried_settings(profile), profile, 8) == []

@@ -169,3 +169,37 @@ def test_executors_of_public_logs_were_sent_away(name: str) -> None:
     (run,) = read(SHARED / "eventlogs" / name).runs
     assert "dynamic-allocation" in codes(run)
     assert "lost-executors" not in codes(run)
+
+
+DRAINS = {"spark_decommission_enabled": "true"}
+NODE_GOES = "Executor decommission: worker decommissioned because of kill request"
+
+
+@pytest.mark.parametrize(
+    ("reason", "settings", "until"),
+    [
+        (NODE_GOES, DRAINS, 4.0),
+        (NODE_GOES, {}, 9.0),  # the settings say that executors go at once
+        ("Command exited with code 137", DRAINS, 9.0),
+        ("Executor decommission: spark scale down", DYNAMIC | DRAINS, 9.0),
+    ],
+)
+def test_an_executor_that_only_hands_on_its_blocks_offers_no_slots(
+    tmp_path: Path, reason: str, settings: dict[str, str], until: float
+) -> None:
+    """One whose node is to go gets no more tasks, and stays until its blocks are elsewhere; one
+    that was sent away as it was idle could have had some until then."""
+    stage = log.info(0, 2)
+    events = [
+        *log.header(**settings),  # type: ignore[arg-type]
+        log.submitted(stage, 2.0),
+        log.task(0, 0, 2.0, 4.0, index=0, executor="1"),
+        log.removed("1", 9.0, reason=reason),
+        log.task(0, 1, 2.0, 12.0, index=1, executor="2"),
+        log.completed(stage, 2.0, 12.0),
+        log.end(13.0),
+    ]
+    run = run_of(tmp_path, events)
+    assert run.cores == ((1.0, 4), (until, 2))
+    if reason == NODE_GOES:
+        assert lost(run).text.startswith("1 of 2 executors was lost 9 s after the start (")

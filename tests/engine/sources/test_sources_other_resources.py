@@ -80,6 +80,17 @@ def test_settings_of_the_log_are_kept_and_what_exports_ask_for_is_said(tmp_path:
     assert "exports do not ask for all of it" in run_on(tmp_path, told).notices[0].text
 
 
+def test_what_the_program_asks_for_itself_exports_need_not(tmp_path: Path) -> None:
+    """A profile beside the default one is made by the program: it asks again when it runs again."""
+    default, own = profile({"cpus": 1.0}, {}), profile({"cpus": 1.0, "gpu": 1.0}, {"gpu": 1.0})
+    own["Resource Profile Id"] = 1
+    stage = log.info(0, 2) | {"Resource Profile Id": 1}
+    tasks = [log.task(0, n, 2.0, 3.0, index=n) for n in range(2)]
+    events = [*log.header(), default, own, log.job(0, [stage], 1.0), log.submitted(stage, 2.0)]
+    run = run_of(tmp_path, [*events, *tasks, log.completed(stage, 2.0, 3.0), log.end(4.0)])
+    assert "the program asks for it itself (RDD.withResources)" in run.notices[0].text
+
+
 def test_cores_count_where_they_bind_more(tmp_path: Path) -> None:
     run = run_on(tmp_path, profile({"cpus": 4.0, "gpu": 0.25}, {"gpu": 1.0}))
     assert stage_of(run, 0).task_cpus == 4

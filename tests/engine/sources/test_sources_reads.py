@@ -8,6 +8,7 @@ import pytest
 import sparklog as log
 from distilled import run_of
 
+from engine.profile import Run
 from engine.sources import read
 from engine.sources.source_reads import SourceReads
 
@@ -94,3 +95,50 @@ def test_without_blocks_only_partitions_that_are_new_count() -> None:
     sources.dropped(5)
     assert sources.read(5, {0: 400}, held=None, whole=False).bytes == 400.0
     assert sources.read(5, {}, held=None, whole=False).first_share == 0.0
+
+
+def partitioned(number: int, places: int, *, cached: bool = False) -> log.Event:
+    """RDD 5 is kept and comes from RDD 1; every other reads it."""
+    above = {1: [], 5: [1]}.get(number, [5])
+    return log.rdd(number, above, cached=cached) | {"Number of Partitions": places}
+
+
+def beside(tmp_path: Path, *, begins: float, fails: bool = False) -> Run:
+    """A stage that stores two partitions from second 2 to 6, and one over the same that begins
+    then, reads one of them from outside once more and a block of 30 bytes."""
+    kept = [partitioned(5, 2, cached=True), partitioned(1, 2)]
+    maker, reader = (log.info(n, 2, rdds=[partitioned(9 + n, 2), *kept]) for n in range(2))
+
+    def task(number: int, index: int, start: float, end: float, size: int) -> log.Event:
+        metrics = {"Input Metrics": {"Bytes Read": size}}
+        return log.task(number, 2 * number + index, start, end, index=index, metrics=metrics)
+
+    failure = "lost" if fails else None
+    events = [
+        (2.0, log.submitted(maker, 2.0)),
+        (4.0, task(0, 0, 2.0, 4.0, 100)),
+        (6.0, task(0, 1, 2.0, 6.0, 100)),
+        (6.0, log.completed(maker, 2.0, 6.0, failure=failure)),
+        (begins, log.submitted(reader, begins)),
+        (begins + 1.0, task(1, 0, begins, begins + 1.0, 30)),
+        (begins + 9.0, task(1, 1, begins, begins + 9.0, 100)),
+        (begins + 9.0, log.completed(reader, begins, begins + 9.0)),
+    ]
+    ordered = [event for _, event in sorted(events, key=lambda one: one[0])]
+    return run_of(tmp_path, [*log.header(), *ordered, log.end(20.0)])
+
+
+@pytest.mark.parametrize("begins", [3.0, 5.0, 7.0])
+def test_what_stages_read_beside_the_one_that_stores_it_is_no_more_input(
+    tmp_path: Path, begins: float
+) -> None:
+    """A query that uses a cached table for the first time has a stage for each use, which all begin
+    at once."""
+    run = beside(tmp_path, begins=begins)
+    assert run.workload.input_bytes == 200.0
+    assert [stage.cached_input_bytes for stage in run.stages] == [0.0, 130.0]
+
+
+def test_where_the_stage_that_was_to_store_it_failed_before_it_is_input(tmp_path: Path) -> None:
+    run = beside(tmp_path, begins=7.0, fails=True)
+    assert [stage.cached_input_bytes for stage in run.stages][-1] == 0.0

@@ -89,10 +89,10 @@ def test_batches_without_a_pause_have_no_trigger_interval(tmp_path: Path) -> Non
 
 def test_a_stream_that_was_killed_breaks_off_its_last_batch_alone(tmp_path: Path) -> None:
     """The last line is torn; the last batch has two of three tasks and lasts to their end."""
-    stage = log.info(7, 3)
+    stage = log.info(1, 3)
     properties = {"streaming.sql.batchId": "1", "sql.streaming.queryId": "q"}
-    cut = [log.job(7, [stage], 10.0, **properties), log.submitted(stage, 10.1)]
-    cut += [log.task(7, n, 10.1, 12.0 + n, index=n) for n in range(2)]
+    cut = [log.job(1, [stage], 10.0, **properties), log.submitted(stage, 10.1)]
+    cut += [log.task(1, n, 10.1, 12.0 + n, index=n) for n in range(2)]
     path = log.write(tmp_path / "app", [*log.header(), *batch(0, 3.0, 4.0), *cut])
     with path.open("a") as out:
         out.write('{"Event":"SparkListenerTaskEnd","Stage')
@@ -120,6 +120,51 @@ def test_a_batch_in_which_its_query_was_stopped_is_not_whole(tmp_path: Path) -> 
     (said,) = (notice for notice in runs[2].notices if notice.code == "incomplete-log")
     assert said.text.startswith("this micro-batch's end is missing; the run counts to its last")
     assert peek(path).complete is True
+
+
+def two_jobs(number: int, *, lost: tuple[int, ...] = (), reported: bool = True) -> list[log.Event]:
+    """A batch of two jobs of one stage each, of which the log lost some."""
+    start = 10.0 * number
+    properties = {"streaming.sql.batchId": str(number), "sql.streaming.queryId": "q"}
+    events = batch(number, start, 4.0)[-1:] if reported else []  # what its query reported
+    for job in (2 * number, 2 * number + 1):
+        if job not in lost:
+            at, stage = start + 1.0 + job % 2, log.info(job, 1)
+            events += [
+                log.job(job, [stage], at, **properties),
+                log.submitted(stage, at),
+                log.task(job, job, at, at + 0.5, index=0),
+                log.completed(stage, at, at + 0.5),
+                log.job_end(job, at + 0.6),
+            ]
+    return events
+
+
+@pytest.mark.parametrize("reported", [True, False])
+@pytest.mark.parametrize(
+    ("lost", "whole"),
+    [
+        ((5,), [True, True, False, True, True]),
+        ((5, 6), [True, True, False, False, True]),
+        ((4, 5), [True, True, True, True]),
+        ((3, 4, 5, 6), [True, False, False, True]),
+    ],
+)
+def test_a_batch_that_lost_jobs_is_not_whole(
+    tmp_path: Path, lost: tuple[int, ...], whole: list[bool], reported: bool
+) -> None:
+    """Five batches of two jobs each: those beside the hole that kept both are whole."""
+    events = log.header()
+    for number in range(5):
+        events += two_jobs(number, lost=lost, reported=reported)
+    runs = read(log.write(tmp_path / "app", [*events, log.end(60.0)])).runs
+    assert [run.complete for run in runs] == whole
+
+
+def test_of_batches_that_all_lie_beside_holes_nobody_knows_what_they_lost(tmp_path: Path) -> None:
+    events = [*log.header(), *two_jobs(0, lost=(1,)), *two_jobs(1)]
+    runs = read(log.write(tmp_path / "app", [*events, log.end(60.0)])).runs
+    assert [run.complete for run in runs] == [False, False]
 
 
 @pytest.mark.parametrize("begin", ["", "[SPARK_JOB_CANCELLED] "])

@@ -1,0 +1,58 @@
+"""What a task spends on cached blocks that it does not find: computing them, or reading them from
+disk."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from engine.models.replay.cache_replay import CacheReplay
+from engine.models.replay.cached_rdds import part_of
+from engine.models.replay.replayed_run import Replay
+from engine.profile import StageRun
+
+CACHED_BYTES_PER_SECOND = 200e6
+"""Prior: what one task reads of cached blocks that lie on disk, in bytes as they are in memory, for
+logs that do not show it: between a volume that the cores of a node share (40 to 150 MB/s for each)
+and files that the system still has in memory (400 to 1,000 MB/s, most of it for making objects)."""
+
+
+def whole_seconds(replay: Replay, place: int, source: int, disk_rate: float) -> float:
+    """Task time of doing without all cached data of a stage, which another computed."""
+    stage = replay.run.stages[place]
+    if set(stage.cached_rdds) & set(stage.disk_backed_rdds):
+        return (stage.cached_input_bytes or 0.0) / disk_rate
+    part = part_of(replay.run.stages, place, [source])
+    return part * _computing_seconds(replay, source)
+
+
+def _computing_seconds(replay: Replay, place: int) -> float:
+    """Task time of a stage when its code is no longer new."""
+    shape = replay.shapes[place]
+    late = shape.warm_up.late if shape.warm_up is not None else 1.0
+    return shape.mean_seconds * shape.stage.tasks * late
+
+
+def costs_of(replay: Replay, cache: CacheReplay, disk_rate: float) -> dict[int, float]:
+    """RDD -> task time of having all of it again: from disk, or an even part of what the stage took
+    that computed it first."""
+    alike = Counter(cache.origins.values())
+    return {
+        rdd: cache.stored_bytes[rdd] / disk_rate
+        if rdd in cache.on_disk
+        else _computing_seconds(replay, place) / alike[place]
+        for rdd, place in cache.origins.items()
+    }
+
+
+def disk_rate_of(stages: Sequence[StageRun]) -> float:
+    """Bytes per second in which a task reads blocks from disk: as the prior says, or as the stage
+    shows that read most of them in its time, which it had for everything else as well. One that
+    took the first rows does not tell which blocks it came to."""
+    shown = [
+        min(stage.cached_disk_bytes, stage.cached_input_bytes) / stage.task_seconds.total
+        for stage in stages
+        if stage.cached_disk_bytes and stage.cached_input_bytes and not stage.in_part
+        if stage.task_seconds.total > 0.0
+    ]
+    return max([CACHED_BYTES_PER_SECOND, *shown])
