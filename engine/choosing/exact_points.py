@@ -8,6 +8,7 @@ is left of the grid would win against them, one point after the other.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -41,7 +42,7 @@ def with_exact(
         own = sorted(place for place in off if start <= place < start + row)
         at = counts[[place - start for place in own]]
         moved[start : start + row] *= np.exp(np.interp(counts, at, [off[place] for place in own]))
-    return Forecast(moved, grid.log_scale, grid.dof).patched(places, exact)
+    return replace(grid, seconds=moved).patched(places, exact)
 
 
 def _log_ratio(exact: FloatArray, grid: FloatArray) -> list[float]:

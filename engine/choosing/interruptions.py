@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -171,7 +171,7 @@ def with_hold_ups(
         longer = seconds + np.where(rate > 0.0, hours * rate * each, 0.0)
         spread = np.sqrt(4.0 / 3.0 * hours * square) * each / longer
     spread = np.where(square > 0.0, spread, 0.0)
-    return Forecast(longer, np.hypot(forecast.log_scale, spread), forecast.dof)
+    return replace(forecast.rescaled(lambda scale: np.hypot(scale, spread)), seconds=longer)
 
 
 def work_of(run: Run | None) -> tuple[float, float]:

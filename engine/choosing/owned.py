@@ -318,7 +318,7 @@ class _Owned:
 
     def _choice(self, place: int) -> Choice:
         executors = int(self.batch.executors[place])
-        one = Forecast(*(x[[place]] for x in vars(self.forecast).values()))
+        one = self.forecast.taken([place])
         low, high = (known(bound[0]) for bound in one.interval(self.goal.confidence))
         cores, seconds = int(self.batch.executor_cores[place]), float(one.seconds[0])
         memory, size = known(self.batch.executor_memory_gib[place]), self.workload.input_bytes
@@ -357,7 +357,7 @@ class _Owned:
     def _p_deadline(self, place: int) -> float | None:
         if self.goal.deadline_seconds is None:
             return None
-        one = Forecast(*(x[[place]] for x in vars(self.forecast).values()))
+        one = self.forecast.taken([place])
         return known(one.p_within(self.goal.deadline_seconds)[0])
 
     def _explained(self, place: int) -> Choice:

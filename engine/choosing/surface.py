@@ -234,7 +234,7 @@ class Surface:
         return lru_cache(_KEPT)(self._log_bounds)
 
     def _log_bounds(self, confidence: float) -> FloatArray:
-        scale = self.outlook.log_scale.reshape(self.shape)
+        scale = self.outlook.scale_at(confidence).reshape(self.shape)
         student, bounds = self._student.quantile(confidence), np.empty(self.shape)
         for rows in row_blocks(*self.shape):
             np.multiply(scale[rows], student(rows), out=bounds[rows])
@@ -357,9 +357,7 @@ class Surface:
 
     def at(self, flat: int | Sequence[int]) -> Forecast:
         """The forecasts of some points."""
-        places = np.atleast_1d(np.asarray(flat))
-        forecast = self.outlook
-        return Forecast(forecast.seconds[places], forecast.log_scale[places], forecast.dof[places])
+        return self.outlook.taken(np.atleast_1d(np.asarray(flat)))
 
     def cluster(self, flat: int) -> Cluster:
         """One point as a cluster, to predict or export it."""

@@ -21,7 +21,7 @@ from engine.experiments.belief import (
     Belief,
     Points,
     forecast_at,
-    known_scale,
+    with_known_scales,
 )
 from engine.experiments.prospects import Prospects, decision_among, prospects_of
 from engine.experiments.sequential import is_opening, told
@@ -229,8 +229,9 @@ def _recommended(
     by_model = forecast_at(fitted, points)
     mean, unknown = np.log(by_model.seconds), np.isnan(by_model.log_scale)
     decision = decision_among(found, mean, by_model.dof, goal)
-    best = int(decision.choices(mean, np.where(unknown, 0.0, by_model.log_scale)))
-    times = decision.times(*decision.held_up(mean, known_scale(by_model)))
+    scale = by_model.scale_at(goal.confidence)
+    best = int(decision.choices(mean, np.where(unknown, 0.0, scale)))
+    times = decision.held_up_times(with_known_scales(by_model))
     low, high, p = (None, None, None) if unknown[best] else _sureness(times, best, goal)
     batch = ClusterBatch.of([found.clusters[best]], fitted.profile)
     whole = points.workloads[best]

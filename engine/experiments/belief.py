@@ -224,7 +224,7 @@ def believe(fitted: FittedModel, points: Points) -> Belief:
     profile = replace(profile, runs=without(profile.runs, unusual))
     every = points.joined(Points.of_runs(profile))
     told = forecast_at(fitted, every)
-    noise = run_noise(profile, told.log_scale[n:])
+    noise = run_noise(profile, told.usual_scale[n:])
     by_model = _from_model(told, every, n, profile, noise)
     same_job = [run for run in profile.runs if _of_job(run, points.workloads[0])]
     if len(same_job) < RUNS_FOR_PROCESS or profile.has_stages:
@@ -322,10 +322,19 @@ def _from_model(told: Forecast, every: Points, n: int, profile: Profile, noise: 
     return Belief(mean[:n], covariance[:n, :n], np.minimum(noise.scale, scale[:n]), told.dof[:n])
 
 
+def with_known_scales(told: Forecast) -> Forecast:
+    """The forecasts with a scale also where the model gives no interval."""
+
+    def known(scale: FloatArray) -> FloatArray:
+        scale = np.where(np.isnan(scale), UNKNOWN_SPREAD, scale)
+        return np.clip(scale, SMALLEST_SPREAD, MOST_SPREAD)
+
+    return told.rescaled(known)
+
+
 def known_scale(told: Forecast) -> FloatArray:
     """(n,) scale of log time, also where the model gives no interval."""
-    scale = np.where(np.isnan(told.log_scale), UNKNOWN_SPREAD, told.log_scale)
-    return np.clip(scale, SMALLEST_SPREAD, MOST_SPREAD)
+    return with_known_scales(told).usual_scale
 
 
 def misfit(residuals: FloatArray, noise: float) -> float:
@@ -340,12 +349,11 @@ def misfit(residuals: FloatArray, noise: float) -> float:
 
 def forecast_at(fitted: FittedModel, points: Points) -> Forecast:
     """The model's forecasts of n places, one workload each; NaN seconds where it has no answer."""
-    seconds, scale, dof = (np.full(len(points), np.nan) for _ in range(3))
+    told = Forecast.of(np.full(len(points), np.nan), dof=np.nan)
     for workload, places in _by_workload(points.workloads):
         batch = ClusterBatch.of([points.clusters[place] for place in places], fitted.profile)
-        found = fitted.forecast(batch, workload)
-        seconds[places], scale[places], dof[places] = found.seconds, found.log_scale, found.dof
-    return Forecast(seconds, scale, dof)
+        told = told.patched(places, fitted.forecast(batch, workload))
+    return told
 
 
 def _by_workload(workloads: Sequence[Workload]) -> list[tuple[Workload, list[int]]]:

@@ -10,11 +10,11 @@ import numpy as np
 
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput
-from engine.experiments.belief import Belief, Points, believe, forecast_at, known_scale
+from engine.experiments.belief import Belief, Points, believe, forecast_at, with_known_scales
 from engine.experiments.design import rank
 from engine.experiments.known_runs import known_of
 from engine.experiments.plans import Experiment, Grid, Known
-from engine.forecast import FloatArray, Forecast
+from engine.forecast import FloatArray
 from engine.models.base import FittedModel
 from engine.models.curves.terms import ERNEST_TERMS, Term, columns
 
@@ -74,9 +74,9 @@ def narrowed(
         raise BadInput("the planned runs do not tell the terms apart")
     left = [np.delete(rows, place, axis=0) for place in range(len(runs))]
     wider = [_deviation(kept, target, now) for kept in left]
-    scale, by = known_scale(told), after / float(now.deviation[0])
-    low, high = Forecast.of(told.seconds, scale, told.dof).interval(confidence)
-    then_low, then_high = Forecast.of(told.seconds, scale * by, told.dof).interval(confidence)
+    here, by = with_known_scales(told), after / float(now.deviation[0])
+    low, high = here.interval(confidence)
+    then_low, then_high = here.rescaled(lambda scale: scale * by).interval(confidence)
     return Narrowing(
         low=float(low[0]),
         high=float(high[0]),

@@ -89,6 +89,13 @@ class Decision:
             mean = mean + self.longer
         return mean, deviation if self.spread is None else np.hypot(deviation, self.spread)
 
+    def held_up_times(self, told: Forecast) -> Forecast:
+        """(n,) forecasts with what interruptions add to them."""
+        mean = np.log(told.seconds)
+        longer, _ = self.held_up(mean, told.log_scale)
+        wider = told.rescaled(lambda scale: self.held_up(mean, scale)[1])
+        return replace(wider, seconds=np.exp(longer))
+
     def times(self, mean: FloatArray, deviation: FloatArray) -> Forecast:
         """(..., n) times that are held up already, as forecasts."""
         return Forecast.of(np.exp(mean), deviation, np.inf if self.dof is None else self.dof)

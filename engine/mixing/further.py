@@ -28,6 +28,7 @@ class Further:
         nodes: (e,) rising counts.
         seconds, log_scale, dof: (k, e); of counts that no mix asks for the value before.
         before: (k,) the time on the surface's last count.
+        scale_below: (k, e) the scale below the median; None where that is the same.
     """
 
     nodes: IntArray
@@ -35,6 +36,7 @@ class Further:
     log_scale: FloatArray
     dof: FloatArray
     before: FloatArray
+    scale_below: FloatArray | None = None
 
     def beside(self, last: FloatArray) -> FloatArray:
         """(k, e) times beside a surface on which (k,) those of the last count were corrected: they
@@ -85,15 +87,20 @@ def _asked(surface: Surface, alike: FloatArray) -> Further | None:
     ends = np.searchsorted(nodes, alike)  # the column that the largest mix lies before
     wanted = (np.arange(len(nodes)) <= ends[:, None]) & (alike > m)[:, None]
     found = surface.fitted.forecast(grid.taken(np.flatnonzero(wanted.ravel())), surface.workload)
-    last = surface.uninterrupted[:, -1]
+    last, own = surface.uninterrupted[:, -1], surface.forecast
     known = np.isfinite(found.seconds) & (found.seconds > 0.0)
-    parts = (
-        (np.where(known, found.seconds, np.inf), last),
-        (found.log_scale, surface.forecast.log_scale.reshape(surface.shape)[:, -1]),
-        (found.dof, surface.forecast.dof.reshape(surface.shape)[:, -1]),
+
+    def filled(values: FloatArray, table: FloatArray) -> FloatArray:
+        return _filled(wanted, values, table.reshape(surface.shape)[:, -1])
+
+    return Further(
+        nodes,
+        _filled(wanted, np.where(known, found.seconds, np.inf), last),
+        filled(found.log_scale, own.log_scale),
+        filled(found.dof, own.dof),
+        last,
+        None if found.symmetric and own.symmetric else filled(found.scale_below, own.scale_below),
     )
-    seconds, log_scale, dof = (_filled(wanted, values, start) for values, start in parts)
-    return Further(nodes, seconds, log_scale, dof, last)
 
 
 def _filled(wanted: np.ndarray, values: FloatArray, before: FloatArray) -> FloatArray:

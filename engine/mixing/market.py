@@ -146,8 +146,8 @@ def values_of(
         if below < math.inf:
             met &= values < below
         asked = np.flatnonzero(met)
-        seconds, scale = forecast.seconds[asked], forecast.log_scale[asked]
-        met[asked] = in_time(seconds, scale, forecast.dof[asked], goal)
+        scale = forecast.scale_at(goal.confidence)[asked]
+        met[asked] = in_time(forecast.seconds[asked], scale, forecast.dof[asked], goal)
     return np.where(met, values, np.inf)
 
 

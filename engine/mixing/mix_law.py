@@ -66,6 +66,7 @@ class MixLaw:
 
     Args:
         seconds, log_scale, dof: (k, c) of one type alone, as on the surface and beyond.
+        scale_below: (k, c) its scale below the median; None where that is the same.
         slots, speed: (k,) of a node, and of one of its cores; NaN where a layout is not known.
         executor_cores: (k,) types are mixed with others that have the same.
         tasks, work: (s,) tasks of the measured stages and their task seconds.
@@ -86,6 +87,7 @@ class MixLaw:
     interrupted: FloatArray | None = None
     safe: IntArray | None = None
     lost: LostWork = NOTHING_LOST
+    scale_below: FloatArray | None = None
     nodes: IntArray | None = None
 
     @classmethod
@@ -100,10 +102,12 @@ class MixLaw:
         layouts = candidates.layouts
         times = [stage.task_seconds for stage in run.stages] if run else []
         measured = [time for time in times if time is not None]
+        told, shape = surface.forecast, surface.shape
         law = cls(
             seconds=surface.uninterrupted,
-            log_scale=surface.forecast.log_scale.reshape(surface.shape),
-            dof=surface.forecast.dof.reshape(surface.shape),
+            log_scale=told.log_scale.reshape(shape),
+            scale_below=None if told.symmetric else told.scale_below.reshape(shape),
+            dof=told.dof.reshape(shape),
             slots=np.asarray([x.executors_per_node * x.executor_cores for x in layouts], float),
             speed=np.asarray(speeds, dtype=float),
             executor_cores=np.asarray([x.executor_cores for x in layouts]),
@@ -117,20 +121,31 @@ class MixLaw:
 
     def _with(self, further: Further, nodes: IntArray) -> MixLaw:
         """With columns beyond those of the surface."""
+        below, beyond = self.scale_below, further.scale_below
+        if below is not None or beyond is not None:
+            below = np.hstack(
+                [
+                    self.log_scale if below is None else below,
+                    further.log_scale if beyond is None else beyond,
+                ]
+            )
         return replace(
             self,
             seconds=np.hstack([self.seconds, further.beside(self.seconds[:, -1])]),
             log_scale=np.hstack([self.log_scale, further.log_scale]),
+            scale_below=below,
             dof=np.hstack([self.dof, further.dof]),
             nodes=np.append(nodes, further.nodes),
         )
 
     def at(self, nodes: IntArray) -> MixLaw:
         """The law of a surface with some of its node counts alone."""
+        below = self.scale_below
         return replace(
             self,
             seconds=self.seconds[:, nodes - 1],
             log_scale=self.log_scale[:, nodes - 1],
+            scale_below=None if below is None else below[:, nodes - 1],
             dof=self.dof[:, nodes - 1],
             nodes=nodes,
         )
@@ -158,7 +173,7 @@ class MixLaw:
             name: getattr(self, name)[rows]
             for name in ("seconds", "log_scale", "dof", "slots", "speed", "executor_cores")
         }
-        for name in ("interrupted", "safe"):
+        for name in ("interrupted", "safe", "scale_below"):
             held = getattr(self, name)
             changed[name] = None if held is None else held[rows]
         return replace(self, **changed)
@@ -178,7 +193,8 @@ class MixLaw:
     @cached_property
     def widest(self) -> float:
         """No composition has a larger scale of log T."""
-        widest = float(np.fmax.reduce(self.log_scale, axis=None, initial=0.0))
+        scales = [self.log_scale, *([] if self.scale_below is None else [self.scale_below])]
+        widest = max(float(np.fmax.reduce(scale, axis=None, initial=0.0)) for scale in scales)
         if self.interrupted is None or not self.interrupted.any():
             return widest
         # At most one node does all of the work, and is interrupted at the highest rate.
@@ -199,11 +215,11 @@ class MixLaw:
             rows, counts: (n, q) types and their nodes; a count of 0 is no member. The law is
                 defined for real counts as well.
         """
-        member = counts > 0
+        member, between = counts > 0, self.columns.between
         share = counts * self.capacity[rows]
         total = share.sum(axis=1)
         alike = total[:, None] / self.capacity[rows]
-        times = np.where(member, self.columns.between(self.seconds, rows, alike), 0.0)
+        times = np.where(member, between(self.seconds, rows, alike), 0.0)
         weight = share / total[:, None]
         seconds = (weight * times).sum(axis=1)
         slots = (counts * self.slots[rows]).sum(axis=1)
@@ -214,11 +230,14 @@ class MixLaw:
             mean=total / slots,
             slowest=slowest,
         )
-        scale = np.where(member, self.columns.between(self.log_scale, rows, alike), -np.inf)
+        scale = np.where(member, between(self.log_scale, rows, alike), -np.inf)
         widest = scale.max(axis=1)
         decides = member & ((scale >= widest[:, None]) | np.isnan(scale))
-        dof = np.where(decides, self.columns.between(self.dof, rows, alike), np.inf).min(axis=1)
-        found = Forecast.of(seconds, widest, dof)
+        dof = np.where(decides, between(self.dof, rows, alike), np.inf).min(axis=1)
+        below = None
+        if self.scale_below is not None:
+            below = np.where(member, between(self.scale_below, rows, alike), 0.0).max(axis=1)
+        found = Forecast.of(seconds, widest, dof, scale_below=below)
         if self.interrupted is None:
             return found
         exposed = counts if self.safe is None else np.maximum(counts - self.safe[rows], 0)

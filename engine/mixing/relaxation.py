@@ -63,7 +63,7 @@ def relax(law: MixLaw, market: Market, goal: Goal) -> Relaxed:
 
     def slack(nodes: FloatArray) -> FloatArray:
         forecast = law.forecast(rows, nodes[None, :])
-        sure = forecast.log_scale * student_quantile(goal.confidence, forecast.dof)
+        sure = forecast.scale_at(goal.confidence) * student_quantile(goal.confidence, forecast.dof)
         late = np.log(forecast.seconds[0]) + np.nan_to_num(sure[0]) - log_deadline
         return np.asarray([-late, goal.max_nodes - nodes.sum()])
 

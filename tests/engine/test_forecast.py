@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from engine.forecast import Forecast
+from engine.forecast import Forecast, student_quantile
 
 seconds = st.floats(0.1, 1e6)
 scales = st.floats(0.001, 2.0)
@@ -87,3 +87,50 @@ def test_doubt_of_nothing_changes_nothing_and_much_of_it_is_normal() -> None:
         np.exp(10.0 * stats.norm.ppf(0.95)), rel=0.02
     )
     assert np.isnan(same.quantile(0.9)[2])
+
+
+@given(seconds, scales, scales, dofs, st.floats(0.02, 0.99))
+def test_two_scales_are_a_law_for_either_side(
+    t: float, above: float, below: float, dof: float, p: float
+) -> None:
+    """Each side is the half of the law that has its scale."""
+    forecast = Forecast.of(np.array([t]), above, dof, scale_below=np.array([below]))
+    one = Forecast.of(np.array([t]), above if p >= 0.5 else below, dof)
+    assert forecast.quantile(p).tolist() == one.quantile(p).tolist()
+    deadline = float(forecast.quantile(p)[0])
+    if 0 < deadline < np.inf:
+        assert forecast.p_within(deadline)[0] == pytest.approx(p, abs=1e-6)
+    low, high = forecast.interval(0.9)
+    assert low[0] <= t <= high[0]
+
+
+@given(dofs, scales, scales, st.floats(0.001, 2.0), st.floats(1.01, 2.0))
+def test_more_doubt_makes_neither_side_narrower(
+    dof: float, above: float, below: float, doubt: float, factor: float
+) -> None:
+    sure = Forecast.of(np.array([1.0]), above, dof, scale_below=np.array([below]))
+    less, least = sure.widened(doubt), sure.widened(factor * doubt)
+    for p in (0.005, 0.025, 0.1, 0.4, 0.6, 0.9, 0.975, 0.995):
+        bounds = [abs(float(np.log(one.quantile(p))[0])) for one in (sure, less, least)]
+        assert bounds[0] <= bounds[1] * 1.0005
+        assert bounds[1] <= bounds[2] * 1.0005
+    for p in (0.005, 0.995):
+        scale = float(sure.scale_at(p)[0])
+        bound = np.hypot(student_quantile(p, sure.dof) * scale, stats.norm.ppf(p) * doubt)
+        assert abs(np.log(less.quantile(p))) == pytest.approx(bound, rel=2e-3)
+
+
+def test_one_scale_stays_one_and_two_stay_two() -> None:
+    one = Forecast.of(np.array([1.0, 2.0, 3.0]), 0.1, 5.0)
+    two = Forecast.of(np.array([4.0]), 0.4, 7.0, scale_below=np.array([0.2]))
+    for same in (one.widened(0.3), one.taken([2, 0]), one.patched([1], one.taken([0]))):
+        assert same.symmetric
+        assert same.usual_scale is same.log_scale
+    mixed = one.patched([1], two)
+    assert mixed.log_scale.tolist() == [0.1, 0.4, 0.1]
+    assert mixed.scale_below.tolist() == [0.1, 0.2, 0.1]
+    assert mixed.taken([1]).interval(0.9) == two.interval(0.9)
+    assert two.usual_scale == pytest.approx(np.sqrt(0.5 * (0.4**2 + 0.2**2)))
+    exact = Forecast.of(np.array([10.0]), 0.2, 5.0, scale_below=np.array([0.0]))
+    assert (exact.p_within(9.9)[0], exact.p_within(10.0)[0]) == (0.0, 0.5)
+    assert exact.widened(0.0).scale_below[0] == 0.0

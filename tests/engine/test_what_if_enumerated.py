@@ -32,7 +32,7 @@ class Proportional(TableModel):
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
         plain = super().forecast(batch, workload)
         times = (workload.input_bytes or 1e9) / 1e9 * (workload.scale or 1.0)
-        return Forecast(plain.seconds * times, plain.log_scale, plain.dof)
+        return replace(plain, seconds=plain.seconds * times)
 
 
 @dataclass(frozen=True)

@@ -176,6 +176,8 @@ async def test_r_goes_through_the_rules_and_works_out_only_the_one_looked_at(pla
     monkeypatch.setattr(
         engine, "advise", lambda *of, **options: advised_for.append(1) or advise(*of, **options)
     )
+    # Each choice of a rule is a step to undo, however soon it follows the one before.
+    monkeypatch.setattr("tui.history.ONE_GESTURE_SECONDS", -1.0)
     app = planner(EngineSession(), sources=("sort-small",), ran_on="m5.xlarge")
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)

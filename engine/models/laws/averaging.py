@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.forecast import FloatArray
-from engine.models.laws.cliff_states import states_shift
+from engine.models.laws.cliff_states import side_shares, states_shift
 from engine.models.laws.laws import Laws
 from engine.models.laws.sampling import (
     NOISE_DOF,
@@ -60,14 +60,16 @@ class Averaged:
     variance_left_out: FloatArray
     noise: float
 
-    def moments(self, at: Points, effects: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(n,) mean log time, effects apart, and (n,) variance of the laws about it, effects
-        included. Where it is open whether data fits, the mean is less (`cliff_states`)."""
-        mean, variance = np.empty(len(at)), np.empty(len(at))
+    def moments(self, at: Points, effects: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """(n,) mean log time, effects apart, (n,) variance of the laws about it, effects included,
+        and (2, n) what of that counts below and above it. Where it is open whether data fits, the
+        mean is less, and the sides differ (`cliff_states`)."""
+        mean, variance, sides = np.empty(len(at)), np.empty(len(at)), np.empty((2, len(at)))
         for rows in _blocks(at):
             own = effects[rows] @ self.effects
-            mean[rows], variance[rows] = _moments(self.laws, at.part(rows), own)
-        return mean, variance
+            part = at.part(rows)
+            mean[rows], variance[rows], sides[:, rows] = _moments(self.laws, part, own)
+        return mean, variance, sides
 
     def means(self, at: Points, effects: FloatArray, sizes: FloatArray) -> FloatArray:
         """(s, n) mean log time, effects and iterations apart, with each of s sizes in place of the
@@ -107,7 +109,9 @@ class Averaged:
         return np.asarray(((runs.min() < threshold) & (threshold < runs.max())) | differing)
 
 
-def _moments(laws: Laws, at: Points, effects: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _moments(
+    laws: Laws, at: Points, effects: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """`Averaged.moments` of a few points with each law's effects (n, d) there."""
     seen = laws.frame.seen(at)
     times = laws.log_times_at(replace(seen, iterations=None))
@@ -123,7 +127,9 @@ def _moments(laws: Laws, at: Points, effects: FloatArray) -> tuple[FloatArray, F
         mean, usual = mean + more, usual + more
         times += done
     times -= (usual + shift)[:, None]
-    return mean + shift, np.einsum("nd,nd->n", times, times) / len(laws)
+    sides = np.ones((2, len(at)))
+    sides[:, rows] = side_shares(times[rows])
+    return mean + shift, np.einsum("nd,nd->n", times, times) / len(laws), sides
 
 
 def _blocks(at: Points) -> Iterator[slice]:
@@ -153,7 +159,7 @@ def averaged(evidence: Evidence, followed: Followed | None = None, *, seed: int 
     laws = _representatives(followed.laws, evidence.at)
     residuals = evidence.log_seconds[:, None] - laws.log_times(evidence.at)
     effects = evidence.coefficients(residuals)
-    mean, _ = _moments(laws, evidence.at, evidence.effects @ effects)
+    mean, _, _ = _moments(laws, evidence.at, evidence.effects @ effects)
     spread = NOISE_DOF * RUN_NOISE**2 + evidence.misfit(residuals).mean()
     return Averaged(
         laws=laws,

@@ -60,12 +60,23 @@ class LeftOutSpread:
     dof: FloatArray
 
     def moments(self, about: FloatArray, among: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(n,) squared scale of log time and (n,) degrees of freedom, for foretold variances (n,)
-        about a law and among laws."""
+        """(..., n) squared scale of log time and degrees of freedom, for foretold variances (n,)
+        about a law and (..., n) among laws."""
         foretold = about + among
         share = about / foretold
         scale = np.exp(np.interp(share, SHARES, self.log_scales))
         return foretold * scale**2, np.interp(share, SHARES, self.dof)
+
+
+def with_one_dof(scale: FloatArray, dof: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """(2, n) scales below and above and (n,) degrees of freedom, those above, with which the lower
+    bound of 90 % is what it was with both (2, n) degrees of freedom."""
+    differ = np.flatnonzero(dof[0] != dof[1])
+    if differ.size:
+        below, above = (student_quantile(NEAR, side) for side in dof[:, differ])
+        scale = scale.copy()
+        scale[0, differ] *= below / above
+    return scale, dof[1]
 
 
 def as_foretold(dof: float) -> LeftOutSpread:

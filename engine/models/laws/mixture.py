@@ -41,26 +41,34 @@ class Variances:
     Args:
         about: (c, n) of runs about a law, by each candidate: noise, and what its process leaves.
         among: (n,) of the laws that the runs leave.
+        sides: (2, n) what of the latter counts below and above the answer.
     """
 
     about: FloatArray
     among: FloatArray
+    sides: FloatArray
 
     @classmethod
     def joined(cls, parts: Sequence[Variances]) -> Variances:
         """Those of several sets of places, one after the other."""
         about = np.concatenate([part.about for part in parts], axis=1)
-        return cls(about, np.concatenate([part.among for part in parts]))
+        among = np.concatenate([part.among for part in parts])
+        return cls(about, among, np.concatenate([part.sides for part in parts], axis=1))
 
     def pick(self, places: NDArray[np.int64]) -> Variances:
         """Those at some places."""
-        return Variances(self.about[:, places], self.among[places])
+        return Variances(self.about[:, places], self.among[places], self.sides[:, places])
 
     def mixed(self, weights: FloatArray, means: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(n,) variance about a law and (n,) among laws of candidates with weights (c,) and means
         (c, n); what these differ by is doubt about the law."""
         apart = weights @ (means - weights @ means) ** 2
         return weights @ self.about, self.among + apart
+
+    def on_sides(self, weights: FloatArray, means: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The same with (2, n) variances among laws, below and above the answer."""
+        about, among = self.mixed(weights, means)
+        return about, among + self.among * (self.sides - 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,12 +115,12 @@ class Candidates:
         """(n,) mean of the laws, effects apart; (c, n) mean and variances of log time by each
         candidate."""
         inputs = self.encoding.inputs(rows)
-        mean, variance = self.law.moments(self.encoding.points(rows), inputs.effects)
+        mean, *variances = self.law.moments(self.encoding.points(rows), inputs.effects)
         parts = [process.moments(inputs, self.law.residuals) for process in self.processes]
         return (
             mean,
             np.stack([self.level + mean + part for part, _ in parts]),
-            Variances(np.stack([part for _, part in parts]), variance),
+            Variances(np.stack([part for _, part in parts]), *variances),
         )
 
     def means(
@@ -133,9 +141,10 @@ class Candidates:
     def left_out(self) -> tuple[FloatArray, Variances]:
         """(c, r) error and variances of log time of each run without it."""
         parts = [process.left_out(self.law.residuals_left_out) for process in self.processes]
+        among = self.law.variance_left_out
         return (
             np.stack([error for error, _ in parts]),
-            Variances(np.stack([part for _, part in parts]), self.law.variance_left_out),
+            Variances(np.stack([part for _, part in parts]), among, np.ones((2, len(among)))),
         )
 
 
@@ -151,7 +160,8 @@ class Validated:
 
 def validated(errors: FloatArray, variances: Variances, counts: FloatArray) -> Validated:
     """Weights by left-out errors (c, r) of runs that count (r,), and what the errors of the
-    weighted mean say about its variances."""
+    weighted mean say about its variances: both sides together, since how far an error lies beyond
+    the bounds of one side depends on what those bounds leave out."""
     weights = weights_of(errors, counts)
     mean = weights @ errors
     about, among = variances.mixed(weights, errors)

@@ -165,7 +165,7 @@ class TableModel(FittedModel):
             for place in range(len(tables))
         )
         seen = joint.rows
-        scales = told_by(shares, seen, seen.kind)[1]
+        scales = np.sqrt(np.mean(told_by(shares, seen, seen.kind)[1] ** 2, axis=0))
         constant = {name: v for name, v in wanted.parameters.items() if name not in names}
         taken, beside = nearest(runs, constant)
         notices = (transferred_notice(runs, constant, taken, beside, what="runs"),)
@@ -181,15 +181,18 @@ class TableModel(FittedModel):
         wanted = completed(workload, self.profile)
         answers = self.answers(wanted)
         rows, at = _rows(answers, batch, wanted)
-        mean, scale, dof = (np.full(len(batch), np.nan) for _ in range(3))
+        mean, below, scale, dof = (np.full(len(batch), np.nan) for _ in range(4))
         known = np.flatnonzero(~np.isnan(rows.machines))
         if len(known):
             asked, family, back = distinct_rows(rows.pick(known), at.family[known])
             told = self._told(wanted, asked, family)
-            parts = where_measured(answers.joint, answers.noise, asked, told)
-            mean[known], scale[known], dof[known] = (part[back] for part in parts)
+            log_seconds, scales, freedom = where_measured(answers.joint, answers.noise, asked, told)
+            mean[known], dof[known] = log_seconds[back], freedom[back]
+            below[known], scale[known] = scales[:, back]
         doubt = np.hypot(at.log_scale, _beyond(rows, answers))
-        return Forecast.of(np.exp(mean), scale, dof).widened(doubt)
+        one = np.array_equal(below, scale, equal_nan=True)
+        found = Forecast.of(np.exp(mean), scale, dof, scale_below=None if one else below)
+        return found.widened(doubt)
 
     def _told(self, wanted: Workload, asked: Rows, family: NDArray[np.int64]) -> Moments:
         """What the fits say of n rows of some types, made to grow with the iterations."""

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from engine.forecast import FloatArray
 from engine.models.laws.asked import Asked, share_beyond
 from engine.models.laws.design import Rows
-from engine.models.laws.left_out_spread import as_foretold
+from engine.models.laws.left_out_spread import as_foretold, with_one_dof
 from engine.models.laws.mixture import (
     MINIMUM_FOR_SMOOTH,
     Candidates,
@@ -65,13 +65,15 @@ class RunTimes:
         return processes[-1].noise if len(processes) > 1 else 0.0
 
     def moments(self, rows: Rows) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """(n,) mean of log time, its scale and degrees of freedom; never less for more input.
+        """(n,) mean of log time, never less for more input, (2, n) its scale below and above, and
+        (n,) degrees of freedom.
 
         A few rows at a time: so that what the laws say of them stays in the cache.
         """
         starts = range(0, max(1, len(rows)), BLOCK)
         parts = [self._moments(rows.pick(slice(start, start + BLOCK))) for start in starts]
-        mean, scale, dof = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        columns = zip(*parts, strict=True)
+        mean, scale, dof = (np.concatenate(column, axis=-1) for column in columns)
         return mean, scale, dof
 
     def _moments(self, rows: Rows) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -83,25 +85,26 @@ class RunTimes:
         if both.size:
             shares = asked.part(both).squared(rows.size[both], machines_first=True)
             other, other_dof = self._spread(shares, means[:, both], variances.pick(both))
-            wider = other > variance[both]
-            dof[both] = np.where(wider, other_dof, dof[both])
-            variance[both] = np.where(wider, other, variance[both])
+            wider = other > variance[:, both]
+            dof[:, both] = np.where(wider, other_dof, dof[:, both])
+            variance[:, both] = np.where(wider, other, variance[:, both])
         scale = np.sqrt(variance + self.repetition_variance)
-        return self._mean(rows, asked, law, means), scale, dof
+        return self._mean(rows, asked, law, means), *with_one_dof(scale, dof)
 
     def _spread(
         self, shares: Mapping[str, FloatArray], means: FloatArray, variances: Variances
     ) -> tuple[FloatArray, FloatArray]:
-        """(n,) variance of log time and its degrees of freedom, by the validations that count."""
-        variance, dof = np.zeros(means.shape[1]), np.zeros(means.shape[1])
+        """(2, n) variance of log time below and above, and the degrees of freedom, by the
+        validations that count."""
+        variance, dof = np.zeros((2, means.shape[1])), np.zeros((2, means.shape[1]))
         for kind, share in shares.items():
             at = np.flatnonzero(share)
             if at.size:
                 found = self.validation(kind)
-                parts = variances.pick(at).mixed(found.weights, means[:, at])
+                parts = variances.pick(at).on_sides(found.weights, means[:, at])
                 own, own_dof = found.spread.moments(*parts)
-                variance[at] += share[at] * own
-                dof[at] += share[at] * own_dof
+                variance[:, at] += share[at] * own
+                dof[:, at] += share[at] * own_dof
         return variance, dof
 
     def _mean(self, rows: Rows, asked: Asked, law: FloatArray, means: FloatArray) -> FloatArray:

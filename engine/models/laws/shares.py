@@ -30,7 +30,7 @@ def heaviest(shares: Sequence[Share]) -> RunTimes:
 
 
 Moments = tuple[FloatArray, FloatArray, FloatArray]
-"""(n,) log time, its scale and degrees of freedom."""
+"""(n,) log time, (2, n) its scale below and above, and (n,) degrees of freedom."""
 
 
 def told_by(shares: Sequence[Sequence[Share]], rows: Rows, family: NDArray[np.int64]) -> Moments:
@@ -41,19 +41,21 @@ def told_by(shares: Sequence[Sequence[Share]], rows: Rows, family: NDArray[np.in
     counts = np.asarray([own[0].fit is joint for own in asked])[family]
     by_all = np.cumsum(counts) - 1
     of_all = joint.moments(rows.pick(counts))
-    found = np.empty((3, len(rows)))
+    found = np.empty(len(rows)), np.empty((2, len(rows))), np.empty(len(rows))
     for place in np.unique(family):
         at = np.flatnonzero(family == place)
-        found[:, at] = _mixed(
+        mixed = _mixed(
             np.asarray([share.weight for share in asked[place]]),
             [
-                tuple(part[by_all[at]] for part in of_all)
+                tuple(part[..., by_all[at]] for part in of_all)
                 if share.fit is joint
                 else share.fit.moments(rows.pick(at))
                 for share in asked[place]
             ],
         )
-    return found[0], found[1], found[2]
+        for every, own in zip(found, mixed, strict=True):
+            every[..., at] = own
+    return found
 
 
 def means_of(
@@ -93,7 +95,7 @@ def _mixed(weights: FloatArray, parts: Sequence[tuple[FloatArray, ...]]) -> Mome
     weights = weights / weights.sum()
     means, scales, dof = (np.stack(columns) for columns in zip(*parts, strict=True))
     mean = weights @ means
-    variance = weights @ (scales**2 + (means - mean) ** 2)
+    variance = np.tensordot(weights, scales**2 + ((means - mean) ** 2)[:, None], axes=1)
     return mean, np.sqrt(variance), weights @ dof
 
 

@@ -70,7 +70,7 @@ def test_what_is_said_of_interruptions_is_what_the_forecast_counts(
     assert (held.high is None) == (interruption in (">20%", "50-100%"))
     rate = np.array([rate_of(kind) * nodes * (1.0 / nodes)])
     square = np.array([rate_of(kind) * nodes * (1.0 / nodes) ** 2])
-    plain = Forecast(np.array([seconds]), np.array([0.0]), np.array([np.inf]))
+    plain = Forecast.of(np.array([seconds]), 0.0)
     longer = with_hold_ups(plain, work, rate=rate, square=square)
     assert longer.seconds[0] - seconds == pytest.approx(held.mean_seconds)
     spread = longer.log_scale[0] * longer.seconds[0]
@@ -78,7 +78,7 @@ def test_what_is_said_of_interruptions_is_what_the_forecast_counts(
 
 
 def test_what_has_no_time_has_none_with_interruptions_either() -> None:
-    never = Forecast(np.array([np.inf, np.inf]), np.array([0.1, 0.1]), np.array([3.0, 3.0]))
+    never = Forecast.of(np.array([np.inf, np.inf]), 0.1, 3.0)
     rates = np.array([0.0, 0.01])
     longer = with_hold_ups(never, LostWork(1.0, 1.0), rate=rates, square=rates)
     assert longer.seconds.tolist() == [math.inf, math.inf]

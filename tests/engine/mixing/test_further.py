@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from synthetic import catalog_of, model, offer
+from synthetic import TableModel, catalog_of, model, offer, profile_on
 from test_mix_search import every_mix, goal_for, random_law, random_market, single_best
 
+from engine.batch import ClusterBatch
 from engine.choosing.recommendation import Goal
+from engine.cluster import Workload
+from engine.forecast import Forecast
 from engine.mixing.columns import Columns
 from engine.mixing.further import STEP, further_of
 from engine.mixing.market import values_of
@@ -92,6 +95,26 @@ def test_what_a_surface_was_off_by_at_its_end_it_is_off_by_beyond() -> None:
     assert further is not None
     later = further.beside(1.1 * surface.uninterrupted[:, -1])
     assert later == pytest.approx(1.1 * further.seconds)
+
+
+class OneSided(TableModel):
+    """Half as wide below the median, by as much more as there are nodes."""
+
+    def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
+        plain = super().forecast(batch, workload)
+        below = 0.5 * plain.log_scale + 0.01 * batch.nodes
+        return Forecast.of(plain.seconds, plain.log_scale, plain.dof, scale_below=below)
+
+
+def test_what_is_open_below_a_time_is_asked_for_too() -> None:
+    unsure = OneSided("table", profile_on(), law=law_of_time, log_scale=0.2)
+    surface = surface_of(unsure, CATALOG, max_nodes=6)
+    law = Stock.of(surface, CATALOG.billing, 6).law(surface)
+    small = surface.rows["small"]
+    assert law.nodes is not None
+    assert law.scale_below is not None
+    assert law.scale_below[small] == pytest.approx(0.1 + 0.01 * law.nodes)
+    assert law.at(SPARSE[:3]).scale_below == pytest.approx(law.scale_below[:, :3])
 
 
 @pytest.mark.parametrize("share", [1.02, 1.1, 1.3])

@@ -155,10 +155,13 @@ def test_no_composition_is_better_near_the_shortest_deadline(k: int, m: int, q: 
         scale = rng.uniform(0.02, 0.5, (k, m)) if rng.random() < 0.7 else law.log_scale
         dof = rng.choice([4.0, 9.0, 30.0], (k, m))
         law = replace(law, log_scale=scale, dof=dof, executor_cores=np.full(k, 4))
+        if rng.random() < 0.4:
+            law = replace(law, scale_below=scale * rng.uniform(0.2, 3.0, (k, m)))
         market = random_market(rng, law, m)
         market = replace(market, billing=replace(market.billing, startup_seconds=600.0))
-        confidence = float(rng.choice([0.5, 0.9, 0.99]))
-        known = np.nan_to_num(scale)
+        confidence = float(rng.choice([0.2, 0.5, 0.9, 0.99]))
+        sided = scale if confidence >= 0.5 or law.scale_below is None else law.scale_below
+        known = np.nan_to_num(sided)
         quantile = student_quantile(confidence, dof.ravel()).reshape(k, m)
         least = float((law.seconds * np.exp(known * quantile)).min())
         goal = Goal(least * rng.uniform(1.0, 1.5), None, confidence, m)
@@ -257,9 +260,15 @@ def test_a_mix_is_as_unsure_as_the_least_sure_of_its_types() -> None:
         work=np.asarray([]),
     )
     rows = np.asarray([[0, 1, 2], [0, 1, 2], [0, 1, 2]])
-    found = law.forecast(rows, np.asarray([[2, 1, 3], [2, 0, 3], [2, 0, 0]]))
+    counts = np.asarray([[2, 1, 3], [2, 0, 3], [2, 0, 0]])
+    found = law.forecast(rows, counts)
     assert found.log_scale.tolist() == [0.3, 0.2, 0.1]
     assert found.dof.tolist() == [20.0, 9.0, 4.0]
+    assert found.symmetric
+    sided = replace(law, scale_below=np.repeat([[0.05], [0.02], [0.5]], 8, axis=1))
+    found = sided.taken(np.arange(3)).forecast(rows, counts)
+    assert found.log_scale.tolist() == [0.3, 0.2, 0.1]
+    assert found.scale_below.tolist() == [0.5, 0.5, 0.05]
 
 
 def test_unlike_sizes_of_equal_cores_are_one_pool() -> None:

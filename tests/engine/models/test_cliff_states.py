@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 from sparkplan_runs import fit, nodes
 
 from engine.cluster import Workload
 from engine.models.base import FittedModel
-from engine.models.laws.cliff_states import states_shift
+from engine.models.laws.cliff_states import side_shares, states_shift
 from engine.profile import Run
 
 ON_THE_CLIFF = ((12, 3.0, 156.0), (2, 3.0, 10_902.0), (2, 1.0, 412.0))
@@ -51,6 +52,40 @@ def test_laws_that_take_no_longer_where_data_does_not_fit_are_averaged() -> None
     assert states_shift(weights, times, np.asarray([2.0])) == pytest.approx([0.0])
 
 
+@pytest.mark.parametrize("laws", [300, 47, 1])
+def test_where_laws_are_alike_on_both_sides_either_has_the_whole_variance(laws: int) -> None:
+    at = norm.ppf((np.arange(laws) + 0.5) / laws) if laws > 1 else np.ones(1)
+    below, above = side_shares(np.stack((at, 3.0 * at)))
+    if laws > 1:
+        assert below == pytest.approx(above)
+        assert above == pytest.approx([1.0, 1.0], abs=0.1)
+    else:
+        assert below.tolist() == [0.0, 0.0], "the answer is below the only law"
+
+
+def test_two_states_leave_as_much_open_on_either_side_as_they_are_away() -> None:
+    """Two thirds lie a little below the answer, one third far above it: their bounds are there at
+    all three levels, and those of a normal law at 1.28, 1.64 and 2.33 of its scales."""
+    apart = np.repeat([[-0.3, -0.3, 2.4]], 100, axis=1)
+    below, above = side_shares(apart)
+    square = np.mean(apart**2)
+    per_scale = np.mean(1.0 / norm.ppf([0.9, 0.95, 0.99]))
+    assert below == pytest.approx([(0.3 * per_scale) ** 2 / square], rel=1e-4)
+    assert above == pytest.approx([(2.4 * per_scale) ** 2 / square], rel=1e-4)
+
+
+def test_a_state_of_little_probability_widens_its_side_little() -> None:
+    rare = np.full((1, 300), -0.01)
+    widths = []
+    for count in range(0, 60):
+        rare[0, :count] = 2.0
+        widths.append(float(np.sqrt(side_shares(rare)[1, 0] * np.mean(rare**2))))
+    assert widths[0] == 0.0
+    assert widths[2] == 0.0
+    assert 0.2 < widths[6] < widths[20] < widths[50]
+    assert np.diff(widths).max() < 0.6, "no jump by the whole distance"
+
+
 def test_an_open_cliff_is_foretold_nearer_to_where_data_fits() -> None:
     """Half as much data on each machine as where it did not fit, half as much again as where it
     did: most likely it fits. The bound for the other case stays."""
@@ -60,6 +95,9 @@ def test_an_open_cliff_is_foretold_nearer_to_where_data_fits() -> None:
     assert found.high is not None
     assert 350.0 < found.seconds < 1_050.0
     assert found.high > 5_000.0
+    assert found.low > 0.3 * found.seconds, "where the data fits it takes little less"
+    p = [found.p_within(found.seconds * times) for times in (0.2, 1.0, 5.0)]
+    assert p == [pytest.approx(0.0, abs=0.02), pytest.approx(0.5), pytest.approx(0.75, abs=0.15)]
     for count, size, seconds in ON_THE_CLIFF:
         there = model.predict(cluster=nodes(count), workload=Workload(size))
         assert there.seconds == pytest.approx(seconds, rel=0.1)

@@ -24,6 +24,7 @@ from engine.models.laws.left_out_spread import (
     _student_of,
     as_foretold,
     studentised,
+    with_one_dof,
 )
 
 SCATTER, LAWS = (1.0, 0.0), (0.0, 1.0)
@@ -166,3 +167,16 @@ def test_a_share_of_the_parts_is_that_of_the_scatter() -> None:
     scale, dof = law(found, 4.0 * at, 4.0 * (1.0 - at))
     assert scale == pytest.approx(2.0 * math.exp(0.25))
     assert dof == pytest.approx(3.5)
+
+
+def test_unlike_degrees_of_freedom_of_two_sides_become_one() -> None:
+    """Those above; the lower bound of 90 % stays, and where they are alike nothing changes."""
+    scale = np.asarray([[0.1, 0.2], [0.3, 0.2]])
+    dof = np.asarray([[3.0, 7.0], [9.0, 7.0]])
+    (below, above), freedom = with_one_dof(scale, dof)
+    assert freedom.tolist() == [9.0, 7.0]
+    assert above.tolist() == [0.3, 0.2]
+    assert below[1] == 0.2
+    old, new = (student_quantile(0.95, np.asarray([one]))[0] for one in (3.0, 9.0))
+    assert below[0] * new == pytest.approx(0.1 * old)
+    assert scale[0, 0] == 0.1, "what was given is not changed"

@@ -16,11 +16,16 @@ def test_the_variance_of_a_mixture_is_that_of_all_it_mixes() -> None:
     weights = np.asarray([0.25, 0.6, 0.15])
     means = np.asarray([[1.0, 2.0], [1.5, 2.0], [-0.5, 2.0]])
     about, among = np.asarray([[0.2, 0.1], [0.1, 0.3], [0.4, 0.2]]), np.asarray([0.05, 0.07])
-    own, doubt = Variances(about, among).mixed(weights, means)
+    sides = np.asarray([[0.2, 1.0], [3.0, 1.0]])
+    own, doubt = Variances(about, among, sides).mixed(weights, means)
     whole = weights @ (about + means**2) - (weights @ means) ** 2
     assert own + doubt == pytest.approx(whole + among)
     assert own == pytest.approx([0.17, 0.235])
     assert doubt[1] == pytest.approx(0.07)
+    same, (below, above) = Variances(about, among, sides).on_sides(weights, means)
+    assert same.tolist() == own.tolist()
+    assert (below - doubt) == pytest.approx([-0.8 * 0.05, 0.0], abs=1e-12)
+    assert (above - doubt) == pytest.approx([2.0 * 0.05, 0.0], abs=1e-12)
 
 
 def test_weights_are_what_errors_of_runs_left_out_make_likely() -> None:
