@@ -27,8 +27,8 @@ class Further:
     Args:
         nodes: (e,) rising counts.
         seconds, log_scale, dof: (k, e); of counts that no mix asks for the value before.
-        scale_below: (k, e); None where it is `log_scale`.
         before: (k,) the time on the surface's last count.
+        scale_below: (k, e) the scale below the median; None where that is the same.
     """
 
     nodes: IntArray
@@ -37,14 +37,6 @@ class Further:
     dof: FloatArray
     before: FloatArray
     scale_below: FloatArray | None = None
-
-    def below_beside(self, log_scale: FloatArray, below: FloatArray | None) -> FloatArray | None:
-        """(k, m + e) scales below the median, those of a surface first; None where they are those
-        above it."""
-        if below is None and self.scale_below is None:
-            return None
-        own = self.log_scale if self.scale_below is None else self.scale_below
-        return np.hstack([log_scale if below is None else below, own])
 
     def beside(self, last: FloatArray) -> FloatArray:
         """(k, e) times beside a surface on which (k,) those of the last count were corrected: they
@@ -95,18 +87,20 @@ def _asked(surface: Surface, alike: FloatArray) -> Further | None:
     ends = np.searchsorted(nodes, alike)  # the column that the largest mix lies before
     wanted = (np.arange(len(nodes)) <= ends[:, None]) & (alike > m)[:, None]
     found = surface.fitted.forecast(grid.taken(np.flatnonzero(wanted.ravel())), surface.workload)
-    last = surface.uninterrupted[:, -1]
+    last, own = surface.uninterrupted[:, -1], surface.forecast
     known = np.isfinite(found.seconds) & (found.seconds > 0.0)
-    told, shape = surface.forecast, surface.shape
-    parts = (
-        (np.where(known, found.seconds, np.inf), last),
-        (found.log_scale, told.log_scale.reshape(shape)[:, -1]),
-        (found.dof, told.dof.reshape(shape)[:, -1]),
-        (found.scale_below, told.scale_below.reshape(shape)[:, -1]),
+
+    def filled(values: FloatArray, table: FloatArray) -> FloatArray:
+        return _filled(wanted, values, table.reshape(surface.shape)[:, -1])
+
+    return Further(
+        nodes,
+        _filled(wanted, np.where(known, found.seconds, np.inf), last),
+        filled(found.log_scale, own.log_scale),
+        filled(found.dof, own.dof),
+        last,
+        None if found.symmetric and own.symmetric else filled(found.scale_below, own.scale_below),
     )
-    seconds, log_scale, dof, below = (_filled(wanted, values, start) for values, start in parts)
-    one = found.symmetric and told.symmetric
-    return Further(nodes, seconds, log_scale, dof, last, None if one else below)
 
 
 def _filled(wanted: np.ndarray, values: FloatArray, before: FloatArray) -> FloatArray:

@@ -121,22 +121,31 @@ class MixLaw:
 
     def _with(self, further: Further, nodes: IntArray) -> MixLaw:
         """With columns beyond those of the surface."""
+        below, beyond = self.scale_below, further.scale_below
+        if below is not None or beyond is not None:
+            below = np.hstack(
+                [
+                    self.log_scale if below is None else below,
+                    further.log_scale if beyond is None else beyond,
+                ]
+            )
         return replace(
             self,
             seconds=np.hstack([self.seconds, further.beside(self.seconds[:, -1])]),
             log_scale=np.hstack([self.log_scale, further.log_scale]),
-            scale_below=further.below_beside(self.log_scale, self.scale_below),
+            scale_below=below,
             dof=np.hstack([self.dof, further.dof]),
             nodes=np.append(nodes, further.nodes),
         )
 
     def at(self, nodes: IntArray) -> MixLaw:
         """The law of a surface with some of its node counts alone."""
+        below = self.scale_below
         return replace(
             self,
             seconds=self.seconds[:, nodes - 1],
             log_scale=self.log_scale[:, nodes - 1],
-            scale_below=None if self.scale_below is None else self.scale_below[:, nodes - 1],
+            scale_below=None if below is None else below[:, nodes - 1],
             dof=self.dof[:, nodes - 1],
             nodes=nodes,
         )
@@ -206,11 +215,11 @@ class MixLaw:
             rows, counts: (n, q) types and their nodes; a count of 0 is no member. The law is
                 defined for real counts as well.
         """
-        member = counts > 0
+        member, between = counts > 0, self.columns.between
         share = counts * self.capacity[rows]
         total = share.sum(axis=1)
         alike = total[:, None] / self.capacity[rows]
-        times = np.where(member, self.columns.between(self.seconds, rows, alike), 0.0)
+        times = np.where(member, between(self.seconds, rows, alike), 0.0)
         weight = share / total[:, None]
         seconds = (weight * times).sum(axis=1)
         slots = (counts * self.slots[rows]).sum(axis=1)
@@ -221,14 +230,13 @@ class MixLaw:
             mean=total / slots,
             slowest=slowest,
         )
-        scale = np.where(member, self.columns.between(self.log_scale, rows, alike), -np.inf)
+        scale = np.where(member, between(self.log_scale, rows, alike), -np.inf)
         widest = scale.max(axis=1)
         decides = member & ((scale >= widest[:, None]) | np.isnan(scale))
-        dof = np.where(decides, self.columns.between(self.dof, rows, alike), np.inf).min(axis=1)
+        dof = np.where(decides, between(self.dof, rows, alike), np.inf).min(axis=1)
         below = None
         if self.scale_below is not None:
-            scale = self.columns.between(self.scale_below, rows, alike)
-            below = np.where(member, scale, 0.0).max(axis=1)
+            below = np.where(member, between(self.scale_below, rows, alike), 0.0).max(axis=1)
         found = Forecast.of(seconds, widest, dof, scale_below=below)
         if self.interrupted is None:
             return found

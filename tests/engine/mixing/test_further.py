@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from synthetic import TableModel, catalog_of, model, offer
+from synthetic import TableModel, catalog_of, model, offer, profile_on
 from test_mix_search import every_mix, goal_for, random_law, random_market, single_best
 
 from engine.batch import ClusterBatch
@@ -25,14 +23,6 @@ SPARSE = np.asarray([1, 2, 3, 4, 6, 9, 14])
 SMALL = offer("small", 0.10, vcpus=4, memory_gib=16.0)
 LARGE = offer("large", 0.88, vcpus=32, memory_gib=128.0)
 CATALOG = catalog_of(SMALL, LARGE)
-
-
-class Sided(TableModel):
-    """A fourth of the scale below the median."""
-
-    def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
-        plain = super().forecast(batch, workload)
-        return replace(plain, scale_below=0.25 * plain.log_scale)
 
 
 def law_of_time(name: str, nodes: np.ndarray) -> np.ndarray:
@@ -107,6 +97,26 @@ def test_what_a_surface_was_off_by_at_its_end_it_is_off_by_beyond() -> None:
     assert later == pytest.approx(1.1 * further.seconds)
 
 
+class OneSided(TableModel):
+    """Half as wide below the median, by as much more as there are nodes."""
+
+    def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
+        plain = super().forecast(batch, workload)
+        below = 0.5 * plain.log_scale + 0.01 * batch.nodes
+        return Forecast.of(plain.seconds, plain.log_scale, plain.dof, scale_below=below)
+
+
+def test_what_is_open_below_a_time_is_asked_for_too() -> None:
+    unsure = OneSided("table", profile_on(), law=law_of_time, log_scale=0.2)
+    surface = surface_of(unsure, CATALOG, max_nodes=6)
+    law = Stock.of(surface, CATALOG.billing, 6).law(surface)
+    small = surface.rows["small"]
+    assert law.nodes is not None
+    assert law.scale_below is not None
+    assert law.scale_below[small] == pytest.approx(0.1 + 0.01 * law.nodes)
+    assert law.at(SPARSE[:3]).scale_below == pytest.approx(law.scale_below[:, :3])
+
+
 @pytest.mark.parametrize("share", [1.02, 1.1, 1.3])
 def test_the_best_mix_is_the_best_that_the_model_itself_allows(share: float) -> None:
     """With more nodes in the surface nothing is left to be asked for beyond it."""
@@ -129,23 +139,3 @@ def test_the_best_mix_is_the_best_that_the_model_itself_allows(share: float) -> 
     assert found.optimal
     assert found.recommended is not None
     assert found.recommended.cost_usd == pytest.approx(min(best, alone), rel=1e-3)
-
-
-def test_both_scales_of_a_model_are_asked_for_beyond_the_surface() -> None:
-    """Of a model that has one, none is kept for the other side."""
-    plain = model(law_of_time, log_scale=0.2)
-    sided = Sided("table", plain.profile, law=law_of_time, log_scale=0.2)
-    for fitted, expected in ((plain, None), (sided, 0.05)):
-        surface = surface_of(fitted, CATALOG, max_nodes=6)
-        law = MixLaw.of(surface)
-        further = further_of(surface, law.capacity, law.executor_cores)
-        assert further is not None
-        whole = MixLaw.of(surface, further)
-        assert np.unique(whole.log_scale).tolist() == [0.2]
-        if expected is None:
-            assert whole.scale_below is None
-        else:
-            assert whole.scale_below is not None
-            assert whole.scale_below.shape == whole.seconds.shape
-            assert np.unique(whole.scale_below).tolist() == [expected]
-            assert whole.at(np.asarray([1, 4])).scale_below is not None
