@@ -12,7 +12,7 @@ import engine
 from engine.choosing.candidates import select_candidates
 from engine.choosing.surface import Surface
 from engine.mixing.market import Market, values_of
-from engine.mixing.mix_law import MixLaw
+from engine.mixing.mixed import Stock
 from engine.optimiser import Goal, recommend
 
 NODES = 24
@@ -22,7 +22,7 @@ SURFACE = Surface.build(MODEL, select_candidates(CATALOG, profile=MODEL.profile)
 
 def every(mix: int, goal: Goal) -> np.ndarray:
     """(n, 3) cost, seconds and vcore-seconds of all compositions that satisfy the goal."""
-    law = MixLaw.of(SURFACE)
+    law = Stock.of(SURFACE, CATALOG.billing, NODES).law(SURFACE)
     rates, head = SURFACE.rates(CATALOG.billing)
     market = Market(rates, head, CATALOG.billing, np.full(2, NODES))
     pairs = [
