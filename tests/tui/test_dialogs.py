@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from screen import MOST_WAITS, settled
 
@@ -46,3 +48,26 @@ async def test_a_click_before_a_dialog_is_seen_is_not_beside_it(planner):
         dialog.stands = False
         await pilot.click(offset=(0, 0))
         assert app.screen is dialog
+
+
+@pytest.mark.parametrize(
+    ("key", "options", "now"),
+    [
+        ("m", {"model": "boe"}, "boe"),
+        ("dollar_sign", {}, "aws"),
+        ("g", {}, ""),
+        ("w", {}, ""),
+        ("w", {"ran_on": "r5.2xlarge"}, "r5.2xlarge"),
+    ],
+)
+async def test_a_choice_begins_at_what_is_in_use(planner, key, options, now):
+    """Enter alone chose the first of all, whatever was in use."""
+    app = planner(**options)
+    async with app.run_test(size=(120, 40)) as pilot:
+        before = (await settled(pilot)).state
+        dialog = await opened(pilot, key)
+        assert dialog.current.value == now
+        assert dialog.current.detail.startswith("in use")
+        await pilot.press("enter")
+        state = (await settled(pilot)).state
+        assert replace(state, pricing=before.pricing) == before
