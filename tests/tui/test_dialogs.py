@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from screen import MOST_WAITS, settled
+from screen import MOST_WAITS, settled, text_of
 
 from tui.screens.dialog import Dialog
 
@@ -71,3 +71,13 @@ async def test_a_choice_begins_at_what_is_in_use(planner, key, options, now):
         await pilot.press("enter")
         state = (await settled(pilot)).state
         assert replace(state, pricing=before.pricing) == before
+
+
+async def test_what_commands_are_for_is_read_whole(planner):
+    app = planner()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await opened(pilot, "colon")
+        shown = text_of(app)
+        assert "memory beside the heap for each core of an executor" in shown
+        assert "what runs the executors, with what it leaves them of the memory" in shown
