@@ -361,11 +361,10 @@ class Table(FrameWidget, can_focus=True):
         """The width that each column would like, over all rows so that scrolling moves nothing."""
         widths = []
         for index, column in enumerate(self._columns):
-            if column.width:
-                widths.append(column.width)
-                continue
-            cells = (self._cell(row[index])[0] for row in self._rows if index < len(row))
-            widths.append(max(cell_len(column.title), max(map(cell_len, cells), default=0)))
+            rows = () if column.width else self._rows
+            cells = (self._cell(row[index])[0] for row in rows if index < len(row))
+            longest = max(map(cell_len, cells), default=0)
+            widths.append(column.width or max(cell_len(column.title), longest))
         return widths
 
     def _draw_row(
