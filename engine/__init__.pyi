@@ -116,6 +116,7 @@ from engine.refresh import PriceChange as PriceChange
 from engine.refresh import Refreshed as Refreshed
 from engine.refresh import refresh_catalog as refresh_catalog
 from engine.runs.at_once import AtOnce as AtOnce
+from engine.sources import LEAST_PAUSE_SECONDS as LEAST_PAUSE_SECONDS
 from engine.sources import check_sources as check_sources
 from engine.sources import list_samples as list_samples
 from engine.sources import read as read

@@ -173,7 +173,10 @@ def student_quantile(p: float, dof: FloatArray) -> FloatArray:
     """(n,) quantile of Student's t at probability `p`; computed once per distinct dof."""
     from scipy.special import stdtrit
 
-    distinct, inverse = np.unique(np.minimum(dof, LARGE_DOF), return_inverse=True)
+    dof = np.minimum(dof, LARGE_DOF)
+    if dof.size == 1:
+        return np.asarray(stdtrit(dof, p), dtype=np.float64)
+    distinct, inverse = np.unique(dof, return_inverse=True)
     quantiles = np.asarray(stdtrit(distinct, p), dtype=np.float64)
     return np.asarray(quantiles[inverse].reshape(np.shape(dof)))
 

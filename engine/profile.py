@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 
 from engine.catalog import InstanceType
@@ -320,7 +321,7 @@ class Profile:
     shapes: tuple[InstanceType, ...] = ()
     overhead_per_core_gib: float | None = None
 
-    @property
+    @cached_property
     def largest_run(self) -> Run | None:
         """The run with the largest input (the longest among equals) among those that came to their
         end, where any did, and of a stream among its settled batches; None without runs."""
@@ -335,7 +336,7 @@ class Profile:
         run = self.largest_run
         return run.workload if run else Workload()
 
-    @property
+    @cached_property
     def instance_types(self) -> tuple[str, ...]:
         """Names of the types that this profile knows, in order of first appearance."""
         names = [name for run in self.runs for name in run.cluster.composition]

@@ -100,7 +100,7 @@ def themes(app: PlannerApp) -> None:
         if name is not None:
             app.theme = name
 
-    app.push_screen(Picker("Theme", containing(options), glyphs=app.glyphs), apply)
+    app.push_screen(_choice_of(app, "Theme", options, app.theme), apply)
 
 
 def open_sources(app: PlannerApp) -> None:
@@ -121,7 +121,9 @@ def ran_on(app: PlannerApp) -> None:
     options = [Option("", "as the log says", "nothing is assumed beyond it")]
     options += [type_option(offer) for offer in app.built.catalog.offers.values()]
     options += elsewhere(app.built.catalog)
-    _pick(app, "Where did it run?", options, lambda name: SetRanOn(name or None))
+    now = app.state.ran_on or ""
+    options.sort(key=lambda option: option.value not in ("", now))
+    _pick(app, "Where did it run?", options, now, lambda name: SetRanOn(name or None))
 
 
 def elsewhere(chosen: Catalog) -> list[Option]:
@@ -146,20 +148,21 @@ def category(app: PlannerApp) -> None:
     """What kind of job it is."""
     options = [Option("", "as the log says")]
     options += [Option(name, name) for name in engine.CATEGORIES]
-    _pick(app, "Kind of job", options, lambda name: SetCategory(name or None))
+    now = app.state.category or ""
+    _pick(app, "Kind of job", options, now, lambda name: SetCategory(name or None))
 
 
 def model(app: PlannerApp) -> None:
     """The models, each with what it is for."""
     options = [Option(entry.name, entry.name, entry.summary) for entry in engine.MODELS]
-    _pick(app, "Model", options, SetModel)
+    _pick(app, "Model", options, app.state.model, SetModel)
 
 
 def catalog(app: PlannerApp) -> None:
     """The bundled price catalogs."""
     found = {entry.name: entry for entry in engine.list_catalogs()}
     options = [Option(name, name, f"{e.region}, {e.date}") for name, e in found.items()]
-    _pick(app, "Price catalog", options, SetCatalog)
+    _pick(app, "Price catalog", options, app.state.catalog, SetCatalog)
 
 
 def instances(app: PlannerApp) -> None:
@@ -347,10 +350,22 @@ def _pick(
     app: PlannerApp,
     title: str,
     options: list[Option],
+    now: str,
     action: Callable[[str], SetRanOn | SetCategory | SetModel | SetCatalog],
 ) -> None:
     def apply(value: str | None) -> None:
         if value is not None:
             app.dispatch(action(value))
 
-    app.push_screen(Picker(title, containing(options), glyphs=app.glyphs), apply)
+    app.push_screen(_choice_of(app, title, options, now), apply)
+
+
+def _choice_of(app: PlannerApp, title: str, options: list[Option], now: str) -> Picker:
+    """One of many, of which `now` is in use: that is said, and enter alone changes nothing."""
+    told = [
+        replace(option, detail=f"in use: {option.detail}".removesuffix(": "))
+        if option.value == now
+        else option
+        for option in options
+    ]
+    return Picker(title, containing(told), glyphs=app.glyphs, current=now)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -102,7 +103,7 @@ class Candidates:
                 remedy=f"{without}, or name other types",
             )
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """(k,) names of the types."""
         return tuple(offer.instance.name for offer in self.offers)

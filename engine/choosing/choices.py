@@ -18,7 +18,6 @@ from engine.choosing.sweeps import TIE, IntArray
 from engine.cost import itemised, master_offer, price_of, usd_at
 from engine.forecast import known
 from engine.machines.platforms import NOT_SUPPORTED, support_notice
-from engine.machines.transfer import Speed
 from engine.notice_order import in_order
 from engine.profile import Notice
 from engine.units import format_count, format_seconds, format_usd
@@ -67,6 +66,7 @@ class Answers:
             owned=nodes - self._paid(row, nodes),
         )
         executors = layout.executors_per_node * nodes
+        speed, speed_notices = self.surface.fitted.transferred(offer.instance, self.catalog)
         return Choice(
             composition={name: nodes},
             instance=name,
@@ -82,13 +82,13 @@ class Answers:
             layout=layout,
             executors=executors,
             vcore_seconds=executors * layout.executor_cores * seconds,
-            note=self._note(row),
+            note=_NOTES[speed.code],
             spot=self._spot(row, nodes),
             executors_per_node={name: layout.executors_per_node},
             warnings=in_order(
                 [
                     *self._service_notices(row),
-                    *self._speed_notices(row),
+                    *speed_notices,
                     *self._paid_notices(row, nodes),
                 ]
             ),
@@ -113,16 +113,6 @@ class Answers:
         if self.goal.deadline_seconds is None:
             return None
         return known(self.surface.at(flat).p_within(self.goal.deadline_seconds)[0])
-
-    def _note(self, row: int) -> str:
-        return _NOTES[self._transferred(row)[0].code]
-
-    def _speed_notices(self, row: int) -> tuple[Notice, ...]:
-        return self._transferred(row)[1]
-
-    def _transferred(self, row: int) -> tuple[Speed, tuple[Notice, ...]]:
-        instance = self.surface.candidates.offers[row].instance
-        return self.surface.fitted.transferred(instance, self.catalog)
 
     def warned(self, choice: Choice) -> Choice:
         """The choice with all that the model warns of, which a replay takes a while to find."""

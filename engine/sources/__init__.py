@@ -106,6 +106,8 @@ def _found(
         raise BadInput(
             "standard input can be read only once", where=STDIN, remedy="give - a single time"
         )
+    for name in names:
+        _require_named(name)
     total = _total_bytes(names) if progress is not None else None
     reader = Reader(ran_on, pause_seconds, report=progress, total=total)
     return heeded([entry for name in names for entry in reader.read(name)], ran_on)
@@ -120,7 +122,18 @@ def check_sources(*sources: str | Path) -> None:
         UnknownName: for a name that is neither a file nor a sample.
     """
     for source in sources:
+        _require_named(str(source))
         check_source(str(source))
+
+
+def _require_named(source: str) -> None:
+    """As a path, a name without a letter would be the folder that one is in.
+
+    Raises:
+        BadInput: for an empty name.
+    """
+    if not source:
+        raise BadInput("a source is empty", remedy="give a file, a folder or a sample")
 
 
 def _total_bytes(names: Sequence[str]) -> int | None:

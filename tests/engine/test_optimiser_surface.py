@@ -13,10 +13,11 @@ from synthetic import TableModel, catalog_of, model, offer, profile_on
 from engine.batch import ClusterBatch
 from engine.catalog import Billing
 from engine.catalog_files.reader import load_catalog
+from engine.choosing.choices import Answers
 from engine.choosing.exact_points import with_exact
 from engine.cluster import Workload
 from engine.forecast import Forecast
-from engine.optimiser import recommend
+from engine.optimiser import Goal, recommend
 
 
 def test_the_surface_agrees_with_single_predictions() -> None:
@@ -26,6 +27,19 @@ def test_the_surface_agrees_with_single_predictions() -> None:
         single = fitted.predict(cluster=surface.cluster(flat))
         assert single.seconds == pytest.approx(float(surface.forecast.seconds[flat]), rel=1e-12)
     assert surface.index("slow", 3) == surface.rows["slow"] * 16 + 2
+
+
+def test_choices_do_not_look_through_all_runs_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run table has a thousand: a step of a slider makes hundreds of choices of one profile."""
+    profile = profile_on()
+    runs = tuple(replace(profile.runs[0], source=f"runs.csv:{n}") for n in range(2, 12))
+    fitted = TableModel("table", replace(profile, runs=runs), law=two_law)
+    surface, seen = surface_of(fitted, TWO, 16), []
+    answers = Answers(surface, Goal(deadline_seconds=1e6, max_nodes=16), TWO.billing)
+    answers.choice(0)
+    monkeypatch.setattr("engine.profile.completed_runs", lambda runs: seen.append(runs) or runs)
+    assert [answers.choice(flat).nodes for flat in range(16)] == list(range(1, 17))
+    assert not seen
 
 
 class Interpolating(TableModel):

@@ -234,3 +234,17 @@ async def test_the_time_whose_stages_are_shown_has_its_interval(planner, size):
         best = app.answer.best
         said = "".join(part for line in app.query_one("#stages-about").lines for part, _ in line)
         assert f" (9 in 10 runs: {text.span(best.low, best.high)})" in said
+
+
+@pytest.mark.parametrize("size", [(100, 30), (120, 40), (160, 50)])
+async def test_rows_that_the_timelines_do_not_need_are_the_stages(planner, size):
+    """At 30 rows the predicted run was out of sight, at 40 the chart was half empty."""
+    async with planner().run_test(size=size) as pilot:
+        await settled(pilot)
+        await pilot.press("4")
+        app = await settled(pilot)
+        gantt = app.query_one("#stage-gantt", StageGantt)
+        assert gantt.size.height == gantt.wanted_height
+        assert [row.label for row in gantt.data.rows][::2] == ["measured", "predicted"]
+        assert "predicted" in text_of(app)
+        assert app.query_one("#stage-list").size.height >= 3

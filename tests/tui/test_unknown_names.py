@@ -121,8 +121,22 @@ def test_help_of_no_command_names_the_commands(capsys: pytest.CaptureFixture[str
 def test_values_that_only_end_like_nothing_are_taken(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(shlex.split("predict nightly-features --param k=")) == 2
     assert "'k=' is not NAME=NUMBER" in capsys.readouterr().err
-    assert main(shlex.split("predict --json ''")) == 2
-    assert "a SOURCE is empty" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["", "predict --json", "fleet", "workflow", "profile"])
+def test_an_empty_source_is_not_the_folder_one_is_in(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What `sparkplan "$LOG"` gives where LOG is not set."""
+    assert main(shlex.split(f"{command} ''")) == 2
+    said = "sparkplan: a source is empty; give a file, a folder or a sample\n"
+    assert capsys.readouterr() == ("", said)
+
+
+def test_pauses_too_short_to_be_any_name_their_option(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(shlex.split("profile nightly-features --pauses 0.5s")) == 2
+    said = "sparkplan: --pauses: must be at least 1 s, not '0.5s'; see sparkplan profile --help\n"
+    assert capsys.readouterr() == ("", said)
 
 
 def test_what_a_command_lists_a_key_lists_here() -> None:

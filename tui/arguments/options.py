@@ -245,8 +245,6 @@ def add_goal(parser: argparse._ActionsContainer) -> None:
 def read_profile(args: argparse.Namespace, catalog: engine.Catalog | None = None) -> engine.Profile:
     """The profile that the SOURCE arguments give; the types that it names are held against
     `catalog`, where it is open already, else against that of --catalog."""
-    if "" in args.sources:
-        raise engine.BadInput("a SOURCE is empty", remedy="give a file, a folder or a sample")
     resources = resources_of(args)
     pauses = getattr(args, "pauses", None)
     read = engine.read(*args.sources, ran_on=ran_on(args), pause_seconds=pauses)

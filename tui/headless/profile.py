@@ -19,7 +19,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", help="write here instead of stdout (-)")
     parser.add_argument(
         "--pauses",
-        type=options.duration,
+        type=pause,
         metavar="D",
         help="leave out of logs the times of D and more in which no job ran: of a notebook, whose "
         "reader it waited for (30s)",
@@ -36,6 +36,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--category", metavar="NAME", help="with --optex: of the job profile (sql, mllib, ...)"
     )
+
+
+def pause(text: str) -> float:
+    """An argument type: seconds of a pause that can be left out."""
+    seconds = options.duration(text)
+    if seconds < engine.LEAST_PAUSE_SECONDS:
+        least = engine.format_seconds(engine.LEAST_PAUSE_SECONDS)
+        raise argparse.ArgumentTypeError(f"must be at least {least}, not {text!r}")
+    return seconds
 
 
 def run(args: argparse.Namespace) -> int:

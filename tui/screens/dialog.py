@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+from textual import events
 from textual._styles_cache import StylesCache
 from textual.message import Message
 from textual.screen import ModalScreen
@@ -14,7 +15,8 @@ Answer = TypeVar("Answer")
 class Dialog(ModalScreen[Answer]):
     """A screen that asks something, and answers once.
 
-    Escape is a binding with priority in every dialog: it leaves, whatever has the keyboard.
+    Escape is a binding with priority in every dialog: it leaves, whatever has the keyboard. So does
+    a click beside the dialog.
     """
 
     CSS_PATH = "dialogs.tcss"
@@ -33,6 +35,14 @@ class Dialog(ModalScreen[Answer]):
     def _stand(self) -> None:
         self.stands = True
         self.post_message(self.Stood())
+
+    def on_click(self, event: events.Click) -> None:
+        """Leave, where the click was on none of its widgets and all of them were seen. The event
+        has bubbled up to here and no longer tells what was clicked."""
+        clicked, _ = self.get_widget_at(event.screen_x, event.screen_y)
+        if clicked is self and self.stands:
+            event.stop()
+            self.close()
 
     def close(self, answer: Answer | None = None) -> None:
         """Return the answer. Keys that were typed before this was drawn may ask for it twice."""

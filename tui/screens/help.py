@@ -85,7 +85,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("u", "undo the last change of an input; ctrl+y does it again"),
             ("p", "pin the plan; Compare shows the pinned ones, enter goes back, delete forgets"),
             (":", 'type a command: "deadline 45m", "nodes 200", "model ernest"'),
-            ("esc", "close a notice; while a log is read: cancel"),
+            ("esc", "close a notice or a dialog (as a click beside it does); cancel reading a log"),
             ("ctrl+p", "every action by name"),
             ("n", "the notices of this session"),
             (":save", 'keep every input: ":save month-end"; ":load month-end" takes it back'),

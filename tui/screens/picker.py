@@ -75,7 +75,9 @@ class Picker(Dialog[str | None]):
         placeholder: str = "type to filter",
         returns_typed: bool = False,
         empty: str = "nothing matches",
+        current: str | None = None,
     ) -> None:
+        """`current` is the value of the option that the cursor begins at; None for the first."""
         super().__init__()
         self._heading = title
         self._matches = matches
@@ -84,6 +86,7 @@ class Picker(Dialog[str | None]):
         self._placeholder = placeholder
         self._returns_typed = returns_typed
         self._empty = empty
+        self._begins_at = current
         self._options: list[Option] = []
 
     def compose(self) -> ComposeResult:
@@ -103,6 +106,9 @@ class Picker(Dialog[str | None]):
         self.matched.can_focus = False
         self.query_one("#dialog-keys", Bar).show(self.key_items(), keys(LEAVE))
         self.refill(self._typed)
+        values = [option.value for option in self._options]
+        if self._begins_at in values:
+            self.matched.action_move(values.index(self._begins_at))
 
     @property
     def matched(self) -> Table:

@@ -205,9 +205,11 @@ def least_error(compared: Sequence[Compared], *, used: str) -> tuple[str, float,
 
 
 def run_rows(profile: Profile, left_out: Sequence[LeftOut] = ()) -> list[Row]:
-    """One row per measured run, beside what a model predicted for it from the others."""
+    """One row per measured run, beside what a model predicted for it from the others: first those
+    for which it did, which may be few of many."""
     predicted = {id(pair.run): pair for pair in left_out if pair.run is not None}
-    return [_run_row(run, profile, predicted.get(id(run))) for run in profile.runs]
+    runs = sorted(profile.runs, key=lambda run: id(run) not in predicted)
+    return [_run_row(run, profile, predicted.get(id(run))) for run in runs]
 
 
 def _run_row(run: Run, profile: Profile, pair: LeftOut | None) -> Row:

@@ -20,6 +20,9 @@ SCROLLED = ("gantt", "stage-gantt")
 ENTER = {"inputs": "change", "frontier-list": "deadline", "pins": "return"}
 """What enter does in a table, where it does anything."""
 
+CHARTED: tuple[View, ...] = ("curves", "frontier")
+"""Views with charts that a crosshair reads."""
+
 CLEARED = ("deadline", "budget")
 """Sliders that can be switched off."""
 
@@ -40,6 +43,8 @@ OPEN, EXPORT = Key("o", "open", "open"), Key("e", "export", "export")
 UNDO, JUMP = Key("u", "undo", "undo"), Key("f", "jump", "jump")
 TYPES, FILTER = Key("/", "types", "filter"), Key("/", "filter", "filter")
 COPY, QUIT = Key("y", "copy", "copy"), Key("^q", "quit", "quit")
+PIN, COMMAND = Key("p", "pin", "pin"), Key(":", "command", "command")
+READ = Key("v", "read", "crosshair")
 ZOOM_ALL, LOG_Y = Key("a", "all", "zoom_all"), Key("Y", "log", "log_y")
 SAVE = Key("E", "save", "save_chart")
 
@@ -63,7 +68,8 @@ def keys(focused: Widget | None, view: View, *, narrow: bool) -> tuple[list[Key]
     here = _narrow(focused) if narrow else _wide(focused)
     slash = FILTER if list_at(focused, view) else TYPES
     if not narrow:
-        return [*here, slash, OPEN, EXPORT, UNDO, JUMP, COPY], [
+        read = [READ] if view in CHARTED and not isinstance(focused, Chart) else []
+        return [*here, slash, OPEN, EXPORT, UNDO, JUMP, COPY, PIN, *read, COMMAND], [
             Key("^p", "actions", "palette"),
             QUIT,
         ]
@@ -83,7 +89,8 @@ def _wide(focused: Widget | None) -> list[Key]:
         choose = Key("↑ ↓", "choose")
         if focused.id == "full":
             return [choose, *(Key(*key) for key in compositions.KEYS)]
-        return [*_of_table(focused), choose, Key("← →", "columns"), NEXT]
+        forget = [Key("del", "forget", "unpin")] if focused.id == "pins" else []
+        return [*_of_table(focused), *forget, choose, Key("← →", "columns"), NEXT]
     if isinstance(focused, Chart):
         zoom = (Key("+", "zoom", "zoom_in"), Key("-", "out", "zoom_out"))
         return [Key("← →", "read"), *zoom, ZOOM_ALL, LOG_Y, SAVE]

@@ -19,6 +19,7 @@ MEASURED, PREDICTED = "measured", "predicted"
 LABEL_CELLS = len(PREDICTED)
 _EDGE_CELLS = 2
 _BELOW_ROWS = 3
+_ALL_ROWS = 10_000
 
 STAGE, SKEWED, DRIVER, IDLE = 1, 2, 4, 5
 """Colour slots of the chart."""
@@ -56,6 +57,14 @@ class StageGantt(Gantt):
         self._deadline = deadline_seconds
         self.redraw()
 
+    @property
+    def wanted_height(self) -> int:
+        """Rows of all lanes, of the axis and of the legend."""
+        whole = gantt_data(
+            self._measured, self._predicted, cells=1, rows=_ALL_ROWS, glyphs=self._glyphs
+        )
+        return len(whole.rows) + _BELOW_ROWS
+
     def draw(self, frame: Frame) -> None:
         """The chart for this much room."""
         self._data = gantt_data(
@@ -73,7 +82,7 @@ def gantt_data(
     measured: Timeline | None,
     predicted: Timeline | None,
     *,
-    deadline_seconds: float | None,
+    deadline_seconds: float | None = None,
     cells: int,
     rows: int,
     glyphs: Glyphs,

@@ -361,7 +361,8 @@ class Table(FrameWidget, can_focus=True):
         """The width that each column would like, over all rows so that scrolling moves nothing."""
         widths = []
         for index, column in enumerate(self._columns):
-            cells = (self._cell(row[index])[0] for row in self._rows if index < len(row))
+            rows = () if column.width else self._rows
+            cells = (self._cell(row[index])[0] for row in rows if index < len(row))
             longest = max(map(cell_len, cells), default=0)
             widths.append(column.width or max(cell_len(column.title), longest))
         return widths

@@ -1,0 +1,83 @@
+"""What all screens over the planner have in common."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from screen import MOST_WAITS, settled, text_of
+
+from tui.screens.dialog import Dialog
+
+KEYS = ("o", "w", "slash", "colon", "m", "e", "question_mark", "n", "ctrl+p")
+
+
+async def opened(pilot, key):
+    """The dialog that a key opens, once it stands."""
+    await pilot.press(key)
+    for _ in range(MOST_WAITS):
+        if isinstance(pilot.app.screen, Dialog) and pilot.app.screen.stands:
+            break
+        await pilot.pause(0.01)
+    await pilot.pause()
+    return pilot.app.screen
+
+
+@pytest.mark.parametrize("key", KEYS)
+async def test_a_click_beside_a_dialog_leaves_it(planner, key):
+    app = planner()
+    async with app.run_test(size=(120, 40)) as pilot:
+        before = (await settled(pilot)).state
+        dialog = await opened(pilot, key)
+        assert isinstance(dialog, Dialog)
+        frame = dialog.query_one("#dialog").region
+        await pilot.click(offset=(frame.x + 1, frame.y))
+        await pilot.pause()
+        assert app.screen is dialog
+        await pilot.click(offset=(frame.x - 1, frame.y + 3))
+        await pilot.pause()
+        assert not isinstance(app.screen, Dialog)
+        assert app.state == before
+
+
+async def test_a_click_before_a_dialog_is_seen_is_not_beside_it(planner):
+    app = planner()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        dialog = await opened(pilot, "question_mark")
+        dialog.stands = False
+        await pilot.click(offset=(0, 0))
+        assert app.screen is dialog
+
+
+@pytest.mark.parametrize(
+    ("key", "options", "now"),
+    [
+        ("m", {"model": "boe"}, "boe"),
+        ("dollar_sign", {}, "aws"),
+        ("g", {}, ""),
+        ("w", {}, ""),
+        ("w", {"ran_on": "r5.2xlarge"}, "r5.2xlarge"),
+    ],
+)
+async def test_a_choice_begins_at_what_is_in_use(planner, key, options, now):
+    """Enter alone chose the first of all, whatever was in use."""
+    app = planner(**options)
+    async with app.run_test(size=(120, 40)) as pilot:
+        before = (await settled(pilot)).state
+        dialog = await opened(pilot, key)
+        assert dialog.current.value == now
+        assert dialog.current.detail.startswith("in use")
+        await pilot.press("enter")
+        state = (await settled(pilot)).state
+        assert replace(state, pricing=before.pricing) == before
+
+
+async def test_what_commands_are_for_is_read_whole(planner):
+    app = planner()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await opened(pilot, "colon")
+        shown = text_of(app)
+        assert "memory beside the heap for each core of an executor" in shown
+        assert "what runs the executors, with what it leaves them of the memory" in shown
