@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -60,14 +61,14 @@ class FitOutcome:
     fitted: FittedModel | None
     why_not: str = ""
 
-    @property
+    @cached_property
     def left_out(self) -> tuple[LeftOut, ...]:
         """Measured against predicted, for each run that could be left out."""
         if self.fitted is None or self.fitted.validation is None:
             return ()
         return left_out_runs(self.fitted.profile, self.fitted.validation)
 
-    @property
+    @cached_property
     def mean_relative_error(self) -> float | None:
         """delta over the left-out runs (OptEx VI-D); None where none could be left out."""
         pairs = self.left_out

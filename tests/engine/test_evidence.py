@@ -53,6 +53,12 @@ def outcome(*pairs: tuple[float, float], says: float | Exception = 60.0) -> FitO
     return FitOutcome("told", fitted)
 
 
+def test_left_out_runs_are_sought_once() -> None:
+    """The planner asks for them at each step of a slider, of as many runs as a table has."""
+    found = outcome((110.0, 100.0), (40.0, 50.0))
+    assert found.left_out is found.left_out
+
+
 def test_relative_error_and_its_mean_are_those_of_optex() -> None:
     """VI-D: RE is signed, delta the mean of its magnitude."""
     found = outcome((110.0, 100.0), (40.0, 50.0))

@@ -10,7 +10,7 @@ from tui.messages import Compared
 from tui.workers import Latest
 
 if TYPE_CHECKING:
-    from engine import Choice, ModelAnswer, Plan, Run, Workload
+    from engine import Choice, FitOutcome, ModelAnswer, Plan, Run, Workload
     from tui.answers import Answer, Built, Session
 
 
@@ -32,6 +32,7 @@ class Comparing:
         self._latest = Latest("models")
         self._question: tuple[Plan, Hashable] | None = None
         self._answers: dict[str, ModelAnswer] = {}
+        self._own: FitOutcome | None = None
         self._asked: frozenset[str] = frozenset()
         self._evidence: tuple[tuple[Run, ...], str | None, Workload] | None = None
 
@@ -57,12 +58,17 @@ class Comparing:
             self._ask(question, plan, best)
         used = plan.fitted.model
         executors = self._answers[used].executors if used in self._answers else None
-        outcome = engine.FitOutcome(used, plan.fitted)
-        own = engine.ModelAnswer(outcome, answer.explained, executors=executors)
+        own = engine.ModelAnswer(self._outcome(plan), answer.explained, executors=executors)
         return [
             (name, own if name == used else self._answers.get(name))
             for name in self._session.models
         ]
+
+    def _outcome(self, plan: Plan) -> FitOutcome:
+        """The model in use; the same as long as its fit is, whose left-out runs it has sought."""
+        if self._own is None or self._own.fitted is not plan.fitted:
+            self._own = engine.FitOutcome(plan.fitted.model, plan.fitted)
+        return self._own
 
     def _fitted_alike(self, built: Built) -> bool:
         """Whether the last answers came of fits to this evidence that answer for this workload."""

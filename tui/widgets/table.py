@@ -11,10 +11,21 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from tui.widgets.columns import GAP, Cell, CellStyle, Column, Row, fit_columns, text_of, title_end
+from tui.widgets.columns import (
+    GAP,
+    Cell,
+    CellStyle,
+    Column,
+    Row,
+    cut_alike_in,
+    fit_columns,
+    natural_widths,
+    text_of,
+    title_end,
+)
 from tui.widgets.frame import Frame, FrameWidget
 from tui.widgets.glyphs import Glyphs, choose_glyphs
-from tui.widgets.text import cut_alike, fit, fit_ends, plain, wrapped
+from tui.widgets.text import fit, fit_ends, plain, wrapped
 
 __all__ = ["Cell", "CellStyle", "Column", "Row", "Table", "fit_columns", "text_of"]
 
@@ -115,7 +126,7 @@ class Table(FrameWidget, can_focus=True):
         """Create a table; `message` is shown while there are no rows."""
         super().__init__(id=id, classes=classes)
         self._columns = tuple(columns)
-        self._rows: tuple[Row, ...] = tuple(rows)
+        self._rows: tuple[Row, ...] = tuple(tuple(row) for row in rows)
         self._message = message
         self._glyphs = glyphs or choose_glyphs()
         self._wanted = ""
@@ -160,7 +171,7 @@ class Table(FrameWidget, can_focus=True):
         columns: Sequence[Column] | None = None,
     ) -> None:
         """Show other rows, perhaps under other columns; the cursor keeps its index unless told."""
-        self._rows = tuple(rows)
+        self._rows = tuple(tuple(row) for row in rows)
         if columns is not None and len(columns) != len(self._columns):
             self._column = self._hovered = None
         self._columns = self._columns if columns is None else tuple(columns)
@@ -249,7 +260,8 @@ class Table(FrameWidget, can_focus=True):
         hidden = max(0, len(self._kept) - max(1, self.size.height - 1))
         count = self._more(0, hidden)  # however far they are scrolled: no column moves
         room = cell_len(count) + 1 if count else 0
-        return fit_columns(self._columns, self._natural(), width - _MARK, room=room)
+        wished = natural_widths(self._columns, self._rows, self._glyphs.ascii_only)
+        return fit_columns(self._columns, wished, width - _MARK, room=room)
 
     def action_ask(self, direction: int) -> None:
         """To the next column with a title; beyond the last one none."""
@@ -311,7 +323,7 @@ class Table(FrameWidget, can_focus=True):
             (column.title, "cursor" if place == self._column else "header")
             for place, column in enumerate(self._columns)
         ]
-        alike = self._alike(fitted)
+        alike = cut_alike_in(self._columns, self._rows, fitted, self._glyphs.ascii_only)
         above, below = self._top, len(self._kept) - self._top - len(shown)
         more = self._more(above, below)
         if (
@@ -346,26 +358,6 @@ class Table(FrameWidget, can_focus=True):
         """Printable text and style name of a cell."""
         text, style = (cell, "plain") if isinstance(cell, str) else cell
         return plain(text, ascii_only=self._glyphs.ascii_only), style
-
-    def _alike(self, fitted: Sequence[tuple[int, int]]) -> list[tuple[int, int, frozenset[str]]]:
-        """Column, width, and its texts that would be cut to the same (of all rows, as `_natural`);
-        only columns that have any."""
-        columns = [(place, width) for place, width in fitted if self._columns[place].names]
-        found = []
-        for place, width in columns:
-            texts = (self._cell(row[place])[0] for row in self._rows if place < len(row))
-            found.append((place, width, cut_alike(texts, width)))
-        return [entry for entry in found if entry[2]]
-
-    def _natural(self) -> list[int]:
-        """The width that each column would like, over all rows so that scrolling moves nothing."""
-        widths = []
-        for index, column in enumerate(self._columns):
-            rows = () if column.width else self._rows
-            cells = (self._cell(row[index])[0] for row in rows if index < len(row))
-            longest = max(map(cell_len, cells), default=0)
-            widths.append(column.width or max(cell_len(column.title), longest))
-        return widths
 
     def _draw_row(
         self,
