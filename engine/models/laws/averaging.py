@@ -87,7 +87,7 @@ class Averaged:
         unfit = (memory_per_input < self.laws.threshold) & self._shown_by(runs)
         probability = float(unfit.mean())
         if probability == 0.0:
-            return Cliff(0.0, 1.0, memory_per_input)
+            return Cliff(0.0, 1.0)
         shares = np.exp(self.laws.log_shares[unfit])
         again = (
             shares[:, DONE_AGAIN].sum(axis=1)
@@ -95,11 +95,7 @@ class Averaged:
             * self.laws.missed(np.asarray([memory_per_input]), unfit.nonzero()[0])[0]
             / shares.sum(axis=1)
         )
-        return Cliff(
-            probability,
-            float(np.exp(np.log1p(again).mean())),
-            float(self.laws.threshold[unfit].mean()),
-        )
+        return Cliff(probability, float(np.exp(np.log1p(again).mean())))
 
     def _shown_by(self, runs: FloatArray) -> NDArray[np.bool_]:
         """(d,) whether runs lie on both sides of the threshold; or all on the cliff, but on parts
@@ -144,12 +140,10 @@ class Cliff:
     Args:
         probability: that it does not.
         times: how many times as long the job then takes, on the fewest machines of the runs.
-        threshold: log memory per input from which on it would.
     """
 
     probability: float
     times: float
-    threshold: float
 
 
 def averaged(evidence: Evidence, followed: Followed | None = None, *, seed: int = 0) -> Averaged:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from itertools import islice
 
 import numpy as np
@@ -14,6 +15,7 @@ from engine.models.curves.applicability import ERROR_LIMIT, size_notices
 from engine.models.curves.equivalents import Equivalents
 from engine.models.curves.machines import MachineRuns, vcpus_of
 from engine.models.curves.measured_range import range_notices
+from engine.models.laws.averaging import Cliff
 from engine.models.laws.design import Rows
 from engine.models.laws.run_times import RunTimes
 from engine.models.log_notices import THESE_PARAMETERS, TRANSFERRED_PARAMETERS
@@ -151,8 +153,12 @@ def memory_notices(fit: RunTimes, asked: Rows, *, unit: str, in_gib: bool) -> li
     here = float(point.memory_per_input[0])
     runs = encoding.points(fit.rows).memory_per_input
     lowest, cliff = float(runs.min()), law.cliff_at(here, runs)
-    if cliff.probability >= LIKELY and cliff.times >= CLIFF_MATTERS:
-        nodes = int(np.ceil(asked.machines[0] * np.exp(cliff.threshold - here)))
+    if _matters(cliff):
+        machines = float(asked.machines[0])
+        nodes = _enough(
+            lambda count: not _matters(law.cliff_at(here + math.log(count / machines), runs)),
+            more_than=int(machines),
+        )
         held = asked.memory[0] * asked.machines[0]
         here_gib, needed_gib = (
             format_number(float(gib), figures=4) for gib in (held, asked.memory[0] * nodes)
@@ -178,6 +184,21 @@ def memory_notices(fit: RunTimes, asked: Rows, *, unit: str, in_gib: bool) -> li
             )
         ]
     return []
+
+
+def _matters(cliff: Cliff) -> bool:
+    return cliff.probability >= LIKELY and cliff.times >= CLIFF_MATTERS
+
+
+def _enough(holds: Callable[[int], bool], *, more_than: int) -> int:
+    """The least number of nodes that holds the data: there the warning ends."""
+    low, high = more_than, more_than + 1
+    while not holds(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
 
 
 MORE_INPUT = 0.1

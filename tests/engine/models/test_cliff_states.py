@@ -117,3 +117,17 @@ def test_more_input_and_fewer_nodes_are_never_faster_across_an_open_cliff() -> N
             clusters=[nodes(count) for count in counts], workloads=[Workload(size)] * len(counts)
         )
         assert np.all(np.diff(answers.seconds) <= 1e-6 * answers.seconds[1:])
+
+
+def test_what_is_advised_is_the_fewest_nodes_that_are_not_warned_of() -> None:
+    """It was the mean of where the laws by which it does not fit would have it: two nodes were
+    advised to be four, and four to be five."""
+    model, said = fitted(), {}
+    for count in range(1, 13):
+        warnings = model.predict(cluster=nodes(count), workload=Workload(3.0)).warnings
+        said[count] = [n.remedy for n in warnings if n.code == "cache-does-not-fit"]
+    enough = min(count for count, told in said.items() if not told)
+    assert 2 < enough < 12
+    for count in range(1, enough):
+        (remedy,) = said[count]
+        assert remedy.startswith(f"take {enough} ")
