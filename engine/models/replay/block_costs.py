@@ -5,8 +5,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from engine.models.replay.cache_replay import CacheReplay
+import numpy as np
+
+from engine.forecast import FloatArray
+from engine.models.replay.cache_replay import SHARES, CacheReplay
 from engine.models.replay.cached_rdds import part_of
 from engine.models.replay.replayed_run import Replay
 from engine.profile import StageRun
@@ -56,3 +60,45 @@ def disk_rate_of(stages: Sequence[StageRun]) -> float:
         if stage.task_seconds.total > 0.0
     ]
     return max([CACHED_BYTES_PER_SECOND, *shown])
+
+
+@dataclass(frozen=True, slots=True)
+class Reread:
+    """A stage that reads cached data.
+
+    Args:
+        place: of the stage in its run.
+        lost_seconds: (`len(SHARES)`,) task time of computing again what it does not find, or of
+            reading it from disk, at the observed input, where memory holds so much of the cache.
+        driven_seconds: (`len(SHARES)`,) the same where memory holds all of it, and stages before
+            this one drove out all but so much; less what it would be in the log where that shows
+            that nothing was lost, and so below 0 where more is left.
+        driven_in_log: what of the latter is in its time in the log.
+    """
+
+    place: int
+    lost_seconds: FloatArray
+    driven_seconds: FloatArray
+    driven_in_log: float = 0.0
+
+    def driven_out(self, share: FloatArray | float, left: FloatArray | float) -> FloatArray:
+        """(n,) task time for what was driven out, beyond that for what does not fit, where (n,)
+        shares of the cache fit, and such shares are left of it."""
+        here = lost_where((self.lost_seconds, self.driven_seconds), share, left)
+        return here - np.interp(share, SHARES, self.lost_seconds)
+
+
+def lost_where(
+    lost_seconds: FloatArray | tuple[FloatArray, FloatArray],
+    share: FloatArray | float,
+    left: FloatArray | float,
+) -> FloatArray:
+    """(n,) task time for what is not found where such shares of the cache fit, and are left while
+    other stages press: the more of what either alone costs. A sum would count blocks twice that
+    neither leaves, and less memory would come out faster where one of the two hardly grows.
+
+    Args:
+        lost_seconds: (2, `len(SHARES)`) for what does not fit, and for what is driven out.
+    """
+    lost, driven = lost_seconds
+    return np.maximum(np.interp(share, SHARES, lost), np.interp(left, SHARES, driven))

@@ -49,13 +49,16 @@ def all_on_disk(stages: Sequence[StageRun], sources: dict[int, int]) -> bool:
 
 
 def found_all(run: Run, place: int, sources: Mapping[int, int]) -> bool:
-    """Whether a stage found all of the cached data that it reads: as many bytes as its blocks take,
-    where the log tells that, else as many as that one of its readers which read an amount furthest
-    from what the original data has (`fitted_share.py`).
+    """Whether a stage found all of the cached data that it reads in memory: as many bytes as its
+    blocks take, where the log tells that, else as many as that one of its readers which read an
+    amount furthest from what the original data has (`fitted_share.py`). Of blocks that are backed
+    by disk it reads all in any case: the log tells how many from there, or nothing of this.
 
     Args:
         sources: stages that read cached data -> the stage that computed it.
     """
+    if run.stages[place].disk_backed_rdds:
+        return run.stages[place].cached_disk_bytes == 0.0
     read = run.stages[place].cached_input_bytes or 0.0
     told = {rdd.rdd_id: rdd.stored_bytes for rdd in run.persisted_rdds}
     sizes = [told.get(rdd) for rdd in run.stages[place].cached_rdds]

@@ -20,7 +20,13 @@ from numpy.typing import NDArray
 from engine.batch import ClusterBatch
 from engine.cluster import Workload
 from engine.forecast import FloatArray
-from engine.models.replay.block_costs import costs_of, disk_rate_of, whole_seconds
+from engine.models.replay.block_costs import (
+    Reread,
+    costs_of,
+    disk_rate_of,
+    lost_where,
+    whole_seconds,
+)
 from engine.models.replay.cache_readers import all_on_disk, found_all, sources_of
 from engine.models.replay.cache_replay import SHARES, CacheReplay
 from engine.models.replay.cached_rdds import first_whole
@@ -37,30 +43,6 @@ BoolArray = NDArray[np.bool_]
 
 LEAST_READ = 0.05
 """A stage that reads cached data keeps this share of its time when nothing is computed again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reread:
-    """A stage that reads cached data.
-
-    Args:
-        place: of the stage in its run.
-        lost_seconds: (`len(SHARES)`,) task time of computing again what it does not find, or of
-            reading it from disk, at the observed input, where memory holds so much of the cache.
-        driven_seconds: (`len(SHARES)`,) the same where memory holds all of it, and stages before
-            this one drove out all but so much.
-        driven_in_log: what of the latter is in its time in the log.
-    """
-
-    place: int
-    lost_seconds: FloatArray
-    driven_seconds: FloatArray
-    driven_in_log: float = 0.0
-
-    def driven_out(self, share: FloatArray | float, left: FloatArray | float) -> FloatArray:
-        """(n,) task time for what was driven out, where (n,) shares of the cache fit, and such
-        shares are left of it."""
-        return driven_out(self.driven_seconds, share, left)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,12 +165,13 @@ class MemoryCliff:
     def _reread(self, place: int, lost: FloatArray, driven: FloatArray) -> Reread:
         """A stage, of which less than its time in the log can have gone to what it did not find."""
         run = self.replay.run
-        out = 0.0
-        if place in self.sources and not found_all(run, place, self.sources):
-            out = float(driven_out(driven, self.fits, self.own_left))
-        seen = float(np.interp(self.fits, SHARES, lost)) + out
+        in_log = place in self.sources and not found_all(run, place, self.sources)
+        if not in_log:
+            driven = driven - np.interp(self.own_left, SHARES, driven)
+        seen = float(lost_where((lost, driven), self.fits, self.own_left))
         most = run.stages[place].task_seconds.total * (1.0 - LEAST_READ)
         part = min(1.0, most / seen) if seen > 0.0 else 1.0
+        out = seen - float(np.interp(self.fits, SHARES, lost)) if in_log else 0.0
         return Reread(place, lost * part, driven * part, out * part)
 
     def _driven_out(self) -> dict[int, FloatArray]:
@@ -261,11 +244,22 @@ class MemoryCliff:
         part = np.clip((room - empty) / needed, 0.0, 1.0)
         return np.asarray(np.where(room >= needed, 1.0, part))
 
-    def roomy(self, batch: ClusterBatch, ratio: float) -> BoolArray:
+    def drives_out(self, left: float) -> bool:
+        """Whether a stage does not find all that it reads where so much is left of a cache that
+        fits: it may be that none reads on, and the log may show that they found all."""
+        return any(
+            reread.driven_out(1.0, left) > 0.0
+            for reread in self.rereads
+            if reread.driven_in_log or left < self.own_left
+        )
+
+    def roomy(
+        self, batch: ClusterBatch, ratio: float, shuffle_partitions: int | None = None
+    ) -> BoolArray:
         """(n,) clusters of which more nodes would hold no more of the cached data: all of it fits,
         or nobody knows their memory."""
         short = self.storage_bytes(batch) < self.needed_bytes(ratio, batch.executors)
-        return np.asarray(~short & ~(self._left(batch, ratio, None) < 1.0))
+        return np.asarray(~short & ~(self._left(batch, ratio, shuffle_partitions) < 1.0))
 
     def added_seconds(
         self,
@@ -284,9 +278,10 @@ class MemoryCliff:
             left: (n,) share that other stages leave of it.
         """
         total, share = np.zeros(len(slots)), np.minimum(share, self.own_share)
-        if (share == self.own_share).all() and np.all(left >= self.own_left):
+        left = np.minimum(left, self.own_left)
+        if (share == self.own_share).all() and np.all(left == self.own_left):
             return total
-        alike: dict[tuple[float, int], tuple[StageShape, FloatArray]] = {}
+        alike: dict[tuple[float, int, bool], tuple[StageShape, FloatArray]] = {}
         for reread in self.rereads:
             shape = self.replay.shapes[reread.place]
             scaled = shape.scaled(ratio, None)
@@ -297,9 +292,9 @@ class MemoryCliff:
                 total += self._more_lost(lost, share, left) / shape.at_once(slots, tasks)
             else:
                 count = float(shape.scaled(ratio, shuffle_partitions).tasks)
-                key = count, shape.stage.task_cpus
+                key = count, shape.stage.task_cpus, bool(reread.driven_seconds[0])
                 alike[key] = shape, alike[key][1] + lost if key in alike else lost
-        for (count, _), (shape, lost) in alike.items():
+        for (count, *_), (shape, lost) in alike.items():
             total += self._more_lost(lost, share, left) / shape.at_once(slots, count)
         return total
 
@@ -312,18 +307,8 @@ class MemoryCliff:
         Args:
             lost_seconds: (2, `len(SHARES)`) as `Reread` has them.
         """
-        lost, driven = lost_seconds
-        more = np.interp(share, SHARES, lost) - np.interp(self.own_share, SHARES, lost)
-        out = driven_out(driven, share, left) - driven_out(driven, self.own_share, self.own_left)
-        return np.asarray(more + np.maximum(0.0, out))
-
-
-def driven_out(
-    driven_seconds: FloatArray, share: FloatArray | float, left: FloatArray | float
-) -> FloatArray:
-    """(n,) `Reread.driven_out`: what is left of a cache of which a part fits alone loses less."""
-    here = np.interp(np.minimum(left, share), SHARES, driven_seconds)
-    return np.asarray(here - np.interp(share, SHARES, driven_seconds))
+        here = lost_where(lost_seconds, share, left)
+        return here - lost_where(lost_seconds, self.own_share, self.own_left)
 
 
 def cliffs_of(replays: Sequence[Replay]) -> tuple[MemoryCliff | None, ...]:
@@ -351,9 +336,9 @@ def roomy_with(
 ) -> BoolArray | None:
     """(n,) clusters with which no log's cache would gain from more nodes, whichever of these inputs
     is asked about; None where no log keeps anything."""
-    kept = [cliff for cliff in cliffs if cliff is not None]
+    kept, partitions = [cliff for cliff in cliffs if cliff], asked[0].shuffle_partitions
     found = [
-        cliff.roomy(batch, max(ratio_of(wanted, cliff.replay.run) for wanted in asked))
+        cliff.roomy(batch, max(ratio_of(wanted, cliff.replay.run) for wanted in asked), partitions)
         for cliff in kept
     ]
     return np.logical_and.reduce(found) if found else None

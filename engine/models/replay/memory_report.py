@@ -38,7 +38,7 @@ def cache_notices(
     left = float(cliff.left_share(batch, ratio, shuffle_partitions)[0])
     if needed > storage:
         notices.append(_does_not_fit(cliff, batch, ratio, needed, storage))
-    elif left < WORTH_SAYING_LEFT and cliff.pressing is not None:
+    elif left < WORTH_SAYING_LEFT and cliff.pressing is not None and cliff.drives_out(left):
         notices.append(_driven_out(cliff.pressing, needed, left * needed))
     if cliff.inferred and needed > INFERRED_FROM * storage:
         notices.append(

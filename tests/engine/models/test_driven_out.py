@@ -11,9 +11,9 @@ from made_runs import BLOCK, Job, Stage, measure, observed
 from sparkplan_runs import fit
 
 from engine.batch import ClusterBatch
-from engine.cluster import Cluster
+from engine.cluster import Cluster, Workload
 from engine.models.replay.cache_replay import SHARES, CacheReplay
-from engine.models.replay.memory_cliff import MemoryCliff, unlike
+from engine.models.replay.memory_cliff import MemoryCliff, roomy_with, unlike
 from engine.models.replay.replayed_run import Replay
 from engine.profile import PersistedRdd, Profile, Run
 
@@ -131,3 +131,99 @@ def test_logs_of_which_one_lost_blocks_teach_nothing_of_each_others_readers() ->
     short, roomy = cliff_of(sorts_between(HEAP, lost=1.0 - LEFT)), cliff_of(sorts_between(ROOMY))
     assert unlike(short, roomy) == frozenset(short.sources)
     assert unlike(roomy, roomy) == frozenset()
+
+
+def three_caches() -> Run:
+    """Keeps three RDDs, sorts, and reads all three: in less memory than they take it loses most of
+    them at once, in turn."""
+    rdds, stages = (10, 11, 12), []
+    for rdd in rdds:
+        kept = {"cached_rdds": (rdd,), "needed_rdds": (rdd,)}
+        job, read = len(stages), BLOCKS * BLOCK
+        stages.append(Stage(np.full(BLOCKS, PARSE), (), job, input_bytes=read, more=kept))
+    peaks = {"peak_execution_memory_bytes": measure(np.full(BLOCKS, storage_of(1)))}
+    stages.append(Stage(np.full(BLOCKS, 1.0), (), 3, shuffle_bytes=BLOCKS * BLOCK, more=peaks))
+    kept = {"cached_rdds": rdds, "needed_rdds": rdds, "cached_input_bytes": KEPT}
+    stages.append(Stage(np.full(BLOCKS, 10.0 * PARSE), (), 4, more=kept))
+    jobs = [Job((i - 1,) if i else (), 0.1) for i in range(len(stages))]
+    run = observed(stages, jobs, slots=2 * EXECUTORS, input_bytes=BLOCKS * BLOCK)
+    persisted = tuple(PersistedRdd(rdd, KEPT / 3.0) for rdd in rdds)
+    cluster = Cluster.of_executors(executors=EXECUTORS, executor_cores=2, executor_memory_gib=ROOMY)
+    return replace(
+        run,
+        cluster=cluster,
+        storage_memory_bytes=storage_of(EXECUTORS, ROOMY),
+        cached_bytes=KEPT,
+        persisted_rdds=persisted,
+    )
+
+
+def test_less_memory_is_never_faster_where_a_part_fits_and_other_stages_press() -> None:
+    run = three_caches()
+    cliff = cliff_of(run)
+    for ratio in (0.5, 1.0, 3.0):
+        times = []
+        for heap in np.geomspace(0.6, ROOMY, 60):
+            batch = batch_of(run, float(heap))
+            share, left = cliff.fitting_share(batch, ratio), cliff.left_share(batch, ratio)
+            times.append(float(cliff.added_seconds(batch.slots, share, ratio, None, left)[0]))
+        assert times[0] > 10.0
+        assert all(np.diff(times) <= 1e-9)
+
+
+def test_it_is_said_of_no_cluster_on_which_no_stage_loses_blocks() -> None:
+    """As a log shows of its own by what its stages read, whatever the rule says, or where none
+    reads on what was there."""
+
+    def said(run: Run, heap: float) -> bool:
+        warnings = ask(fit(run), BLOCKS, EXECUTORS, heap).warnings
+        return any(notice.code == "cache-driven-out" for notice in warnings)
+
+    found, lost = sorts_between(HEAP), sorts_between(HEAP, lost=1.0 - LEFT)
+    assert cliff_of(found).own_left == pytest.approx(LEFT)
+    assert [said(found, HEAP), said(found, 0.9 * HEAP)] == [False, True]
+    assert [said(lost, HEAP), said(lost, ROOMY)] == [True, False]
+
+
+def test_nothing_is_driven_out_of_a_cache_that_none_reads_on() -> None:
+    """The sort comes after its last reader, and before another cache."""
+    run = sorts_between(ROOMY)
+    other = {"cached_rdds": (8,), "needed_rdds": (8,)}
+    stages = list(run.stages)
+    stages[5:] = [replace(stage, **(other if stage.needed_rdds else {})) for stage in stages[5:]]
+    stages[4] = replace(stages[4], needed_rdds=(), cached_rdds=(), cached_input_bytes=None)
+    ended = (PersistedRdd(RDD, KEPT / 2.0), PersistedRdd(8, KEPT / 2.0))
+    run = replace(run, stages=tuple(stages[i] for i in (0, 2, 3, 4, 5, 6)), persisted_rdds=ended)
+    cliff = cliff_of(run)
+    assert cliff.pressing is not None
+    assert not cliff.drives_out(0.5)
+
+
+def test_blocks_that_were_read_from_disk_were_not_in_memory() -> None:
+    """Though a stage reads as many bytes as they take."""
+
+    def backed(from_disk: float | None) -> MemoryCliff:
+        run = sorts_between(HEAP)
+        stages = tuple(
+            replace(stage, disk_backed_rdds=stage.cached_rdds, cached_disk_bytes=from_disk)
+            for stage in run.stages
+        )
+        return cliff_of(replace(run, stages=stages))
+
+    in_memory = backed(0.0)
+    assert not in_memory.drives_out(in_memory.own_left)
+    for from_disk in (None, (1.0 - LEFT) * KEPT):
+        cliff = backed(from_disk)
+        assert cliff.drives_out(cliff.own_left)
+        assert [reread.place for reread in cliff.rereads if reread.driven_in_log] == [2, 5, 8]
+
+
+def test_more_nodes_are_worth_asking_about_where_fewer_partitions_drive_out_blocks() -> None:
+    run = replace(
+        sorts_between(HEAP, peak_bytes=0.02 * storage_of(1)),
+        config={"spark.sql.shuffle.partitions": str(BLOCKS)},
+    )
+    batch = batch_of(run, HEAP)
+    for partitions, roomy in ((None, True), (BLOCKS // 8, False)):
+        asked = (Workload(BLOCKS * BLOCK, shuffle_partitions=partitions),)
+        assert roomy_with((cliff_of(run),), batch, asked) == np.asarray([roomy])
