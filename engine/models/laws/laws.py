@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from engine.forecast import FloatArray
 from engine.models.laws.cliff_states import states_shift
+from engine.models.laws.frame import Frame, Seen
 from engine.models.laws.terms import (
     BY_CORES,
     BY_CORES_SQUARED,
@@ -30,27 +31,13 @@ from engine.models.laws.terms import (
     DONE_AGAIN,
     GROWING,
     Points,
-    mean_terms,
-    terms,
 )
 
 SHARES = np.asarray([0.2, 0.8, 0.02, 0.02, 0.02, 0.35, 0.2, 0.05, 0.1])
 """Concentration of each term's share of the time (Gamma, together Dirichlet), in the order of
-`terms`; of what size they are, `scales_of_shares` says. Below 1 they favour few terms. Computation
-that is shared is the likeliest, then data that is read serially. The three forms of communication
-share one small weight: what grows with machines, whatever the data, is rare."""
-
-USUAL_CORES = 100.0
-"""Where runs that begin on so many cores have shares of scale 1. So half of the jobs whose runs
-begin on p cores spend as long on what is not shared as on what is from some 20 sqrt(p) cores on:
-a round number for the 110 that fits of fourteen collections say (any thirteen: 63 to 135)."""
-
-INSIDE, BESIDE = 0.2, 0.05
-"""Prior probabilities that a memory cliff lies within the memory per input that was measured, and
-on either side of it; else there is none."""
-
-CLIFF_REACH = 1.4
-"""A cliff outside the measured range lies within a factor exp(1.4) = 4 of it."""
+`terms`; of what size they are, `frame.scales_of_shares` says. Below 1 they favour few terms.
+Computation that is shared is the likeliest, then data that is read serially. The three forms of
+communication share one small weight: what grows with machines, whatever the data, is rare."""
 
 CLIFF_HEIGHT, CLIFF_HEIGHT_SPREAD = 10.0, 1.0
 """Median and spread of log of how much more work there would be if no data fitted: to read and
@@ -61,117 +48,6 @@ SPARSEST = -30.0
 
 DENSE = 0.5
 """Share of neighbouring laws from which on all of them are reckoned with, not some picked."""
-
-
-@dataclass(frozen=True, eq=False)
-class Frame:
-    """What laws are relative to: the runs' fewest machines and range.
-
-    Args:
-        reference: (9,) the terms on the fewest machines of the runs, at their mean size.
-        scales: (9,) of each term's share there: its concentration is that of `SHARES`.
-        low, high: range of log memory per input.
-        cliff_inside: whether a cliff may lie between the runs.
-        iterations: those of the run with the most.
-        cores_differ: whether the machines of some runs had more cores than those of others. Else
-            the runs cannot tell what waits for machines from what waits for cores, and a machine
-            of more cores is taken to have as much more disk and network, as in a provider's family.
-    """
-
-    reference: FloatArray
-    scales: FloatArray
-    low: float
-    high: float
-    cliff_inside: bool
-    iterations: float
-    cores_differ: bool
-
-    @classmethod
-    def of(cls, runs: Points) -> Frame:
-        """The frame of some runs."""
-        cores, sized = runs.machines * runs.cores, runs.sized(float(runs.size.mean()))
-        fewest = sized.where(cores <= (1.0 + SAME_CORES) * cores.min())
-        per_input = runs.memory_per_input
-        return cls(
-            reference=mean_terms(fewest),
-            scales=scales_of_shares(fewest),
-            low=float(per_input.min()),
-            high=float(per_input.max()),
-            cliff_inside=bool(np.ptp(per_input) > SAME_MEMORY),
-            iterations=float(runs.iterations.max()),
-            cores_differ=bool(np.ptp(runs.cores) > SAME_CORES * runs.cores.max()),
-        )
-
-    @cached_property
-    def thresholds(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The prior of the threshold in four straight pieces of its probability (none; within the
-        measured range, below it, above it): where each begins, its first value and its slope."""
-        inside = INSIDE if self.cliff_inside else 0.0
-        beside = CLIFF_REACH / BESIDE
-        within = (self.high - self.low) / max(inside, BESIDE)
-        return (
-            np.asarray([0.0, 1.0 - 2.0 * BESIDE - inside, 1.0 - 2.0 * BESIDE, 1.0 - BESIDE]),
-            np.asarray([-np.inf, self.low, self.low, self.high]),
-            np.asarray([0.0, within, -beside, beside]),
-        )
-
-    def relative(self, at: Points) -> FloatArray:
-        """(n, 9) the terms relative to those on the fewest machines."""
-        found = terms(at) / self.reference
-        if not self.cores_differ:
-            found[:, BY_MACHINES] = found[:, BY_CORES]
-        return np.asarray(found)
-
-    def seen(self, at: Points) -> Seen:
-        """Points relative to this frame."""
-        known = at.iterations
-        one = len(known) > 0 and bool((known == known[0]).all())
-        same = one and known[0] == self.iterations
-        return Seen(
-            terms=self.relative(at),
-            memory_per_input=at.memory_per_input,
-            iterations=None if same else known[: 1 if one else None, None] / self.iterations,
-        )
-
-
-def scales_of_shares(fewest: Points) -> FloatArray:
-    """(9,) scale of the prior of each term's share of the time where the runs begin.
-
-    Jobs differ widely in how many cores it takes until what is not shared takes as long as what is,
-    and whoever ran them began where cores still help. If the first were all, what is not shared
-    would be to what is as p, the cores the runs begin on; if the second, the same for all p. Both
-    are about as uncertain: so the scales are 1 on the geometric mean of p and `USUAL_CORES`, and
-    go from there to p as the terms do. The odds of what is not shared go with the square root of p.
-    """
-    cores = float((fewest.machines * fewest.cores).mean())
-    between = fewest.times(float(np.sqrt(USUAL_CORES / cores)))
-    scales = mean_terms(fewest) / mean_terms(between)
-    # That memory makes the first cores slow says nothing of how much slower yet fewer would be.
-    scales[BY_CORES_SQUARED] = scales[BY_CORES]
-    return scales
-
-
-@dataclass(frozen=True, eq=False)
-class Seen:
-    """n points as the laws of a frame see them: all of their time that no law has a say in.
-
-    Args:
-        terms: (n, 9) relative to those on the fewest machines of the runs.
-        memory_per_input: (n,) its logarithm.
-        iterations: (n, 1) relative to those of the run with the most, (1, 1) where all points have
-            as many; None where that is as many as that run.
-    """
-
-    terms: FloatArray
-    memory_per_input: FloatArray
-    iterations: FloatArray | None
-
-
-SAME_CORES = 1e-9
-"""Relative difference below which machines have as many cores."""
-
-SAME_MEMORY = 1e-9
-"""Difference of log memory per input below which it is the same."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,10 +127,18 @@ class Laws:
         """(n, d) share of what some laws do again if nothing fits that they do at (n,) log memory
         per input. Spark keeps what fits of one RDD and computes the rest again; where several
         compete, or tasks have too little, more is lost at once."""
-        threshold, high = self.threshold[laws], self.frame.high
-        fitting = np.exp(memory_per_input - high)[:, None] * np.exp(high - threshold)
-        unfit = memory_per_input[:, None] < threshold
-        return np.where(unfit, 1.0 - self.gradual[laws] * fitting, 0.0)
+        missed = np.multiply.outer(np.exp(memory_per_input - self.frame.high), self._kept[laws])
+        np.subtract(1.0, missed, out=missed)
+        missed *= memory_per_input[:, None] < self.threshold[laws]
+        return missed
+
+    @cached_property
+    def _kept(self) -> FloatArray:
+        """(d,) what a unit of memory per input, relative to the most of any run, saves of what is
+        done again; 0 without a cliff."""
+        cliff = np.isfinite(self.threshold)
+        kept = np.exp(self.frame.high - self.threshold, where=cliff, out=np.zeros(len(self)))
+        return np.asarray(self.gradual * kept)
 
     @cached_property
     def threshold(self) -> FloatArray:
@@ -296,8 +180,7 @@ class Laws:
         grown = (unit.terms * GROWING) @ self.shares.T
         again = unit.terms[:, DONE_AGAIN] @ self.again.T
         found, sums = np.empty((len(sizes), len(at))), np.empty_like(grown)
-        evenly = np.full(len(self), 1.0 / len(self))
-        usual = effects @ evenly
+        usual = effects.mean(axis=1)
         for place, size in enumerate(sizes):
             per_input = at.sized(size).memory_per_input
             laws = self._first_met(per_input)
@@ -306,10 +189,10 @@ class Laws:
             sums[:, laws.stop :] = grown[:, laws.stop :]
             sums *= size
             sums += fixed
-            np.dot(np.log(sums, out=sums), evenly, out=found[place])
+            found[place] = mean_log(sums)
             rows, slipped = self.slipped(per_input)
             if len(rows):
-                times, mean = sums[rows] + effects[rows], found[place, rows] + usual[rows]
+                times, mean = np.log(sums[rows]) + effects[rows], found[place, rows] + usual[rows]
                 found[place, rows] += states_shift(slipped / len(self), times, mean)
         return found
 
@@ -359,6 +242,21 @@ class Laws:
         logits += (self.logit_gradual / GRADUAL_SPREAD) ** 2
         return np.asarray(gamma - 0.5 * height**2 - 0.5 * logits)
 
+
+def mean_log(values: FloatArray) -> FloatArray:
+    """(n,) mean logarithm of rows (n, d): that of products of `AT_ONCE` values, since a logarithm
+    takes as long as some ten products."""
+    width = values.shape[1] // AT_ONCE
+    products = np.ones((len(values), width))
+    for part in range(AT_ONCE):
+        products *= values[:, part * width : (part + 1) * width]
+    sums = np.log(products).sum(axis=1) + np.log(values[:, width * AT_ONCE :]).sum(axis=1)
+    return np.asarray(sums / values.shape[1])
+
+
+AT_ONCE = 8
+"""Times of laws that are multiplied: they lie within some ten powers of ten of each other, so that
+the product of so many is within what a number holds."""
 
 MOST_DRAWN = 50_000
 """Laws that are drawn from the prior."""

@@ -29,6 +29,7 @@ from engine.models.laws.mixture import (
 )
 from engine.models.laws.sampling import NOISE_DOF
 from engine.models.workloads import SAME
+from engine.one_thread import one_thread
 
 BoolArray = NDArray[np.bool_]
 
@@ -64,6 +65,7 @@ class RunTimes:
         processes = self.candidates.processes
         return processes[-1].noise if len(processes) > 1 else 0.0
 
+    @one_thread()
     def moments(self, rows: Rows) -> tuple[FloatArray, FloatArray, FloatArray]:
         """(n,) mean of log time, never less for more input, (2, n) its scale below and above, and
         (n,) degrees of freedom.
@@ -120,6 +122,7 @@ class RunTimes:
         laws, course = self.candidates.means(rows, sizes)
         return self._growing(rows, asked, sizes, (laws[0], course[0]), law)
 
+    @one_thread()
     def means(self, rows: Rows, iterations: FloatArray) -> FloatArray:
         """(k, n) what `moments` says of the mean for each of k numbers of iterations in place of
         the rows' own; all rows ask for one size."""
@@ -289,6 +292,7 @@ FLAT = 1e-12
 """Differences of log time that are none."""
 
 
+@one_thread()
 def fit_run_times(rows: Rows, seconds: FloatArray, counts: FloatArray | None = None) -> RunTimes:
     """What runs say about all of their types and parameters.
 

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.forecast import FloatArray
-from engine.models.laws.laws import SHARES, SPARSEST, Frame, Laws, Seen, drawn
+from engine.models.laws.frame import Frame, Seen
+from engine.models.laws.laws import SHARES, SPARSEST, Laws, drawn
 from engine.models.laws.terms import Points
 
 RUN_NOISE, NOISE_DOF = 0.04, 4.0

@@ -7,7 +7,8 @@ import pytest
 from law_fits import few_runs, mean_of, points
 
 from engine.models.laws.averaging import averaged
-from engine.models.laws.laws import MOST_DRAWN, Frame, drawn
+from engine.models.laws.frame import Frame
+from engine.models.laws.laws import MOST_DRAWN, drawn
 from engine.models.laws.sampling import STEPS, Evidence, _step, log_density
 
 

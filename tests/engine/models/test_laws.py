@@ -11,18 +11,18 @@ from scipy import stats
 
 from engine.forecast import FloatArray
 from engine.models.laws.averaging import averaged
+from engine.models.laws.frame import CLIFF_REACH, Frame
 from engine.models.laws.laws import (
     CLIFF_HEIGHT,
     CLIFF_HEIGHT_SPREAD,
-    CLIFF_REACH,
     GRADUAL_SPREAD,
     MOST_DRAWN,
     ONCE_SPREAD,
     READING_SPREAD,
     SHARES,
-    Frame,
     Laws,
     drawn,
+    mean_log,
 )
 from engine.models.laws.sampling import (
     RUN_NOISE,
@@ -250,6 +250,12 @@ def test_what_no_sharing_explains_is_a_cliff(runs: int) -> None:
     assert again == pytest.approx(np.exp(logs), rel=0.1)
     wide = points(np.asarray([10.0]), 3.0)
     assert np.exp(mean_of(found, wide) + level) == pytest.approx(140.0, rel=0.25)
+
+
+@pytest.mark.parametrize("laws", [1, 7, 8, 300, 301])
+def test_the_mean_logarithm_is_that_of_each_value(laws: int) -> None:
+    values = np.exp(np.random.default_rng(laws).uniform(-60.0, 60.0, (5, laws)))
+    assert mean_log(values) == pytest.approx(np.log(values).mean(axis=1), rel=1e-12, abs=1e-12)
 
 
 def test_every_law_grows_with_the_size() -> None:

@@ -1,0 +1,66 @@
+"""Linear algebra in one thread: while it is asked for, and no longer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import engine
+from engine.models.laws import run_times
+from engine.models.laws.mixture import Candidates
+from engine.one_thread import _libraries, one_thread
+
+
+def threads() -> set[int]:
+    """How many threads linear algebra uses now."""
+    return {library["num_threads"] for library in _libraries().info()}
+
+
+@pytest.fixture(autouse=True)
+def _several() -> Iterator[None]:
+    """The setting of a program that leaves linear algebra all of its cores."""
+    with _libraries().limit(limits=3, user_api="blas"):
+        if threads() != {3}:
+            pytest.skip("this NumPy has no linear algebra whose threads can be set")
+        yield
+
+
+def test_one_thread_while_asked_and_the_setting_of_the_program_afterwards() -> None:
+    with one_thread(), one_thread():
+        assert threads() == {1}
+    assert threads() == {3}
+
+
+def test_an_error_gives_the_setting_back() -> None:
+    with pytest.raises(ValueError, match="told"), one_thread():
+        raise ValueError("told")
+    assert threads() == {3}
+
+
+def test_fits_and_answers_of_run_tables_use_one_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = tmp_path / "runs.csv"
+    rows = [f"{nodes},1000,{600 / nodes + 20},4,16" for nodes in (1, 2, 3, 4, 6, 8)]
+    table.write_text("\n".join(["nodes,input_size,seconds,vcpus,memory_gib", *rows]))
+    found: list[set[int]] = []
+    fitted_as, moments_of = Candidates.of, Candidates.moments
+
+    def fit(*args: object, **named: object) -> object:
+        found.append(threads())
+        return fitted_as(*args, **named)  # type: ignore[arg-type]
+
+    def moments(*args: object) -> object:
+        found.append(threads())
+        return moments_of(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(run_times.Candidates, "of", fit)
+    monkeypatch.setattr(run_times.Candidates, "moments", moments)
+    fitted = engine.fit(engine.read(str(table)))
+    cluster = engine.Cluster.of_nodes(instance_type="x", nodes=5, vcpus=4, memory_gib=16.0)
+    fitted.predict(cluster=cluster)
+    assert len(found) >= 2
+    assert found == [{1}] * len(found)
+    assert threads() == {3}
