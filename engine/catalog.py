@@ -15,6 +15,9 @@ from types import MappingProxyType
 
 from engine.errors import BadInput, UnknownName, require_kind
 
+DEFAULT_CATALOG = "aws"
+"""Where types that are given by name are looked for first."""
+
 
 @dataclass(frozen=True, slots=True)
 class InstanceType:
@@ -201,7 +204,7 @@ class Catalog:
     region: str
     currency: str
     date: date
-    offers: Mapping[str, Offer]
+    offers: Mapping[str, Offer] = field(repr=False)
     billing: Billing = field(default_factory=Billing)
     memory_rule: MemoryRule = field(default_factory=MemoryRule)
     managed_only: bool = False
@@ -209,7 +212,7 @@ class Catalog:
     historic: bool = False
     note: str | None = None
     exchange: Exchange | None = None
-    dbu_tiers: Mapping[str, DbuTier] = field(default_factory=dict)
+    dbu_tiers: Mapping[str, DbuTier] = field(default_factory=dict, repr=False)
     platform: str | None = None
 
     def __post_init__(self) -> None:

@@ -7,7 +7,7 @@ count); `Plan.report` answers a goal from that in a few milliseconds, as often a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 
 import numpy as np
@@ -81,7 +81,7 @@ class PlanReport:
     goal: Goal
     billing: Billing
     recommendation: Recommendation
-    curve: Curve | None
+    curve: Curve | None = field(repr=False)
 
 
 @dataclass(frozen=True, eq=False)

@@ -45,7 +45,7 @@ class Measure:
 
     count: int
     total: float
-    quantiles: tuple[float, ...]
+    quantiles: tuple[float, ...] = field(repr=False)
 
     def __post_init__(self) -> None:
         if self.count < 0 or (self.count > 0 and not self.quantiles):
@@ -265,16 +265,16 @@ class Run:
     started_epoch_seconds: float | None = None
     complete: bool = True
     lost: tuple[str, ...] = ()
-    stages: tuple[StageRun, ...] = ()
-    jobs: tuple[JobRun, ...] = ()
-    cores: tuple[tuple[float, int], ...] = ()
+    stages: tuple[StageRun, ...] = field(default=(), repr=False)
+    jobs: tuple[JobRun, ...] = field(default=(), repr=False)
+    cores: tuple[tuple[float, int], ...] = field(default=(), repr=False)
     driver_seconds: float | None = None
     storage_memory_bytes: float | None = None
     cached_bytes: float | None = None
-    persisted_rdds: tuple[PersistedRdd, ...] = ()
-    config: Mapping[str, str] = field(default_factory=dict)
+    persisted_rdds: tuple[PersistedRdd, ...] = field(default=(), repr=False)
+    config: Mapping[str, str] = field(default_factory=dict, repr=False)
     batch_id: int | None = None
-    notices: tuple[Notice, ...] = ()
+    notices: tuple[Notice, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if not LEAST_SECONDS <= self.seconds <= MOST_SECONDS:
@@ -310,15 +310,15 @@ class Profile:
     """
 
     name: str
-    runs: tuple[Run, ...] = ()
+    runs: tuple[Run, ...] = field(default=(), repr=False)
     category: str | None = None
-    optex: tuple[OptexProfile, ...] = ()
+    optex: tuple[OptexProfile, ...] = field(default=(), repr=False)
     input_unit: str = "bytes"
     deadline_seconds: float | None = None
-    notices: tuple[Notice, ...] = ()
+    notices: tuple[Notice, ...] = field(default=(), repr=False)
     sources: tuple[str, ...] = ()
     resources: ResourceProfile | None = None
-    shapes: tuple[InstanceType, ...] = ()
+    shapes: tuple[InstanceType, ...] = field(default=(), repr=False)
     overhead_per_core_gib: float | None = None
 
     @cached_property

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import engine
 from tui.answers import Answer, Built, Say, curve_of
-from tui.arguments import options
 from tui.state import MAX_NODES, PlanState, Terms, evidence_key
 from tui.words import job_words
 from tui.words.progress import Speedometer
@@ -221,7 +220,7 @@ class EngineSession:
             origin = None
             if state.ran_on is not None:
                 chosen = self._catalog(state)
-                _, origin = options.origin_of(state.ran_on, first=chosen)
+                _, origin = engine.named_type(state.ran_on, first=chosen)
             if len(state.sources) == 1 and engine.is_workflow(state.sources[0]):
                 workflow = engine.read_workflow(state.sources[0], ran_on=origin)
                 fitted = engine.fit_workflow(workflow)

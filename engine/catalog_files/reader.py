@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
-from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,7 +18,6 @@ from engine.catalog_files.index import (
     SHAPES,
     bundled_folder,
     catalog_path,
-    list_catalogs,
 )
 from engine.catalog_files.rules import (
     NOT_NEGATIVE,
@@ -160,28 +158,6 @@ def type_in(name: str, where: str) -> tuple[Catalog | None, InstanceType]:
     if name not in shapes:
         raise UnknownName("instance type", name, shapes, where=where)
     return None, shapes[name]
-
-
-def find_type(name: str, *, first: Catalog | str) -> tuple[Catalog, InstanceType]:
-    """A type by name, looked for in the catalog `first`, then in all bundled ones.
-
-    Raises:
-        UnknownName: when no catalog has it, with the close matches of all.
-    """
-    given = first if isinstance(first, Catalog) else load_catalog(first)
-    tried: dict[str, Catalog] = {}
-    for catalog in chain([given], map(load_catalog, (entry.path for entry in list_catalogs()))):
-        if name in catalog.offers:
-            return catalog, catalog.offers[name].instance
-        tried.setdefault(catalog.name, catalog)
-    known = {offered for catalog in tried.values() for offered in catalog.offers}
-    raise UnknownName(
-        "instance type",
-        name,
-        known,
-        where=f"catalogs {', '.join(tried)}",
-        remedy="`sparkplan catalog show NAME` lists the types of a catalog",
-    )
 
 
 def _load(path: Path) -> tuple[Catalog | None, list[BadInput]]:

@@ -114,15 +114,15 @@ class Choice:
     cost_usd: float | None = None
     cost_low_usd: float | None = None
     cost_high_usd: float | None = None
-    cost: Cost | None = None
-    layout: Layout | None = None
+    cost: Cost | None = field(default=None, repr=False)
+    layout: Layout | None = field(default=None, repr=False)
     executors: int | None = None
     vcore_seconds: float | None = None
     resource_time: float | None = None
     throughput_bytes_per_second: float | None = None
     note: str = ""
     why: tuple[str, ...] = ()
-    warnings: tuple[Notice, ...] = ()
+    warnings: tuple[Notice, ...] = field(default=(), repr=False)
     spot: Mapping[str, int] = field(default_factory=dict)
     executors_per_node: Mapping[str, int] = field(default_factory=dict)
 
@@ -290,14 +290,14 @@ class Recommendation:
     goal: Goal
     model: str
     recommended: Choice | None
-    alternatives: Sequence[Choice]
-    frontier: Sequence[Choice]
-    rejected: Sequence[Rejected]
+    alternatives: Sequence[Choice] = field(repr=False)
+    frontier: Sequence[Choice] = field(repr=False)
+    rejected: Sequence[Rejected] = field(repr=False)
     nearest: Choice | None
     optimal: bool
     evaluated: int
     hidden: Mapping[str, int] = field(default_factory=dict)
-    warnings: tuple[Notice, ...] = ()
+    warnings: tuple[Notice, ...] = field(default=(), repr=False)
     sensitivity: Sensitivity | None = None
     dynamic_allocation: tuple[int, int] | None = None
 

@@ -8,7 +8,7 @@ of a slider costs a few passes over arrays of k types x m node counts.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -61,9 +61,9 @@ class Surface:
 
     fitted: FittedModel
     workload: Workload
-    candidates: Candidates
+    candidates: Candidates = field(repr=False)
     max_nodes: int
-    forecast: Forecast
+    forecast: Forecast = field(repr=False)
     exact: frozenset[int] = frozenset()
     limits: Limits = NO_LIMITS
     spot: bool = False

@@ -122,10 +122,10 @@ class Prediction:
     high: float | None
     confidence: float
     phases: Mapping[str, float] | None
-    stages: tuple[StageForecast, ...]
+    stages: tuple[StageForecast, ...] = field(repr=False)
     bottleneck: str | None
     warnings: tuple[Notice, ...]
-    forecast: Forecast
+    forecast: Forecast = field(repr=False)
     job_profile: Mapping[str, float] | None = None
 
     def p_within(self, deadline_seconds: float) -> float | None:
@@ -153,6 +153,9 @@ class FittedModel(ABC):
     profile: Profile
     fit_notices: tuple[Notice, ...] = field(default=(), kw_only=True)
     validation: LeaveOneOut | None = field(default=None, kw_only=True)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.model!r}, {self.profile!r})"
 
     @abstractmethod
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:

@@ -23,7 +23,7 @@ from engine.runs.slow_runs import UnusualRun
 Fitting = Callable[[Profile], FittedModel]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class OfParameters(FittedModel):
     """What one set of logs answers.
 
@@ -58,7 +58,7 @@ class OfParameters(FittedModel):
         return self.fitted.notices(batch, self._asked(workload))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ByParameters(FittedModel):
     """A fit for each set of job parameters; what is not asked are those of the largest run.
 

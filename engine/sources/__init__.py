@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.catalog import InstanceType, require_catalog
+from engine.catalog import DEFAULT_CATALOG, InstanceType, require_catalog
 from engine.errors import BadInput, require_kind
 from engine.machines.named_types import held_against
 from engine.profile import Profile
@@ -35,7 +35,7 @@ LEAST_PAUSE_SECONDS = 1.0
 
 def read(
     *sources: str | Path,
-    ran_on: InstanceType | None = None,
+    ran_on: InstanceType | str | None = None,
     catalog: Catalog | None = None,
     progress: Callable[[int, int | None], None] | None = None,
     pause_seconds: float | None = None,
@@ -47,7 +47,8 @@ def read(
             paths such as `s3://...`), addresses of history servers, profile YAML, run-table CSV,
             names of bundled samples; any mix.
         ran_on: instance type of the nodes where the evidence does not name it: few event logs do,
-            run tables and profiles may.
+            run tables and profiles may. A text, "m5.2xlarge" or "TYPE@CATALOG", is looked for in
+            `catalog` first (else in AWS's), then in all bundled ones.
         catalog: completes types that the evidence only names (Databricks logs, run tables); what
             tables say of a type is held against it (`engine.held_against`).
         progress: called with bytes read and bytes in total (None when unknown); it may raise to
@@ -67,11 +68,14 @@ def read(
             f"pauses must be at least {LEAST_PAUSE_SECONDS:g} s, not {pause_seconds:g}",
             remedy="shorter ones are the driver's own between two jobs",
         )
-    profile = together(_found(sources, ran_on, progress, pause_seconds))
+    instance = _type_of(ran_on, catalog)
+    profile = together(_found(sources, instance, progress, pause_seconds))
     return profile if catalog is None else completed(held_against(profile, catalog), catalog)
 
 
-def read_each(*sources: str | Path, ran_on: InstanceType | None = None) -> tuple[JobEvidence, ...]:
+def read_each(
+    *sources: str | Path, ran_on: InstanceType | str | None = None
+) -> tuple[JobEvidence, ...]:
     """The evidence of each application that the sources hold, in their order: all sources that name
     an application are its own, one without a name stands for itself. Runs that broke off or failed
     are left aside where others of the application came to their end, with a notice. An application
@@ -86,7 +90,19 @@ def read_each(*sources: str | Path, ran_on: InstanceType | None = None) -> tuple
     # Here: it needs what models know of runs, whose loading `read` does without.
     from engine.sources.applications import by_application
 
-    return by_application(_found(sources, ran_on, None))
+    return by_application(_found(sources, _type_of(ran_on, None), None))
+
+
+def _type_of(ran_on: InstanceType | str | None, catalog: Catalog | None) -> InstanceType | None:
+    """The type of the nodes that evidence without one ran on."""
+    if isinstance(ran_on, str):
+        # Here: who gives no text does without reading YAML.
+        from engine.catalog_files.find_type import named_type
+
+        return named_type(ran_on, first=DEFAULT_CATALOG if catalog is None else catalog)[1]
+    if ran_on is not None:
+        require_kind(ran_on, InstanceType, "an instance type", remedy='name it: "m5.2xlarge"')
+    return ran_on
 
 
 def _found(
@@ -96,9 +112,6 @@ def _found(
     pause_seconds: float | None = None,
 ) -> list[Found]:
     """What each source holds."""
-    if ran_on is not None:
-        remedy = 'find it with engine.find_type("m5.2xlarge", first="aws")[1]'
-        require_kind(ran_on, InstanceType, "an instance type", remedy=remedy)
     names = [str(source) for source in sources]
     if not names:
         raise BadInput("no source is given", remedy="give an event log, a profile or a run table")

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 import re
 
-from engine.catalog import MOST_MEMORY_GIB, InstanceType
-from engine.catalog_files.reader import load_catalog
+from engine.catalog import DEFAULT_CATALOG, MOST_MEMORY_GIB, InstanceType
+from engine.catalog_files.find_type import named_type
 from engine.errors import BadInput
 from engine.units import check_times, parse_bytes, parse_memory_gib, parse_seconds, parse_times
 
-DEFAULT_CATALOG = "aws"
 MOST_TASKS = 10_000_000
 """A stage with more tasks is a slip: no scheduler bears them."""
 
@@ -29,8 +28,7 @@ _BITS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
 
 def instance_type(text: str) -> InstanceType:
     """A type as TYPE or TYPE@CATALOG."""
-    name, _, catalog = text.partition("@")
-    return load_catalog(catalog or DEFAULT_CATALOG).offer(name).instance
+    return named_type(text, first=DEFAULT_CATALOG)[1]
 
 
 def positive(text: str) -> float:

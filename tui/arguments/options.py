@@ -279,25 +279,12 @@ def ran_on(args: argparse.Namespace) -> engine.InstanceType | None:
     """The type named by --ran-on, with its shape and speed from its catalog."""
     if args.ran_on is None:
         return None
-    return origin_of(args.ran_on, first=looked_in(args))[1]
+    return engine.named_type(args.ran_on, first=looked_in(args))[1]
 
 
 def looked_in(args: argparse.Namespace) -> engine.Catalog | str:
     """The catalog that types are looked for in first: that of --catalog, where it is given."""
     return catalog_of(args) if getattr(args, "catalog", None) else DEFAULT_CATALOG
-
-
-def origin_of(
-    text: str, *, first: engine.Catalog | str
-) -> tuple[engine.Catalog | None, engine.InstanceType]:
-    """The type that TYPE or TYPE@CATALOG names, and its catalog (None for a file of shapes without
-    prices); without @CATALOG it is looked for in the catalog `first`, then in all bundled ones."""
-    name, at, catalog = text.partition("@")
-    if at and not catalog:
-        raise engine.BadInput(f"{text!r} names no catalog", remedy="write TYPE@CATALOG, or TYPE")
-    if not catalog:
-        return engine.find_type(name, first=first)
-    return engine.type_in(name, catalog)
 
 
 def workload_of(args: argparse.Namespace, profile: engine.Profile) -> engine.Workload:

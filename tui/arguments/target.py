@@ -81,7 +81,7 @@ def type_catalog(
         return options.catalog_of(args)
     origin, _, origin_catalog = (args.ran_on or "").partition("@")
     if name is not None and name == origin:
-        found, _ = options.origin_of(args.ran_on, first=options.looked_in(args))
+        found, _ = engine.named_type(args.ran_on, first=options.looked_in(args))
         return options.catalog_of(args, origin_catalog or found.name) if found else None
     if name is None or name in profile.instance_types:
         return None

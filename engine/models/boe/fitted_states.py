@@ -52,7 +52,7 @@ NEARNESS = 1.5
 """How much faster the weights of logs fall than exp(-doublings away)."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FittedStates(FittedModel):
     """Plans that answer for any cluster; those of several logs of a job are averaged in log time.
 

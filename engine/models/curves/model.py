@@ -66,7 +66,7 @@ class Question:
         return self.workload.scale if given is None else given
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CurvesModel(FittedModel):
     """A fitted model that is one curve per measured type, for the wanted job parameters.
 

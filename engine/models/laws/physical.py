@@ -132,7 +132,7 @@ class Answers:
         return self.shares[0][0].fit
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TableModel(FittedModel):
     """sparkplan fitted to run times; fits are made once per set of job parameters."""
 

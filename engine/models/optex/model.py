@@ -329,7 +329,7 @@ def _measured(profile: Profile) -> tuple[Profile, ModelDoesNotFit | None]:
         return profile, error
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class OptexFitted(CurvesModel):
     """OptEx fitted to a profile: refitted curves where there are runs, closed forms elsewhere."""
 

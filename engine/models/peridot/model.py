@@ -90,7 +90,7 @@ class Peridot(Model):
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PeridotFitted(FittedModel):
     """PERIDOT fitted to its references."""
 

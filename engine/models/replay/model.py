@@ -65,7 +65,7 @@ from engine.profile import Notice, Profile
 from engine.runs.configurations import configurations, repetition_spread, times_run
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ReplayModel(FittedModel):
     """sparkplan fitted to logs.
 

@@ -41,7 +41,7 @@ TERMS = (
 )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SimcostCurves(CurvesModel):
     """The transformed model, one curve per measured type."""
 

@@ -106,7 +106,7 @@ def _fit_parameters(
     )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SimcostModel(FittedModel):
     """SimCost fitted to logs.
 

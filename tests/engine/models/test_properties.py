@@ -224,6 +224,14 @@ def test_a_size_far_from_every_run_is_refused(model: Model, times: float) -> Non
         model_fitted.predict_many(clusters=[on(4)], workloads=[far])
 
 
+@every_model
+def test_a_notebook_shows_a_few_lines(model: Model) -> None:
+    """Not all that the runs tell, which is thousands."""
+    one = fitted(model, 0)
+    for shown in (one, one.profile, *one.profile.runs, one.predict(cluster=on(4))):
+        assert len(repr(shown)) < 2000
+
+
 def test_clusters_and_workloads_pair() -> None:
     model_fitted = fitted(BY_NAME["ernest"], 1)
     for clusters, workloads in (

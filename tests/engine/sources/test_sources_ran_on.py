@@ -100,9 +100,28 @@ def test_rows_without_a_type_take_the_one_that_is_said(
     assert "origin-already-named" not in [notice.code for notice in profile.notices]
 
 
-def test_names_are_no_types_nor_catalogs(tmp_path: Path) -> None:
-    path = table(tmp_path)
-    with pytest.raises(engine.BadInput, match=r"is needed, not 'm5\.xlarge'; find"):
-        engine.read(path, ran_on="m5.xlarge")  # type: ignore[arg-type]
+def test_a_name_is_no_catalog(tmp_path: Path) -> None:
     with pytest.raises(engine.BadInput, match="a catalog is needed, not 'aws'; load it with"):
-        engine.read(path, catalog="aws")  # type: ignore[arg-type]
+        engine.read(table(tmp_path), catalog="aws")  # type: ignore[arg-type]
+
+
+def test_a_type_may_be_given_by_name(tmp_path: Path, named: engine.InstanceType) -> None:
+    for name in ("m5.xlarge", "m5.xlarge@aws"):
+        profile = engine.read(table(tmp_path), ran_on=name)
+        assert [run.cluster.instance for run in profile.runs] == [named] * 3
+    elsewhere = engine.read(table(tmp_path), ran_on="n2-standard-4")
+    assert elsewhere.instance_types == ("n2-standard-4",)
+    mine = engine.load_catalog("papers")
+    (type_name, offer), *_ = mine.offers.items()
+    profile = engine.read(table(tmp_path), ran_on=type_name, catalog=mine)
+    assert profile.runs[0].cluster.instance == offer.instance
+
+
+def test_what_names_no_type_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(engine.UnknownName, match=r"m5\.xlarg.*did you mean"):
+        engine.read(table(tmp_path), ran_on="m5.xlarg")
+    with pytest.raises(engine.BadInput, match="names no catalog"):
+        engine.read(table(tmp_path), ran_on="m5.xlarge@")
+    with pytest.raises(engine.BadInput, match="an instance type"):
+        engine.read(table(tmp_path), ran_on=5)  # type: ignore[arg-type]
+    assert engine.read_each(table(tmp_path), ran_on="m5.xlarge")[0].profile is not None

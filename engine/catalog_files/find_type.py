@@ -1,0 +1,46 @@
+"""Instance types by name, in whichever catalog has them."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+from engine.catalog import Catalog, InstanceType
+from engine.catalog_files.index import list_catalogs
+from engine.catalog_files.reader import load_catalog, type_in
+from engine.errors import BadInput, UnknownName
+
+
+def named_type(text: str, *, first: Catalog | str) -> tuple[Catalog | None, InstanceType]:
+    """The type that TYPE or TYPE@CATALOG names, and its catalog (None for a file of shapes without
+    prices); without @CATALOG it is looked for in the catalog `first`, then in all bundled ones.
+
+    Raises:
+        UnknownName: when no catalog, or not the named one, has it.
+        BadInput: for an empty catalog, and the first thing that is wrong with its file.
+    """
+    name, at, where = text.partition("@")
+    if at and not where:
+        raise BadInput(f"{text!r} names no catalog", remedy="write TYPE@CATALOG, or TYPE")
+    return type_in(name, where) if where else find_type(name, first=first)
+
+
+def find_type(name: str, *, first: Catalog | str) -> tuple[Catalog, InstanceType]:
+    """A type by name, looked for in the catalog `first`, then in all bundled ones.
+
+    Raises:
+        UnknownName: when no catalog has it, with the close matches of all.
+    """
+    given = first if isinstance(first, Catalog) else load_catalog(first)
+    tried: dict[str, Catalog] = {}
+    for catalog in chain([given], map(load_catalog, (entry.path for entry in list_catalogs()))):
+        if name in catalog.offers:
+            return catalog, catalog.offers[name].instance
+        tried.setdefault(catalog.name, catalog)
+    known = {offered for catalog in tried.values() for offered in catalog.offers}
+    raise UnknownName(
+        "instance type",
+        name,
+        known,
+        where=f"catalogs {', '.join(tried)}",
+        remedy="`sparkplan catalog show NAME` lists the types of a catalog",
+    )
