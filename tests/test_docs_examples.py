@@ -5,6 +5,7 @@ Figures move with every change of a model: compared are the words of a line, not
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -115,6 +116,17 @@ def test_options_that_the_pages_write_are_known(capsys: pytest.CaptureFixture[st
         known = set(re.findall(r"--?[a-z][\w-]*", capsys.readouterr().out))
         wanted = {word for word in words if re.fullmatch(r"--?[a-z][\w-]*", word)}
         assert wanted <= known, " ".join(words)
+
+
+def test_python_prints_what_the_command_says(capsys: pytest.CaptureFixture[str]) -> None:
+    (example,) = blocks(ROOT / "README.md", "python")
+    exec(example, {})
+    times, best = capsys.readouterr().out.splitlines()
+    seconds, low, high = map(float, times.split())
+    assert 0 < low < seconds < high
+    main(["recommend", "nightly-features", "--ran-on", "m5.xlarge", "--deadline", "2m", "--json"])
+    answer = json.loads(capsys.readouterr().out)["recommended"]
+    assert best == f"{answer['composition']} {answer['cost_usd']}"
 
 
 def test_the_model_of_the_page_answers() -> None:
