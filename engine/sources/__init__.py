@@ -54,7 +54,7 @@ def read(
         progress: called with bytes read and bytes in total (None when unknown); it may raise to
             end the reading, and what it raises reaches the caller.
         pause_seconds: times of this length and more in which no job ran, after the first executor
-            had come, are left out of the clock of logs; None for the rules of docs/formats.md.
+            had come, are left out of the clock of logs; None for the rules of docs/from_logs.md.
 
     Raises:
         BadInput: in one line, for a source that cannot be used.

@@ -1,4 +1,4 @@
-"""Which category an application is of (docs/formats.md states the rule for users)."""
+"""Which category an application is of (docs/from_logs.md states the rule for users)."""
 
 from __future__ import annotations
 

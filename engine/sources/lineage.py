@@ -1,6 +1,6 @@
 """What a stage does and which persisted RDDs it reads, by its RDDs and call sites.
 
-The rules (docs/formats.md states them for users): a stage belongs to the library whose package
+The rules (docs/from_logs.md states them for users): a stage belongs to the library whose package
 is in its call stack; operations are the RDD scopes, which Spark names after the operation.
 """
 
