@@ -129,6 +129,24 @@ def test_python_prints_what_the_command_says(capsys: pytest.CaptureFixture[str])
     assert best == f"{answer['composition']} {answer['cost_usd']}"
 
 
+def test_the_page_on_python_shows_what_its_examples_print(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """One after the other, as a notebook would."""
+    names: dict[str, Any] = {}
+    printed, compared = "", 0
+    for _, language, text in BLOCK.findall((ROOT / "docs" / "python.md").read_text("utf-8")):
+        if language == "python":
+            exec(text, names)
+            printed = capsys.readouterr().out
+        else:
+            assert [words_of(line) for line in text.splitlines()] == [
+                words_of(line) for line in printed.splitlines()
+            ]
+            compared += 1
+    assert compared >= 6
+
+
 def test_the_model_of_the_page_answers() -> None:
     names: dict[str, Any] = {}
     exec(block_with("adding_a_model.md", "python", "class Ideal"), names)
