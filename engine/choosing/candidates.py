@@ -22,7 +22,7 @@ from engine.machines.beside_heap import planned_beside, planned_notices
 from engine.machines.platforms import NOT_SUPPORTED, SERVICE
 from engine.memory import executor_cores_for, layout_of
 from engine.profile import Notice, Profile
-from engine.runs.at_once import AtOnce
+from engine.runs.barrier_stages import BarrierStage
 from engine.runs.carried_settings import task_cpus
 
 MINIMUM_MEMORY_GIB = 8.0
@@ -45,7 +45,7 @@ class Candidates:
         assumed_arch: the architecture that was taken for granted and hides others; None where
             somebody says it, or it hides nothing.
         beside: what is to be said of the memory beside the heap.
-        at_once: what the job needs for its barrier stages; None for nothing.
+        barrier_stages: stages of the job that start all of their tasks at once, or not at all.
     """
 
     catalog: Catalog
@@ -56,7 +56,7 @@ class Candidates:
     compared: frozenset[str] = frozenset()
     assumed_arch: str | None = None
     beside: tuple[Notice, ...] = ()
-    at_once: AtOnce | None = None
+    barrier_stages: tuple[BarrierStage, ...] = ()
 
     @property
     def notices(self) -> tuple[Notice, ...]:
@@ -80,7 +80,7 @@ class Candidates:
     def within(self, limits: Limits) -> Limits:
         """The limits, what the job itself needs, and that no node is rented of what is compared
         alone."""
-        limits = replace(limits, at_once=limits.at_once or self.at_once)
+        limits = replace(limits, barrier_stages=limits.barrier_stages or self.barrier_stages)
         barred = sorted(self.barred(limits))
         if not barred:
             return limits
@@ -121,7 +121,7 @@ def select_candidates(
     *,
     profile: Profile,
     ran_on: Sequence[InstanceType] = (),
-    at_once: AtOnce | None = None,
+    barrier_stages: tuple[BarrierStage, ...] = (),
     instances: Sequence[str] | None = None,
     limits: Limits = NO_LIMITS,
 ) -> Candidates:
@@ -134,7 +134,7 @@ def select_candidates(
 
     Args:
         ran_on: types that say the architecture beside the profile's.
-        at_once: what the job needs for its barrier stages; None for nothing.
+        barrier_stages: stages of the job that start all of their tasks at once, or not at all.
 
     Raises:
         UnknownName: for a name or glob that matches no type.
@@ -158,7 +158,7 @@ def select_candidates(
         compared=chosen.compared & set(found.names),
         assumed_arch=DEFAULT_ARCH if chosen.assumed else None,
         beside=tuple(planned_notices(profile)),
-        at_once=at_once,
+        barrier_stages=barrier_stages,
     )
     if found.barred(limits) == set(found.names):
         raise BadInput(

@@ -158,8 +158,9 @@ class Placed:
         if not composition:
             raise BadInput("the composition is empty", remedy="name a type and its nodes")
         candidates = select_candidates(
-            catalog, profile=fitted.profile, at_once=fitted.at_once, instances=tuple(composition)
-        )
+            catalog, profile=fitted.profile, barrier_stages=fitted.barrier_stages,
+            instances=tuple(composition),
+        )  # fmt: skip
         for rejected in candidates.rejected:
             raise BadInput(f"{rejected.instance} {rejected.reason}", where="composition")
         candidates, shaped = of_one_shape(candidates, fitted.profile)

@@ -8,6 +8,7 @@ a while and then ends the job (SPARK-24819). With dynamic allocation it refuses 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from engine.cluster import Cluster
@@ -16,62 +17,91 @@ from engine.runs.stage_labels import stage_label
 
 
 @dataclass(frozen=True, slots=True)
-class AtOnce:
-    """What a job, or a workflow of several, needs for its barrier stages.
+class BarrierStage:
+    """A stage whose tasks all start at once, or not at all.
 
     Args:
-        stage: which of them needs most, in words.
+        label: which stage it is, in words.
         tasks: that run at once.
         task_cpus: cores that each of them holds.
     """
 
-    stage: str
+    label: str
     tasks: int
     task_cpus: int = 1
 
-    def tasks_of(self, executors: float, executor_cores: float) -> float:
+    def room(self, executors: float, executor_cores: float) -> float:
         """How many such tasks run at once on these executors, at least one on each: a task gets
         no more cores than its executor has. NaN where these are not known."""
         if math.isnan(executors) or math.isnan(executor_cores):
             return math.nan
         return executors * max(1.0, executor_cores // self.task_cpus)
 
+    @property
+    def slots(self) -> int:
+        """Cores that all of its tasks hold together."""
+        return self.tasks * self.task_cpus
 
-def at_once(profile: Profile) -> AtOnce | None:
-    """What the runs tell of barrier stages: the least that one of them did with, since programs
-    often take as many tasks as there are slots. None where one did without, or where none tells
-    its stages."""
-    needs = [_most_at_once(run) for run in completed_runs(profile.runs) if run.stages]
-    known = [need for need in needs if need is not None]
-    if not known or len(known) < len(needs):
-        return None
-    return min(known, key=lambda need: need.tasks * need.task_cpus)
+    def covers(self, other: BarrierStage) -> bool:
+        """Whether every cluster that starts this stage starts the other one."""
+        return self.tasks >= other.tasks and self.task_cpus >= other.task_cpus
 
 
-def at_once_notice(executors: float, executor_cores: float, need: AtOnce | None) -> Notice | None:
-    """The warning that executors have fewer slots than a barrier stage has tasks; None where they
-    have enough, and where their number or cores are not known (NaN)."""
-    if need is None:
-        return None
-    held = need.tasks_of(executors, executor_cores)
-    if not held < need.tasks:
-        return None
-    return Notice(
-        "barrier-needs-slots",
-        f"{need.stage} runs its {need.tasks} tasks all at once (barrier mode), and here is room "
-        f"for {held:.0f}: Spark ends the job with an error",
-        f"take executors for {need.tasks} tasks at once, or have the program take fewer tasks",
+def barrier_stages(profile: Profile) -> tuple[BarrierStage, ...]:
+    """The stages that a cluster must be able to start, those that need most slots first: of the run
+    that did with the least, since programs often take as many tasks as there are slots. None where
+    one run did without, or where none tells its stages."""
+    needs = [_stages_of(run) for run in completed_runs(profile.runs) if run.stages]
+    if not all(needs):
+        return ()
+    return min(needs, key=lambda stages: stages[0].slots, default=())
+
+
+def decisive(stages: Iterable[BarrierStage]) -> tuple[BarrierStage, ...]:
+    """Those that no other one covers, the one that needs most slots first. Of stages with unlike
+    `task_cpus` several may decide: which of them depends on the cores of an executor."""
+    found: list[BarrierStage] = []
+    for stage in sorted(stages, key=lambda stage: (stage.slots, stage.task_cpus), reverse=True):
+        if not any(other.covers(stage) for other in found):
+            found.append(stage)
+    return tuple(found)
+
+
+def not_started(
+    stages: Sequence[BarrierStage], executors: float, executor_cores: float
+) -> BarrierStage | None:
+    """The stage that lacks most of its room on these executors; None where all of them start, and
+    where the executors' number or cores are not known (NaN)."""
+    stuck = [stage for stage in stages if stage.room(executors, executor_cores) < stage.tasks]
+    return min(
+        stuck, key=lambda stage: stage.room(executors, executor_cores) / stage.tasks, default=None
     )
 
 
-def _most_at_once(run: Run) -> AtOnce | None:
-    """Of the barrier stages of a run that it had the slots for, as far as its log tells of them."""
-    stages = [stage for stage in run.stages if stage.barrier and _had_room(run.cluster, stage)]
-    most = max(stages, key=lambda stage: stage.tasks * stage.task_cpus, default=None)
-    if most is None:
+def barrier_notice(
+    stages: Sequence[BarrierStage], executors: float, executor_cores: float
+) -> Notice | None:
+    """The warning that executors have fewer slots than a barrier stage has tasks; None as
+    `not_started`."""
+    stage = not_started(stages, executors, executor_cores)
+    if stage is None:
         return None
-    label = f"stage {most.stage_id} ({stage_label(most)})"
-    return AtOnce(label, most.tasks, most.task_cpus)
+    held = stage.room(executors, executor_cores)
+    return Notice(
+        "barrier-needs-slots",
+        f"{stage.label} runs its {stage.tasks} tasks all at once (barrier mode), and here is room "
+        f"for {held:.0f}: Spark ends the job with an error",
+        f"take executors for {stage.tasks} tasks at once, or have the program take fewer tasks",
+    )
+
+
+def _stages_of(run: Run) -> tuple[BarrierStage, ...]:
+    """The barrier stages of a run that it had the slots for, as far as its log tells of them."""
+    return decisive(
+        BarrierStage(f"stage {stage.stage_id} ({stage_label(stage)})", stage.tasks, stage.task_cpus)
+        for stage in run.stages
+        if stage.barrier and _had_room(run.cluster, stage)
+    )
 
 
 def _had_room(cluster: Cluster, stage: StageRun) -> bool:

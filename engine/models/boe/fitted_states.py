@@ -35,7 +35,7 @@ from engine.models.stages.one_machine import law_doubt, one_machine_notice
 from engine.models.workloads import completed
 from engine.notice_order import in_order
 from engine.profile import Notice, Run
-from engine.runs.at_once import AtOnce, at_once_notice
+from engine.runs.barrier_stages import BarrierStage, barrier_notice
 from engine.runs.configurations import configurations, times_run
 
 NAME = "boe"
@@ -159,9 +159,9 @@ class FittedStates(FittedModel):
         return tuple(dict.fromkeys(kind for kind in told if kind is not None))
 
     @property
-    def at_once(self) -> AtOnce | None:
-        """Of a workflow, the most that one of its jobs needs: each starts a stage of its own."""
-        return super().at_once if self.is_job else self.workflow.at_once
+    def barrier_stages(self) -> tuple[BarrierStage, ...]:
+        """Of a workflow, those of all its jobs that need most: each starts a stage of its own."""
+        return super().barrier_stages if self.is_job else self.workflow.barrier_stages
 
     def runs_used(self, workload: Workload) -> int:
         return len(self.answering(workload).plans) if self.is_job else 0
@@ -302,7 +302,7 @@ class FittedStates(FittedModel):
         low, high = forecast.interval(confidence)
         notices = [*self.profile.notices, *self.fit_notices, *rate_notices(plan, target)]
         notices += far_notices(plan, target, scale)
-        stuck = at_once_notice(target.nodes, target.slots / target.nodes, self.at_once)
+        stuck = barrier_notice(self.barrier_stages, target.nodes, target.slots / target.nodes)
         notices += [] if stuck is None else [stuck]
         why = explanation(course, seconds=course.seconds, slots=target.slots)
         prediction = Prediction(
