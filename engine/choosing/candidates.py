@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.batch import complete
+from engine.batch import ClusterBatch, complete
 from engine.catalog import Catalog, InstanceType, Offer
 from engine.choosing.limits import NO_LIMITS, Limits
 from engine.choosing.recommendation import Rejected
@@ -104,9 +104,18 @@ class Candidates:
             )
 
     @cached_property
+    def instances(self) -> tuple[InstanceType, ...]:
+        """(k,) the types."""
+        return tuple(offer.instance for offer in self.offers)
+
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """(k,) names of the types."""
-        return tuple(offer.instance.name for offer in self.offers)
+        return tuple(instance.name for instance in self.instances)
+
+    def grid(self, nodes: Sequence[int]) -> ClusterBatch:
+        """(k * m,) clusters of each type on m numbers of nodes, types outermost."""
+        return ClusterBatch.grid(self.instances, self.layouts, nodes, self.catalog)
 
     @property
     def prices(self) -> tuple[FloatArray, FloatArray]:
