@@ -37,7 +37,6 @@ from engine.models.simcost.rates import resources_of_shape, seconds_per_byte
 from engine.models.simcost.redrawn import simulated
 from engine.models.simcost.sampling import (
     CONFIDENCE,
-    EPSILON,
     Estimate,
     estimate,
     training_cost_ratio,
@@ -311,11 +310,7 @@ class SimcostModel(FittedModel):
             run = self._nearest(batch, wanted)
             found.append(report.idle_notice(run, float(batch.slots[0]), ratio_of(wanted, run.run)))
             if len(self.learnt) > 1:
-                found.append(
-                    report.samples_notice(
-                        self._samples(batch, wanted), epsilon=EPSILON, confidence=CONFIDENCE
-                    )
-                )
+                found.append(report.samples_notice(self._samples(batch, wanted)))
         return in_order([notice for notice in found if notice is not None])
 
     def _speed_notice(self, batch: ClusterBatch, place: int) -> Notice | None:
