@@ -30,7 +30,7 @@ from engine.forecast import FloatArray, Forecast, known
 from engine.lazy import Lazy
 from engine.memory import beside_heap_gib
 from engine.mixing.beyond import Beyond
-from engine.mixing.market import FoundMix, Market, Share, values_of
+from engine.mixing.market import FoundMix, Market, SpotShare, values_of
 from engine.mixing.mix_law import MixLaw, beyond_of
 from engine.mixing.notices import MIXED, not_mixed, of_members, of_prices
 from engine.mixing.search import Search
@@ -165,7 +165,7 @@ class Stock:
             np.append(rates, cheaper[rows]), head, billing, constraints.most(max_nodes)[base],
             constraints.taken(base), owned if owned.any() else None,
         )  # fmt: skip
-        share = Share(base, spot, float(surface.limits.max_spot or 0.0))
+        share = SpotShare(base, spot, float(surface.limits.max_spot or 0.0))
         return cls(billing, base, spot, replace(market, share=share), beyond)
 
     def law(self, surface: Surface) -> MixLaw:
