@@ -287,8 +287,9 @@ class _Estimate:
         for place, claim, count in zip(order, claims, granted, strict=True):
             live = self.live[place]
             live.granted = count
-            room = self.machines.pool.room(claim, cores=cores, memory_gib=memory)
-            more = min(max(0, count - live.running), live.pending, room)
+            more = min(max(0, count - live.running), live.pending)
+            if more:
+                more = min(more, self.machines.pool.room(claim, cores=cores, memory_gib=memory))
             if not more:
                 continue
             if math.isnan(self.start[place]):
