@@ -52,6 +52,7 @@ from protocols import (
     workloads,
 )
 from published import HEADER, PUBLISHED, Row, reference
+from tables import print_table
 
 from engine.errors import ModelDoesNotFit
 from engine.forecast import FloatArray
@@ -257,12 +258,6 @@ def row(name: str, result: Score) -> Row:
         decided("10 runs"),
         str(result.refused),
     )
-
-
-def print_table(rows: Sequence[Sequence[str]]) -> None:
-    widths = [max(len(line[column]) for line in rows) for column in range(len(rows[0]))]
-    for line in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)))
 
 
 def main() -> None:

@@ -15,11 +15,12 @@ import argparse
 import importlib.util
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from tables import print_table
 
 from engine.experiments.design import a_optimal, scaled_features
 from engine.forecast import FloatArray
@@ -108,19 +109,13 @@ HEADER = (
 )  # fmt: skip
 
 
-def print_table(rows: Sequence[Sequence[str]]) -> None:
-    widths = [max(len(line[column]) for line in rows) for column in range(len(rows[0]))]
-    for line in rows:
-        print("  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)))
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--repeat", type=int, default=9, help="runs of ours per grid")
     options = parser.parse_args()
-    print_table([HEADER, *(row(grid, options.repeat) for grid in GRIDS)])
+    print_table([HEADER, *(row(grid, options.repeat) for grid in GRIDS)], to_the_right=True)
 
 
 if __name__ == "__main__":

@@ -16,13 +16,14 @@ import hashlib
 import math
 import os
 import random
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 from cpu_time import busy_share, in_cpu_time
+from tables import print_table
 
 import engine
 from engine.cluster import Cluster, Workload
@@ -325,11 +326,7 @@ def _scores(some: Sequence[Answer]) -> tuple[str, ...]:
     )
 
 
-def show(
-    folder: Path,
-    jobs: Collection[str],
-    print_table: Callable[[Sequence[Sequence[str]]], None],
-) -> None:
+def show(folder: Path, jobs: Collection[str]) -> None:
     """All tables of the given jobs: as measured, and in CPU time with and without the driver's
     (`in_cpu_time`)."""
     logs = read_logs(folder, jobs)
@@ -341,17 +338,17 @@ def show(
         ("as measured", logs), ("in CPU time", cpu), ("in CPU time, stages alone", stages),
     ):  # fmt: skip
         print(f"{name}\n")
-        print_table(noise_rows(seen))
+        print_table(noise_rows(seen), apart=True)
         for number in (1, 2):
             found = answers(seen, [job for job in JOBS if job in jobs and half(job) == number])
             if found:
                 print(f"{name}, half {number}\n")
-                print_table(score_rows(found, "job"))
-                print_table(score_rows(found, "kind"))
+                print_table(score_rows(found, "job"), apart=True)
+                print_table(score_rows(found, "kind"), apart=True)
         cliffs = cliff_rows(seen)
         if len(cliffs) > 1:
             print(f"{name}, the whole input in memory or not\n")
-            print_table(cliffs)
+            print_table(cliffs, apart=True)
 
 
 def cliff_rows(logs: Logs) -> list[tuple[str, ...]]:

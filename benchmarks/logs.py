@@ -32,6 +32,7 @@ from pathlib import Path
 
 import held_out
 from held_out import Made
+from tables import print_table
 
 import engine
 from engine.cluster import Cluster, Workload
@@ -96,7 +97,7 @@ def main() -> None:
                     make(made, folder, options.repeats, write_tables, held_out.TABLE_SETTINGS)
                 else:
                     make(made, folder, options.repeats, held_out.write_records, held_out.SETTINGS)
-            held_out.show(folder, jobs, print_table)
+            held_out.show(folder, jobs)
             return
         wanted = list(
             dict.fromkeys(run for _, known, asked in QUESTIONS for run in (*known, asked))
@@ -205,14 +206,14 @@ def fastest(made: Made, folder: Path) -> Run:
 def show(runs: dict[Made, Run]) -> None:
     rows = [("run", "input MB", "slots", "seconds", "busy %", "cached MB", "storage MB")]
     rows += [(made.name, *map(str, facts(run))) for made, run in runs.items()]
-    print_table(rows)
+    print_table(rows, apart=True)
     rows = [("question", "model", "measured s", "predicted s", "off %", "inside 90 %", "warned")]
     for name, known, asked in QUESTIONS:
         for model in MODELS:
             row = answer(model.name, {made: runs[made] for made in known}, runs[asked], asked)
             if row is not None:
                 rows.append((name, model.name, *row))
-    print_table(rows)
+    print_table(rows, apart=True)
 
 
 def facts(run: Run) -> tuple[object, ...]:
@@ -251,13 +252,6 @@ def answer(model: str, known: Mapping[Made, Run], asked: Run, made: Made) -> tup
 def size_of(made: Made) -> float:
     """Bytes of a run's input files: a log of a cache that does not fit tells its re-reads too."""
     return made.files * BYTES_PER_FILE
-
-
-def print_table(rows: Sequence[Sequence[str]]) -> None:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for row in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)))
-    print()
 
 
 if __name__ == "__main__":

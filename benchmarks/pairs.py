@@ -13,7 +13,7 @@ import argparse
 from collections.abc import Sequence
 from statistics import mean, median
 
-from accuracy import print_table
+from tables import print_table
 
 import engine
 from engine.models import MODELS

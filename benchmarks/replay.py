@@ -23,6 +23,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from tables import print_table
 
 import engine
 from engine.cluster import Cluster, Workload
@@ -213,13 +214,6 @@ def _executors(run: Run) -> Cluster:
     return Cluster.of_executors(executors=run.cluster.executors or 1, executor_cores=cores)
 
 
-def print_table(rows: Sequence[Sequence[str]]) -> None:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for row in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)))
-    print()
-
-
 def read_all(paths: Sequence[str]) -> list[Profile]:
     found = []
     for path in paths:
@@ -234,18 +228,22 @@ def main() -> None:
     header = ("100,000 tasks", "stages", "fit ms", "surface ms", "points",
               "times faster than exact", "within 1 %", "worst %")  # fmt: skip
     shapes = (("4 large stages", 4), ("50 stages", 50), ("500 small stages", 500))
-    print_table([header, *(surface_row(name, made_run(count)) for name, count in shapes)])
+    print_table(
+        [header, *(surface_row(name, made_run(count)) for name, count in shapes)], apart=True
+    )
     header = ("a million tasks: stages", "fit ms", "new slots", "new input", "known input",
               "predict: new slots", "predict: new input")  # fmt: skip
-    print_table([header, *(what_if_row(count) for count in (4, 20, 200, 500))])
+    print_table([header, *(what_if_row(count) for count in (4, 20, 200, 500))], apart=True)
     cuts = (("scans", ("Scan parquet",)), ("merged shuffles", ("AQEShuffleRead", "HashAggregate")))
     header = ("500 stages cut for the slots", "fit ms", "surface ms", "points")
-    print_table([header, *(counting_row(name, cut_for_slots(name, ops)) for name, ops in cuts)])
+    print_table(
+        [header, *(counting_row(name, cut_for_slots(name, ops)) for name, ops in cuts)], apart=True
+    )
     profiles = read_all(sys.argv[1:] or sorted(map(str, SAMPLES.glob("*.zstd"))))
     header = ("log on its own cluster", "slots", "tasks", "observed s", "replayed s", "off %")
-    print_table([header, *own_rows(profiles)])
+    print_table([header, *own_rows(profiles)], apart=True)
     header = ("from", "to", "observed s", "predicted s", "off %", "inside 90 %")
-    print_table([header, *other_rows(profiles)])
+    print_table([header, *other_rows(profiles)], apart=True)
 
 
 if __name__ == "__main__":

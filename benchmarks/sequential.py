@@ -21,6 +21,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+from tables import print_table
 
 from engine.experiments.belief import Points, believe, forecast_at
 from engine.experiments.sequential import Decision, gains, is_opening, told
@@ -135,9 +136,7 @@ def main() -> None:
                 confidence=options.confidence,
             )
     rows += REFERENCES
-    widths = [max(len(line[column]) for line in rows) for column in range(len(rows[0]))]
-    for line in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)))
+    print_table(rows)
 
 
 if __name__ == "__main__":

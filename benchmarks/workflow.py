@@ -18,6 +18,7 @@ import time
 from collections.abc import Sequence
 
 import numpy as np
+from tables import print_table
 
 from engine.models.boe.printed_states import estimate_printed
 from engine.models.boe.sharing import shared_task_times
@@ -141,9 +142,7 @@ def main() -> None:
         for jobs in args.jobs.split(",")
         for spread in (0.0, 0.3)
     ]
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    for line in (head, *rows):
-        print("  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)))
+    print_table([head, *rows], to_the_right=True)
 
 
 if __name__ == "__main__":

@@ -66,7 +66,7 @@ _HOMES = {
     "engine.machines.beside_heap": ("with_overhead_per_core",),
     "engine.memory": ("beside_heap_gib",),
     "engine.choosing.limits": ("Limits",),
-    "engine.runs.at_once": ("AtOnce",),
+    "engine.runs.barrier_stages": ("BarrierStage",),
     "engine.machines.platforms": ("PLATFORMS", "on_platform"),
     "engine.text.located_yaml": ("Section", "read_yaml"),
     "engine.catalog_files.find_type": ("find_type", "named_type"),

@@ -115,7 +115,7 @@ from engine.profile import StageRun as StageRun
 from engine.refresh import PriceChange as PriceChange
 from engine.refresh import Refreshed as Refreshed
 from engine.refresh import refresh_catalog as refresh_catalog
-from engine.runs.at_once import AtOnce as AtOnce
+from engine.runs.barrier_stages import BarrierStage as BarrierStage
 from engine.sources import LEAST_PAUSE_SECONDS as LEAST_PAUSE_SECONDS
 from engine.sources import check_sources as check_sources
 from engine.sources import list_samples as list_samples

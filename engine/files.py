@@ -58,9 +58,9 @@ def write_text(
 
 def unreadable(error: OSError, where: str | Path) -> BadInput:
     """What is said of a file or folder that cannot be read."""
-    what = error.strerror or "cannot be read"
-    remedy = NOT_YOURS if isinstance(error, PermissionError) else None
-    return BadInput(what, where=str(where), remedy=remedy)
+    remedy = NOT_YOURS if isinstance(error, PermissionError) else "check the path"
+    why = error.strerror or type(error).__name__
+    return BadInput(f"cannot be read: {why}", where=str(where), remedy=remedy)
 
 
 NOT_YOURS = "ask its owner for the right to read it, or name another"

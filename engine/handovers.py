@@ -36,12 +36,7 @@ def handover_of(
             "the executor layout on these nodes is not known, so there is nothing to set",
             remedy="use a catalog that gives vCPUs and memory",
         )
-    carried = carried_settings(profile)
-    cpus = _task_cpus(carried, layout.executor_cores)
-    resources = scaled_resources(carried, profile, layout.executor_cores)
-    settings = carried | cpus | {each.key: str(each.amount) for each in resources}
-    if workload is not None and workload.shuffle_partitions is not None:
-        settings["spark.sql.shuffle.partitions"] = str(workload.shuffle_partitions)
+    settings, said = _settings(profile, layout, workload)
     handed = Handover(
         application=profile.name,
         composition=choice.composition,
@@ -50,9 +45,7 @@ def handover_of(
         statement=(
             *statement(choice, found, workload or profile.reference_workload, profile.input_unit),
             *_assumed_beside(layout, profile),
-            *_carried(settings),
-            *_fewer_cpus(carried, cpus),
-            *(each.note for each in resources),
+            *said,
         ),
         notices=tuple(
             notice for notice in notices_of(choice, found) if notice.code != FEWER_TASK_CPUS
@@ -67,6 +60,21 @@ def handover_of(
         spark_version=profile.largest_run.spark_version if profile.largest_run else None,
     )
     return handed if catalog is None else _on_nodes_of(catalog, handed, choice, layout)
+
+
+def _settings(
+    profile: Profile, layout: Layout, workload: Workload | None
+) -> tuple[dict[str, str], list[str]]:
+    """The Spark settings that go with the job to executors of that layout, and what is said of
+    them."""
+    carried = carried_settings(profile)
+    cpus = _task_cpus(carried, layout.executor_cores)
+    resources = scaled_resources(carried, profile, layout.executor_cores)
+    settings = carried | cpus | {each.key: str(each.amount) for each in resources}
+    if workload is not None and workload.shuffle_partitions is not None:
+        settings["spark.sql.shuffle.partitions"] = str(workload.shuffle_partitions)
+    notes = [each.note for each in resources]
+    return settings, [*_carried(settings), *_fewer_cpus(carried, cpus), *notes]
 
 
 def _on_nodes_of(catalog: Catalog, handed: Handover, choice: Choice, layout: Layout) -> Handover:

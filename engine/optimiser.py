@@ -142,11 +142,10 @@ def surface_of(
     """
     limits = limits.checked(catalog, max_nodes)
     candidates = select_candidates(
-        catalog, profile=fitted.profile, ran_on=fitted.ran_on, at_once=fitted.at_once,
-        instances=instances, limits=limits,
+        catalog, profile=fitted.profile, ran_on=fitted.ran_on,
+        barrier_stages=fitted.barrier_stages, instances=instances, limits=limits,
     )  # fmt: skip
-    shapes = [offer.instance for offer in candidates.offers]
-    candidates.within(limits).leaving_room(shapes, candidates.layouts, max_nodes)
+    candidates.within(limits).leaving_room(candidates.instances, candidates.layouts, max_nodes)
     return Surface.build(fitted, candidates, workload=workload, max_nodes=max_nodes, limits=limits)
 
 

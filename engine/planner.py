@@ -143,9 +143,10 @@ class Plan:
         changed = (limits.arch, limits.exclude) != (held.arch, held.exclude)
         if changed or any(name not in kept for name, _ in limits.owned):
             raise BadInput("these limits change the candidates", remedy="prepare another plan")
-        shapes = [offer.instance for offer in self.surface.candidates.offers]
-        binding = self.surface.candidates.within(limits)
-        binding.leaving_room(shapes, self.surface.candidates.layouts, self.request.max_nodes)
+        compared = self.surface.candidates
+        compared.within(limits).leaving_room(
+            compared.instances, compared.layouts, self.request.max_nodes
+        )
         surface = replace(self.surface, limits=limits)
         return replace(self, request=replace(self.request, limits=limits), surface=surface)
 

@@ -24,6 +24,7 @@ import msgspec
 
 from engine.catalog_files.price_list import PriceList, Quote
 from engine.errors import BadInput
+from engine.files import unreadable
 
 MOST_BYTES = 2 * 1024**3
 """A larger file is not a region's price list."""
@@ -68,9 +69,7 @@ def _read(path: Path, provider: str) -> tuple[PriceList, bool]:
             return _csv(path, start, provider), False
         return _json(path, provider)
     except OSError as error:
-        raise BadInput(
-            f"cannot be read: {error.strerror}", where=str(path), remedy="check the path"
-        ) from None
+        raise unreadable(error, path) from None
     except UnicodeDecodeError:
         raise BadInput("not a text file in UTF-8", where=str(path)) from None
     except csv.Error as error:

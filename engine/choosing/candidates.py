@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.batch import complete
+from engine.batch import ClusterBatch, complete
 from engine.catalog import Catalog, InstanceType, Offer
 from engine.choosing.limits import NO_LIMITS, Limits
 from engine.choosing.recommendation import Rejected
@@ -22,7 +22,7 @@ from engine.machines.beside_heap import planned_beside, planned_notices
 from engine.machines.platforms import NOT_SUPPORTED, SERVICE
 from engine.memory import executor_cores_for, layout_of
 from engine.profile import Notice, Profile
-from engine.runs.at_once import AtOnce
+from engine.runs.barrier_stages import BarrierStage
 from engine.runs.carried_settings import task_cpus
 
 MINIMUM_MEMORY_GIB = 8.0
@@ -45,7 +45,7 @@ class Candidates:
         assumed_arch: the architecture that was taken for granted and hides others; None where
             somebody says it, or it hides nothing.
         beside: what is to be said of the memory beside the heap.
-        at_once: what the job needs for its barrier stages; None for nothing.
+        barrier_stages: stages of the job that start all of their tasks at once, or not at all.
     """
 
     catalog: Catalog
@@ -56,7 +56,7 @@ class Candidates:
     compared: frozenset[str] = frozenset()
     assumed_arch: str | None = None
     beside: tuple[Notice, ...] = ()
-    at_once: AtOnce | None = None
+    barrier_stages: tuple[BarrierStage, ...] = ()
 
     @property
     def notices(self) -> tuple[Notice, ...]:
@@ -80,7 +80,7 @@ class Candidates:
     def within(self, limits: Limits) -> Limits:
         """The limits, what the job itself needs, and that no node is rented of what is compared
         alone."""
-        limits = replace(limits, at_once=limits.at_once or self.at_once)
+        limits = replace(limits, barrier_stages=limits.barrier_stages or self.barrier_stages)
         barred = sorted(self.barred(limits))
         if not barred:
             return limits
@@ -104,9 +104,18 @@ class Candidates:
             )
 
     @cached_property
+    def instances(self) -> tuple[InstanceType, ...]:
+        """(k,) the types."""
+        return tuple(offer.instance for offer in self.offers)
+
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """(k,) names of the types."""
-        return tuple(offer.instance.name for offer in self.offers)
+        return tuple(instance.name for instance in self.instances)
+
+    def grid(self, nodes: Sequence[int]) -> ClusterBatch:
+        """(k * m,) clusters of each type on m numbers of nodes, types outermost."""
+        return ClusterBatch.grid(self.instances, self.layouts, nodes, self.catalog)
 
     @property
     def prices(self) -> tuple[FloatArray, FloatArray]:
@@ -121,7 +130,7 @@ def select_candidates(
     *,
     profile: Profile,
     ran_on: Sequence[InstanceType] = (),
-    at_once: AtOnce | None = None,
+    barrier_stages: tuple[BarrierStage, ...] = (),
     instances: Sequence[str] | None = None,
     limits: Limits = NO_LIMITS,
 ) -> Candidates:
@@ -134,7 +143,7 @@ def select_candidates(
 
     Args:
         ran_on: types that say the architecture beside the profile's.
-        at_once: what the job needs for its barrier stages; None for nothing.
+        barrier_stages: stages of the job that start all of their tasks at once, or not at all.
 
     Raises:
         UnknownName: for a name or glob that matches no type.
@@ -158,7 +167,7 @@ def select_candidates(
         compared=chosen.compared & set(found.names),
         assumed_arch=DEFAULT_ARCH if chosen.assumed else None,
         beside=tuple(planned_notices(profile)),
-        at_once=at_once,
+        barrier_stages=barrier_stages,
     )
     if found.barred(limits) == set(found.names):
         raise BadInput(

@@ -20,6 +20,7 @@ from engine.forecast import known
 from engine.machines.platforms import NOT_SUPPORTED, support_notice
 from engine.notice_order import in_order
 from engine.profile import Notice
+from engine.runs.barrier_stages import not_started
 from engine.units import format_count, format_seconds, format_usd
 
 _NOTES = {
@@ -218,14 +219,14 @@ class Answers:
         candidates = self.surface.candidates
         nodes = int(self.surface.constraints.most(self.goal.max_nodes)[row])
         name, layout = candidates.names[row], candidates.layouts[row]
-        need = candidates.within(self.surface.limits).at_once
-        each = layout.executors_per_node
-        held = need.tasks_of(nodes * each, layout.executor_cores) if need else np.inf
-        if need is None or not nodes or held >= need.tasks:
+        stages = candidates.within(self.surface.limits).barrier_stages
+        executors, cores = nodes * layout.executors_per_node, layout.executor_cores
+        stage = not_started(stages, executors, cores)
+        if stage is None or not nodes:
             return Rejected(name, None, "the limits allow none of it", "limits")
         reason = (
-            f"has room for {held:.0f} tasks on {format_count(nodes, 'node')}, and {need.tasks} "
-            "start all at once (barrier mode)"
+            f"has room for {stage.room(executors, cores):.0f} tasks on "
+            f"{format_count(nodes, 'node')}, and {stage.tasks} start all at once (barrier mode)"
         )
         return Rejected(name, None, reason, "barrier")
 

@@ -18,7 +18,7 @@ from engine.choosing.sweeps import IntArray
 from engine.cluster import Layout, is_finite, is_number
 from engine.errors import BadInput, UnknownName
 from engine.forecast import FloatArray
-from engine.runs.at_once import AtOnce
+from engine.runs.barrier_stages import BarrierStage
 
 ARCHITECTURES = ("x86_64", "arm64")
 
@@ -75,7 +75,7 @@ class Limits:
         max_spot: where spot prices are asked for, at most this share of the nodes is rented at
             them, and the others on demand; None for all of the workers.
         executors: bounds of dynamic allocation, (fewest, most) executors; None where it is off.
-        at_once: what the job needs for its barrier stages; None for nothing.
+        barrier_stages: stages of the job that start all of their tasks at once, or not at all.
     """
 
     owned: tuple[tuple[str, int], ...] = ()
@@ -86,7 +86,7 @@ class Limits:
     exclude: tuple[str, ...] = ()
     max_spot: float | None = None
     executors: tuple[int, int] | None = None
-    at_once: AtOnce | None = None
+    barrier_stages: tuple[BarrierStage, ...] = ()
 
     def __post_init__(self) -> None:
         for what, entries, least in (("owned", self.owned, 1), ("limit", self.most, 0)):
@@ -176,8 +176,8 @@ class Limits:
             )
         if self.executors is not None:
             self._hold_executors(layouts, constraints, max_nodes)
-        if self.at_once is not None:
-            self._hold_tasks(self.at_once, layouts, constraints, max_nodes)
+        for stage in self.barrier_stages:
+            self._hold_tasks(stage, layouts, constraints, max_nodes)
         return self
 
     def _loosened(self) -> str:
@@ -206,20 +206,24 @@ class Limits:
             )
 
     def _hold_tasks(
-        self, need: AtOnce, layouts: Sequence[Layout], constraints: Constraints, max_nodes: int
+        self,
+        stage: BarrierStage,
+        layouts: Sequence[Layout],
+        constraints: Constraints,
+        max_nodes: int,
     ) -> None:
         """Raises BadInput where no cluster starts a barrier stage."""
         if self.executors is not None:
             raise BadInput(
-                f"{need.stage} starts all of its tasks at once (barrier mode): Spark refuses such "
+                f"{stage.label} starts all of its tasks at once (barrier mode): Spark refuses such "
                 "stages with dynamic allocation",
                 where="dynamic-allocation",
                 remedy="leave it out",
             )
-        together = constraints.most_together(_tasks_of_nodes(need, layouts), max_nodes)
-        if together < need.tasks:
+        together = constraints.most_together(_room_of_nodes(stage, layouts), max_nodes)
+        if together < stage.tasks:
             raise BadInput(
-                f"{need.stage} starts its {need.tasks} tasks all at once (barrier mode), and no "
+                f"{stage.label} starts its {stage.tasks} tasks all at once (barrier mode), and no "
                 f"cluster that the limits allow has room for more than {together}",
                 where="limits",
                 remedy=self._loosened(),
@@ -247,16 +251,16 @@ class Limits:
             each = [float(layout.executors_per_node) for layout in layouts]
             rows += [each, [-one for one in each]]
             caps += [float(self.executors[1]), -float(self.executors[0])]
-        if self.at_once is not None:
-            rows.append([-one for one in _tasks_of_nodes(self.at_once, layouts)])
-            caps.append(-float(self.at_once.tasks))
+        for stage in self.barrier_stages:
+            rows.append([-one for one in _room_of_nodes(stage, layouts)])
+            caps.append(-float(stage.tasks))
         weights = np.asarray(rows, dtype=float).reshape(len(caps), len(instances))
         return Constraints(weights, np.asarray(caps), self.min_nodes)
 
 
-def _tasks_of_nodes(need: AtOnce, layouts: Sequence[Layout]) -> FloatArray:
+def _room_of_nodes(stage: BarrierStage, layouts: Sequence[Layout]) -> FloatArray:
     """(k,) tasks of a barrier stage that run at once on a node of each type."""
-    return np.asarray([need.tasks_of(x.executors_per_node, x.executor_cores) for x in layouts])
+    return np.asarray([stage.room(x.executors_per_node, x.executor_cores) for x in layouts])
 
 
 @dataclass(frozen=True, eq=False)

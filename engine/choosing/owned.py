@@ -30,6 +30,7 @@ from engine.models.simcost.costs import THETA, resource_time, throughput
 from engine.models.simcost.search import Round, most_rounds, range_search
 from engine.notice_order import in_order
 from engine.profile import Notice
+from engine.runs.barrier_stages import not_started
 from engine.units import format_count
 
 MAX_EXECUTORS = 100_000
@@ -121,20 +122,18 @@ class _Question:
 
     def startable(self, executors: FloatArray) -> np.ndarray:
         """(n,) whether so many executors start the job's barrier stages."""
-        need = self.fitted.at_once
-        if need is None:
-            return np.full(executors.shape, True)
-        return np.asarray(executors * need.tasks_of(1.0, self.executor_cores) >= need.tasks)
+        stages, cores = self.fitted.barrier_stages, self.executor_cores
+        return np.asarray([not_started(stages, count, cores) is None for count in executors])
 
     def require_room(self, max_executors: int) -> None:
         """Raises BadInput where no number of executors starts the job's barrier stages."""
-        need = self.fitted.at_once
-        if need is None or self.startable(np.asarray([float(max_executors)]))[0]:
+        stage = not_started(self.fitted.barrier_stages, max_executors, self.executor_cores)
+        if stage is None:
             return
-        held = need.tasks_of(max_executors, self.executor_cores)
+        held = stage.room(max_executors, self.executor_cores)
         raise BadInput(
-            f"{need.stage} starts its {need.tasks} tasks all at once (barrier mode), and there is "
-            f"room for {held:.0f} on {format_count(max_executors, 'executor')} of "
+            f"{stage.label} starts its {stage.tasks} tasks all at once (barrier mode), and there "
+            f"is room for {held:.0f} on {format_count(max_executors, 'executor')} of "
             f"{format_count(self.executor_cores, 'core')}",
             remedy="raise --max-executors or --executor-cores",
         )

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +47,8 @@ _KEPT = 3
 """Arrays kept per kind of question (confidence, billing): enough to step back and forth."""
 
 _KEPT_NOTICES = 4096
+
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,13 +94,7 @@ class Surface:
             )
         workload = workload or fitted.profile.reference_workload
         require_workload(workload)
-        batch = ClusterBatch.grid(
-            [offer.instance for offer in candidates.offers],
-            candidates.layouts,
-            range(1, max_nodes + 1),
-            candidates.catalog,
-        )
-        forecast = fitted.forecast(batch, workload)
+        forecast = fitted.forecast(candidates.grid(range(1, max_nodes + 1)), workload)
         surface = cls(fitted, workload, candidates, max_nodes, forecast, limits=limits)
         _ = surface._useful, surface._student
         return surface
@@ -177,8 +174,7 @@ class Surface:
     @cached_property
     def constraints(self) -> Constraints:
         """The limits over the candidates."""
-        shapes = [offer.instance for offer in self.candidates.offers]
-        return self._binding.constraints(shapes, self.candidates.layouts)
+        return self._binding.constraints(self.candidates.instances, self.candidates.layouts)
 
     @cached_property
     def _binding(self) -> Limits:
@@ -188,7 +184,7 @@ class Surface:
     @cached_property
     def owned(self) -> IntArray:
         """(k,) nodes of each type that cost nothing."""
-        return self.limits.owned_of([offer.instance for offer in self.candidates.offers])
+        return self.limits.owned_of(self.candidates.instances)
 
     def paid(self, rows: IntArray, nodes: FloatArray | IntArray) -> FloatArray:
         """How many of the nodes of some types are paid for; shapes broadcast."""
@@ -314,10 +310,8 @@ class Surface:
 
     @cached_property
     def _skyline(self) -> Callable[[Billing, Candidates, int], IntArray]:
-        """Points that no other beats in time and hourly rate: a superset of every frontier.
-
-        One skyline serves all billings that weigh alike on types (`weighing`).
-        """
+        """Points that no other beats in time and hourly rate: a superset of every frontier. One
+        skyline serves all billings that weigh alike on types (`weighing`)."""
         return lru_cache(_KEPT)(self._points)
 
     def _points(self, billing: Billing, candidates: Candidates, max_nodes: int) -> IntArray:
@@ -363,11 +357,9 @@ class Surface:
         """One point as a cluster, to predict or export it."""
         row, column = divmod(flat, self.max_nodes)
         return Cluster.of_nodes(
-            instance_type=self.candidates.offers[row].instance.name,
-            nodes=column + 1,
-            catalog=self.candidates.catalog,
-            layout=self.candidates.layouts[row],
-        )
+            instance_type=self.candidates.names[row], nodes=column + 1,
+            catalog=self.candidates.catalog, layout=self.candidates.layouts[row],
+        )  # fmt: skip
 
     @cached_property
     def notices(self) -> Callable[[int], tuple[Notice, ...]]:
@@ -377,6 +369,17 @@ class Surface:
     def _notices(self, flat: int) -> tuple[Notice, ...]:
         batch = ClusterBatch.of([self.cluster(flat)], self.fitted.profile)
         return self.fitted.all_notices(batch, self.workload)
+
+    def once(self, ask: Callable[[Surface], Answer]) -> Answer:
+        """What `ask` says of this surface, asked once: for what is built on surfaces."""
+        if ask not in self._asked:
+            self._asked[ask] = ask(self)
+        found: Answer = self._asked[ask]
+        return found
+
+    @cached_property
+    def _asked(self) -> dict[Callable[[Surface], Any], Any]:
+        return {}
 
     def refined(self, points: Sequence[int]) -> Surface:
         """The surface with these points evaluated as a few clusters, not as part of a large grid.

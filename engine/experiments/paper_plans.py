@@ -105,12 +105,12 @@ def equal_waves(
     return ExperimentPlan("simcost", tuple(runs), candidates=len(target_cores))
 
 
-def graded_cores(domain: int, *, degree: int = GRADING_DEGREE) -> tuple[int, ...]:
+def graded_cores(domain: int) -> tuple[int, ...]:
     """SimCost's first round (4.3, 5.3): up to `domain` cores in so many equal steps, (30, 60, 90,
     120, 150) of 150. A sample of `waves_of_first` partitions then has the waves of each of them on
     1, 2, ... cores: ceil(ceil(x) / i) = ceil(x / i)."""
-    step = max(1, domain // degree)
-    return tuple(range(step, min(domain, step * degree) + 1, step))
+    step = max(1, domain // GRADING_DEGREE)
+    return tuple(range(step, min(domain, step * GRADING_DEGREE) + 1, step))
 
 
 def waves_of_first(partitions: int, target_cores: Sequence[int]) -> int:

@@ -35,6 +35,7 @@ from engine.models.base import FittedModel
 from engine.models.curves.terms import ERNEST_TERMS, SERIAL_DATA, SQUARE_ROOT
 from engine.planner import cost_of
 from engine.profile import Notice, Profile
+from engine.runs.barrier_stages import decisive, not_started
 
 _ASSUMED = Notice(
     "assumed-linear-time",
@@ -198,18 +199,17 @@ def _not_started(
 ) -> Notice | None:
     """That some runs have fewer slots than a barrier stage of the evidence had tasks. They stay in
     the plan: where the program takes as many tasks as there are slots, they do run."""
-    need = fitted.at_once
-    if need is None:
-        return None
     batch = ClusterBatch.of([_cluster_of(run, catalog) for run in runs], fitted.profile)
-    held = map(need.tasks_of, batch.executors.tolist(), batch.executor_cores.tolist())
-    few = sum(tasks < need.tasks for tasks in held)
-    if not few:
+    offered = zip(batch.executors.tolist(), batch.executor_cores.tolist(), strict=True)
+    found = [not_started(fitted.barrier_stages, *executors) for executors in offered]
+    stuck = [stage for stage in found if stage is not None]
+    if not stuck:
         return None
+    few, stage = len(stuck), decisive(stuck)[0]
     have = "1 run has" if few == 1 else f"{few} runs have"
     return Notice(
         "barrier-needs-slots",
-        f"{have} too few slots for {need.stage}, which ran its {need.tasks} tasks all at once "
+        f"{have} too few slots for {stage.label}, which ran its {stage.tasks} tasks all at once "
         "(barrier mode): unless the program takes fewer there, Spark ends the job with an error",
         "plan with more nodes, or have the program take as many tasks as there are slots",
     )

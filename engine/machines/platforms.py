@@ -118,9 +118,9 @@ def support_notice(catalog: Catalog, name: str) -> Notice | None:
     )
 
 
-def nearest_supported(catalog: Catalog, name: str, *, most: int = 3) -> tuple[str, ...]:
-    """The types that EMR supports nearest to one that it does not: of the same architecture, the
-    smallest that hold as much (else the largest), the next of its own series first."""
+def nearest_supported(catalog: Catalog, name: str) -> tuple[str, ...]:
+    """The three types that EMR supports nearest to one that it does not: of the same architecture,
+    the smallest that hold as much (else the largest), the next of its own series first."""
     shape = catalog.offers[name].instance
 
     def key(other: InstanceType) -> tuple[bool, float, float, str]:
@@ -134,7 +134,7 @@ def nearest_supported(catalog: Catalog, name: str, *, most: int = 3) -> tuple[st
         key=key,
     )
     own = [x.name for x in found if _series(x.name) == _series(name)]
-    return tuple(dict.fromkeys([*own[:1], *(x.name for x in found)]))[:most]
+    return tuple(dict.fromkeys([*own[:1], *(x.name for x in found)]))[:3]
 
 
 def diskless(catalog: Catalog, names: Iterable[str]) -> tuple[str, ...]:

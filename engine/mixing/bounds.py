@@ -41,7 +41,7 @@ from engine.cost import billed_seconds
 from engine.forecast import FloatArray
 from engine.mixing.hulls import Corner, Fixed, corners, hull_chains
 from engine.mixing.market import Market, extreme_quantiles
-from engine.mixing.nodes import NOTHING_OWNED, Node, Parts, Start, TypeSpreads
+from engine.mixing.nodes import NOTHING_OWNED, NodeTerms, PartialSums, Start, TypeSpreads
 from engine.units import SECONDS_PER_HOUR
 
 _NARROWED, _MOVED = 4, 1e-3
@@ -68,7 +68,7 @@ class Windows:
     market: Market
     low: FloatArray
     high: FloatArray
-    node: Node
+    node: NodeTerms
     price: FloatArray
     work: FloatArray
     seconds: FloatArray
@@ -80,7 +80,7 @@ class Windows:
 
     @classmethod
     def of(
-        cls, market: Market, goal: Goal, low: FloatArray, high: FloatArray, node: Node,
+        cls, market: Market, goal: Goal, low: FloatArray, high: FloatArray, node: NodeTerms,
         start: Start = NOTHING_OWNED,
     ) -> Windows:  # fmt: skip
         """Windows with the given ends."""
@@ -102,7 +102,7 @@ class Windows:
         """The same windows with other owned nodes."""
         return self._kept(replace(self, start=start), _OF_TIMES + _OF_PRICES)
 
-    def charged(self, node: Node) -> Windows:
+    def charged(self, node: NodeTerms) -> Windows:
         """The same windows with other prices."""
         price = node.rates / node.capacity
         return self._kept(replace(self, node=node, price=price), _OF_TIMES)
@@ -113,9 +113,9 @@ class Windows:
         return other
 
     @cached_property
-    def root(self) -> Parts:
+    def root(self) -> PartialSums:
         """Only the owned nodes fixed, once for each window."""
-        parts = Parts.nothing(len(self), self.node.head)
+        parts = PartialSums.nothing(len(self), self.node.head)
         for row, nodes, spare in zip(
             self.start.rows, self.start.nodes, self.start.spare, strict=True
         ):
@@ -125,8 +125,8 @@ class Windows:
         return parts
 
     def with_one(
-        self, parts: Parts, row: IntArray, nodes: IntArray, *, spare: IntArray | None = None
-    ) -> Parts:
+        self, parts: PartialSums, row: IntArray, nodes: IntArray, *, spare: IntArray | None = None
+    ) -> PartialSums:
         """The parts with so many nodes of a type more.
 
         Args:
@@ -136,7 +136,7 @@ class Windows:
         price = nodes * (self.node.rates if spare is None else self.node.owned)[row]
         if spare is not None:
             price = price - spare * self.node.saved[row]
-        return Parts(
+        return PartialSums(
             window,
             parts.price + price,
             parts.capacity + capacity,
@@ -145,7 +145,7 @@ class Windows:
             np.maximum(parts.widening, self.widening[row, window]),
         )
 
-    def floor(self, parts: Parts, below: float) -> FloatArray:
+    def floor(self, parts: PartialSums, below: float) -> FloatArray:
         """(n,) no completion of a part that satisfies the goal is better than this; what is not
         below `below` may be inf as well."""
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
@@ -160,12 +160,12 @@ class Windows:
                 value = np.where(value <= self.goal.most_usd, value, np.inf)
         return np.where(parts.capacity <= self.high[parts.window] * (1.0 + TIE), value, np.inf)
 
-    def _ends(self, parts: Parts) -> tuple[FloatArray, FloatArray]:
+    def _ends(self, parts: PartialSums) -> tuple[FloatArray, FloatArray]:
         low = np.maximum(self.low[parts.window], parts.capacity)
         return low, np.maximum(self.high[parts.window], low)
 
     def _corners(
-        self, parts: Parts, used: FloatArray, chain: IntArray, other: FloatArray, over: Line
+        self, parts: PartialSums, used: FloatArray, chain: IntArray, other: FloatArray, over: Line
     ) -> Iterator[Corner]:
         """Corners of what the windows leave to parts that use so much of the other coordinate."""
         window = parts.window
@@ -177,7 +177,7 @@ class Windows:
             Fixed(parts.price, parts.capacity, used), self._ends(parts), members, over
         )  # fmt: skip
 
-    def _widening(self, parts: Parts) -> FloatArray:
+    def _widening(self, parts: PartialSums) -> FloatArray:
         """(n,) the least factor of a whole composition."""
         return np.asarray(np.maximum(parts.widening, self._least_widening[parts.window]))
 
@@ -212,7 +212,7 @@ class Windows:
     def _by_seconds(self) -> IntArray:
         return self._hulls(self.seconds)
 
-    def _least_cost(self, parts: Parts) -> FloatArray:
+    def _least_cost(self, parts: PartialSums) -> FloatArray:
         """(n,) the least A B."""
         window, startup = parts.window, self.market.billing.startup_seconds
         _, high = self._ends(parts)
@@ -223,7 +223,7 @@ class Windows:
         found = self._corners(parts, parts.work, self._by_work, self.work, lambda _, b: b - most)
         return self._least(found, high, lambda corner: corner.other, np.ones(len(window)))
 
-    def _least_cost_in_time(self, parts: Parts) -> FloatArray:
+    def _least_cost_in_time(self, parts: PartialSums) -> FloatArray:
         """(n,) the least low A (Y / W + start-up)."""
         low, _ = self._ends(parts)
         most = (self.goal.deadline_seconds or np.inf) * (1.0 + TIE)
@@ -270,7 +270,7 @@ class Windows:
         steps = billing.granularity_seconds > 1.0
         return steps or billing.minimum_seconds > billing.startup_seconds
 
-    def _least_time(self, parts: Parts, below: float) -> FloatArray:
+    def _least_time(self, parts: PartialSums, below: float) -> FloatArray:
         """(n,) the least time over the corners that the budget's chord leaves."""
         window, startup = parts.window, self.market.billing.startup_seconds
         low, _ = self._ends(parts)
@@ -296,7 +296,7 @@ class Windows:
             best = np.where(in_time, best, np.inf)
         return best
 
-    def _least_time_at(self, parts: Parts, least: FloatArray) -> FloatArray:
+    def _least_time_at(self, parts: PartialSums, least: FloatArray) -> FloatArray:
         """(n,) the least time with an hourly price that the budget pays for as long as is billed
         for (n,) times that nothing is shorter than."""
         low, _ = self._ends(parts)
@@ -307,7 +307,7 @@ class Windows:
         )  # fmt: skip
         return _least_other(found, len(low))
 
-    def floor_of_whole(self, parts: Parts) -> FloatArray:
+    def floor_of_whole(self, parts: PartialSums) -> FloatArray:
         """(n,) bound of compositions of which every member is fixed."""
         seconds = parts.seconds / parts.capacity
         with np.errstate(invalid="ignore", over="ignore"):

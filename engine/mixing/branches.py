@@ -20,7 +20,7 @@ from engine.choosing.recommendation import Goal
 from engine.choosing.sweeps import TIE, IntArray
 from engine.mixing.bounds import Windows
 from engine.mixing.market import Market
-from engine.mixing.nodes import Node, Parts
+from engine.mixing.nodes import NodeTerms, PartialSums
 
 AT_ONCE = 100_000
 """Pairs of a part and a type that are looked at together."""
@@ -31,7 +31,7 @@ class OutOfTime(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class State:
+class PartialMixes:
     """Parts of compositions with the same number of members.
 
     Args:
@@ -43,7 +43,7 @@ class State:
         depth: how many members.
     """
 
-    parts: Parts
+    parts: PartialSums
     rows: IntArray
     counts: IntArray
     nodes: IntArray
@@ -54,10 +54,10 @@ class State:
     def __len__(self) -> int:
         return len(self.nodes)
 
-    def taken(self, places: IntArray | slice) -> State:
+    def taken(self, places: IntArray | slice) -> PartialMixes:
         """Some of them."""
         index = np.arange(len(self))[places] if isinstance(places, slice) else places
-        return State(
+        return PartialMixes(
             self.parts.taken(index), self.rows[index], self.counts[index], self.nodes[index],
             self.last[index], self.types[index], self.depth,
         )  # fmt: skip
@@ -70,7 +70,7 @@ class Branches:
     market: Market
     goal: Goal
     windows: Windows
-    node: Node
+    node: NodeTerms
     target: float
     until: float
     most_types: int
@@ -89,25 +89,25 @@ class Branches:
     def _width(self) -> int:
         return self.node.members + len(self.windows.start.rows)
 
-    def _root(self, nodes: tuple[int, ...]) -> State:
+    def _root(self, nodes: tuple[int, ...]) -> PartialMixes:
         """The owned nodes alone, so many of each type, in the windows where that may be below the
         target."""
         windows, fixed = self.windows, self.windows.start.rows
         j = len(windows)
         rows, counts = np.zeros((j, self._width), np.int64), np.zeros((j, self._width), np.int64)
-        parts = Parts.nothing(j, self.node.head)
+        parts = PartialSums.nothing(j, self.node.head)
         for place, (row, number) in enumerate(zip(fixed, nodes, strict=True)):
             rows[:, place], counts[:, place] = row, number
             parts = windows.with_one(
                 parts, rows[:, place], counts[:, place], spare=np.zeros(j, np.int64)
             )
-        root = State(
+        root = PartialMixes(
             parts, rows, counts, np.full(j, sum(nodes)), np.full(j, -1), np.full(j, len(fixed)),
             len(fixed),
         )  # fmt: skip
         return root.taken(np.flatnonzero(windows.floor(parts, self.target) < self.target))
 
-    def _owned_only(self, root: State) -> Iterator[tuple[IntArray, IntArray]]:
+    def _owned_only(self, root: PartialMixes) -> Iterator[tuple[IntArray, IntArray]]:
         """Compositions that pay for nothing."""
         window, capacity = root.parts.window, root.parts.capacity
         inside = capacity >= self.windows.low[window] * (1.0 - TIE)
@@ -138,7 +138,7 @@ class Branches:
         rows = np.flatnonzero(total)
         return np.asarray(rows[np.argsort(total[rows], kind="stable")])
 
-    def _room(self, parts: Parts, rows: IntArray, most: IntArray) -> IntArray:
+    def _room(self, parts: PartialSums, rows: IntArray, most: IntArray) -> IntArray:
         """(n,) the most nodes of a type with which the bound of a part is below the target."""
         room = np.zeros(len(rows), dtype=np.int64)
         left = (self.windows.high[parts.window] - parts.capacity) / self.node.capacity[rows]
@@ -161,14 +161,14 @@ class Branches:
         return room
 
     def _open(
-        self, parts: Parts, rows: IntArray, counts: IntArray, places: IntArray
+        self, parts: PartialSums, rows: IntArray, counts: IntArray, places: IntArray
     ) -> NDArray[np.bool_]:
         """Whether some parts with so many nodes of a type more are below the target."""
         some = parts.taken(places)
         whole = self.windows.with_one(some, rows[places], counts[places])
         return np.asarray(self.windows.floor(whole, self.target) < self.target)
 
-    def _under(self, state: State) -> Iterator[tuple[IntArray, IntArray]]:
+    def _under(self, state: PartialMixes) -> Iterator[tuple[IntArray, IntArray]]:
         """Whole compositions under some states."""
         step = max(1, AT_ONCE // len(self._ranked))
         for start in range(0, len(state), step):
@@ -185,7 +185,7 @@ class Branches:
                 for longer in self._longer(part, at, ranks):
                     yield from self._under(longer)
 
-    def _followers(self, state: State) -> tuple[IntArray, IntArray]:
+    def _followers(self, state: PartialMixes) -> tuple[IntArray, IntArray]:
         """Pairs of a state and the rank of a type that may follow its last member."""
         ranks = np.arange(len(self._ranked))
         fits = self._fits[self._ranked][:, state.parts.window] > 0
@@ -200,7 +200,7 @@ class Branches:
         """Whether no type comes twice: as spot nodes, or as nodes that are owned."""
         return self.market.share is None and not self.windows.start.rows
 
-    def _held(self, state: State, at: IntArray, ranks: IntArray) -> NDArray[np.bool_]:
+    def _held(self, state: PartialMixes, at: IntArray, ranks: IntArray) -> NDArray[np.bool_]:
         """Whether a follower is a type that the state holds already: owned, or rented otherwise."""
         if self._each_once:
             return np.zeros(len(at), dtype=bool)
@@ -210,7 +210,7 @@ class Branches:
         return np.asarray((held == types[self._ranked[ranks]][:, None]).any(axis=1))
 
     def _whole(
-        self, state: State, at: IntArray, ranks: IntArray
+        self, state: PartialMixes, at: IntArray, ranks: IntArray
     ) -> Iterator[tuple[IntArray, IntArray]]:
         """Compositions that end with one more member, of as many nodes as the window has room
         for."""
@@ -235,7 +235,7 @@ class Branches:
             rows[:, state.depth], numbers[:, state.depth] = row[good], counts[good]
             yield rows, numbers
 
-    def _longer(self, state: State, at: IntArray, ranks: IntArray) -> Iterator[State]:
+    def _longer(self, state: PartialMixes, at: IntArray, ranks: IntArray) -> Iterator[PartialMixes]:
         """States with one member more, of every number of nodes that may be below the target; some
         at a time, as there may be millions."""
         more = ranks < len(self._ranked) - 1
@@ -256,7 +256,7 @@ class Branches:
             of, members = at[index], row[index]
             rows, numbers = state.rows[of], state.counts[of]
             rows[:, state.depth], numbers[:, state.depth] = members, counts
-            yield State(
+            yield PartialMixes(
                 self.windows.with_one(state.parts.taken(of), members, counts),
                 rows, numbers, state.nodes[of] + counts, ranks[index],
                 state.types[of] + new[index], state.depth + 1,

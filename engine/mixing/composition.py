@@ -24,9 +24,8 @@ from engine.cost import price_of
 from engine.errors import BadInput
 from engine.forecast import Forecast, IntArray, known
 from engine.mixing.columns import ROUNDING, Columns
-from engine.mixing.further import further_of
 from engine.mixing.market import FoundMix, Market
-from engine.mixing.mix_law import MixLaw
+from engine.mixing.mix_law import MixLaw, beyond_of
 from engine.mixing.mixed import Mix, Stock, behind
 from engine.mixing.one_shape import of_one_shape
 from engine.models.base import FittedModel, Prediction, no_interval_notice
@@ -140,9 +139,8 @@ class Placed:
         )
         counts = tuple(composition[name] for name in candidates.names)
         rented = tuple(spot.get(name, 0) for name in candidates.names)
-        law = MixLaw.of(surface)
-        further = further_of(surface, law.capacity, law.executor_cores)
-        nodes = surface.nodes if further is None else np.append(surface.nodes, further.nodes)
+        beyond = beyond_of(surface)
+        nodes = surface.nodes if beyond is None else np.append(surface.nodes, beyond.nodes)
         return cls(surface.fitted, candidates, counts, rented, nodes=nodes)
 
     @classmethod
@@ -158,8 +156,9 @@ class Placed:
         if not composition:
             raise BadInput("the composition is empty", remedy="name a type and its nodes")
         candidates = select_candidates(
-            catalog, profile=fitted.profile, at_once=fitted.at_once, instances=tuple(composition)
-        )
+            catalog, profile=fitted.profile, barrier_stages=fitted.barrier_stages,
+            instances=tuple(composition),
+        )  # fmt: skip
         for rejected in candidates.rejected:
             raise BadInput(f"{rejected.instance} {rejected.reason}", where="composition")
         candidates, shaped = of_one_shape(candidates, fitted.profile)

@@ -19,7 +19,7 @@ from engine.units import SECONDS_PER_HOUR
 
 
 @dataclass(frozen=True, eq=False)
-class Share:
+class SpotShare:
     """A maximum share of spot nodes among all, where types are rented both ways.
 
     Args:
@@ -36,9 +36,9 @@ class Share:
         spot = np.where(self.spot[rows], counts, 0).sum(axis=1)
         return np.asarray(spot <= self.most * counts.sum(axis=1) * (1.0 + 1e-12))
 
-    def taken(self, rows: IntArray) -> Share:
+    def taken(self, rows: IntArray) -> SpotShare:
         """Of some rows."""
-        return Share(self.types[rows], self.spot[rows], self.most)
+        return SpotShare(self.types[rows], self.spot[rows], self.most)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ class Market:
     most: IntArray
     constraints: Constraints | None = None
     owned: IntArray | None = None
-    share: Share | None = None
+    share: SpotShare | None = None
 
     @classmethod
     def of(

@@ -33,8 +33,8 @@ from engine.choosing.surface import Surface
 from engine.choosing.sweeps import IntArray
 from engine.forecast import FloatArray, Forecast
 from engine.machines.transfer import source_of, speed_of
+from engine.mixing.beyond import Beyond, asked_beyond
 from engine.mixing.columns import Columns
-from engine.mixing.further import Further
 
 
 def coarseness(slots: FloatArray, tasks: FloatArray, work: FloatArray) -> FloatArray:
@@ -91,7 +91,7 @@ class MixLaw:
     nodes: IntArray | None = None
 
     @classmethod
-    def of(cls, surface: Surface, further: Further | None = None) -> MixLaw:
+    def of(cls, surface: Surface, beyond: Beyond | None = None) -> MixLaw:
         """The law for what a surface predicts, and for what lies beyond it."""
         candidates, run = surface.candidates, surface.fitted.profile.largest_run
         source = source_of(surface.fitted.profile, candidates.catalog)
@@ -99,7 +99,6 @@ class MixLaw:
             speed_of(offer.instance, source, candidates.catalog).relative
             for offer in candidates.offers
         ]
-        layouts = candidates.layouts
         times = [stage.task_seconds for stage in run.stages] if run else []
         measured = [time for time in times if time is not None]
         told, shape = surface.forecast, surface.shape
@@ -108,34 +107,32 @@ class MixLaw:
             log_scale=told.log_scale.reshape(shape),
             scale_below=None if told.symmetric else told.scale_below.reshape(shape),
             dof=told.dof.reshape(shape),
-            slots=np.asarray([x.executors_per_node * x.executor_cores for x in layouts], float),
+            slots=surface.slots,
             speed=np.asarray(speeds, dtype=float),
-            executor_cores=np.asarray([x.executor_cores for x in layouts]),
+            executor_cores=np.asarray([x.executor_cores for x in candidates.layouts]),
             tasks=np.asarray([float(time.count) for time in measured]),
             work=np.asarray([time.total for time in measured]),
             interrupted=surface.interrupted if surface.spot else None,
             safe=surface.owned if surface.spot else None,
             lost=surface.lost_work,
         )
-        return law if further is None else law._with(further, surface.nodes)
+        return law if beyond is None else law._with(beyond, surface.nodes)
 
-    def _with(self, further: Further, nodes: IntArray) -> MixLaw:
+    def _with(self, beyond: Beyond, nodes: IntArray) -> MixLaw:
         """With columns beyond those of the surface."""
-        below, beyond = self.scale_below, further.scale_below
-        if below is not None or beyond is not None:
+        below = None
+        if self.scale_below is not None or beyond.scale_below is not None:
+            laws = (self, beyond)
             below = np.hstack(
-                [
-                    self.log_scale if below is None else below,
-                    further.log_scale if beyond is None else beyond,
-                ]
+                [law.log_scale if law.scale_below is None else law.scale_below for law in laws]
             )
         return replace(
             self,
-            seconds=np.hstack([self.seconds, further.beside(self.seconds[:, -1])]),
-            log_scale=np.hstack([self.log_scale, further.log_scale]),
+            seconds=np.hstack([self.seconds, beyond.beside(self.seconds[:, -1])]),
+            log_scale=np.hstack([self.log_scale, beyond.log_scale]),
             scale_below=below,
-            dof=np.hstack([self.dof, further.dof]),
-            nodes=np.append(nodes, further.nodes),
+            dof=np.hstack([self.dof, beyond.dof]),
+            nodes=np.append(nodes, beyond.nodes),
         )
 
     def at(self, nodes: IntArray) -> MixLaw:
@@ -244,3 +241,14 @@ class MixLaw:
         rate = self.interrupted[rows] * exposed * self.capacity[rows] / total[:, None]
         square = rate * self.capacity[rows] / total[:, None]
         return with_hold_ups(found, self.lost, rate=rate.sum(axis=1), square=square.sum(axis=1))
+
+
+def beyond_of(surface: Surface) -> Beyond | None:
+    """What mixes of a surface's types ask for beyond it; None where that is nothing. Every question
+    about a surface asks for the same."""
+    return surface.once(_beyond)
+
+
+def _beyond(surface: Surface) -> Beyond | None:
+    law = MixLaw.of(surface)
+    return asked_beyond(surface, law.capacity, law.executor_cores)

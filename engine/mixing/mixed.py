@@ -29,9 +29,9 @@ from engine.errors import BadInput
 from engine.forecast import FloatArray, Forecast, known
 from engine.lazy import Lazy
 from engine.memory import beside_heap_gib
-from engine.mixing.further import Further, further_of
-from engine.mixing.market import FoundMix, Market, Share, values_of
-from engine.mixing.mix_law import MixLaw
+from engine.mixing.beyond import Beyond
+from engine.mixing.market import FoundMix, Market, SpotShare, values_of
+from engine.mixing.mix_law import MixLaw, beyond_of
 from engine.mixing.notices import MIXED, not_mixed, of_members, of_prices
 from engine.mixing.search import Search
 from engine.notice_order import in_order
@@ -131,14 +131,14 @@ class Stock:
     Args:
         base: (r,) row of the surface; spot: (r,) whether the nodes are spot nodes.
         market: what they cost.
-        further: times beyond the surface; None for none.
+        beyond: times beyond the surface; None for none.
     """
 
     billing: Billing
     base: IntArray
     spot: NDArray[np.bool_]
     market: Market
-    further: Further | None = None
+    beyond: Beyond | None = None
 
     @classmethod
     def of(cls, surface: Surface, billing: Billing, max_nodes: int) -> Stock:
@@ -148,13 +148,12 @@ class Stock:
             BadInput: for such a share where no type has a spot price.
         """
         constraints, k = surface.constraints, surface.shape[0]
-        every, plain = np.arange(k), MixLaw.of(surface)
-        further = further_of(surface, plain.capacity, plain.executor_cores)
+        every, beyond = np.arange(k), beyond_of(surface)
         if not splits(surface, billing):
             rates, head = surface.rates(billing)
             most = constraints.most(max_nodes)
             market = Market.of(rates, head, billing, most, constraints, surface.owned)
-            return cls(billing, every, np.full(k, billing.spot), market, further)
+            return cls(billing, every, np.full(k, billing.spot), market, beyond)
         surface.candidates.require_spot_price("max-spot", "leave the share and spot out")
         rates, head = surface.rates(replace(billing, spot=False))
         cheaper, _ = surface.rates(billing)
@@ -166,12 +165,12 @@ class Stock:
             np.append(rates, cheaper[rows]), head, billing, constraints.most(max_nodes)[base],
             constraints.taken(base), owned if owned.any() else None,
         )  # fmt: skip
-        share = Share(base, spot, float(surface.limits.max_spot or 0.0))
-        return cls(billing, base, spot, replace(market, share=share), further)
+        share = SpotShare(base, spot, float(surface.limits.max_spot or 0.0))
+        return cls(billing, base, spot, replace(market, share=share), beyond)
 
     def law(self, surface: Surface) -> MixLaw:
         """The law of their times."""
-        law = MixLaw.of(surface, self.further)
+        law = MixLaw.of(surface, self.beyond)
         if len(self.base) == len(law.slots) and self.market.share is None:
             return law
         rows = self.base[self.spot]

@@ -91,7 +91,7 @@ class TypeSpreads:
 
 
 @dataclass(frozen=True, eq=False)
-class Node:
+class NodeTerms:
     """What a node of each type adds.
 
     Args:
@@ -114,7 +114,7 @@ class Node:
     members: int
 
     @classmethod
-    def of(cls, law: MixLaw, market: Market, most_types: int) -> Node:
+    def of(cls, law: MixLaw, market: Market, most_types: int) -> NodeTerms:
         """Of a market; a type that is rented both ways counts as two members."""
         members = most_types if market.share is None else 2 * most_types
         work = law.seconds + market.billing.startup_seconds
@@ -126,11 +126,11 @@ class Node:
             members,
         )  # fmt: skip
 
-    def charged(self, market: Market, charge: FloatArray, back: float) -> Node:
+    def charged(self, market: Market, charge: FloatArray, back: float) -> NodeTerms:
         """With so much more per node, and so much less in all (see `engine.mixing.charges`)."""
         return replace(self, rates=market.rates + charge, owned=charge, head=market.head - back)
 
-    def taken(self, rows: IntArray) -> Node:
+    def taken(self, rows: IntArray) -> NodeTerms:
         """Of some types."""
         return replace(
             self,
@@ -209,7 +209,7 @@ def _doubling(most: int) -> list[tuple[int, int]]:
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class PartialSums:
     """Compositions of which some members are fixed: (n,) each.
 
     Args:
@@ -227,14 +227,14 @@ class Parts:
     widening: FloatArray
 
     @classmethod
-    def nothing(cls, windows: int, price: float) -> Parts:
+    def nothing(cls, windows: int, price: float) -> PartialSums:
         """Nothing fixed yet, once for each window."""
         zero = np.zeros(windows)
         return cls(np.arange(windows), zero + price, zero, zero, zero, zero)
 
-    def taken(self, places: IntArray) -> Parts:
+    def taken(self, places: IntArray) -> PartialSums:
         """Some of them, repeated or reordered."""
-        return Parts(
+        return PartialSums(
             self.window[places],
             self.price[places],
             self.capacity[places],

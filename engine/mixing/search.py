@@ -38,7 +38,7 @@ from engine.mixing.charges import (
 )
 from engine.mixing.market import FoundMix, Market, values_of
 from engine.mixing.mix_law import MixLaw
-from engine.mixing.nodes import NOTHING_OWNED, Node, Start, starts
+from engine.mixing.nodes import NOTHING_OWNED, NodeTerms, Start, starts
 
 WINDOWS = 24
 """Ranges of capacity that are bounded at once."""
@@ -90,7 +90,7 @@ class Search:
         bound = math.inf
         useful = np.isfinite(self.market.rates) & (self.market.most > 0)
         useful &= np.isfinite(self.law.capacity) & (self.law.seconds.min(axis=1) < math.inf)
-        node, shapes = Node.of(self.law, self.market, self.most_types), []
+        node, shapes = NodeTerms.of(self.law, self.market, self.most_types), []
         for cores in np.unique(self.law.executor_cores):
             usable = useful & (self.law.executor_cores == cores)
             if usable.sum() > (1 if self.market.share is None else 0):
@@ -104,7 +104,7 @@ class Search:
             self.rows, self.counts, self.value, min(bound, self.value), optimal, self.evaluated
         )
 
-    def _started(self, node: Node, types: IntArray) -> _Starts:
+    def _started(self, node: NodeTerms, types: IntArray) -> _Starts:
         """What a search among some types begins with."""
         market, node = self.market.taken(types), node.taken(types)
         free = np.zeros(len(types), dtype=np.int64)
@@ -159,7 +159,7 @@ class Search:
 
 
 @dataclass(frozen=True, eq=False)
-class Pool:
+class Cover:
     """Windows that cover all capacities, and their bounds: (j,) each."""
 
     low: FloatArray
@@ -171,8 +171,8 @@ class Pool:
         """No composition is better."""
         return float(self.floor.min())
 
-    def without(self, places: NDArray[np.bool_]) -> Pool:
-        return Pool(self.low[~places], self.high[~places], self.floor[~places])
+    def without(self, places: NDArray[np.bool_]) -> Cover:
+        return Cover(self.low[~places], self.high[~places], self.floor[~places])
 
     def split(self, places: NDArray[np.bool_], pieces: int) -> tuple[FloatArray, FloatArray]:
         """Both ends of some windows, each cut into so many."""
@@ -189,7 +189,7 @@ class _Group:
     owner: Search
     types: IntArray
     market: Market
-    node: Node
+    node: NodeTerms
     start: Start
     charges: Charges = NO_CHARGES
 
@@ -206,11 +206,11 @@ class _Group:
     def search(self, windows: Windows, floor: FloatArray) -> float:
         """Looks for the best in windows over all capacities with these bounds; returns a bound of
         what was not looked at."""
-        group, pool = self, Pool(windows.low, windows.high, floor)
+        group, pool = self, Cover(windows.low, windows.high, floor)
         try:
             for left in reversed(range(_FILTERED)):
                 group, windows, floor = group._priced(windows, floor, limits=not left)
-                pool = Pool(windows.low, windows.high, floor)
+                pool = Cover(windows.low, windows.high, floor)
                 hot = floor < self.owner.worth
                 if not hot.any():
                     return math.inf
@@ -221,11 +221,11 @@ class _Group:
                 self.owner.check_time()
                 windows = group.windows(*pool.split(hot, max(2, WINDOWS // int(hot.sum()))))
                 floor = windows.floor(windows.root, self.owner.worth)
-            return group._search(Pool(windows.low, windows.high, floor))
+            return group._search(Cover(windows.low, windows.high, floor))
         except OutOfTime:
             return pool.least
 
-    def _search(self, pool: Pool) -> float:
+    def _search(self, pool: Cover) -> float:
         """Raises the target until something is found below it, or it is what is known already."""
         proven, step, owner = 0.0, FIRST_STEP, self.owner
         try:
@@ -310,12 +310,12 @@ class _Group:
         """Windows with these ends."""
         return Windows.of(self.market, self.owner.goal, low, high, self.node, self.start)
 
-    def _pool(self, low: FloatArray, high: FloatArray) -> Pool:
+    def _pool(self, low: FloatArray, high: FloatArray) -> Cover:
         self.owner.check_time()
         windows = self.windows(low, high)
-        return Pool(low, high, windows.floor(windows.root, self.owner.worth))
+        return Cover(low, high, windows.floor(windows.root, self.owner.worth))
 
-    def _zoomed(self, pool: Pool, proven: float, step: float) -> Pool:
+    def _zoomed(self, pool: Cover, proven: float, step: float) -> Cover:
         """The windows with the least bounds split until that hardly moves the least bound."""
         before = -math.inf
         for _ in range(_ZOOMS):
@@ -327,14 +327,14 @@ class _Group:
             before = least
             finer = self._pool(*pool.split(hot, max(2, WINDOWS // int(hot.sum()))))
             rest = pool.without(hot)
-            pool = Pool(
+            pool = Cover(
                 np.append(rest.low, finer.low),
                 np.append(rest.high, finer.high),
                 np.append(rest.floor, finer.floor),
             )
         return pool
 
-    def _below(self, pool: Pool, target: float) -> bool:
+    def _below(self, pool: Cover, target: float) -> bool:
         """Looks at every composition that may be below the target; whether there was one."""
         hot = pool.floor < target
         if not hot.any():

@@ -26,7 +26,7 @@ from engine.machines.platforms import support_notice
 from engine.machines.transfer import Speed, notice_of, source_of, speed_of
 from engine.notice_order import in_order
 from engine.profile import Notice, Profile
-from engine.runs.at_once import AtOnce, at_once, at_once_notice
+from engine.runs.barrier_stages import BarrierStage, barrier_notice, barrier_stages
 from engine.runs.carried_settings import too_few_cores_notice
 from engine.runs.slow_runs import UnusualRun
 from engine.units import check_times
@@ -180,9 +180,10 @@ class FittedModel(ABC):
         return ()
 
     @property
-    def at_once(self) -> AtOnce | None:
-        """What barrier stages need; of several jobs the most that one of them does."""
-        return at_once(self.profile)
+    def barrier_stages(self) -> tuple[BarrierStage, ...]:
+        """The stages that a cluster must be able to start all at once; of several jobs those that
+        need most."""
+        return barrier_stages(self.profile)
 
     def runs_used(self, workload: Workload) -> int:
         """How many of the profile's runs the answer for a workload is learnt from. The others broke
@@ -217,7 +218,7 @@ class FittedModel(ABC):
                 fuller = fuller_notice(run, instance, slots_per_node=executors * cores / nodes)
         slots = (
             too_few_cores_notice(cores, self.profile),
-            at_once_notice(executors, cores, self.at_once),
+            barrier_notice(self.barrier_stages, executors, cores),
         )
         others = (*slots, fuller, full)
         return (

@@ -13,13 +13,14 @@ from itertools import product
 import numpy as np
 
 from engine.errors import ModelDoesNotFit
-from engine.fitting import chosen, fit_candidates, fit_nonnegative
+from engine.fitting import chosen, fit_candidates
 from engine.forecast import FloatArray
 from engine.models.base import FittedModel, Model
 from engine.models.curves.applicability import applicability
+from engine.models.curves.fits import fit_terms, scaled_terms
 from engine.models.curves.fitted_curve import FittedCurve
 from engine.models.curves.machines import MachineRuns
-from engine.models.curves.model import CurvesModel, validation_of
+from engine.models.curves.model import CurvesModel
 from engine.models.curves.terms import (
     ERNEST_TERMS,
     EXTRA_TERMS,
@@ -46,7 +47,8 @@ class Ernest(Model):
 
     def fit(self, profile: Profile, *, models: Mapping[str, Model]) -> FittedModel:
         """Needs runs in three configurations of machines and scale, better seven."""
-        return fitted(self.name, profile, fit_ernest)
+        fit_curve = partial(fit_terms, ERNEST_TERMS, relative=False, model=self.name, steepest=1.0)
+        return fitted(self.name, profile, fit_curve)
 
 
 class ErnestExtended(Model):
@@ -70,39 +72,7 @@ def fitted(
             f"{name} needs runs, and {profile.name} has none",
             remedy="add event logs or a run table, or use --model optex",
         )
-    empty = CurvesModel(name, profile, fit_curve)
-    curves = empty.curves(empty.completed(profile.reference_workload))
-    return CurvesModel(
-        name, profile, fit_curve, _fitted=empty._fitted, validation=validation_of(curves)
-    )
-
-
-def fit_ernest(runs: MachineRuns) -> FittedCurve:
-    """The four terms of Eq. 1, absolute error."""
-    features = partial(scaled_terms, ERNEST_TERMS, runs.size.max())
-    rows = features(runs.machines, runs.size, runs.iterations)
-    fit = fit_nonnegative(rows, runs.seconds, relative=False, groups=runs.configurations)
-    return FittedCurve(
-        runs=runs,
-        features=features,
-        names=[term.phase for term in ERNEST_TERMS],
-        fit=fit,
-        spread=fit.spread,
-        fit_notices=applicability(runs, fit, model="ernest", steepest=1.0),
-    )
-
-
-def scaled_terms(
-    terms: tuple[Term, ...],
-    largest: float,
-    machines: FloatArray,
-    size: FloatArray,
-    iterations: FloatArray,
-) -> FloatArray:
-    """(n, p) terms at scale = size / largest, each times the iterations where the runs have them:
-    training runs may do a share of them, and predictions scale linearly (6.2)."""
-    times = np.where(np.isnan(iterations), 1.0, iterations)
-    return columns(terms, machines, size / largest) * times[:, None]
+    return CurvesModel(name, profile, fit_curve).validated()
 
 
 def affine_terms(

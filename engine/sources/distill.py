@@ -327,15 +327,10 @@ class _Context:
     def _stage(self, stage_id: int, own: set[int], clock: Clock) -> StageRun:
         entry = self._executed[stage_id]
         stage, summary = entry.stage, entry.summary
-        tasks = stage.tasks
-        measures = summary.measures
-        read = measures["input_bytes"]
-        from_cache = stage.reads_cache and not self._says_method
-        first = stage.source_read.first_bytes if stage.source_read else 0.0
-        from_blocks = read.total - first if from_cache and read else summary.cached_input_bytes
-        cached = from_blocks if read else None
+        tasks, measures = stage.tasks, summary.measures
         failed, killed, wasted = tasks.waste
         maker = self._graph.stored_by(stage_id)
+        own_cores = self._observed.cluster.executor_cores
         assert measures["task_seconds"] is not None
         return StageRun(
             stage_id=stage_id,
@@ -346,16 +341,14 @@ class _Context:
             parents=tuple(sorted(self._graph.parents(stage_id) & own)),
             job_ids=tuple(self._application.jobs_of_stage.get(stage_id, ())),
             sql_execution_id=sql_execution_of(self._application, stage_id),
-            cached_input_bytes=cached,
+            cached_input_bytes=self._cached_input_bytes(entry),
             cached_disk_bytes=stage.cached_disk_bytes,
             memory_spilled_bytes=summary.memory_spilled_bytes,
             disk_spilled_bytes=summary.disk_spilled_bytes,
             deserialize_seconds=summary.deserialize_seconds,
             deserialize_cpu_seconds=summary.deserialize_cpu_seconds,
             python_start_seconds=stage.python_start_seconds,
-            task_cpus=cores_of_task(
-                self._application, stage, self._observed.cluster.executor_cores
-            ),
+            task_cpus=cores_of_task(self._application, stage, own_cores),
             resource_profile_id=stage.profile,
             operations=stage.operations,
             operation_counts=stage.operation_counts,
@@ -373,6 +366,15 @@ class _Context:
             **summary.records,  # type: ignore[arg-type]
             **measures,  # type: ignore[arg-type]
         )
+
+    def _cached_input_bytes(self, entry: Executed) -> float | None:
+        """What a stage read out of the cache; None where its log tells of no input."""
+        stage, read = entry.stage, entry.summary.measures["input_bytes"]
+        if read is None:
+            return None
+        if stage.reads_cache and not self._says_method:
+            return read.total - (stage.source_read.first_bytes if stage.source_read else 0.0)
+        return entry.summary.cached_input_bytes
 
 
 def _persisted(application: Application, stages: Sequence[StageRun]) -> tuple[PersistedRdd, ...]:

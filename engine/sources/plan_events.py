@@ -93,7 +93,7 @@ class NamedTask(Struct, frozen=True, gc=False):
     accumulables: tuple[NamedAccumulable, ...] = field(default=(), name="Accumulables")
 
 
-class TaskMetrics(Struct, frozen=True, gc=False):
+class NamedTaskEnd(Struct, frozen=True, gc=False):
     """`SparkListenerTaskEnd`, of which this looks at those alone."""
 
     info: NamedTask = field(name="Task Info")

@@ -42,7 +42,7 @@ def parse(text: str, name: str) -> Profile:
     """
     without, measures = _without_measures(text)
     located = load(without, name, SCHEMA, measures)
-    _check_format(located)
+    located.require_format(FORMAT)
     _leave_unnamed(located)
     try:
         document = msgspec.convert(located.value, Document, strict=False)
@@ -103,15 +103,6 @@ def _measure(match: re.Match[str]) -> dict[str, Any]:
         "total": float(match["total"]),
         "quantiles": values,
     }
-
-
-def _check_format(located: Located) -> None:
-    found = located.value.get("format")
-    if found != FORMAT:
-        raise BadInput(
-            f"format {found!r} is not read", where=located.where("format"),
-            remedy=f"this version reads {FORMAT}",
-        )  # fmt: skip
 
 
 def _leave_unnamed(located: Located) -> None:

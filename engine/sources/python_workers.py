@@ -17,7 +17,7 @@ from contextlib import suppress
 
 import msgspec
 
-from engine.sources.plan_events import NamedAccumulable, TaskMetrics
+from engine.sources.plan_events import NamedAccumulable, NamedTaskEnd
 from engine.sources.task_rows import LATEST_MS
 
 PYTHON_METRIC = b'"Name":"data sent to Python workers"'
@@ -31,7 +31,7 @@ _STARTED = b'"Name":"%s"' % STARTS[0].encode()
 
 MS = 1e-3
 
-_decode_task = msgspec.json.Decoder(TaskMetrics).decode
+_decode_task = msgspec.json.Decoder(NamedTaskEnd).decode
 
 
 class WorkerStarts:

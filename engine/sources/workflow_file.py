@@ -131,7 +131,7 @@ def parse_workflow(
         BadInput, UnknownName: as `read_workflow`.
     """
     located = load(text, name, SCHEMA)
-    _check_format(located)
+    located.require_format(FORMAT)
     top = _Reader(located, "")
     scheduler = top.text("scheduler") or "drf"
     scheduler_named(scheduler, where=located.where("scheduler"))
@@ -147,16 +147,6 @@ def parse_workflow(
         cluster=_cluster(located),
         where=located.where("jobs"),
     )
-
-
-def _check_format(located: Located) -> None:
-    found = located.value.get("format")
-    if found != FORMAT:
-        raise BadInput(
-            f"format {found!r} is not read",
-            where=located.where("format"),
-            remedy=f"this version reads {FORMAT}",
-        )
 
 
 class _Reader:

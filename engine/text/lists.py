@@ -11,9 +11,11 @@ MOST_LISTED = 8
 """The same for a list with commas."""
 
 
-def in_a_row(names: Sequence[str], most: int = MOST_NAMED) -> str:
+def in_a_row(names: Sequence[str]) -> str:
     """A few names, or the first of them and how many more: "a, b and 298 more"."""
-    shown = names if len(names) <= most else [*names[: most - 1], f"{len(names) - most + 1} more"]
+    shown = names
+    if len(names) > MOST_NAMED:
+        shown = [*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} more"]
     return " and ".join(filter(None, (", ".join(shown[:-1]), *shown[-1:])))
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from engine.errors import BadInput, UnknownName
+from engine.files import unreadable
 from engine.text.yaml_values import NULLS, STAND_IN, Located, load
 
 MAX_FILE_BYTES = 32 * 1024 * 1024
@@ -200,9 +201,7 @@ def _read_text(path: Path) -> str:
             raise BadInput(f"larger than {MAX_FILE_BYTES >> 20} MiB", where=str(path))
         return path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise BadInput(
-            f"cannot be read: {error.strerror}", where=str(path), remedy="check the path"
-        ) from None
+        raise unreadable(error, path) from None
     except UnicodeDecodeError:
         raise BadInput("not a text file in UTF-8", where=str(path)) from None
 

@@ -42,6 +42,16 @@ class Located:
             path = path[: max(path.rfind("."), path.rfind("["), 0)]
         return f"{self.name}:{self.lines.get(path, 1)}"
 
+    def require_format(self, readable: str) -> None:
+        """Raises BadInput for a document of another format than the one that is read."""
+        found = self.value.get("format")
+        if found != readable:
+            raise BadInput(
+                f"format {found!r} is not read",
+                where=self.where("format"),
+                remedy=f"this version reads {readable}",
+            )
+
 
 def load(
     text: str, name: str, schema: Schema | None = None, stand_ins: Sequence[Any] = ()

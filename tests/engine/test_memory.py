@@ -82,10 +82,11 @@ def test_a_node_of_eight_cores_holds_two_executors_of_four() -> None:
     assert (layout.executors_per_node, layout.executor_cores) == (2, 4)
 
 
-def test_small_nodes_get_executors_of_all_their_cores() -> None:
-    layout = memory.layout_of(InstanceType("two", 2, 8.0), MemoryRule())
+@pytest.mark.parametrize("cores", [1, 2])
+def test_small_nodes_get_an_executor_of_all_their_cores(cores: int) -> None:
+    layout = memory.layout_of(InstanceType("small", cores, 4.0 * cores), MemoryRule())
     assert layout is not None
-    assert (layout.executors_per_node, layout.executor_cores) == (1, 2)
+    assert (layout.executors_per_node, layout.executor_cores) == (1, cores)
 
 
 @pytest.mark.parametrize("shape", [(0.5, 4.0), (2, 0.5)])
@@ -120,12 +121,6 @@ def test_a_heap_and_its_overhead_fill_the_container(heap_gib: float) -> None:
 def test_the_system_keeps_a_gibibyte(kind: str) -> None:
     node = InstanceType("x", 4, 16.0)
     assert memory.usable_memory_gib(node, MemoryRule(kind)) == 15.0
-
-
-def test_a_node_of_one_core_holds_an_executor_of_one_core() -> None:
-    layout = memory.layout_of(InstanceType("one", 1, 4.0), MemoryRule())
-    assert layout is not None
-    assert (layout.executors_per_node, layout.executor_cores) == (1, 1)
 
 
 def test_memory_of_blocks_and_execution() -> None:

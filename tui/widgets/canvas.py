@@ -128,25 +128,25 @@ class Canvas:
                 curves[cell] |= bits_of[row % down][column % across]
                 ink[cell] = style
 
-    def horizontal(self, y: float, style: str, dash: Dash = (4, 2)) -> None:
+    def horizontal(self, y: float, style: str) -> None:
         """A dashed rule over the whole width at height `y`, below all curves."""
         row = self.row_of(y)
         if not 0 <= row < self.rows:
             return
         cell_y, dot_y = divmod(row, self.dots_per_row)
         for column in range(self.columns):
-            if column % (dash[0] + dash[1]) < dash[0]:
+            if column % 6 < 4:  # four dots and a gap of two
                 cell_x, dot_x = divmod(column, self.dots_per_column)
                 self._rule_dot(cell_y * self.width + cell_x, self._bits_of[dot_y][dot_x], style)
 
-    def vertical(self, x: float, style: str, dash: Dash = (2, 2)) -> None:
+    def vertical(self, x: float, style: str) -> None:
         """A dashed rule over the whole height at `x`, below all curves."""
         column = self.column_of(x)
         if not 0 <= column < self.columns:
             return
         cell_x, dot_x = divmod(column, self.dots_per_column)
         for row in range(self.rows):
-            if row % (dash[0] + dash[1]) < dash[0]:
+            if row % 4 < 2:  # two dots and a gap of two
                 cell_y, dot_y = divmod(row, self.dots_per_row)
                 self._rule_dot(cell_y * self.width + cell_x, self._bits_of[dot_y][dot_x], style)
 

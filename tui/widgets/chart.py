@@ -46,16 +46,13 @@ class Chart(ChartControl, can_focus=True):
         "series-4": "$text-secondary",
         "series-5": "$foreground",
         "series-6": "$foreground-muted",
-        "limit-1": "$text-error",
-        "limit-2": "$text-error",
-        "limit-3": "$foreground-muted",
+        "limit": "$text-error",
     }
     ANSI_STYLES: ClassVar[Mapping[str, str]] = {
         "axis": "dim $foreground-muted",
         "tick": "dim $foreground-muted",
         "title": "dim $foreground-muted",
         "band": "dim $text-disabled",
-        "limit-3": "dim $foreground-muted",
         "series-1": "bold $foreground",
         "series-2": "ansi_cyan",
         "series-3": "ansi_green",

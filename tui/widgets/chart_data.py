@@ -70,13 +70,12 @@ class Series:
 class Threshold:
     """A labelled line at a value of y (a deadline) or, with `vertical`, of x (a minimum size).
 
-    `slot` is its colour, 1 to 3. One with a `name` can be dragged with the mouse.
+    One with a `name` can be dragged with the mouse.
     """
 
     value: float
     label: str = ""
     vertical: bool = False
-    slot: int = 1
     name: str = ""
 
 

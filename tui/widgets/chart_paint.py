@@ -140,11 +140,10 @@ def _rasterised(data: ChartData, layout: Layout, glyphs: Glyphs) -> Canvas:
     canvas = Canvas(layout.width, layout.height, glyphs.dots)
     ordered = sorted(data.series, key=lambda series: -series.slot)
     for threshold in data.thresholds:
-        style = f"limit-{threshold.slot}"
         if threshold.vertical:
-            canvas.vertical(layout.x.position(threshold.value), style)
+            canvas.vertical(layout.x.position(threshold.value), "limit")
         else:
-            canvas.horizontal(layout.y.position(threshold.value), style)
+            canvas.horizontal(layout.y.position(threshold.value), "limit")
     # Curves usually share their xs: map them once.
     mapped: dict[int, list[float]] = {}
     for series in ordered:
@@ -203,7 +202,7 @@ def _paint_feasible(plot: Plot, data: ChartData) -> None:
 
 def _paint_threshold_label(plot: Plot, threshold: Threshold) -> None:
     """The label of a threshold on its own line, where it hides no curve if such a place exists."""
-    layout, glyphs, style = plot.layout, plot.glyphs, f"limit-{threshold.slot}-label"
+    layout, glyphs, style = plot.layout, plot.glyphs, "limit-label"
     if not threshold.label:
         return
     if threshold.vertical:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -30,12 +30,12 @@ from engine.models.boe.surface import seconds_on
 from engine.models.boe.workflow import OwnNodes, Workflow
 from engine.models.boe.workflow_course import Course
 from engine.models.boe.workflow_report import WorkflowReport, explanation, report_of
-from engine.models.replay.held_answers import held_between
+from engine.models.replay.held_answers import held_mean
 from engine.models.stages.one_machine import law_doubt, one_machine_notice
 from engine.models.workloads import completed
 from engine.notice_order import in_order
 from engine.profile import Notice, Run
-from engine.runs.at_once import AtOnce, at_once_notice
+from engine.runs.barrier_stages import BarrierStage, barrier_notice
 from engine.runs.configurations import configurations, times_run
 
 NAME = "boe"
@@ -105,7 +105,9 @@ class FittedStates(FittedModel):
         wanted = self._wanted(workload)
         own = self.answering(wanted)
         mean, away = own._averaged(batch, wanted)
-        seconds = np.exp(own._held(batch, wanted, mean))
+        if own.is_job:
+            mean = held_mean(mean, lambda other: own._averaged(batch, other)[0], own._runs, wanted)
+        seconds = np.exp(mean)
         crowded = law_doubt(own._runs, batch, seconds) if own.is_job else 0.0
         log_scale = np.hypot(own.learnt * np.hypot(own.spread, away), crowded)
         return Forecast.of(seconds, np.where(np.isfinite(seconds), log_scale, np.nan), own.dof)
@@ -133,18 +135,6 @@ class FittedStates(FittedModel):
         mean, away = ((weights * np.asarray(each)).sum(axis=0) for each in (logs, spreads))
         return mean, away
 
-    def _held(self, batch: ClusterBatch, wanted: Workload, mean: FloatArray) -> FloatArray:
-        """(n,) mean log time, held to grow with the input: each plan's does, but the mean may fall
-        where a log of one input hands over to that of another."""
-
-        def answer(size: float) -> FloatArray:
-            same = size == wanted.input_bytes
-            return mean if same else self._averaged(batch, replace(wanted, input_bytes=size))[0]
-
-        inputs = [run.workload.input_bytes for run in self._runs] if self.is_job else []
-        found = held_between(answer, inputs, wanted.input_bytes)
-        return mean if found is None else found
-
     @cached_property
     def _runs(self) -> list[Run]:
         """The runs behind the plans."""
@@ -159,9 +149,9 @@ class FittedStates(FittedModel):
         return tuple(dict.fromkeys(kind for kind in told if kind is not None))
 
     @property
-    def at_once(self) -> AtOnce | None:
-        """Of a workflow, the most that one of its jobs needs: each starts a stage of its own."""
-        return super().at_once if self.is_job else self.workflow.at_once
+    def barrier_stages(self) -> tuple[BarrierStage, ...]:
+        """Of a workflow, those of all its jobs that need most: each starts a stage of its own."""
+        return super().barrier_stages if self.is_job else self.workflow.barrier_stages
 
     def runs_used(self, workload: Workload) -> int:
         return len(self.answering(workload).plans) if self.is_job else 0
@@ -302,7 +292,7 @@ class FittedStates(FittedModel):
         low, high = forecast.interval(confidence)
         notices = [*self.profile.notices, *self.fit_notices, *rate_notices(plan, target)]
         notices += far_notices(plan, target, scale)
-        stuck = at_once_notice(target.nodes, target.slots / target.nodes, self.at_once)
+        stuck = barrier_notice(self.barrier_stages, target.nodes, target.slots / target.nodes)
         notices += [] if stuck is None else [stuck]
         why = explanation(course, seconds=course.seconds, slots=target.slots)
         prediction = Prediction(

@@ -133,6 +133,8 @@ class _Live:
 class _Estimate:
     """The state of one `estimate`.
 
+    `live` stages have tasks that run or wait; those of `busy` have some that run. The clocks of
+    these alone go on: of many stages that wait for containers, few are touched at each moment.
     `owed` says that a stage was granted containers that others still hold: the next one that falls
     free is then for the scheduler to give.
     """
@@ -160,6 +162,7 @@ class _Estimate:
         self.start = np.full(len(activities), math.nan)
         self.end = np.full(len(activities), math.nan)
         self.live: dict[int, _Live] = {}
+        self.busy: list[int] = []
         self.missing = [len(entry.after) for entry in activities]
         self.children: list[list[int]] = [[] for _ in activities]
         for place, entry in enumerate(activities):
@@ -192,18 +195,19 @@ class _Estimate:
     def _advance(self) -> bool:
         """Goes to the next moment at which a track ends or a stage starts; whether the state
         ends there."""
-        due = min((live.due() for live in self.live.values()), default=math.inf)
+        due = min((self.live[place].due() for place in self.busy), default=math.inf)
         if self.coming:
             due = min(due, self.coming[0][0] - self.now)
         due = max(due, 0.0)
         self.now += due
         ended = {}
-        for place, live in self.live.items():
+        for place in self.busy:
+            live = self.live[place]
             live.advance(due)
             ended[place] = live.end_tracks()
-        for place in [p for p, live in self.live.items() if not live.running and not live.pending]:
-            del self.live[place]
-            self._finish(place)
+            if not live.running and not live.pending:
+                del self.live[place]
+                self._finish(place)
         changed = (
             self._activate()
             or (self.owed and any(ended.values()))
@@ -255,7 +259,7 @@ class _Estimate:
         claims = [self._claim(place, self.live[place]) for place in order]
         granted = self.scheduler(claims, self.machines.pool)
         self._start(order, claims, granted)
-        busy = [place for place in order if self.live[place].running]
+        self.busy = busy = [place for place in order if self.live[place].running]
         self.owed = any(live.pending and live.running < live.granted for live in self.live.values())
         if not busy and self.live:
             refuse(self.activities[order[0]], self.machines)
@@ -283,8 +287,9 @@ class _Estimate:
         for place, claim, count in zip(order, claims, granted, strict=True):
             live = self.live[place]
             live.granted = count
-            room = self.machines.pool.room(claim, cores=cores, memory_gib=memory)
-            more = min(max(0, count - live.running), live.pending, room)
+            more = min(max(0, count - live.running), live.pending)
+            if more:
+                more = min(more, self.machines.pool.room(claim, cores=cores, memory_gib=memory))
             if not more:
                 continue
             if math.isnan(self.start[place]):

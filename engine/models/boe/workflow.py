@@ -15,7 +15,7 @@ from engine.cluster import Workload
 from engine.errors import BadInput, UnknownName
 from engine.models.boe.task_time import TaskWork
 from engine.profile import Profile
-from engine.runs.at_once import AtOnce, at_once
+from engine.runs.barrier_stages import BarrierStage, barrier_stages, decisive
 from engine.scheduling.drf import scheduler_named
 
 TASK_PROFILES = ("normal", "mean", "median")
@@ -126,14 +126,14 @@ class Workflow:
         return cls(name, ordered, scheduler, cluster)
 
     @property
-    def at_once(self) -> AtOnce | None:
-        """What the barrier stages of its jobs need: the most that one of them does."""
-        needs = [
-            replace(need, stage=f"{job.name}: {need.stage}")
+    def barrier_stages(self) -> tuple[BarrierStage, ...]:
+        """Those of its jobs that a cluster must be able to start."""
+        return decisive(
+            replace(stage, label=f"{job.name}: {stage.label}")
             for job in self.jobs
-            if job.profile is not None and (need := at_once(job.profile)) is not None
-        ]
-        return max(needs, key=lambda need: need.tasks * need.task_cpus, default=None)
+            if job.profile is not None
+            for stage in barrier_stages(job.profile)
+        )
 
 
 def _check_job(job: WorkflowJob, by_name: Mapping[str, WorkflowJob], where: str) -> None:

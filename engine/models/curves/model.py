@@ -7,7 +7,8 @@ the measured range and warnings are the same for all and live here.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 import numpy as np
 
@@ -89,6 +90,16 @@ class CurvesModel(FittedModel):
     prior: Spread = UNKNOWN_SPREAD
     _fitted: dict[object, FittedCurves] = field(default_factory=dict, repr=False)
     _families: dict[object, FittedCurve] = field(default_factory=dict, repr=False)
+
+    def validated(self) -> Self:
+        """The model with the curves of the reference workload, and what these predicted for the
+        runs that they had not seen.
+
+        Raises:
+            ModelDoesNotFit: when too few runs have the parameters of the reference workload.
+        """
+        curves = self.curves(self.completed(self.profile.reference_workload))
+        return replace(self, validation=_validation_of(curves))
 
     def completed(self, workload: Workload) -> Workload:
         """The workload with what it leaves open (see `machines.completed`)."""
@@ -301,8 +312,8 @@ def _extrapolation_spread(
     return np.hypot(np.hypot(by_size, by_iterations), spread_beyond(machines, runs.machines))
 
 
-def validation_of(curves: Sequence[TypeCurve]) -> LeaveOneOut | None:
-    """What the fitted curves predicted for the runs that they had not seen."""
+def _validation_of(curves: Sequence[TypeCurve]) -> LeaveOneOut | None:
+    """What fitted curves predicted for left-out runs; None where none could be left out."""
     pairs = [
         (predicted, actual)
         for curve in curves

@@ -72,7 +72,7 @@ class Variances:
 
 
 @dataclass(frozen=True, eq=False)
-class Candidates:
+class CandidateLaws:
     """The laws and the processes about them after some runs; `level` is the runs' mean log time,
     which both are relative to."""
 
@@ -89,7 +89,7 @@ class Candidates:
         counts: FloatArray,
         *,
         may: BoolArray | None = None,
-    ) -> tuple[Candidates, FloatArray]:
+    ) -> tuple[CandidateLaws, FloatArray]:
         """Fitted to rows, one per configuration, and (r,) how much each counts.
 
         Args:

@@ -96,7 +96,7 @@ def fit_table(profile: Profile) -> TableModel:
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
+class ParameterFit:
     """What answers for one set of parameters.
 
     Args:
@@ -136,17 +136,17 @@ class Answers:
 class TableModel(FittedModel):
     """sparkplan fitted to run times; fits are made once per set of job parameters."""
 
-    _answers: dict[object, Answers] = field(default_factory=dict, repr=False)
+    _answers: dict[object, ParameterFit] = field(default_factory=dict, repr=False)
     _joint: dict[bytes, RunTimes] = field(default_factory=dict, repr=False)
 
-    def answers(self, wanted: Workload) -> Answers:
+    def answers(self, wanted: Workload) -> ParameterFit:
         """The fits for a completed workload's parameters."""
         key = (tuple(sorted(wanted.parameters.items())), wanted.iterations)
         if key not in self._answers:
             self._answers[key] = self._fit(wanted)
         return self._answers[key]
 
-    def _fit(self, wanted: Workload, aside: tuple[UnusualRun, ...] = ()) -> Answers:
+    def _fit(self, wanted: Workload, aside: tuple[UnusualRun, ...] = ()) -> ParameterFit:
         slow = slow_runs(telling := without(_telling(self.profile.runs, wanted), aside))
         runs = without(telling, slow)
         tables = tuple(runs_by_type(_some(runs, wanted)))
@@ -171,7 +171,7 @@ class TableModel(FittedModel):
         notices = (transferred_notice(runs, constant, taken, beside, what="runs"),)
         usual = replace(self.profile, runs=without(self.profile.runs, [*slow, *aside]))
         noise = run_noise(usual, scales, fitted=joint.noise)
-        return Answers(
+        return ParameterFit(
             tables, kinds, names, shares, noise,
             int(alike.sum()), len(rows), joint.places_of(rows), tuple(slow), aside,
             beside, notices if beside else (),
@@ -320,7 +320,7 @@ def _shares(
     return Share(joint, float(weights[0])), Share(alone, float(weights[1]))
 
 
-def _beyond(rows: Rows, answers: Answers) -> FloatArray:
+def _beyond(rows: Rows, answers: ParameterFit) -> FloatArray:
     """(n,) prior spread of log time for what lies beyond the runs, or beside their parameters."""
     runs, encoding = answers.joint.rows, answers.joint.candidates.encoding
     machines = beyond(rows.machines * rows.cores, runs.machines * runs.cores)
@@ -334,7 +334,7 @@ def _in_gib(kinds: Sequence[Kind]) -> bool:
     return any(kind.memory != 1.0 for kind in kinds)
 
 
-def _rows(answers: Answers, batch: ClusterBatch, wanted: Workload) -> tuple[Rows, Equivalents]:
+def _rows(answers: ParameterFit, batch: ClusterBatch, wanted: Workload) -> tuple[Rows, Equivalents]:
     """The batch as rows: measured types as they are, others by their own shape where it is known,
     else as machines of the type that they resemble."""
     at = equivalents(batch, answers.tables)
@@ -373,7 +373,7 @@ def _rows(answers: Answers, batch: ClusterBatch, wanted: Workload) -> tuple[Rows
 
 
 def _comparable(
-    target: InstanceType, answers: Answers, source: int, catalog: Catalog | None
+    target: InstanceType, answers: ParameterFit, source: int, catalog: Catalog | None
 ) -> bool:
     """Whether a type that was not measured can be seen in its own shape: the cores of measured
     ones are vCPUs, and its own are known."""

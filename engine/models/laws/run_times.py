@@ -22,7 +22,7 @@ from engine.models.laws.design import Rows
 from engine.models.laws.left_out_spread import as_foretold, with_one_dof
 from engine.models.laws.mixture import (
     MINIMUM_FOR_SMOOTH,
-    Candidates,
+    CandidateLaws,
     Validated,
     Variances,
     validated,
@@ -54,7 +54,7 @@ class RunTimes:
     log_seconds: FloatArray
     counts: FloatArray
     repetition_variance: float
-    candidates: Candidates
+    candidates: CandidateLaws
     inside: Validated | None
     _beyond: dict[str, Validated | None] = field(default_factory=dict, repr=False)
 
@@ -258,7 +258,7 @@ class RunTimes:
     def _held_out(self, out: BoolArray) -> tuple[FloatArray, Variances]:
         """(c, k) error and variances of log time of k runs, foretold from the others."""
         rows = self.rows.pick(~out)
-        fitted, _ = Candidates.of(rows, self.log_seconds[~out], self.counts[~out])
+        fitted, _ = CandidateLaws.of(rows, self.log_seconds[~out], self.counts[~out])
         _, means, variances = fitted.moments(self.rows.pick(out))
         return self.log_seconds[out] - means, variances
 
@@ -303,7 +303,7 @@ def fit_run_times(rows: Rows, seconds: FloatArray, counts: FloatArray | None = N
     first, log_seconds, repetitions, repetition = _once(rows, np.log(seconds))
     rows = rows.pick(first)
     known = np.ones(len(rows)) if counts is None else counts[first]
-    candidates, counted = Candidates.of(rows, log_seconds, known, may=repetitions == 1)
+    candidates, counted = CandidateLaws.of(rows, log_seconds, known, may=repetitions == 1)
     inside = None
     if len(rows) >= MINIMUM_LEFT_OUT:
         inside = validated(*candidates.left_out(), counted)

@@ -164,17 +164,17 @@ def posterior(evidence: Evidence, *, seed: int = 0) -> Followed:
 
 
 @dataclass(frozen=True, eq=False)
-class Weighed:
+class WeighedLaws:
     """d laws with their log likelihood and the log density of their prior, both (d,)."""
 
     laws: Laws
     density: FloatArray
     prior: FloatArray
 
-    def pick(self, places: NDArray[np.int64]) -> Weighed:
+    def pick(self, places: NDArray[np.int64]) -> WeighedLaws:
         """Some of them."""
         laws = self.laws.pick(places)
-        return Weighed(laws, self.density[places], laws.log_prior)
+        return WeighedLaws(laws, self.density[places], laws.log_prior)
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,16 +184,18 @@ class Likelihood:
     evidence: Evidence
     seen: Seen
 
-    def of(self, laws: Laws) -> Weighed:
+    def of(self, laws: Laws) -> WeighedLaws:
         """The laws weighed: a few at a time, so that their times stay in the cache."""
         at_once = max(1, TIMES_AT_ONCE // len(self.evidence))
         parts = [
             self.log_density(laws.part(slice(start, start + at_once)))
             for start in range(0, len(laws), at_once)
         ]
-        return Weighed(laws, np.concatenate(parts), np.empty(0))
+        return WeighedLaws(laws, np.concatenate(parts), np.empty(0))
 
-    def raised(self, weighed: Weighed, power: float, goal: float, chance: Chance) -> Weighed:
+    def raised(
+        self, weighed: WeighedLaws, power: float, goal: float, chance: Chance
+    ) -> WeighedLaws:
         """Laws after this likelihood to some power, from there to a higher one."""
         kept = chance.count
         while power < goal:
@@ -333,13 +335,13 @@ def _numbers(seed: int, count: int, asked: str) -> tuple[float | Throw, dict[str
     return found, dict(random.bit_generator.state)
 
 
-def _moved(weighed: Weighed, likelihood: Likelihood, power: float, throw: Throw) -> Weighed:
+def _moved(weighed: WeighedLaws, likelihood: Likelihood, power: float, throw: Throw) -> WeighedLaws:
     """Every law after one Metropolis step."""
     proposal = _proposed(weighed.laws, throw)
     density, prior = likelihood.log_density(proposal), proposal.log_prior
     gain = power * (density - weighed.density) + prior - weighed.prior
     accepted = throw.log_needed < gain
-    return Weighed(
+    return WeighedLaws(
         weighed.laws.where(accepted, proposal),
         np.where(accepted, density, weighed.density),
         np.where(accepted, prior, weighed.prior),

@@ -24,7 +24,7 @@ from engine.models.base import FittedModel, Model
 from engine.models.curves.applicability import applicability
 from engine.models.curves.fitted_curve import FittedCurve, TypeCurve
 from engine.models.curves.machines import MachineRuns
-from engine.models.curves.model import CurvesModel, validation_of
+from engine.models.curves.model import CurvesModel
 from engine.models.optex.job_profiles import with_job_profiles
 from engine.models.optex.representatives import (
     of_category,
@@ -298,25 +298,17 @@ class Optex(Model):
         represents = representing(jobs, profile)
         profile = replace(profile, runs=represented(profile))
         given = JobProfileCurve.of_each_type(jobs)
-        empty = OptexFitted(self.name, profile, fit_eq8, given, iterations_in_model=True)
+        fitted = OptexFitted(
+            self.name, profile, fit_eq8, given, iterations_in_model=True, fit_notices=represents
+        )
         try:
-            curves = empty.curves(empty.completed(profile.reference_workload))
+            return fitted.validated()
         except ModelDoesNotFit as error:
             raise unmeasured or ModelDoesNotFit(
                 f"optex needs a job profile or several runs to refit Eq. 8: {error.what}",
                 remedy="add an optex section to the profile, add runs on other numbers of nodes, "
                 "or use --model sparkplan",
             ) from error
-        return OptexFitted(
-            self.name,
-            profile,
-            fit_eq8,
-            given,
-            iterations_in_model=True,
-            _fitted=empty._fitted,
-            fit_notices=represents,
-            validation=validation_of(curves),
-        )
 
 
 def _measured(profile: Profile) -> tuple[Profile, ModelDoesNotFit | None]:

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
+from engine.cluster import Workload
 from engine.forecast import FloatArray
 from engine.models.replay.log_answers import AnswersOfLogs
+from engine.profile import Run
 
 PARTS = 4
 """Between the last two inputs on the way what memory does is asked at so many parts of the way: it
@@ -45,18 +48,25 @@ def held(
     return np.maximum(reached, answer(wanted))
 
 
-def held_between(
-    answer: Callable[[float], FloatArray], inputs: Sequence[float | None], wanted: float | None
-) -> FloatArray | None:
-    """`held` where the inputs of all logs are known and some differ; else None: nothing to hold.
+def held_mean(
+    mean: FloatArray, of: Callable[[Workload], FloatArray], runs: Sequence[Run], wanted: Workload
+) -> FloatArray:
+    """(n,) mean log time over logs, `held` where the inputs of all of them are known and some
+    differ: each log's own time grows with the input, and the mean need not.
 
     Args:
-        inputs: of the logs; None where one does not say.
+        mean: what the logs say of `wanted`; of: of any other workload.
+        runs: of the logs.
     """
-    known = {size for size in inputs if size is not None}
-    if len(known) < 2 or None in inputs or wanted is None:
-        return None
-    return held(answer, list(known), wanted)
+    inputs = {run.workload.input_bytes for run in runs}
+    known = [size for size in inputs if size is not None]
+    if len(known) < max(2, len(inputs)) or wanted.input_bytes is None:
+        return mean
+
+    def answer(size: float) -> FloatArray:
+        return mean if size == wanted.input_bytes else of(replace(wanted, input_bytes=size))
+
+    return held(answer, known, wanted.input_bytes)
 
 
 def held_logs(

@@ -15,14 +15,12 @@ import numpy as np
 from engine.batch import ClusterBatch
 from engine.cluster import Workload
 from engine.errors import ModelDoesNotFit
-from engine.fitting import fit_nonnegative
 from engine.forecast import FloatArray
 from engine.models.base import AssuredMemory, Explanation
-from engine.models.curves.applicability import applicability
+from engine.models.curves.fits import fit_terms
 from engine.models.curves.fitted_curve import FittedCurve
-from engine.models.curves.machines import MachineRuns
-from engine.models.curves.model import CurvesModel, Question, validation_of
-from engine.models.curves.terms import Term, columns, parallel, per_machine, serial
+from engine.models.curves.model import CurvesModel, Question
+from engine.models.curves.terms import Term, parallel, per_machine, serial
 from engine.models.simcost.memory import assured_by_runs
 from engine.models.simcost.search import (
     Coefficients,
@@ -117,29 +115,6 @@ def coefficients(
     return Coefficients(per_scale * scale, gamma_1, gamma_2)
 
 
-def features(
-    largest: float, machines: FloatArray, size: FloatArray, iterations: FloatArray
-) -> FloatArray:
-    """(n, 3) the terms at scale = size / largest, each as often as there are iterations."""
-    times = np.where(np.isnan(iterations), 1.0, iterations)
-    return columns(TERMS, machines, size / largest) * times[:, None]
-
-
-def fit_curve(runs: MachineRuns) -> FittedCurve:
-    """gamma >= 0 of least relative error."""
-    terms = partial(features, float(runs.size.max()))
-    rows = terms(runs.machines, runs.size, runs.iterations)
-    fit = fit_nonnegative(rows, runs.seconds, relative=True, groups=runs.configurations)
-    return FittedCurve(
-        runs=runs,
-        features=terms,
-        names=[term.phase for term in TERMS],
-        fit=fit,
-        spread=fit.spread,
-        fit_notices=applicability(runs, fit, model="simcost", steepest=1.0),
-    )
-
-
 def fitted_curve(name: str, profile: Profile) -> SimcostCurves:
     """The transformed model of a profile whose runs have no stages.
 
@@ -151,16 +126,9 @@ def fitted_curve(name: str, profile: Profile) -> SimcostCurves:
             f"{name} needs an event log or runs, and {profile.name} has none",
             remedy="add event logs or a run table, or use --model optex",
         )
-    empty = SimcostCurves(name, profile, fit_curve)
-    curves = empty.curves(empty.completed(profile.reference_workload))
-    return SimcostCurves(
-        name,
-        profile,
-        fit_curve,
-        _fitted=empty._fitted,
-        validation=validation_of(curves),
-        fit_notices=(_NO_STAGES, *((_NO_RATES,) if profile.resources else ())),
-    )
+    fit_curve = partial(fit_terms, TERMS, relative=True, model=name, steepest=1.0)
+    notices = (_NO_STAGES, *((_NO_RATES,) if profile.resources else ()))
+    return SimcostCurves(name, profile, fit_curve, fit_notices=notices).validated()
 
 
 _NO_RATES = Notice(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
@@ -23,7 +23,7 @@ from engine.machines.transfer import notice_of, speed_of, speeds_of
 from engine.models.base import AssuredMemory, Explanation, FittedModel, Model
 from engine.models.log_notices import chosen_notice, range_notices
 from engine.models.logs_by_parameters import ByParameters
-from engine.models.replay.held_answers import held_between
+from engine.models.replay.held_answers import held_mean
 from engine.models.replay.log_pairs import weights_of
 from engine.models.replay.priors import NOISE, PRIOR_DOF, at_least, ratio_of
 from engine.models.replay.unseen_tasks import as_if_whole, in_part_notice, unseen_spread
@@ -37,7 +37,6 @@ from engine.models.simcost.rates import resources_of_shape, seconds_per_byte
 from engine.models.simcost.redrawn import simulated
 from engine.models.simcost.sampling import (
     CONFIDENCE,
-    EPSILON,
     Estimate,
     estimate,
     training_cost_ratio,
@@ -124,15 +123,9 @@ class SimcostModel(FittedModel):
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
         wanted = completed(workload, self.profile)
         mean, variance = self._averaged(batch, wanted)
-
-        def answer(size: float) -> FloatArray:
-            same = size == wanted.input_bytes
-            return mean if same else self._averaged(batch, replace(wanted, input_bytes=size))[0]
-
-        inputs = [run.workload.input_bytes for run in self._runs]
-        held = held_between(answer, inputs, wanted.input_bytes)
-        seconds = np.exp(mean if held is None else held)
         useful, runs = max(run.most_useful_slots for run in self.learnt), self._runs
+        mean = held_mean(mean, lambda other: self._averaged(batch, other)[0], runs, wanted)
+        seconds = np.exp(mean)
         crowded = law_doubt(runs, batch, seconds, useful_slots=useful)
         log_scale = np.sqrt(self.log_scale**2 + variance + crowded**2)
         return Forecast.of(seconds, np.where(np.isfinite(seconds), log_scale, np.nan), self.dof)
@@ -317,11 +310,7 @@ class SimcostModel(FittedModel):
             run = self._nearest(batch, wanted)
             found.append(report.idle_notice(run, float(batch.slots[0]), ratio_of(wanted, run.run)))
             if len(self.learnt) > 1:
-                found.append(
-                    report.samples_notice(
-                        self._samples(batch, wanted), epsilon=EPSILON, confidence=CONFIDENCE
-                    )
-                )
+                found.append(report.samples_notice(self._samples(batch, wanted)))
         return in_order([notice for notice in found if notice is not None])
 
     def _speed_notice(self, batch: ClusterBatch, place: int) -> Notice | None:

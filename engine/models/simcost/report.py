@@ -11,7 +11,7 @@ from engine.forecast import FloatArray
 from engine.models.log_notices import single_run
 from engine.models.simcost.learning import RunCosts
 from engine.models.simcost.rates import FROM_LOG, NOTHING_SEEN
-from engine.models.simcost.sampling import Estimate, is_enough, rounds_needed
+from engine.models.simcost.sampling import CONFIDENCE, EPSILON, Estimate, is_enough, rounds_needed
 from engine.models.simcost.stages import (
     Clusters,
     Stages,
@@ -133,14 +133,14 @@ def idle_notice(run: RunCosts, slots: float, ratio: float) -> Notice | None:
     )
 
 
-def samples_notice(found: Estimate, *, epsilon: float, confidence: float) -> Notice | None:
+def samples_notice(found: Estimate) -> Notice | None:
     """Eq. 6: whether more sample runs are needed before the mean can be trusted."""
-    if is_enough(found, epsilon=epsilon * found.mean):
+    if is_enough(found, epsilon=EPSILON * found.mean):
         return None
-    needed = rounds_needed(found, epsilon=epsilon * found.mean, confidence=confidence)
+    needed = rounds_needed(found, epsilon=EPSILON * found.mean, confidence=CONFIDENCE)
     return Notice(
         "more-samples",
         f"{found.count} runs agree on the mean only within "
-        f"{found.half_width / found.mean:.0%} ({confidence:.0%} confidence)",
-        f"SimCost's stopping rule asks for {epsilon:.0%}: about {needed} runs like these",
+        f"{found.half_width / found.mean:.0%} ({CONFIDENCE:.0%} confidence)",
+        f"SimCost's stopping rule asks for {EPSILON:.0%}: about {needed} runs like these",
     )

@@ -158,8 +158,11 @@ class StageShape:
     @cached_property
     def counts_slots(self) -> bool:
         """Whether the number of partitions depends on the cluster."""
-        if self.follows is not None:
-            return self.follows.counts_slots
+        first = self
+        while first.follows is not None:
+            first = first.follows
+        if first is not self:
+            return first.counts_slots
         if self.growth is Growth.MERGED:
             rule = self._merging
             return self._merged_by_rule and rule.merged_for is None and rule.counts_slots
@@ -168,16 +171,31 @@ class StageShape:
     def partition_count(self, ratio: float, shuffle_partitions: int | None) -> PartitionCount:
         """Its partitions at `ratio` times the input, with another number of shuffle partitions or
         None."""
-        n, learnt, rule = (
-            float(self.stage.tasks),
-            self.law.partitions,
-            self.rule(shuffle_partitions),
-        )
-        if rule is not None:
-            own = float(rule.on_own(ratio))
-            if not self.counts_slots:
-                return PartitionCount(own)
-            return PartitionCount(own, self.partitioning.slots, rule, ratio)
+        rule = self.rule(shuffle_partitions)
+        if rule is None:
+            return self._told_by(shuffle_partitions)._own_count(ratio, shuffle_partitions)
+        own = float(rule.on_own(ratio))
+        if not self.counts_slots:
+            return PartitionCount(own)
+        return PartitionCount(own, self.partitioning.slots, rule, ratio)
+
+    def rule(self, shuffle_partitions: int | None) -> ByInput | None:
+        """The rule of Spark's that says how many partitions it has, where one does so on any
+        cluster and for any input."""
+        return self._told_by(shuffle_partitions)._own_rule(shuffle_partitions)
+
+    def _told_by(self, shuffle_partitions: int | None) -> StageShape:
+        """The stage that says how many partitions it has: itself, or the first of those it follows
+        that does not follow another in this. Such chains are as long as a job has iterations."""
+        shape, asked = self, bool(shuffle_partitions)
+        while shape.follows is not None and not shape._counts_alone(shuffle_partitions):
+            shape = shape._leaders.get(asked, shape.follows)
+        self._leaders[asked] = shape
+        return shape
+
+    def _own_count(self, ratio: float, shuffle_partitions: int | None) -> PartitionCount:
+        """Its partitions where no rule of Spark's says them, and no stage that it follows."""
+        n, learnt = float(self.stage.tasks), self.law.partitions
         if self.growth is Growth.MERGED:
             grown = ratio if learnt is None else math.exp(learnt * math.log(ratio))
             return PartitionCount(min(n * grown, self._most(shuffle_partitions)))
@@ -185,23 +203,26 @@ class StageShape:
             return PartitionCount(float(shuffle_partitions))
         if learnt is not None:
             return self._splits.for_slots(n * math.exp(learnt * math.log(ratio)), ratio)
-        if self.follows is not None:
-            return self.follows.partition_count(ratio, shuffle_partitions)
-        if self.growth is Growth.TASKS:
-            return self._splits.count(ratio)
-        return PartitionCount(n)
+        return self._splits.count(ratio) if self.growth is Growth.TASKS else PartitionCount(n)
 
-    def rule(self, shuffle_partitions: int | None) -> ByInput | None:
-        """The rule of Spark's that says how many partitions it has, where one does so on any
-        cluster and for any input."""
+    def _own_rule(self, shuffle_partitions: int | None) -> ByInput | None:
+        """`rule` of a stage that follows none in this."""
         if self.growth is Growth.MERGED:
             merged = self._merged_by_rule
             return self._merged_from(self._most(shuffle_partitions)) if merged else None
-        if self.law.partitions is not None or (shuffle_partitions and self._takes_partitions()):
+        if self._counts_alone(shuffle_partitions) or self.growth is not Growth.TASKS:
             return None
-        if self.follows is not None:
-            return self.follows.rule(shuffle_partitions)
-        return self._splits.packed if self.growth is Growth.TASKS else None
+        return self._splits.packed
+
+    def _counts_alone(self, shuffle_partitions: int | None) -> bool:
+        """Whether it has a number of partitions of its own, whatever stage it follows."""
+        own = self.growth is Growth.MERGED or self.law.partitions is not None
+        return own or (bool(shuffle_partitions) and self._takes_partitions())
+
+    @cached_property
+    def _leaders(self) -> dict[bool, StageShape]:
+        """What `_told_by` said, without and with another number of shuffle partitions."""
+        return {}
 
     def _most(self, shuffle_partitions: int | None) -> float:
         """Partitions before any are merged."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from datetime import date
 from pathlib import Path
 
@@ -237,6 +238,23 @@ def test_validation_tells_everything_that_is_wrong(tmp_path: Path) -> None:
     lines = sorted(str(error).split(":")[1] for error in validate_catalog(path))
     assert lines == ["10", "6", "7", "8", "9"]
     assert validate_catalog("aws") == ()
+
+
+def test_a_catalog_that_may_not_be_read_names_its_owner(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "theirs.yaml"
+    path.write_text("x: 1\n")
+    plain = Path.read_text
+
+    def denied(self: Path, *arguments: str, **named: str) -> str:
+        if self == path:
+            raise PermissionError(errno.EACCES, "Permission denied", str(self))
+        return plain(self, *arguments, **named)
+
+    monkeypatch.setattr(Path, "read_text", denied)
+    with pytest.raises(BadInput, match="cannot be read: Permission denied; ask its owner"):
+        load_catalog(path)
 
 
 def test_names_that_are_no_catalog(tmp_path: Path) -> None:

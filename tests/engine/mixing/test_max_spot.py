@@ -12,7 +12,7 @@ from two_types import CATALOG, TODAY, fitted, spot
 
 import engine
 from engine.choosing.interruptions import LostWork
-from engine.mixing.market import Share, values_of
+from engine.mixing.market import SpotShare, values_of
 from engine.mixing.search import Search
 from engine.optimiser import recommend
 
@@ -28,7 +28,7 @@ def rented_both_ways(rng: np.random.Generator, k: int, m: int):
     is_spot = np.arange(len(base)) >= k
     owned = None if market.owned is None else np.where(is_spot, 0, market.owned[base])
     rates = np.where(is_spot, market.rates[base] * rng.uniform(0.3, 0.9), market.rates[base])
-    share = Share(base, is_spot, float(rng.choice([0.0, 0.25, 0.5, 0.8, 1.0])))
+    share = SpotShare(base, is_spot, float(rng.choice([0.0, 0.25, 0.5, 0.8, 1.0])))
     both = replace(market.taken(base), rates=rates, owned=owned, share=share)
     return law.with_spot(rows, rng.uniform(0.0, 3.0, len(rows))), both
 
@@ -54,7 +54,7 @@ def every_composition(law, market, m: int, q: int):
 def test_the_share_that_is_allowed_is_allowed_to_the_node() -> None:
     """29 of 100 are 29 %, though 0.29 x 100 < 29 in binary."""
     for percent in range(101):
-        share = Share(np.zeros(2, dtype=np.int64), np.asarray([False, True]), percent / 100.0)
+        share = SpotShare(np.zeros(2, dtype=np.int64), np.asarray([False, True]), percent / 100.0)
         counts = np.asarray([[100 - spot, spot] for spot in range(101)])
         allowed = share.allowed(np.tile([0, 1], (101, 1)), counts)
         assert allowed.sum() == percent + 1

@@ -19,7 +19,7 @@ from engine.mixing.branches import Branches
 from engine.mixing.hulls import Fixed, corners, hull_chains
 from engine.mixing.market import Market, values_of
 from engine.mixing.mix_law import MixLaw
-from engine.mixing.nodes import Node, Start
+from engine.mixing.nodes import NodeTerms, Start
 
 KINDS = ("deadline", "budget", "both", "none", "time")
 
@@ -123,7 +123,7 @@ def test_in_a_window_of_one_composition_the_bound_is_its_value(kind: str) -> Non
         market = Market(rates, market.head, billing, np.asarray([m]))
         goal = goal_for(kind, random, law, m)
         counts, sizes = points(law, m)
-        windows = Windows.of(market, goal, sizes, sizes, Node.of(law, market, 1))
+        windows = Windows.of(market, goal, sizes, sizes, NodeTerms.of(law, market, 1))
         rows, column = np.zeros((m, 1), dtype=np.int64), counts.astype(np.int64)[:, None]
         values = values_of(law, market, goal, rows, column)
         # Without an interval a deadline must be undercut, which no bound knows to the last digit.
@@ -158,7 +158,7 @@ def test_no_cost_bound_is_above_a_cluster_of_types_of_unlike_spread() -> None:
         values = values_of(law, market, goal, rows, counts)
         sizes = counts @ law.capacity
         ends = np.geomspace(0.999 * sizes.min(), 1.001 * sizes.max(), 30)
-        windows = Windows.of(market, goal, ends[:-1], ends[1:], Node.of(law, market, 3))
+        windows = Windows.of(market, goal, ends[:-1], ends[1:], NodeTerms.of(law, market, 3))
         floors = windows.floor(windows.root, np.inf)
         place = np.searchsorted(ends, sizes) - 1
         assert (floors[place] <= values * (1.0 + 1e-9)).all()
@@ -177,7 +177,7 @@ def test_a_type_of_which_no_node_may_be_rented_lowers_no_bound() -> None:
         floors = []
         for most in ([m, 0], [m, m]):
             market = Market(rates, 0.0, billing, np.asarray(most))
-            windows = Windows.of(market, goal, sizes, sizes, Node.of(law, market, 2))
+            windows = Windows.of(market, goal, sizes, sizes, NodeTerms.of(law, market, 2))
             floors.append(windows.floor(windows.root, np.inf))
         rows = np.zeros((m, 1), dtype=np.int64)
         values = values_of(law, market, goal, rows, np.arange(1, m + 1)[:, None])
@@ -215,7 +215,7 @@ def test_owned_nodes_are_not_paid_for_in_the_bound() -> None:
         goal = goal_for(kind, random, law, m)
         start = Start((0,), (own,), (0,))
         counts, sizes = points(law, m)
-        node = Node.of(law, market, 1)
+        node = NodeTerms.of(law, market, 1)
         windows = Windows.of(market, goal, sizes, sizes, node).starting(start)
         rows, column = np.zeros((m, 1), dtype=np.int64), counts.astype(np.int64)[:, None]
         values = values_of(law, replace(market, owned=np.asarray([own])), goal, rows, column)
@@ -235,7 +235,7 @@ def small_tree(random: np.random.Generator, kind: str) -> tuple[Branches, MixLaw
     market = Market(rates, 0.1, billing, most)
     goal = goal_for(kind, random, law, m)
     ends = np.geomspace(0.9937 * law.capacity.min(), 1.0071 * m * law.capacity.max(), 12)
-    windows = Windows.of(market, goal, ends[:-1], ends[1:], Node.of(law, market, 3))
+    windows = Windows.of(market, goal, ends[:-1], ends[1:], NodeTerms.of(law, market, 3))
     return Branches(market, goal, windows, windows.node, np.inf, np.inf, 3), law
 
 
@@ -281,7 +281,7 @@ def test_a_tree_under_owned_nodes_holds_what_uses_them(most_types: int) -> None:
     random, alone, more = np.random.default_rng(18), 0, 0
     for kind in KINDS * 5:
         tree, law = small_tree(random, kind)
-        node = Node.of(law, tree.market, most_types)
+        node = NodeTerms.of(law, tree.market, most_types)
         windows = replace(tree.windows, node=node).starting(Start((0,), (1,), (1,)))
         most = tree.market.most + np.asarray([2, 0, 0])
         every = [n for n in product(range(6), repeat=3) if n[0] and sum(n) <= 5]

@@ -20,7 +20,7 @@ from engine.mixing.charges import (
     limits_in_reach,
     spot_charges,
 )
-from engine.mixing.market import Market, Share
+from engine.mixing.market import Market, SpotShare
 
 
 def limited_market(random: np.random.Generator, k: int, m: int) -> tuple[Market, Goal]:
@@ -29,7 +29,9 @@ def limited_market(random: np.random.Generator, k: int, m: int) -> tuple[Market,
     constraints = Constraints(weights, caps, int(random.integers(1, 4)))
     market = Market(random.uniform(0.1, 1.0, k), 0.2, Billing(), np.full(k, m), constraints)
     spot = np.asarray([False, True] * k)[:k]
-    market = replace(market, share=Share(np.arange(k) // 2, spot, float(random.uniform(0.1, 0.9))))
+    market = replace(
+        market, share=SpotShare(np.arange(k) // 2, spot, float(random.uniform(0.1, 0.9)))
+    )
     return market, Goal(100.0, None, 0.9, m)
 
 
@@ -71,7 +73,9 @@ def test_no_charge_raises_the_price_of_what_keeps_the_limits() -> None:
 def test_what_a_spot_node_saves_is_tried_as_its_charge() -> None:
     """Of two types with both prices; the third can only be had at spot prices."""
     rates = np.asarray([1.0, 0.4, 2.0, 1.0, 0.5])
-    share = Share(np.asarray([0, 0, 1, 1, 2]), np.asarray([False, True, False, True, True]), 0.5)
+    share = SpotShare(
+        np.asarray([0, 0, 1, 1, 2]), np.asarray([False, True, False, True, True]), 0.5
+    )
     market = Market(rates, 0.0, Billing(), np.full(5, 4), share=share)
     tried = [one.spot for one in spot_charges(Charges(3.0, (7.0,)), market)]
     assert tried[:2] == [0.0, pytest.approx(0.6)]

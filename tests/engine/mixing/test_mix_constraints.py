@@ -15,9 +15,9 @@ from engine.choosing.recommendation import Goal
 from engine.forecast import student_quantile
 from engine.mixing.bounds import Windows
 from engine.mixing.charges import Charges, Limited
-from engine.mixing.market import Market, Share, values_of
+from engine.mixing.market import Market, SpotShare, values_of
 from engine.mixing.mix_law import MixLaw
-from engine.mixing.nodes import Node
+from engine.mixing.nodes import NodeTerms
 from engine.mixing.search import Search
 
 CASES = 250
@@ -75,7 +75,7 @@ def on_spot_too(rng: np.random.Generator, law: MixLaw, market: Market) -> tuple[
     both = market.taken(base)
     owned = None if both.owned is None else np.where(is_spot, 0, both.owned)
     rates = np.where(is_spot, both.rates * rng.uniform(0.3, 0.9), both.rates)
-    share = Share(base, is_spot, float(rng.choice([0.0, 0.25, 0.5, 0.8, 1.0])))
+    share = SpotShare(base, is_spot, float(rng.choice([0.0, 0.25, 0.5, 0.8, 1.0])))
     law = law.with_spot(rows, rng.uniform(0.0, 3.0, len(rows)))
     return law, replace(both, rates=rates, owned=owned, share=share)
 
@@ -190,7 +190,7 @@ def test_charged_windows_are_those_made_anew() -> None:
     rng = np.random.default_rng(9)
     law, market, goal, _ = a_case(rng)
     low, high = np.asarray([2.0, 8.0]), np.asarray([8.0, 40.0])
-    plain = Windows.of(market, goal, low, high, Node.of(law, market, 2))
+    plain = Windows.of(market, goal, low, high, NodeTerms.of(law, market, 2))
     plain.floor(plain.root, np.inf)
     charge, back = Charges(0.0, (0.1,) * len(Limited.of(market, goal).caps)).of(market, goal)
     node = plain.node.charged(market, charge, back)

@@ -21,7 +21,7 @@ from engine.mixing.hulls import hull_chains
 from engine.mixing.market import Market, values_of
 from engine.mixing.mix_law import MixLaw
 from engine.mixing.mixed import Stock
-from engine.mixing.nodes import Node, starts
+from engine.mixing.nodes import NodeTerms, starts
 from engine.mixing.search import Search
 from engine.models import fit
 from engine.sources import read
@@ -330,7 +330,7 @@ def test_the_floor_of_a_window_is_below_every_composition_in_it() -> None:
         values = values_of(law, market, goal, rows, counts)
         sizes = (counts * law.capacity[rows]).sum(axis=1)
         edges = np.geomspace(sizes.min() * 0.99, sizes.max() * 1.01, 12)
-        node, owned = Node.of(law, market, 2), market.owned
+        node, owned = NodeTerms.of(law, market, 2), market.owned
         floors = np.full(11, np.inf)
         for start in starts(np.zeros(k, int) if owned is None else np.minimum(owned, m), 2):
             windows = Windows.of(market, goal, edges[:-1], edges[1:], node, start)

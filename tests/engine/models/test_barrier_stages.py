@@ -18,7 +18,7 @@ from engine.models.boe.model import fit_workflow
 from engine.models.boe.workflow import OwnNodes, Workflow, WorkflowJob
 from engine.optimiser import recommend, recommend_owned
 from engine.profile import Profile, Run
-from engine.runs.at_once import AtOnce, at_once
+from engine.runs.barrier_stages import BarrierStage, barrier_stages
 
 BARRIER = {"barrier": True}
 SMALL, BIG = offer("small", 0.1, vcpus=2, memory_gib=8.0), offer("big", 9.0, vcpus=8, memory_gib=32)
@@ -39,20 +39,20 @@ def law(name: str, count: np.ndarray) -> np.ndarray:
 
 
 def test_what_runs_need_is_the_least_that_one_did_with() -> None:
-    assert at_once(profile_of(run_with(6))) == AtOnce("stage 1 (stage 1)", 6)
-    found = at_once(profile_of(run_with(6), run_with(4)))
-    assert found is not None
+    assert barrier_stages(profile_of(run_with(6))) == (BarrierStage("stage 1 (stage 1)", 6),)
+    (found,) = barrier_stages(profile_of(run_with(6), run_with(4)))
     assert found.tasks == 4
-    assert at_once(profile_of(run_with(6), run_with(6, barrier=False))) is None
-    assert at_once(profile_of(run_with(7, slots=6))) is None, "it had more slots than the log tells"
-    assert at_once(Profile("empty")) is None
+    assert barrier_stages(profile_of(run_with(6), run_with(6, barrier=False))) == ()
+    more_slots_than_told = profile_of(run_with(7, slots=6))
+    assert barrier_stages(more_slots_than_told) == ()
+    assert barrier_stages(Profile("empty")) == ()
 
 
 def test_tasks_of_several_cores_take_as_many_slots() -> None:
-    need = at_once(profile_of(run_with(3, slots=6, task_cpus=2)))
-    assert need == AtOnce("stage 1 (stage 1)", 3, 2)
-    assert need.tasks_of(2.0, 3.0) == 2.0
-    assert at_once(profile_of(run_with(4, slots=6, task_cpus=2))) is None
+    (need,) = barrier_stages(profile_of(run_with(3, slots=6, task_cpus=2)))
+    assert need == BarrierStage("stage 1 (stage 1)", 3, 2)
+    assert need.room(2.0, 3.0) == 2.0
+    assert barrier_stages(profile_of(run_with(4, slots=6, task_cpus=2))) == ()
 
 
 @pytest.mark.parametrize("name", ["sparkplan", "simcost", "boe"])
@@ -89,7 +89,7 @@ WORKFLOW = Workflow.of(
 
 def test_a_workflow_needs_what_one_of_its_jobs_does() -> None:
     fitted, catalog = fit_workflow(WORKFLOW), catalog_of(SMALL, BIG)
-    assert fitted.at_once == AtOnce("training: stage 1 (stage 1)", 6)
+    assert fitted.barrier_stages == (BarrierStage("training: stage 1 (stage 1)", 6),)
     found = recommend(fitted, catalog=catalog, deadline_seconds=9000.0, max_nodes=4)
     assert found.recommended is not None
     assert found.recommended.composition == {"small": 3}
@@ -99,6 +99,54 @@ def test_a_workflow_needs_what_one_of_its_jobs_does() -> None:
         assert "barrier-needs-slots" in [notice.code for notice in report.warnings]
     enough = fitted.course(cluster=OwnNodes(3, 2.0))
     assert "barrier-needs-slots" not in [notice.code for notice in enough.warnings]
+
+
+UNLIKE = Workflow.of(
+    "night",
+    [
+        WorkflowJob("wide", profile=profile_of(run_with(9, slots=9))),
+        WorkflowJob("deep", ("wide",), profile=profile_of(run_with(4, slots=8, task_cpus=2))),
+        WorkflowJob("small", ("deep",), profile=profile_of(run_with(3, slots=9))),
+    ],
+)
+"""Nine tasks of one core and four of two: on executors of three cores, which hold one task of the
+latter, these need one executor more, though fewer slots."""
+
+
+def test_of_stages_with_unlike_task_cpus_each_may_decide() -> None:
+    fitted = fit_workflow(UNLIKE)
+    assert [(stage.tasks, stage.task_cpus) for stage in fitted.barrier_stages] == [(9, 1), (4, 2)]
+    for cores in (1, 2, 3, 4):
+        each = [-(-9 // cores), -(-4 // max(1, cores // 2))]
+        fewest = max(each)
+        found = recommend_owned(fitted, executor_cores=cores, max_executors=20)
+        assert found.recommended is not None
+        counts = [found.recommended, *found.alternatives]
+        assert min(choice.executors or 0 for choice in counts) == fewest
+        stuck = "wide" if each[0] == fewest else "deep"
+        with pytest.raises(BadInput, match=f"{stuck}: stage 1"):
+            recommend_owned(fitted, executor_cores=cores, max_executors=fewest - 1)
+        told = {}
+        for executors in (fewest - 1, fewest):
+            cluster = Cluster.of_executors(executors=executors, executor_cores=cores)
+            told[executors] = [notice.code for notice in fitted.predict(cluster=cluster).warnings]
+        assert "barrier-needs-slots" in told[fewest - 1]
+        assert "barrier-needs-slots" not in told[fewest]
+
+
+@pytest.mark.parametrize("mix", [1, 2])
+def test_a_recommended_cluster_starts_all_of_them(mix: int) -> None:
+    three, one = offer("three", 0.1, vcpus=3, memory_gib=12.0), offer("one", 0.09, vcpus=1)
+    found = recommend(
+        fit_workflow(UNLIKE), catalog=catalog_of(three, one), max_nodes=12, mix=mix,
+        deadline_seconds=9000.0, instances=["*"],
+    )  # fmt: skip
+    assert found.recommended is not None
+    for choice in (found.recommended, *found.alternatives):
+        threes, ones = choice.composition.get("three", 0), choice.composition.get("one", 0)
+        assert 3 * threes + ones >= 9
+        assert threes + ones >= 4
+    assert found.recommended.composition == {"three": 4}
 
 
 @pytest.mark.parametrize(
@@ -136,14 +184,17 @@ def test_a_type_with_too_few_slots_says_so() -> None:
 
 
 def test_executors_with_too_few_cores_for_a_task_hold_one() -> None:
-    need = AtOnce("stage 1", 5, task_cpus=4)
+    need = BarrierStage("stage 1", 5, task_cpus=4)
     layouts = [Layout(1, 2, 4.0), Layout(2, 4, 8.0)]
-    constraints = Limits(at_once=need).constraints([SMALL.instance, BIG.instance], layouts)
+    constraints = Limits(barrier_stages=(need,)).constraints(
+        [SMALL.instance, BIG.instance], layouts
+    )
     assert constraints.fewest().tolist() == [5, 3]
 
 
 def test_what_a_program_is_said_to_need_counts_without_a_log_of_it() -> None:
-    plain, limits = profile_of(run_with(6, barrier=False)), Limits(at_once=AtOnce("stage 1", 6))
+    plain = profile_of(run_with(6, barrier=False))
+    limits = Limits(barrier_stages=(BarrierStage("stage 1", 6),))
     found = recommend(
         model(law, plain), catalog=catalog_of(SMALL), limits=limits, deadline_seconds=900.0
     )

@@ -67,16 +67,12 @@ def test_files_that_are_not_cut_stay_whole() -> None:
     assert packed.count(np.asarray([20.0, 200.0]), 3.0).tolist() == [20.0, 36.0]
 
 
-def test_splits_that_no_packing_makes_are_told_by_the_older_rules() -> None:
-    """A table in 64 buckets has 64 splits, whatever its files."""
+@pytest.mark.parametrize("splits", [64, 6])
+def test_splits_that_no_packing_makes_are_told_by_the_older_rules(splits: int) -> None:
+    """A table in 64 buckets has 64 splits, whatever its files, and one in six has six, where on two
+    slots the packing of these files would make three."""
     sizes = FileSizes(12.0, 20.0 * MIB, 128.0 * MIB, 4.0 * MIB)
-    assert PackedFiles.of(sizes, scans=1, cores=2, splits=64) is None
-
-
-def test_half_as_many_splits_as_files_of_one_size_make_are_other_files() -> None:
-    """Twelve files of 20 MiB in six buckets; on two slots their packing would make three splits."""
-    sizes = FileSizes(12.0, 20.0 * MIB, 128.0 * MIB, 4.0 * MIB)
-    assert PackedFiles.of(sizes, scans=1, cores=2, splits=6) is None
+    assert PackedFiles.of(sizes, scans=1, cores=2, splits=splits) is None
 
 
 def test_one_split_more_than_equal_files_make_is_packing() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,7 @@ from engine.models.stages.merged_partitions import MergedPartitions
 from engine.models.stages.packed_files import PackedFiles
 from engine.models.stages.partition_counts import CountedStages
 from engine.models.stages.partitions import PerCore
-from engine.models.stages.task_times import StageShape
+from engine.models.stages.task_times import Growth, StageShape
 from engine.units import MIB
 
 OWN = 8
@@ -69,3 +70,37 @@ def test_what_was_given_out_is_not_changed() -> None:
     counts.at(500)
     assert counts.own.tolist() == before.tolist()
     assert counts.at(OWN).tolist() == before.tolist()
+
+
+CHAIN = 3000
+"""More stages than calls that Python lets stand in each other."""
+
+
+@pytest.mark.parametrize("shuffle_partitions", [None, 40])
+def test_a_long_job_of_shuffles_takes_over_the_partitions_of_its_input(
+    monkeypatch: pytest.MonkeyPatch, shuffle_partitions: int | None
+) -> None:
+    """RDDs that are shuffled again and again, as in a thousand iterations; in the middle one whose
+    number of partitions other logs tell."""
+    source = files(36, 9, 36 * 16.39)
+    chain, middle = [source], CHAIN // 2
+    for place in range(1, CHAIN):
+        law = replace(source.law, partitions=0.5) if place == middle else source.law
+        chain.append(replace(source, growth=Growth.WORK, law=law, follows=chain[-1]))
+    asked: Counter[int] = Counter()
+    plain = StageShape._counts_alone
+
+    def counted(shape: StageShape, wanted: int | None) -> bool:
+        asked[id(shape)] += 1
+        return plain(shape, wanted)
+
+    monkeypatch.setattr(StageShape, "_counts_alone", counted)
+    assert chain[middle - 1].counts_slots == source.counts_slots
+    counts = CountedStages(chain, OWN, shuffle_partitions).at(2.0)
+    assert sum(asked.values()) < 8 * CHAIN, "each looks no further than one that knows"
+    for slots in (OWN, 40):
+        found = counts.at(slots)
+        assert (found[:middle] == source.partition_count(2.0, shuffle_partitions).at(slots)).all()
+        told = chain[middle].partition_count(2.0, shuffle_partitions).at(slots)
+        assert (found[middle:] == told).all()
+        assert told != found[0]

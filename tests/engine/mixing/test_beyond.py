@@ -11,10 +11,10 @@ from engine.batch import ClusterBatch
 from engine.choosing.recommendation import Goal
 from engine.cluster import Workload
 from engine.forecast import Forecast
+from engine.mixing.beyond import STEP
 from engine.mixing.columns import Columns
-from engine.mixing.further import STEP, further_of
 from engine.mixing.market import values_of
-from engine.mixing.mix_law import MixLaw
+from engine.mixing.mix_law import beyond_of
 from engine.mixing.mixed import Stock
 from engine.mixing.search import Search
 from engine.optimiser import recommend, surface_of
@@ -74,27 +74,25 @@ def test_no_composition_is_better_by_a_law_with_gaps(kind: str) -> None:
 
 def test_small_nodes_are_asked_for_up_to_the_capacity_of_the_largest_mix() -> None:
     surface = surface_of(model(law_of_time), CATALOG, max_nodes=6)
-    plain = MixLaw.of(surface)
-    further = further_of(surface, plain.capacity, plain.executor_cores)
-    assert further is not None
-    assert further_of(surface, plain.capacity, plain.executor_cores) is further
-    assert further.nodes[0] > 6
-    assert further.nodes[-1] == 48
-    assert (further.nodes[1:] <= np.ceil(STEP * further.nodes[:-1])).all()
+    beyond = beyond_of(surface)
+    assert beyond is not None
+    assert beyond_of(surface) is beyond
+    assert beyond.nodes[0] > 6
+    assert beyond.nodes[-1] == 48
+    assert (beyond.nodes[1:] <= np.ceil(STEP * beyond.nodes[:-1])).all()
     large, small = (surface.rows[name] for name in ("large", "small"))
-    assert further.seconds[small] == pytest.approx(law_of_time("small", further.nodes))
-    assert (further.seconds[large] == law_of_time("large", np.asarray([6.0]))).all()
+    assert beyond.seconds[small] == pytest.approx(law_of_time("small", beyond.nodes))
+    assert (beyond.seconds[large] == law_of_time("large", np.asarray([6.0]))).all()
     alike = surface_of(model(law_of_time), catalog_of(SMALL), max_nodes=6)
-    assert further_of(alike, plain.capacity[small:], plain.executor_cores[small:]) is None
+    assert beyond_of(alike) is None
 
 
 def test_what_a_surface_was_off_by_at_its_end_it_is_off_by_beyond() -> None:
     surface = surface_of(model(law_of_time), CATALOG, max_nodes=6)
-    plain = MixLaw.of(surface)
-    further = further_of(surface, plain.capacity, plain.executor_cores)
-    assert further is not None
-    later = further.beside(1.1 * surface.uninterrupted[:, -1])
-    assert later == pytest.approx(1.1 * further.seconds)
+    beyond = beyond_of(surface)
+    assert beyond is not None
+    later = beyond.beside(1.1 * surface.uninterrupted[:, -1])
+    assert later == pytest.approx(1.1 * beyond.seconds)
 
 
 class OneSided(TableModel):

@@ -7,21 +7,19 @@ as the small ones are smaller. Its law (`engine.mixing.mix_law`) asks for the ti
 from __future__ import annotations
 
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from engine.batch import ClusterBatch
 from engine.choosing.surface import Surface
 from engine.choosing.sweeps import IntArray
-from engine.forecast import FloatArray
+from engine.forecast import FloatArray, Forecast
 
 STEP = 1.05
 """From one count to the next: between them the law takes a + b / n."""
 
 
 @dataclass(frozen=True, eq=False)
-class Further:
+class Beyond:
     """Forecasts of the k types of a surface on e counts beyond its last.
 
     Args:
@@ -46,20 +44,25 @@ class Further:
         return np.asarray(self.seconds * np.where(np.isfinite(off), off, 1.0)[:, None])
 
 
-_FOUND: WeakKeyDictionary[Surface, Further | None] = WeakKeyDictionary()
-"""Every question about a surface asks for the same."""
-
-
-def further_of(surface: Surface, capacity: FloatArray, executor_cores: IntArray) -> Further | None:
-    """What mixes of a surface's types ask for beyond it; None where that is nothing.
+def asked_beyond(surface: Surface, capacity: FloatArray, executor_cores: IntArray) -> Beyond | None:
+    """The forecasts for mixes of a surface's types, asked of the model at once; None where the
+    surface holds all of them.
 
     Args:
         capacity, executor_cores: (k,) of a node; only types with as many cores in each executor
             are mixed.
     """
-    if surface not in _FOUND:
-        _FOUND[surface] = _asked(surface, _most_alike(surface, capacity, executor_cores))
-    return _FOUND[surface]
+    m, alike = surface.max_nodes, _most_alike(surface, capacity, executor_cores)
+    most = float(alike.max(initial=0.0))
+    if most <= m:
+        return None
+    steps = int(np.ceil(np.log(most / m) / np.log(STEP)))
+    nodes = np.unique(np.ceil(np.geomspace(m, most, steps + 1)).astype(np.int64))[1:]
+    ends = np.searchsorted(nodes, alike)  # the column that the largest mix lies before
+    wanted = (np.arange(len(nodes)) <= ends[:, None]) & (alike > m)[:, None]
+    grid = surface.candidates.grid(nodes.tolist())
+    found = surface.fitted.forecast(grid.taken(np.flatnonzero(wanted.ravel())), surface.workload)
+    return _beyond_surface(surface, nodes, wanted, found)
 
 
 def _most_alike(surface: Surface, capacity: FloatArray, executor_cores: IntArray) -> FloatArray:
@@ -71,29 +74,17 @@ def _most_alike(surface: Surface, capacity: FloatArray, executor_cores: IntArray
     return alike
 
 
-def _asked(surface: Surface, alike: FloatArray) -> Further | None:
-    """The forecasts, asked of the model at once."""
-    m = surface.max_nodes
-    most = float(alike.max(initial=0.0))
-    if most <= m:
-        return None
-    steps = int(np.ceil(np.log(most / m) / np.log(STEP)))
-    nodes = np.unique(np.ceil(np.geomspace(m, most, steps + 1)).astype(np.int64))[1:]
-    candidates = surface.candidates
-    grid = ClusterBatch.grid(
-        [offer.instance for offer in candidates.offers], candidates.layouts, nodes.tolist(),
-        candidates.catalog,
-    )  # fmt: skip
-    ends = np.searchsorted(nodes, alike)  # the column that the largest mix lies before
-    wanted = (np.arange(len(nodes)) <= ends[:, None]) & (alike > m)[:, None]
-    found = surface.fitted.forecast(grid.taken(np.flatnonzero(wanted.ravel())), surface.workload)
+def _beyond_surface(
+    surface: Surface, nodes: IntArray, wanted: np.ndarray, found: Forecast
+) -> Beyond:
+    """The forecasts of the (k, e) `wanted` counts, beside those of the surface."""
     last, own = surface.uninterrupted[:, -1], surface.forecast
     known = np.isfinite(found.seconds) & (found.seconds > 0.0)
 
     def filled(values: FloatArray, table: FloatArray) -> FloatArray:
         return _filled(wanted, values, table.reshape(surface.shape)[:, -1])
 
-    return Further(
+    return Beyond(
         nodes,
         _filled(wanted, np.where(known, found.seconds, np.inf), last),
         filled(found.log_scale, own.log_scale),

@@ -1,0 +1,110 @@
+"""Stages whose tasks all run at once: Spark's barrier mode, as distributed training uses it.
+
+Spark starts such a stage on a slot for each of its tasks or not at all: on fewer it asks again for
+a while and then ends the job (SPARK-24819). With dynamic allocation it refuses the stage
+(SPARK-24820).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from engine.cluster import Cluster
+from engine.profile import Notice, Profile, Run, StageRun, completed_runs
+from engine.runs.stage_labels import stage_label
+
+
+@dataclass(frozen=True, slots=True)
+class BarrierStage:
+    """A stage whose tasks all start at once, or not at all.
+
+    Args:
+        label: which stage it is, in words.
+        tasks: that run at once.
+        task_cpus: cores that each of them holds.
+    """
+
+    label: str
+    tasks: int
+    task_cpus: int = 1
+
+    def room(self, executors: float, executor_cores: float) -> float:
+        """How many such tasks run at once on these executors, at least one on each: a task gets
+        no more cores than its executor has. NaN where these are not known."""
+        if math.isnan(executors) or math.isnan(executor_cores):
+            return math.nan
+        return executors * max(1.0, executor_cores // self.task_cpus)
+
+    @property
+    def slots(self) -> int:
+        """Cores that all of its tasks hold together."""
+        return self.tasks * self.task_cpus
+
+    def covers(self, other: BarrierStage) -> bool:
+        """Whether every cluster that starts this stage starts the other one."""
+        return self.tasks >= other.tasks and self.task_cpus >= other.task_cpus
+
+
+def barrier_stages(profile: Profile) -> tuple[BarrierStage, ...]:
+    """The stages that a cluster must be able to start, those that need most slots first: of the run
+    that did with the least, since programs often take as many tasks as there are slots. None where
+    one run did without, or where none tells its stages."""
+    needs = [_stages_of(run) for run in completed_runs(profile.runs) if run.stages]
+    if not all(needs):
+        return ()
+    return min(needs, key=lambda stages: stages[0].slots, default=())
+
+
+def decisive(stages: Iterable[BarrierStage]) -> tuple[BarrierStage, ...]:
+    """Those that no other one covers, the one that needs most slots first. Of stages with unlike
+    `task_cpus` several may decide: which of them depends on the cores of an executor."""
+    found: list[BarrierStage] = []
+    for stage in sorted(stages, key=lambda stage: (stage.slots, stage.task_cpus), reverse=True):
+        if not any(other.covers(stage) for other in found):
+            found.append(stage)
+    return tuple(found)
+
+
+def not_started(
+    stages: Sequence[BarrierStage], executors: float, executor_cores: float
+) -> BarrierStage | None:
+    """The stage that lacks most of its room on these executors; None where all of them start, and
+    where the executors' number or cores are not known (NaN)."""
+    stuck = [stage for stage in stages if stage.room(executors, executor_cores) < stage.tasks]
+    return min(
+        stuck, key=lambda stage: stage.room(executors, executor_cores) / stage.tasks, default=None
+    )
+
+
+def barrier_notice(
+    stages: Sequence[BarrierStage], executors: float, executor_cores: float
+) -> Notice | None:
+    """The warning that executors have fewer slots than a barrier stage has tasks; None as
+    `not_started`."""
+    stage = not_started(stages, executors, executor_cores)
+    if stage is None:
+        return None
+    held = stage.room(executors, executor_cores)
+    return Notice(
+        "barrier-needs-slots",
+        f"{stage.label} runs its {stage.tasks} tasks all at once (barrier mode), and here is room "
+        f"for {held:.0f}: Spark ends the job with an error",
+        f"take executors for {stage.tasks} tasks at once, or have the program take fewer tasks",
+    )
+
+
+def _stages_of(run: Run) -> tuple[BarrierStage, ...]:
+    """The barrier stages of a run that it had the slots for, as far as its log tells of them."""
+    return decisive(
+        BarrierStage(f"stage {stage.stage_id} ({stage_label(stage)})", stage.tasks, stage.task_cpus)
+        for stage in run.stages
+        if stage.barrier and _had_room(run.cluster, stage)
+    )
+
+
+def _had_room(cluster: Cluster, stage: StageRun) -> bool:
+    """A stage that ran on fewer slots than it had tasks shows that these are not all that it had:
+    the log does not tell of every executor."""
+    return cluster.slots is None or cluster.slots >= stage.tasks * stage.task_cpus
