@@ -30,7 +30,8 @@ MOSTLY = 0.5
 """Pauses of a minute are pointed out where they make up half of the counted time, and always in an
 interactive session, where shorter ones are too that make up half of it together."""
 
-_SHELLS = ("spark shell", "pysparkshell", "sparkr", "databricks shell", "zeppelin", "livy-session")
+SHELLS = ("spark shell", "pysparkshell", "sparkr", "databricks shell", "zeppelin", "livy-session")
+"""How names begin that applications have of Spark or of a platform, where nobody named them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,7 @@ def is_session(application: Application) -> bool:
     properties = application.properties
     if _JOB_CLUSTER.match(properties.get(f"{TAGS}clusterName", "")):
         return False
-    if application.clients.sessions or name.startswith(_SHELLS):
+    if application.clients.sessions or name.startswith(SHELLS):
         return True
     return any(key.startswith(("spark.repl.", TAGS)) and key != _SET_FOR_ALL for key in properties)
 
