@@ -157,8 +157,8 @@ def _batches(runs: Sequence[Run]) -> list[Notice]:
     return [
         Notice(
             "micro-batches",
-            f"the runs are {count} of {streams}, {total} together: time, input and cost are those "
-            f"of one batch{first}",
+            f"the runs are {count} of {streams}, {total} together: time, input and cost (with the "
+            f"start-up of a cluster, paid once for all) are those of one batch{first}",
             f"for a job that works through all its input and ends, multiply by its batches{add}",
         )
     ]
