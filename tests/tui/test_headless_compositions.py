@@ -53,9 +53,9 @@ def test_nodes_of_the_evidence_cost_what_it_says(
     found = answer(capsys, f"predict {table} --nodes 4 --instance mine")
     for cost, time in (("cost_usd", "seconds"), ("cost_low_usd", "low"), ("cost_high_usd", "high")):
         assert found[cost] == pytest.approx(4 * 0.36 * found[time] / 3600)
-    assert (
-        f"{engine.format_usd(found['cost_usd'])} (" in run(capsys, f"predict {table} --nodes 4")[0]
-    )
+    out, _ = run(capsys, f"predict {table} --nodes 4")
+    assert f"{engine.format_usd(found['cost_usd'])} (" in out
+    assert out.endswith("), by the prices that the runs tell alone\n")
     unknown = answer(capsys, f"predict {LOG} --executors 3")
     assert [unknown[f"cost_{end}usd"] for end in ("", "low_", "high_")] == [None, None, None]
 

@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(as_text(prediction, evidence, cluster_in_words(cluster), args.deadline))
         if cost[0] is not None:
-            print(cost_in_words(*cost))
+            print(f"{cost_in_words(*cost)}, by the prices that the runs tell alone")
         output.print_notices(prediction.warnings)
     return 0
 
