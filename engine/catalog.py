@@ -166,6 +166,9 @@ class Billing:
     platform_note: str | None = None
 
 
+PARTS = (".", "-", "_")
+"""What parts the names of types: m5.xlarge, n2-standard-4, Standard_D4s_v5."""
+
 MEMORY_RULES = ("emr-yarn", "yarn", "kubernetes", "standalone", "share")
 
 
@@ -279,8 +282,30 @@ class Catalog:
             name,
             self.offers,
             where=f"catalog {self.name}",
-            remedy=f"`sparkplan catalog show {self.name}` lists its types",
+            remedy=self._listing,
         )
+
+    @property
+    def _listing(self) -> str:
+        return f"`sparkplan catalog show {self.name}` lists its types"
+
+    def unknown_glob(self, glob: str) -> UnknownName:
+        """What is wrong with a glob that no type matches: the beginning of names is told the glob
+        that matches them, before single types that look like it."""
+        error = self.unknown_type(glob)
+        begun = glob.rstrip("".join(PARTS)).casefold()
+        begin = [name for name in self.offers if begun and name.casefold().startswith(begun)]
+        family = [name for name in begin if name[len(begun) :].startswith(PARTS)]
+        if not family and error.close:
+            return error
+        types = family or begin
+        if len(types) < 2:
+            meant = " or ".join(types)
+        else:
+            meant = f"{types[0][: len(begun) + bool(family)] + '*'!r} ({len(types)} types)"
+        remedy = f"did you mean {meant}?" if meant else self._listing
+        where = f"catalog {self.name}"
+        return UnknownName("instance type", glob, (), where=where, remedy=remedy)
 
     @cached_property
     def median_cpu_scores_per_vcpu(self) -> Mapping[str | None, float]:

@@ -288,7 +288,9 @@ def billing_notes(billing: Billing) -> list[str]:
     lines = _service_lines(billing)
     if billing.startup_note:
         told = (
-            f"{billing.startup_seconds:.0f} s assumed" if billing.startup_seconds else "not billed"
+            f"{billing.startup_seconds:.0f} s assumed (not in the time)"
+            if billing.startup_seconds
+            else "not billed (nor in the time)"
         )
         lines.append(f"start-up {told}: {billing.startup_note}")
     if billing.master and billing.master_note:

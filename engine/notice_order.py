@@ -14,7 +14,8 @@ WRONG = (
     *("broadcast-outgrown", "model-does-not-fit", "rates-too-low"),
     *("different-engine", "mixed-engines"),
     *("code-changed", "data-shape-changed"),
-    *("mixed-applications", "shape-contradicts-catalog", "misspelt-type", "wrong-clock"),
+    *("mixed-applications", "session-names"),
+    *("shape-contradicts-catalog", "misspelt-type", "wrong-clock"),
     *("failed-stages", "lost-executors", "incomplete-log", "stage-in-part", "stage-without-tasks"),
     *("largest-run-broke-off", "incomplete-runs", "unknown-outcome", "long-pauses", "idle-time"),
 )

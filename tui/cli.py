@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "profile": "distil sources into one profile YAML",
-    "predict": "how long the job takes on one cluster",
+    "predict": "how long the job takes on one cluster, and what that costs",
     "curve": "predicted time and cost over nodes, input size or iterations",
     "recommend": "the cheapest cluster that meets a deadline, the fastest within a budget",
     "fleet": "many jobs, each on the cheapest cluster of its own that is in time; their sum",

@@ -86,12 +86,17 @@ def free_name(pins: tuple[Pin, ...]) -> str | None:
 
 
 def changed(pin: Pin, first: Pin) -> tuple[str, ...]:
-    """How the inputs differ from those of the first: "deadline 30m, not 45m"."""
+    """How the inputs differ from those of the first: "deadline 30m, not 45m"; "limits max-vcpus 64,
+    there not set"."""
     here, there = (_inputs(one.state) for one in (pin, first))
-    keys = [key for key in {**there, **here} if here.get(key) != there.get(key)]
-    return tuple(
-        f"{key} {here.get(key, 'not set')}, not {there.get(key, 'not set')}" for key in keys
-    )
+    found = []
+    for key in {**there, **here}:
+        own, other = here.get(key, "not set"), there.get(key, "not set")
+        if own != other:
+            found.append(
+                f"{key} {own}, {'not' if key in here and key in there else 'there'} {other}"
+            )
+    return tuple(found)
 
 
 def _inputs(state: PlanState) -> dict[str, str]:

@@ -322,7 +322,7 @@ _SAMPLE_STEPS = 10
 
 VERBS: tuple[Verb, ...] = (
     Verb("deadline", "TIME|off", "finish within this time", _deadline),
-    Verb("budget", "USD|off", "pay at most this much", _budget),
+    Verb("budget", "USD|off", "pay at most this much for one run", _budget),
     Verb("size", "SIZE|Nx", "input of this size", _size),
     Verb("param", "NAME=VALUE|off", "a parameter of the job", _param,
          lambda names: [*(f"{name}=" for name in names.parameters or ()), "off"]),

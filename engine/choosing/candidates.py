@@ -236,7 +236,7 @@ def match_names(catalog: Catalog, patterns: Sequence[str]) -> list[str]:
     for pattern in patterns:
         found = [name for name in catalog.offers if fnmatchcase(name, pattern)]
         if not found:
-            raise catalog.unknown_type(pattern)
+            raise catalog.unknown_glob(pattern)
         matched.update(dict.fromkeys(found))
     return list(matched)
 

@@ -146,7 +146,7 @@ class Limits:
                 )
         for glob in (*(glob for glob, _ in self.most), *self.exclude):
             if not any(fnmatchcase(name, glob) for name in catalog.offers):
-                raise catalog.unknown_type(glob)
+                raise catalog.unknown_glob(glob)
         if self.min_nodes > max_nodes:
             raise BadInput(
                 f"at least {self.min_nodes} nodes and at most {max_nodes} contradict each other",

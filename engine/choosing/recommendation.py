@@ -301,6 +301,24 @@ class Recommendation:
     sensitivity: Sensitivity | None = None
     dynamic_allocation: tuple[int, int] | None = None
 
+    @property
+    def nearest_miss(self) -> Rejected | None:
+        """Why the nearest does not count; None where that is not said, or there is none."""
+        first = next(iter(self.rejected), None)
+        if self.nearest is None or first is None or first.composition is None:
+            return None
+        return first if dict(first.composition) == dict(self.nearest.composition) else None
+
+    @property
+    def enough_seconds(self) -> float | None:
+        """The deadline from which on the nearest satisfies the goal; None where there is none, or
+        it is over the budget too."""
+        miss = self.nearest_miss
+        if miss is None or miss.late_seconds is None or miss.over_usd is not None:
+            return None
+        asked = self.goal.deadline_seconds
+        return None if asked is None else asked + miss.late_seconds
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: the object of `recommend --json`."""
         return {

@@ -284,8 +284,8 @@ class _Context:
         session = is_session(self._application)
         untold = self._untold
         active = busy_spans([*active_spans(self._application, self._busy, end), *untold])
+        came = min((at for at, _ in self._observed.core_steps), default=start)
         if self._pause_ms is not None:  # what an application waits for its first executor is none
-            came = min((at for at, _ in self._observed.core_steps), default=start)
             active = busy_spans([(start, max(start, came)), *active])
         found = pauses(active, start, end)
         idle = idle_stretches(found, total_ms=end - start, session=session, asked_ms=self._pause_ms)
@@ -293,7 +293,9 @@ class _Context:
         clock = Clock(start, tuple(sorted((*idle, *in_vain, *untold))))
         kept = [span for span in found if span not in idle]
         counted = round(1000.0 * clock.seconds(end))
-        said = idle_notices(idle, kept, start_ms=start, counted_ms=counted, session=session)
+        said = idle_notices(
+            idle, kept, start_ms=start, counted_ms=counted, session=session, came_ms=came
+        )
         return clock, [*said, *fruitless_notices(in_vain, len(self._fruitless))]
 
     def deadlines(self, windows: Sequence[Window]) -> dict[str | None, float | None]:

@@ -30,7 +30,8 @@ MOSTLY = 0.5
 """Pauses of a minute are pointed out where they make up half of the counted time, and always in an
 interactive session, where shorter ones are too that make up half of it together."""
 
-_SHELLS = ("spark shell", "pysparkshell", "sparkr", "databricks shell", "zeppelin", "livy-session")
+SHELLS = ("spark shell", "pysparkshell", "sparkr", "databricks shell", "zeppelin", "livy-session")
+"""How names begin that applications have of Spark or of a platform, where nobody named them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,18 +128,25 @@ def is_session(application: Application) -> bool:
     properties = application.properties
     if _JOB_CLUSTER.match(properties.get(f"{TAGS}clusterName", "")):
         return False
-    if application.clients.sessions or name.startswith(_SHELLS):
+    if application.clients.sessions or name.startswith(SHELLS):
         return True
     return any(key.startswith(("spark.repl.", TAGS)) and key != _SET_FOR_ALL for key in properties)
 
 
-LEAVE_OUT = "leave it out: sparkplan profile LOG --pauses 30s -o FILE, and plan with FILE"
+LEFT_OUT_SECONDS = (30, 10, 5, 2, 1)
+"""Lengths of pauses that a remedy names, the longest first: more of short ones are the driver's."""
 
 
 def idle_notices(
-    idle: Sequence[Span], kept: Sequence[Span], *, start_ms: int, counted_ms: int, session: bool
+    idle: Sequence[Span],
+    kept: Sequence[Span],
+    *,
+    start_ms: int,
+    counted_ms: int,
+    session: bool,
+    came_ms: float = 0.0,
 ) -> list[Notice]:
-    """What to say of the time in which no job ran."""
+    """What to say of the time in which no job ran; the first executor had come at `came_ms`."""
     found = []
     if idle:
         longest = max(idle, key=_length)
@@ -154,18 +162,37 @@ def idle_notices(
         )
     long = sum(_length(span) for span in kept if _length(span) >= PAUSE_MS)
     every = sum(map(_length, kept)) if session else long
-    if every > MOSTLY * counted_ms or (session and long):
-        typed = every > MOSTLY * counted_ms and session
-        found.append(
-            Notice(
-                "long-pauses",
-                f"no job ran for {_text(every if typed else long)} of {_text(counted_ms)}, in "
-                f"pauses {'between queries' if typed else 'of a minute or more'}: counted as work "
-                "of the driver, the same on every cluster",
-                f"if nobody asked for anything in that time, {LEAVE_OUT}",
-            )
-        )
+    mostly = every > MOSTLY * counted_ms
+    if mostly or (session and long):
+        typed = mostly and session
+        remedy = f"if nobody asked for anything in that time, {_way_out(kept, came_ms, counted_ms)}"
+        found.append(_long_pauses(every if typed else long, counted_ms, remedy, typed=typed))
     return found
+
+
+def _long_pauses(paused_ms: int, counted_ms: int, remedy: str, *, typed: bool) -> Notice:
+    """The warning of pauses that count; where somebody typed, those of any length are counted."""
+    return Notice(
+        "long-pauses",
+        f"no job ran for {_text(paused_ms)} of {_text(counted_ms)}, in pauses "
+        f"{'between queries' if typed else 'of a minute or more'}: counted as work of the driver, "
+        "the same on every cluster",
+        remedy,
+    )
+
+
+def _way_out(kept: Sequence[Span], came_ms: float, counted_ms: int) -> str:
+    """How to plan without pauses: by the longest `--pauses` that ends the warning. What an
+    application waited for its first executor is no pause there, and is left out by none."""
+    waits = [max(0.0, end - max(begin, came_ms)) for begin, end in kept]
+    for seconds in LEFT_OUT_SECONDS:
+        left_out = sum(wait for wait in waits if wait >= 1000 * seconds)
+        if left_out and sum(waits) - left_out <= MOSTLY * (counted_ms - left_out):
+            return (
+                f"leave it out: sparkplan profile LOG --pauses {seconds}s -o FILE, "
+                "and plan with FILE"
+            )
+    return "log a run that does not wait"
 
 
 def _length(span: Span) -> int:

@@ -16,6 +16,7 @@ from engine.machines.named_types import contradiction, of_catalog, outside
 from engine.profile import Notice, Profile, Run, completed_runs, runs_aside, settled
 from engine.sources.engines import mixed_engines
 from engine.sources.found import Found
+from engine.sources.idle_time import SHELLS
 from engine.units import format_bytes, format_seconds
 
 if TYPE_CHECKING:
@@ -43,10 +44,11 @@ def together(found: Sequence[Found]) -> Profile:
     applications = dict.fromkeys(run.application for run in runs if run.application)
     if len(applications) > 1:
         notices.append(_mixed(list(applications), runs))
+    notices.extend(_unnamed(runs))
     notices.extend(mixed_engines(runs))
     notices.extend(_shapes(runs))
     if len(set(categories)) > 1:
-        notices.append(_categories(categories))
+        notices.append(_categories(categories, len(applications)))
     runs = list(_with_one_shape_each(runs, notices))
     return Profile(
         name=names[0] if names else Path(found[0].source).stem,
@@ -155,8 +157,8 @@ def _batches(runs: Sequence[Run]) -> list[Notice]:
     return [
         Notice(
             "micro-batches",
-            f"the runs are {count} of {streams}, {total} together: time, input and cost are those "
-            f"of one batch{first}",
+            f"the runs are {count} of {streams}, {total} together: time, input and cost (with the "
+            f"start-up of a cluster, paid once for all) are those of one batch{first}",
             f"for a job that works through all its input and ends, multiply by its batches{add}",
         )
     ]
@@ -221,12 +223,31 @@ def _mixed(applications: Sequence[str], runs: Sequence[Run]) -> Notice:
     )
 
 
-def _categories(categories: Sequence[str]) -> Notice:
+def _unnamed(runs: Sequence[Run]) -> list[Notice]:
+    """That logs go together by a name which sessions have of Spark, whatever runs in them."""
+    logs: dict[str, set[str | None]] = {}
+    for run in runs:
+        if run.application is not None and run.application.lower().startswith(SHELLS):
+            logs.setdefault(run.application, set()).add(run.app_id or run.source)
+    return [
+        Notice(
+            "session-names",
+            f"{len(own)} logs are named {name}, as sessions are that nobody named: they are taken "
+            "as one job",
+            "give the logs of one job at a time, and name jobs by spark.app.name",
+        )
+        for name, own in logs.items()
+        if len(own) > 1
+    ]
+
+
+def _categories(categories: Sequence[str], applications: int) -> Notice:
+    apart = ", or all of them to sparkplan fleet" if applications > 1 else ""
     return Notice(
         "mixed-categories",
         f"the sources differ in category ({', '.join(dict.fromkeys(categories))}): "
         f"{categories[0]} is taken",
-        "give the logs of one application at a time, or all of them to sparkplan fleet",
+        f"give the logs of one application at a time{apart}",
     )
 
 

@@ -125,7 +125,7 @@ def test_spot_workers_have_an_on_demand_master_and_surcharge() -> None:
     estimated, surcharge, startup = cost.assumptions
     assert estimated.startswith("price estimated (2026-07-01)")
     assert surcharge == "surcharge 25 % assumed: two data points"
-    assert startup == "start-up 210 s assumed: measured once"
+    assert startup == "start-up 210 s assumed (not in the time): measured once"
 
 
 def test_nothing_is_assumed_in_plain_billing() -> None:

@@ -42,7 +42,7 @@ def catalog() -> engine.Catalog:
         for name, vcpus, memory, usd, score in _SHAPES
     }
     return engine.Catalog(
-        name="test",
+        name="aws",
         provider="aws",
         region="us-east-1",
         currency="USD",

@@ -9,6 +9,7 @@ from screen import settled, text_of
 
 from tui.changes import SetSpot
 from tui.reducer import reduce
+from tui.session import EngineSession
 from tui.views import bars
 from tui.widgets.frame import Frame
 
@@ -43,6 +44,16 @@ async def test_the_kind_gives_way_before_where_it_ran_is_cut(planned):
     assert " · mllib" in whole
     assert " · mllib" not in short
     assert right == "aws 2026-07-20 "
+
+
+@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("name", ["azure", "azure-databricks"])
+async def test_the_catalog_is_named_and_not_its_provider(planner, name, width):
+    """With DBUs a cluster costs more than twice as much; both were "azure eastus"."""
+    app = planner(EngineSession(), sources=("sales-report-small",), catalog=name)
+    async with app.run_test(size=(width, 24)) as pilot:
+        row = text_of(await settled(pilot)).splitlines()[0]
+    assert f" {name} " in row
 
 
 LONG = "com.acme.pipelines.nightly.features.CustomerFeatures"

@@ -92,6 +92,35 @@ def test_what_cannot_be_met_ends_with_1_and_the_nearest_miss(
     assert f" ({low} to {high})" in out
 
 
+@pytest.mark.parametrize(
+    "on",
+    [
+        "--ran-on m5.xlarge --instances 'm5.*'",
+        "--ran-on m5.xlarge --instances 'm5.*' --confidence 99%",
+        "--instances m5.large --min-nodes 2 --max-nodes 3 --model optex",
+        "--max-executors 9 --executor-cores 2 --executor-memory 4g",
+    ],
+)
+def test_a_miss_is_told_the_deadline_that_can_be_met(
+    on: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It ended in a list of 409 types, each so and so late."""
+    out, _ = run(capsys, f"recommend {LOG} {on} --deadline 3s", status=1)
+    (line,) = (line for line in out.splitlines() if line.startswith("--deadline "))
+    enough = line.split()[1].removesuffix("s")
+    assert ("or a smaller --confidence takes it" in line) == ("optex" not in on)
+    run(capsys, f"recommend {LOG} {on} --deadline {enough}s")
+    run(capsys, f"recommend {LOG} {on} --deadline {float(enough) - 0.11:.2f}s", status=1)
+
+
+def test_a_miss_that_is_over_budget_too_is_told_no_deadline(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out, _ = run(capsys, f"recommend {LOG} --deadline 3s --budget 0.001", status=1)
+    assert "the nearest miss:" in out
+    assert "takes it" not in out
+
+
 def test_a_miss_is_said_with_its_warnings_by_export_too(capsys: pytest.CaptureFixture[str]) -> None:
     line = f"export {LOG} --ran-on m5.xlarge --instances r5.xlarge --deadline 10s --to emr"
     out, err = run(capsys, line, status=1)

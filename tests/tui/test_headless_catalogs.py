@@ -265,10 +265,11 @@ def test_measure_host(
 
 
 def test_terms_hold_wherever_prices_are_taken(capsys: pytest.CaptureFixture[str]) -> None:
-    line = "predict sort-small --composition m5.xlarge=3 --ran-on m5.xlarge"
-    full, less = (answer(capsys, f"{line}{more}") for more in ("", " --discount 50%"))
-    assert less["cost_usd"] < full["cost_usd"]
-    assert less["seconds"] == full["seconds"]
+    for named in ("--composition m5.xlarge=3", "--nodes 3 --instance m5.xlarge", "--nodes 3"):
+        line = f"predict sort-small {named} --ran-on m5.xlarge"
+        full, less = (answer(capsys, f"{line}{more}") for more in ("", " --discount 50%"))
+        assert less["cost_usd"] < full["cost_usd"]
+        assert less["seconds"] == full["seconds"]
     line = "workflow recommend nightly-pipeline --deadline 5m --instances m5.xlarge"
     full, less = (answer(capsys, f"{line}{more}") for more in ("", " --discount 50%"))
     assert less["recommended"]["cost_usd"] < full["recommended"]["cost_usd"]
@@ -277,7 +278,11 @@ def test_terms_hold_wherever_prices_are_taken(capsys: pytest.CaptureFixture[str]
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("predict sort-small --nodes 2 --instance m5.xlarge --discount 9%", "for a composition"),
+        ("predict sort-small --nodes 2 --discount 9%", "--discount: no catalog is used"),
+        (
+            "predict sort-small --nodes 2 --instance m5.xlarge --all-models --discount 9%",
+            "--discount: --all-models compares times",
+        ),
         ("workflow nightly-pipeline --nodes 2 --discount 9%", "for sparkplan workflow recommend"),
         ("experiments sort-small --region moon --deadline 9m", "unknown region 'moon'"),
     ],

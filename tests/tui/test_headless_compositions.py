@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from test_headless import LOG, answer, run
+
+import engine
 
 ON = f"predict {LOG} --ran-on m5.xlarge"
 
@@ -25,11 +29,35 @@ def test_a_mix_has_a_time_an_interval_and_every_part_of_its_cost(
     assert "[mixed-cluster]" in err
 
 
-def test_one_type_is_what_nodes_and_instance_say(capsys: pytest.CaptureFixture[str]) -> None:
-    named = answer(capsys, f"{ON} --composition m5.xlarge=3")
-    other = answer(capsys, f"{ON} --nodes 3 --instance m5.xlarge")
-    for key in ("seconds", "low", "high", "phases", "bottleneck"):
-        assert named[key] == other[key]
+@pytest.mark.parametrize("more", ["", " --spot", " --max-spot 50%", " --deadline 3m"])
+def test_one_type_is_what_nodes_and_instance_say(
+    capsys: pytest.CaptureFixture[str], more: str
+) -> None:
+    """With its cost: `predict --nodes` told none, whatever the catalog."""
+    named = answer(capsys, f"{ON} --composition m5.xlarge=3{more}")
+    assert answer(capsys, f"{ON} --nodes 3 --instance m5.xlarge{more}") == named
+    assert named["cost_low_usd"] < named["cost_usd"] < named["cost_high_usd"]
+    out, _ = run(capsys, f"{ON} --nodes 3 --instance m5.xlarge{more}")
+    assert f"{engine.format_usd(named['cost_usd'])} (" in out
+    assert "surcharge 25 % assumed" in out
+
+
+def test_nodes_of_the_evidence_cost_what_it_says(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Times nodes by its own price, and null where it has none."""
+    rows = ["nodes,input_size,seconds,instance_type,vcpus,memory_gib,price_hourly_usd"]
+    rows += [f"{n},1GB,{60 + 600 / n},mine,4,16,0.36" for n in (1, 2, 4, 8)]
+    table = tmp_path / "runs.csv"
+    table.write_text("\n".join(rows) + "\n")
+    found = answer(capsys, f"predict {table} --nodes 4 --instance mine")
+    for cost, time in (("cost_usd", "seconds"), ("cost_low_usd", "low"), ("cost_high_usd", "high")):
+        assert found[cost] == pytest.approx(4 * 0.36 * found[time] / 3600)
+    out, _ = run(capsys, f"predict {table} --nodes 4")
+    assert f"{engine.format_usd(found['cost_usd'])} (" in out
+    assert out.endswith("), by the prices that the runs tell alone\n")
+    unknown = answer(capsys, f"predict {LOG} --executors 3")
+    assert [unknown[f"cost_{end}usd"] for end in ("", "low_", "high_")] == [None, None, None]
 
 
 @pytest.mark.parametrize(
@@ -40,6 +68,7 @@ def test_one_type_is_what_nodes_and_instance_say(capsys: pytest.CaptureFixture[s
         ("--composition m5.xlarge", "is not TYPE=N"),
         ("--composition m5.xlarge=1,m5.xlarge=2", "named twice"),
         ("--composition m5.xlarge=1 --nodes 2", "leave it out"),
+        ("--composition m5.xlarge=1 --all-models", "one model"),
         ("--spot", "add --composition"),
     ],
 )

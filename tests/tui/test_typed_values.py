@@ -1,5 +1,7 @@
 """Goals, sizes and counts as a person sets them, by sliders and by words."""
 
+import re
+
 import pytest
 from fakes import FakeSession
 from screen import settled, text_of, typed
@@ -12,6 +14,10 @@ from tui.widgets.slider import Slider
 
 def words_of(app):
     return words.headline(app.state, app.answer, app.marks)
+
+
+def said(app):
+    return " ".join("".join(part for part, _ in line) for line in words_of(app))
 
 
 async def test_a_slider_changes_the_answer_without_a_new_plan(planner):
@@ -35,6 +41,13 @@ async def test_an_impossible_goal_shows_the_nearest_miss(planner):
         assert app.answer.report.recommendation.recommended is None
         assert "No cluster of up to 64 nodes" in shown
         assert "Nearest:" in shown
+        deadline = re.search(r"at 90 %; (.+) can be met\.", said(app))[1]
+        await app.run_line(f"deadline {deadline}")
+        await settled(pilot)
+        assert app.answer.report.recommendation.recommended is not None
+        await app.run_line("budget $0.01")
+        await settled(pilot)
+        assert "can be met" not in said(app)
 
 
 async def test_where_no_type_can_be_priced_the_goal_is_not_blamed_alone(planner):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from importlib import import_module
 
 import pytest
 
 import engine
 from engine.mixing.mixed import MIXED
+from tui.arguments.parser import OneLineParser
 from tui.cli import main
 from tui.views.words import in_planner
 
@@ -41,6 +43,9 @@ MISTAKES = {
     "sparkplan recommend --deadline 45m 'a b.zstd'",
     "nightly-features export --to emr": "write sparkplan export nightly-features --to emr",
     "nightly-features --executors 3": "unrecognized arguments: --executors 3; see sparkplan --help",
+    f"{RECOMMEND} --nodes 3": "unrecognized arguments: --nodes 3; did you mean --min-nodes or "
+    "--max-nodes? see sparkplan recommend --help",
+    f"{RECOMMEND} --nope": "unrecognized arguments: --nope; see sparkplan recommend --help",
     "--web --port 99999999": "--port: must be at most 65,535, not 99999999",
 }
 
@@ -83,6 +88,22 @@ def test_an_option_that_was_given_nothing_is_refused(
     option = given.split()[0].rstrip("=")
     said = f"sparkplan: {option}: is empty; give it a value, or leave it out\n"
     assert (captured.out, captured.err) == ("", said)
+
+
+@pytest.mark.parametrize("command", ["predict", "curve", "recommend", "fleet", "experiments"])
+def test_a_slip_in_an_option_is_told_the_option(command: str) -> None:
+    """`recommend --instance` and `predict --instances` were unrecognized, and no more."""
+    parser = OneLineParser(prog=f"sparkplan {command}", allow_abbrev=False)
+    import_module(f"tui.headless.{command}").configure(parser)
+    names = [name for name in parser.format_usage().split() if name.startswith("[--")]
+    for name in {name.strip("[]") for name in names}:
+        slip = f"{name[:-1]}x"
+        with pytest.raises(engine.BadInput) as caught:
+            parser.error(f"unrecognized arguments: {slip} 3")
+        said = str(caught.value)
+        assert f"{slip} 3; did you mean " in said
+        assert f" {name}" in said.replace("?", "")
+        assert said.endswith(f"? see sparkplan {command} --help")
 
 
 @pytest.mark.parametrize("value", ["-5m", "-1GB", "-2,5h"])

@@ -227,7 +227,11 @@ def given_terms(args: argparse.Namespace) -> list[str]:
 
 def add_goal(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
-        "--deadline", type=duration, metavar="D", help="45m, 1h30m; a bare number is seconds"
+        "--deadline",
+        type=duration,
+        metavar="D",
+        help="45m, 1h30m; a bare number is seconds; for the job itself: a cluster's start-up comes "
+        "before",
     )
     parser.add_argument(
         "--budget",

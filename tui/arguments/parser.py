@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import argparse
 import re
+from difflib import get_close_matches
 from itertools import pairwise
 from typing import Any
 
 import engine
 
 _NEGATIVE = re.compile(r"-(?:\$[\d.,]+|[\d.,]+[a-zA-Z$%])")
+
+ALIKE = 0.75
+"""How alike two options must be for one to be taken for a slip of the other."""
 
 
 class OneLineParser(argparse.ArgumentParser):
@@ -42,4 +46,12 @@ class OneLineParser(argparse.ArgumentParser):
         named, colon, what = message.removeprefix("argument ").partition(": ")
         if message.startswith("argument ") and colon:
             raise engine.BadInput(what, where=named, remedy=help_of)
-        raise engine.BadInput(message, remedy=help_of)
+        meant = self._meant(message)
+        raise engine.BadInput(message, remedy=f"{meant}{help_of}")
+
+    def _meant(self, message: str) -> str:
+        """The options that look like the first one which is none: "did you mean --instances? "."""
+        known = [name for each in self._actions for name in each.option_strings]
+        unknown = re.search(r"(?<=^unrecognized arguments: )--[a-z-]+", message)
+        close = get_close_matches(unknown[0], known, cutoff=ALIKE) if unknown else []
+        return f"did you mean {' or '.join(close)}? " if close else ""

@@ -99,7 +99,7 @@ def show(args: argparse.Namespace) -> int:
         if any(fnmatchcase(name, pattern) for pattern in patterns)
     ]
     if not offers:
-        raise catalog.unknown_type(args.instances)
+        raise catalog.unknown_glob(args.instances)
     if args.json:
         offered = [as_dict(offer) for offer in offers]
         output.print_json({**summary(catalog), "instances": offered, "billing": billing(catalog)})

@@ -48,13 +48,7 @@ class Planned:
     @property
     def miss(self) -> engine.Rejected | None:
         """Why the nearest does not count; None where it is not said or there is none."""
-        nearest = self.nearest
-        if self.found is None or nearest is None:
-            return None
-        first = next(iter(self.found.rejected), None)
-        if first is None or first.composition is None:
-            return None
-        return first if dict(first.composition) == dict(nearest.composition) else None
+        return self.found.nearest_miss if self.found else None
 
     @property
     def time_of(self) -> str:

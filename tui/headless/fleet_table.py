@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -73,11 +72,8 @@ def _why_none(job: Planned) -> list[str]:
     expected in time, and yet not be as sure to be as was asked."""
     if (miss := job.miss) is None:
         return []
-    remedy = ""
-    if miss.late_seconds is not None and miss.over_usd is None and job.deadline_seconds is not None:
-        tenths = math.ceil(10.0 * (job.deadline_seconds + miss.late_seconds))
-        enough = f"{tenths / 10.0:.1f}".removesuffix(".0")
-        remedy = f": --deadline {enough}s or a smaller --confidence takes it"
+    enough = recommend.takes(job.found) if job.found else ""
+    remedy = f": {enough}" if enough else ""
     it = "it is" if miss.code == "budget" else "it"
     return [f"    {it} {text.shown(miss.reason)}{remedy}"]
 

@@ -1,4 +1,4 @@
-"""`sparkplan predict`: how long one cluster takes."""
+"""`sparkplan predict`: how long one cluster takes, and what that costs."""
 
 from __future__ import annotations
 
@@ -20,13 +20,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--composition",
         metavar="TYPE=N,...",
-        help="a cluster of unlike nodes, with its cost: "
-        "--spot, --max-spot, --discount and --dbu-price are for it",
+        help="a cluster of unlike nodes, in place of --nodes and --instance",
     )
-    parser.add_argument("--spot", action="store_true", help="--composition at spot prices")
+    parser.add_argument("--spot", action="store_true", help="at spot prices")
     parser.add_argument(
         "--max-spot", metavar="SHARE", type=options.quantity(limits.share),
-        help="of a --composition only this share of the nodes, those that save most first",
+        help="only this share of the nodes at spot prices, those that save most first",
     )  # fmt: skip
     options.add_terms(parser)
     beside_heap.add_overhead(parser)
@@ -49,35 +48,63 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.composition is not None:
         return run_composition(args)
-    check_unpriced(args)
     profile = options.read_profile(args)
     if args.all_models:
+        check_unpriced(args, "--all-models compares times, not costs", "leave it out")
         return all_models.run(args, profile)
-    fitted = engine.fit(profile, model=args.model)
     cluster = target.cluster_of(args, profile, nodes=args.nodes)
+    if cluster.catalog is not None:
+        return run_priced(args, profile, dict(cluster.composition), cluster.catalog)
+    check_unpriced(args)
+    fitted = engine.fit(profile, model=args.model)
     workload = options.workload_of(args, profile)
     prediction = fitted.predict(cluster=cluster, workload=workload, confidence=args.confidence)
     target.check_answered([prediction.seconds], cluster)
     evidence = Evidence.of(fitted, workload, profile)
+    cost = cost_of_table(prediction, cluster, profile)
     if args.json:
-        output.print_json(as_dict(prediction, evidence, args.deadline))
+        costs = dict(zip(("cost_usd", "cost_low_usd", "cost_high_usd"), cost, strict=True))
+        output.print_json({**as_dict(prediction, evidence, args.deadline), **costs})
     else:
         print(as_text(prediction, evidence, cluster_in_words(cluster), args.deadline))
+        if cost[0] is not None:
+            print(f"{cost_in_words(*cost)}, by the prices that the runs tell alone")
         output.print_notices(prediction.warnings)
     return 0
 
 
-def check_unpriced(args: argparse.Namespace) -> None:
-    """Refuses options of prices: only a composition has a cost."""
+def cost_of_table(
+    prediction: engine.Prediction, cluster: engine.Cluster, profile: engine.Profile
+) -> tuple[float | None, float | None, float | None]:
+    """The cost in USD at the predicted time and at both ends of its interval, by the prices of the
+    evidence itself; None where it has none, or where there is no interval."""
+    times = (prediction.seconds, prediction.low, prediction.high)
+    usd, low, high = (
+        None if seconds is None else engine.cost_of(cluster, seconds, profile) for seconds in times
+    )
+    return usd, low, high
+
+
+def cost_in_words(usd: float | None, low: float | None, high: float | None) -> str:
+    """ "$0.0567 ($0.0524 to $0.0646)"."""
+    return f"{text.usd(usd)}{text.usd_interval(low, high)}"
+
+
+ADD = "add --composition TYPE=N or --nodes N --instance TYPE, or leave it out"
+
+
+def check_unpriced(
+    args: argparse.Namespace,
+    why: str = "these nodes have no prices of a catalog",
+    remedy: str = ADD,
+) -> None:
+    """Refuses options of prices where no cost is told."""
     names = ("max_spot", "discount", "dbu_price")
     given = [f"--{name.replace('_', '-')}" for name in names if getattr(args, name) is not None]
     if args.spot:
         given.insert(0, "--spot")
     if given:
-        raise engine.BadInput("prices are for a composition", where=" ".join(given), remedy=ADD)
-
-
-ADD = "add --composition TYPE=N, or leave it out"
+        raise engine.BadInput(why, where=" ".join(given), remedy=remedy)
 
 
 def run_composition(args: argparse.Namespace) -> int:
@@ -88,9 +115,24 @@ def run_composition(args: argparse.Namespace) -> int:
         raise engine.BadInput(
             "a composition says all of the cluster", where=" ".join(given), remedy="leave it out"
         )
+    if args.all_models:
+        raise engine.BadInput(
+            "a composition is answered by one model",
+            where="--all-models",
+            remedy="leave it out, or say the cluster with --nodes N --instance TYPE",
+        )
     composition = composition_of(args.composition)
     catalog = options.catalog_of(args)
-    profile = options.read_profile(args, catalog)
+    return run_priced(args, options.read_profile(args, catalog), composition, catalog)
+
+
+def run_priced(
+    args: argparse.Namespace,
+    profile: engine.Profile,
+    composition: dict[str, int],
+    catalog: engine.Catalog,
+) -> int:
+    """The prediction and the cost of nodes of a catalog."""
     fitted = engine.fit(profile, model=args.model)
     workload = options.workload_of(args, profile)
     found = engine.predict_composition(
@@ -116,8 +158,7 @@ def run_composition(args: argparse.Namespace) -> int:
         return 0
     words = recommend.composition(choice)
     lines = [as_text(prediction, evidence, words, args.deadline)]
-    between = text.usd_interval(choice.cost_low_usd, choice.cost_high_usd)
-    lines.append(f"{text.usd(choice.cost_usd)}{between}")
+    lines.append(cost_in_words(choice.cost_usd, choice.cost_low_usd, choice.cost_high_usd))
     print("\n".join([*lines, *recommend.cost_lines(choice)]))
     output.print_notices(prediction.warnings)
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -230,6 +231,7 @@ def as_text(found: engine.Recommendation) -> str:
     elif found.nearest is not None:
         lines += [f"{unmet(found.goal)}; the nearest miss:", describe(found.nearest, found.goal)]
         lines += cost_lines(found.nearest)
+        lines += filter(None, [takes(found)])
     else:
         lines.append(unmet(found.goal))
     if engine.of_one_batch(notices(found)):
@@ -249,6 +251,17 @@ def as_text(found: engine.Recommendation) -> str:
     counted = f"{found.evaluated:,} compositions evaluated, model {found.model}"
     lines += ["", f"{intervals(found)}{counted}"]
     return "\n".join(lines)
+
+
+def takes(found: engine.Recommendation) -> str:
+    """From which deadline on the nearest miss is none, in seconds rounded up to a tenth; "" where
+    that is not it."""
+    enough, nearest = found.enough_seconds, found.nearest
+    if enough is None or nearest is None:
+        return ""
+    tenths = f"{math.ceil(10.0 * enough) / 10.0:.1f}".removesuffix(".0")
+    confidence = "" if nearest.low is None else " or a smaller --confidence"
+    return f"--deadline {tenths}s{confidence} takes it"
 
 
 def intervals(found: engine.Recommendation) -> str:

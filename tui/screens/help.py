@@ -98,7 +98,11 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
 )
 
 WORDS: tuple[tuple[str, str], ...] = (
-    ("deadline", "the job must be done within this time, as surely as the confidence says"),
+    (
+        "deadline",
+        "the job must be done within this time, as surely as the confidence says; it begins with "
+        "the job: how long a cluster takes to come up is not in it",
+    ),
     ("confidence", "the least probability of being in time; also that of the interval shown"),
     ("interval", "9 in 10 runs: of ten runs, nine are expected to end within it"),
     ("budget", "the most that one run may cost, by the expected time"),

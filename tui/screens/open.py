@@ -139,9 +139,8 @@ class OpenScreen(Picker):
         self._looker.abandon()
         self._lister.abandon()
 
-    def on_table_moved(self, event: Table.Moved) -> None:
+    def tell_current(self) -> None:
         """Say what is under the cursor."""
-        event.stop()
         self._say()
 
     # What is listed

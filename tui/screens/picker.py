@@ -13,10 +13,15 @@ from textual.widgets import Input
 
 from tui.screens.dialog import Dialog
 from tui.views.bars import Bar, Item, keys
+from tui.views.prose import Prose
 from tui.widgets.glyphs import Glyphs
 from tui.widgets.table import Column, Row, Table
+from tui.widgets.text import wrapped
 
 MOST_MATCHES = 200
+
+MOST_LINES = 2
+"""Of what is said of an option whose row is cut."""
 
 LEAVE = (("esc", "leave", "screen.leave"),)
 """The key that every screen over the planner shows at the right."""
@@ -97,6 +102,7 @@ class Picker(Dialog[str | None]):
             line.select_on_focus = False
             yield line
             yield Table(self.COLUMNS, message=self._empty, glyphs=self._glyphs, id="matches")
+            yield Prose(glyphs=self._glyphs, id="whole")
             yield Bar(self._glyphs, firm=True, id="dialog-keys")
 
     def on_mount(self) -> None:
@@ -131,6 +137,31 @@ class Picker(Dialog[str | None]):
         self._options = list(self._matches(typed))[:MOST_MATCHES]
         rows: list[Row] = [(option.label, (option.detail, "muted")) for option in self._options]
         self.matched.show(rows, cursor=0)
+        self._tell_soon()
+
+    def tell_current(self) -> None:
+        """All that is to be said of the option under the cursor, where its row is cut. There is
+        room for the longest of those that are: the list keeps its height while the cursor moves."""
+        width, cut = self.matched.size.width, self.matched.cut_rows
+        told = {place: (self._options[place].label, self._options[place].detail) for place in cut}
+        longest = max((len(wrapped(" ".join(each), width)) for each in told.values()), default=0)
+        whole = self.query_one("#whole", Prose)
+        whole.styles.height = min(MOST_LINES, longest)
+        label, detail = told.get(self.matched.cursor, ("", ""))
+        whole.show([[(f"{label} ", "strong"), (detail, "muted")]] if label else [])
+
+    def _tell_soon(self) -> None:
+        """Once the list has its size, unless the answer was given before."""
+        self.call_after_refresh(lambda: self.tell_current() if self.is_current else None)
+
+    def on_table_moved(self, event: Table.Moved) -> None:
+        """What is said below the list is of the option under the cursor."""
+        event.stop()
+        self.tell_current()
+
+    def on_resize(self) -> None:
+        """Other rows are cut."""
+        self._tell_soon()
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Typing filters."""

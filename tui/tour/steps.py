@@ -43,7 +43,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         "More than there is",
-        "{answer} A goal out of reach gets the nearest miss, not silence.",
+        "{answer} A goal out of reach gets the nearest miss.",
         (":deadline {hopeless}",),
     ),
     Step(

@@ -155,10 +155,10 @@ def _ends(state: PlanState, built: Built | None) -> tuple[str, ...]:
     """The prices that hold, and spot where they are of spot nodes: long forms first."""
     catalog, spot = built.catalog if built else None, " spot" if state.spot else ""
     prices = f"{inputs.prices(state, catalog)}{spot} "
-    provider = f"{catalog.provider} " if catalog else ""
-    least = f"{provider}{catalog.date.isoformat()}{spot} " if catalog else prices
+    named = f"{catalog.name} " if catalog else ""
+    least = f"{named}{catalog.date.isoformat()}{spot} " if catalog else prices
     model = f"model {inputs.model(state, built)} · "
-    return f"{model}{provider}{prices}", f"{provider}{prices}", prices, least
+    return f"{model}{named}{prices}", f"{named}{prices}", prices, least
 
 
 def _with_end(

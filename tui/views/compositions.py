@@ -59,7 +59,7 @@ _SORTED = {"time": "time", "cost": "cost", "odds": "in time"}
 """Order -> the column that it goes by."""
 
 
-SHORTER = {"speed transferred": "transferred", "source type unknown": "type unknown"}
+SHORTER = {"speed transferred": "transferred", "source type unknown": "speed guessed"}
 """What a row rests on, in the cells that there are at 80 and 120 columns."""
 
 

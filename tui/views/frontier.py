@@ -201,7 +201,7 @@ def about(answer: Answer, points: Sequence[Choice], place: int) -> list[Line]:
         more = f"; {_dearer(faster, choice)} more buys {_longer(faster, choice)} less"
         line.append((more, "base"))
     promised = time_text(followed(answer, place).seconds)
-    return [[*line, (f". Enter: {promised} ({text.percent(confidence)}).", "muted")]]
+    return [[*line, (f". Enter: deadline {promised}.", "muted")]]
 
 
 def selection(answer: Answer, place: int) -> SelectPoint:

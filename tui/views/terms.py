@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
 SLIDERS = {
-    "deadline": "Deadline: the run ends within it, as surely as Confidence says; del: none",
+    "deadline": "Deadline: the run ends within it (without start-up), at Confidence; del: none",
     "budget": "Budget: the most that one run may cost, by its expected time; del: none",
     "size": "Data size: the input of the run; the model scales the evidence to it",
     "nodes": "Max nodes: no cluster of more workers is looked at; the master comes on top",

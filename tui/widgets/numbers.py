@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Literal
 
 Kind = Literal["number", "count", "time", "money", "bytes", "share"]
@@ -49,6 +50,13 @@ def time_text(seconds: float) -> str:
         if len(parts) == 2:
             break
     return " ".join(parts) or "0s"
+
+
+def time_step_up(seconds: float) -> float:
+    """The next time from `seconds` on that `time_text` writes in full."""
+    steps = (finer for (unit, _), (finer, _) in pairwise(_TIME_UNITS) if seconds >= unit)
+    step = next(steps, 1.0)
+    return math.ceil(seconds / step) * step
 
 
 def money_text(usd: float, *, cents: bool | None = None) -> str:

@@ -263,6 +263,16 @@ class Table(FrameWidget, can_focus=True):
         wished = natural_widths(self._columns, self._rows, self._glyphs.ascii_only)
         return fit_columns(self._columns, wished, width - _MARK, room=room)
 
+    @property
+    def cut_rows(self) -> tuple[int, ...]:
+        """The rows that lose some of their text to the widths of the columns."""
+        widths = dict(self._fitted(self.size.width))
+        return tuple(
+            index
+            for index, row in enumerate(self._rows)
+            if any(cell_len(self._cell(cell)[0]) > widths.get(i, 0) for i, cell in enumerate(row))
+        )
+
     def action_ask(self, direction: int) -> None:
         """To the next column with a title; beyond the last one none."""
         shown = [i for i, _ in self._fitted(self.size.width) if self._columns[i].title]

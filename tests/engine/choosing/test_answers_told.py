@@ -138,9 +138,9 @@ def test_lines_of_a_cost_are_in_words() -> None:
     assert one.startswith("x: 1 node is owned and costs nothing")
     assert many.startswith("x: 3 nodes are owned and cost nothing")
     unknown = Billing(startup_note="nobody measured it")
-    assert billing_notes(unknown) == ["start-up not billed: nobody measured it"]
+    assert billing_notes(unknown) == ["start-up not billed (nor in the time): nobody measured it"]
     known = replace(unknown, startup_seconds=90.0)
-    assert billing_notes(known) == ["start-up 90 s assumed: nobody measured it"]
+    assert billing_notes(known) == ["start-up 90 s assumed (not in the time): nobody measured it"]
     price = offer("x", 0.4, spot=0.1).spot
     assert any("estimated" in line for line in assumptions(price, Billing()))
     assert assumptions(None, Billing()) == ()

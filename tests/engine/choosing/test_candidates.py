@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 from synthetic import catalog_of, offer, profile_on
 
-from engine.choosing.candidates import select_candidates
+from engine.catalog_files.reader import load_catalog
+from engine.choosing.candidates import match_names, select_candidates
 from engine.choosing.limits import Limits
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput, UnknownName
@@ -130,3 +132,27 @@ def test_jobs_of_a_workflow_say_their_architecture() -> None:
     """They have no runs in a profile of their own: x86_64 was taken, whatever they ran on."""
     kept = select_candidates(MANAGED, profile=profile_on(), ran_on=[ARM])
     assert kept.names == ("g.large", "odd")
+
+
+@pytest.mark.parametrize("name", ["aws", "azure", "gcp", "papers"])
+def test_the_beginning_of_names_is_told_the_glob_that_matches_them(name: str) -> None:
+    """`m7g` was an unknown type, whatever stood in the list that it filters."""
+    catalog = load_catalog(name)
+    begun = {x[:end] for x in catalog.offers for end in range(1, len(x)) if x[end] in ".-_"}
+    for text in sorted(begun - set(catalog.offers)):
+        family = [x for x in catalog.offers if x.startswith((f"{text}.", f"{text}-", f"{text}_"))]
+        with pytest.raises(UnknownName) as caught:
+            match_names(catalog, [text.swapcase()])
+        if len(family) == 1:
+            assert f"did you mean {family[0]}?" in str(caught.value)
+            continue
+        said = re.search(r"did you mean '(\S+)' \((\d+) types\)\?", str(caught.value))
+        assert said is not None
+        assert match_names(catalog, [said[1]])[: int(said[2])] == family
+
+
+def test_one_type_that_begins_so_is_named_itself() -> None:
+    with pytest.raises(UnknownName, match=r"did you mean m5\.24xlarge\?"):
+        match_names(load_catalog("aws"), ["M5.24"])
+    with pytest.raises(UnknownName, match="lists its types"):
+        match_names(load_catalog("aws"), ["graviton"])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 import sparklog as log
@@ -169,6 +171,43 @@ def test_in_a_session_shorter_pauses_are_said_that_make_up_half_of_the_time() ->
     assert pause_codes(*lengths, counted_ms=81_000, session=True) == ["long-pauses"]
     assert pause_codes(*lengths, counted_ms=82_000, session=True) == []
     assert pause_codes(*lengths, counted_ms=81_000) == []
+
+
+def shell(waits: list[float]) -> list[log.Event]:
+    """A shell whose first executor comes after the first wait; each of the others is followed by a
+    job of a second, and the application ends with the last."""
+    events, now = log.header(executors=0, spark_repl_class="X"), waits[0]
+    events.append(log.added("1", now))
+    for number, wait in enumerate(waits[1:]):
+        stage, start = log.info(number, 1), now + wait
+        now = start + 1.0
+        events += [log.job(number, [stage], start), log.submitted(stage, start)]
+        events += [log.task(number, number, start, now, index=0)]
+        events += [log.completed(stage, start, now), log.job_end(number, now)]
+    return [*events, log.end(now)]
+
+
+@given(st.lists(st.sampled_from([0.1, 0.9, 1.5, 4.0, 8.0, 20.0, 45.0, 90.0]), min_size=2))
+def test_who_leaves_out_the_pauses_that_a_warning_names_is_warned_no_more(
+    waits: list[float],
+) -> None:
+    """30 s was advised whatever the pauses, and left out none of those of a shell of seconds."""
+    with TemporaryDirectory() as folder:
+        path = log.write(Path(folder) / "app", shell(waits))
+        (run,) = read(path).runs
+        for said in (notice for notice in run.notices if notice.code == "long-pauses"):
+            advised = re.search(r"--pauses (\d+)s", said.remedy)
+            if advised is None:  # it waited for its executor, or in moments
+                assert said.remedy.endswith("log a run that does not wait")
+                assert max(waits[1:]) < 1.0 or paused(path, 1.0)
+            else:
+                assert not paused(path, float(advised[1]))
+
+
+def paused(path: Path, seconds: float) -> bool:
+    """Whether pauses are still warned of where those of so many seconds and more are left out."""
+    (run,) = read(path, pause_seconds=seconds).runs
+    return "long-pauses" in [notice.code for notice in run.notices]
 
 
 def test_idle_time_is_said_with_where_its_longest_stretch_begins() -> None:

@@ -71,6 +71,7 @@ def test_what_the_first_batch_takes_longer_is_told() -> None:
     profile = read("order-stream-small")
     (said,) = (notice for notice in profile.notices if notice.code == "micro-batches")
     assert said.text.endswith("those of one batch after the first, which took 8.62 s longer")
+    assert "cost (with the start-up of a cluster, paid once for all) are" in said.text
     assert said.remedy.endswith("multiply by its batches, and add what the first takes longer")
 
 

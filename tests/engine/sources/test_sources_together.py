@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -78,6 +79,16 @@ def test_applications_beside_each_other_are_named_up_to_three() -> None:
     runs = [run(application=name) for name in "abcd"]
     assert "3 applications (a, b, c):" in said(*runs[:3])["mixed-applications"]
     assert "4 applications (a, b, c, ...):" in said(*runs)["mixed-applications"]
+
+
+@pytest.mark.parametrize("name", ["Spark shell", "PySparkShell", "Databricks Shell", "Zeppelin"])
+def test_logs_that_share_the_name_of_all_sessions_are_said_to_be_one_job(name: str) -> None:
+    """Four shells of different programs were one job, of `fleet` too, and nothing was said."""
+    logs = [run(application=name, app_id=f"app-{n}") for n in range(3)]
+    assert said(*logs)["session-names"].startswith(f"3 logs are named {name}, as sessions are")
+    assert "session-names" not in said(logs[0])
+    assert "session-names" not in said(logs[0], replace(logs[0], batch_id=4))
+    assert "session-names" not in said(*(replace(log, application="nightly") for log in logs))
 
 
 def calls_for(runs: list[Run]) -> int:

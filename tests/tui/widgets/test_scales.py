@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from engine.units import parse_seconds
 from tui.widgets.numbers import (
     bytes_text,
     money_text,
@@ -14,6 +15,7 @@ from tui.widgets.numbers import (
     number_text,
     text_of,
     tick_texts,
+    time_step_up,
     time_text,
 )
 from tui.widgets.scales import (
@@ -148,6 +150,16 @@ def test_ticks_people_would_choose(scale, kind, most, expected):
 )
 def test_time_text(seconds, text):
     assert time_text(seconds) == text
+
+
+@given(st.floats(0.01, 4e6))
+@example(3599.5)
+@example(86399.5)
+def test_a_time_that_is_stepped_up_is_written_in_full(seconds):
+    """So that who types what was shown gets at least the time that was meant."""
+    stepped = time_step_up(seconds)
+    assert parse_seconds(time_text(stepped)) == stepped
+    assert 0 <= stepped - seconds < max(1.0, seconds / 24)
 
 
 def test_other_texts():
