@@ -1,0 +1,77 @@
+"""How long a stage of few waves takes when nobody knows in which order its tasks are launched.
+
+A log's quantiles do not say where the long tasks stand, and one order would decide it: on one slot
+more the longest task is suddenly among the first ones, which meet an executor never used before, or
+no longer has to wait for the second wave. So the end is the mean over turns of one order, and as
+many standard deviations from it as the log's own end was on its slots.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.forecast import FloatArray
+from engine.scheduling.list_scheduling import makespan
+from engine.scheduling.waves import Tasks
+
+ORDERS = 16
+"""Launch orders over which the mean is taken: one order, turned by as many equal shares of it."""
+
+TURNED_TASKS = 1000
+"""Stages of more tasks take their one order: placing them so often would cost more than the order
+of so many tasks is worth."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchOrder:
+    """What a log tells of the order in which a stage's tasks are launched.
+
+    Args:
+        turn: share of a random order by which that of its `Tasks` is turned.
+        luck: how far the stage's end on the log's slots lies above the mean over turns, in standard
+            deviations over these.
+    """
+
+    turn: float
+    luck: float = 0.0
+
+
+def ends_by_turn(tasks: Tasks, slots: int, *, unused: int, turn: float) -> FloatArray:
+    """(`ORDERS`,) how long tasks take on idle slots in each turn of their launch order, in seconds.
+
+    Args:
+        unused: how many of the first ones meet slots that never ran a task.
+        turn: of the order in which they are.
+    """
+    n = len(tasks)
+    warm, cold = tasks.seconds, tasks.cold_seconds if unused else None
+    ends = np.empty(ORDERS)
+    for place in range(ORDERS):
+        by = round(place / ORDERS * n) - round(turn * n)
+        first = None if cold is None else np.roll(cold, by)
+        ends[place] = makespan(Tasks(np.roll(warm, by), first).on(unused), slots)
+    return ends
+
+
+def luck_of(tasks: Tasks, slots: int, *, unused: int, turn: float) -> float:
+    """`LaunchOrder.luck` of the order in which tasks are; 0 where all take as long."""
+    ends = ends_by_turn(tasks, slots, unused=unused, turn=turn)
+    spread = float(ends.std())
+    if spread <= SAME * float(ends.mean()):
+        return 0.0
+    return (makespan(tasks.on(unused), slots) - float(ends.mean())) / spread
+
+
+def end_in_any_order(tasks: Tasks, slots: int, order: LaunchOrder, *, unused: int) -> float:
+    """How long tasks take on idle slots, in seconds: see the module."""
+    if not unused and len(tasks) <= slots:
+        return tasks.longest
+    ends = ends_by_turn(tasks, slots, unused=unused, turn=order.turn)
+    end = float(ends.mean()) + order.luck * float(ends.std())
+    return min(max(end, float(ends.min())), float(ends.max()))
+
+
+SAME = 1e-9
+"""Ends that differ by no more, relatively, differ by rounding."""
