@@ -45,14 +45,34 @@ def ends_by_turn(tasks: Tasks, slots: int, *, unused: int, turn: float) -> Float
         unused: how many of the first ones meet slots that never ran a task.
         turn: of the order in which they are.
     """
-    n = len(tasks)
-    warm, cold = tasks.seconds, tasks.cold_seconds if unused else None
+    n, wave = len(tasks), min(len(tasks), slots)
     ends = np.empty(ORDERS)
     for place in range(ORDERS):
-        by = round(place / ORDERS * n) - round(turn * n)
-        first = None if cold is None else np.roll(cold, by)
-        ends[place] = makespan(Tasks(np.roll(warm, by), first).on(unused), slots)
+        part = place / ORDERS
+        if tasks.longest_first:
+            seconds = _with_unused_from(tasks, round(part * wave), unused, wave)
+        else:
+            seconds = _turned(tasks, round(part * n) - round(turn * n), unused)
+        ends[place] = makespan(seconds, slots)
     return ends
+
+
+def _turned(tasks: Tasks, by: int, unused: int) -> FloatArray:
+    """(n,) durations in launch order, turned by so many places."""
+    cold = tasks.cold_seconds
+    first = None if cold is None or not unused else np.roll(cold, by)
+    return Tasks(np.roll(tasks.seconds, by), first).on(unused)
+
+
+def _with_unused_from(tasks: Tasks, start: int, unused: int, wave: int) -> FloatArray:
+    """(n,) durations from the longest task to the shortest: that order stays, and what turns is
+    which of the first wave meet the unused slots, since these are anywhere among the others."""
+    if tasks.cold_seconds is None or not unused:
+        return tasks.seconds
+    seconds = tasks.seconds.copy()
+    among = (start + np.arange(min(unused, wave))) % wave
+    seconds[among] = tasks.cold_seconds[among]
+    return seconds
 
 
 def luck_of(tasks: Tasks, slots: int, *, unused: int, turn: float) -> float:

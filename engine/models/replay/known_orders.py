@@ -17,26 +17,25 @@ def known_orders(
     dispatch_seconds: FloatArray,
     rotation: FloatArray,
     unused_met: IntArray,
-) -> tuple[LaunchOrder | None, ...]:
-    """(s,) the orders of the stages of a log on so many slots; None where they are launched from
-    the longest task to the shortest.
+) -> tuple[LaunchOrder, ...]:
+    """(s,) the orders of the stages of a log on so many slots.
 
     Args:
         dispatch_seconds, rotation: (s,) as in `Replay`.
         unused_met: (s,) their tasks on slots that never ran one.
     """
-    found = list[LaunchOrder | None]()
     columns = zip(shapes, dispatch_seconds, rotation, unused_met, strict=True)
-    for shape, idle, turn, met in columns:
-        found.append(None if turn == LONGEST_FIRST else _order(shape, slots, idle, turn, int(met)))
-    return tuple(found)
+    return tuple(
+        _order(shape, slots, float(idle), float(turn), int(met)) for shape, idle, turn, met in columns
+    )
 
 
 def _order(shape: StageShape, slots: int, idle: float, turn: float, met: int) -> LaunchOrder:
     """That of a stage whose tasks are turned so far on its own slots."""
+    by = 0.0 if turn == LONGEST_FIRST else turn
     if shape.stage.tasks > TURNED_TASKS:
-        return LaunchOrder(float(turn))
+        return LaunchOrder(by)
     alike = Scaled(shape.stage.tasks, 1.0)
-    tasks = shape.tasks(alike, dispatch_seconds=float(idle), rotation=float(turn))
+    tasks = shape.tasks(alike, dispatch_seconds=idle, rotation=turn)
     lanes = max(1, slots // shape.stage.task_cpus)
-    return LaunchOrder(float(turn), luck_of(tasks, lanes, unused=met, turn=float(turn)))
+    return LaunchOrder(by, luck_of(tasks, lanes, unused=met, turn=by))

@@ -89,7 +89,7 @@ class Replay:
     rotation: FloatArray
     growth: FloatArray
     waste: FloatArray
-    orders: tuple[LaunchOrder | None, ...] = ()
+    orders: tuple[LaunchOrder, ...] = ()
     driver_growth: float = 0.0
     _kept: KeptInputs = field(default_factory=KeptInputs, repr=False)
 

@@ -70,6 +70,19 @@ def test_one_slot_more_is_no_jump_by_what_a_first_task_loses(others: int) -> Non
     assert rises(LaunchOrder(0.0)) < 0.3
 
 
+@pytest.mark.parametrize("unused", [1, 6, 12])
+def test_from_the_longest_to_the_shortest_any_of_a_wave_may_meet_an_unused_slot(
+    unused: int,
+) -> None:
+    """The longest is launched first, and on one of twelve slots: how often it meets an unused one
+    is their share."""
+    seconds = np.sort(np.random.default_rng(1).uniform(1.0, 2.0, 30))[::-1]
+    seconds[0] = 20.0
+    tasks = Tasks(seconds, seconds + 6.0, longest_first=True)
+    found = end_in_any_order(tasks, 12, LaunchOrder(0.0), unused=unused)
+    assert found == pytest.approx(20.0 + 6.0 * unused / 12.0, abs=0.5)
+
+
 @pytest.mark.parametrize("stage_id", range(5))
 @pytest.mark.parametrize("n", [20, 75, 300])
 def test_more_tasks_leave_the_longest_where_they_were(stage_id: int, n: int) -> None:
