@@ -26,7 +26,8 @@ def known_orders(
     """
     columns = zip(shapes, dispatch_seconds, rotation, unused_met, strict=True)
     return tuple(
-        _order(shape, slots, float(idle), float(turn), int(met)) for shape, idle, turn, met in columns
+        _order(shape, slots, float(idle), float(turn), int(met))
+        for shape, idle, turn, met in columns
     )
 
 

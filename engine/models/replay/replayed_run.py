@@ -167,8 +167,16 @@ class Replay:
             node = self.graph.stage_nodes[place]
             at = nodes[node]
             launching = launching_seconds(self.launch_seconds, len(tasks), self.slots)
-            nodes[node] = replace(
-                at, tasks=tasks, launching_seconds=launching, near=near[place], order=self.orders[place]
+            order = self.orders[place] if self.orders else None
+            nodes[node] = Node(
+                at.after,
+                at.delay_seconds,
+                at.priority,
+                tasks,
+                at.cpus,
+                launching,
+                near[place],
+                order,
             )
             placed.append(tasks)
         return nodes, placed, counts

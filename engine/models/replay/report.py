@@ -193,6 +193,29 @@ SHORTEST = 1e-3
 """A log counts milliseconds: no task takes less."""
 
 
+HARDLY = 1.05
+"""Slots that save less than this factor of the time are not worth having."""
+
+
+def fewest_useful(seconds: Callable[[int], float], slots: int, most: int, *, least: int) -> int:
+    """The fewest slots with at most `HARDLY` more time than `slots` have (by bisection), or `most`
+    where one fewer than those have more.
+
+    Args:
+        seconds: time on so many slots.
+        least: no fewer are asked.
+    """
+    limit, low, high = seconds(slots) * HARDLY, least, slots
+    if most > least and seconds(most - 1) > limit:
+        return most
+    if seconds(low) <= limit:
+        return low
+    while high - low > max(1, high // 32):
+        middle = round(math.sqrt(low * high))
+        low, high = (low, middle) if seconds(middle) <= limit else (middle, high)
+    return high
+
+
 def too_few_tasks(
     replay: Replay,
     found: Replayed,
@@ -207,7 +230,8 @@ def too_few_tasks(
         useful: the fewest slots that take hardly longer, or the given number where those would be
             more.
     """
-    few = [p for p, tasks in enumerate(found.tasks) if tasks < slots]
+    shapes = replay.shapes
+    few = [p for p, tasks in enumerate(found.tasks) if tasks * shapes[p].stage.task_cpus < slots]
     if not few:
         return None
     own = exclusive_seconds(found.start, found.end)
@@ -216,10 +240,11 @@ def too_few_tasks(
     if enough > most:
         return None
     worst = max(few, key=lambda place: own[place])
-    stage, tasks = replay.shapes[worst].stage, found.tasks[worst]
+    stage, tasks = shapes[worst].stage, found.tasks[worst]
+    each = f" of {stage.task_cpus} slots" if stage.task_cpus > 1 else ""
     text = (
         f"stage {stage.stage_id} ({stage_label(stage)}) has "
-        f"{tasks} task{'' if tasks == 1 else 's'} for "
+        f"{tasks} task{'' if tasks == 1 else 's'}{each} for "
         f"{slots} slots: beyond {enough} slot{'' if enough == 1 else 's'} the time hardly falls"
     )
     shuffled = stage.shuffle_read_bytes is not None and stage.shuffle_read_bytes.total > 0.0
