@@ -150,12 +150,12 @@ class Replay:
     ) -> tuple[list[Node], list[Tasks], tuple[int, ...]]:
         """The graph's nodes with their tasks, those of each stage, and how many these are."""
         lasting = speed / (1.0 + self.waste)
-        prepared, known = self._on(slots, ratio, shuffle_partitions, lasting)
+        prepared, forms = self._on(slots, ratio, shuffle_partitions, lasting)
         nodes, placed = self._nodes(ratio), []
         counts = tuple(many.tasks for many in prepared.scaled)
         near = self.locality.near(counts)
         for place, (scaled, tasks) in enumerate(zip(prepared.scaled, prepared.tasks, strict=True)):
-            shape, (slowdown, closed) = self.shapes[place], known.get(place, (None, None))
+            shape, (slowdown, closed) = self.shapes[place], forms.get(place, (None, None))
             if slowdown is None:
                 slowdown = self.slowdown(shape, self.growth[place], scaled, tasks, slots)
             tasks = tasks.slowed(
@@ -167,16 +167,9 @@ class Replay:
             node = self.graph.stage_nodes[place]
             at = nodes[node]
             launching = launching_seconds(self.launch_seconds, len(tasks), self.slots)
-            order = self.orders[place] if self.orders else None
+            known = near[place], self.orders[place]
             nodes[node] = Node(
-                at.after,
-                at.delay_seconds,
-                at.priority,
-                tasks,
-                at.cpus,
-                launching,
-                near[place],
-                order,
+                at.after, at.delay_seconds, at.priority, tasks, at.cpus, launching, *known
             )
             placed.append(tasks)
         return nodes, placed, counts

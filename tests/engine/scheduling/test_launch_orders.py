@@ -54,7 +54,7 @@ def test_on_the_slots_of_the_log_it_is_the_end_of_its_own_order(seed: int) -> No
 @pytest.mark.parametrize("others", [0, 4])
 def test_one_slot_more_is_no_jump_by_what_a_first_task_loses(others: int) -> None:
     """A stage of 8 tasks, and then one task of 6 s among ones of 1 s, of which those that meet one
-    of the other slots lose 3 s: in one order it is suddenly such a one. Alone, and beside others."""
+    of the other slots lose 3 s: in one order it suddenly is one. Alone, and beside others."""
     seconds = np.ones(48)
     seconds[20] = 6.0
     tasks, few = Tasks(seconds, seconds + 3.0), Tasks(np.ones(8))
