@@ -8,7 +8,9 @@ many standard deviations from it as the log's own end was on its slots.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -24,18 +26,28 @@ TURNED_TASKS = 1000
 of so many tasks is worth."""
 
 
-@dataclass(frozen=True, slots=True)
+def no_luck() -> float:
+    """Of a stage whose log does not tell it."""
+    return 0.0
+
+
+@dataclass(frozen=True, eq=False)
 class LaunchOrder:
     """What a log tells of the order in which a stage's tasks are launched.
 
     Args:
         turn: share of a random order by which that of its `Tasks` is turned.
-        luck: how far the stage's end on the log's slots lies above the mean over turns, in standard
-            deviations over these.
+        told: gives `luck`, for those who ask.
     """
 
     turn: float
-    luck: float = 0.0
+    told: Callable[[], float] = no_luck
+
+    @cached_property
+    def luck(self) -> float:
+        """How far the stage's end on the log's slots lies above the mean over turns, in standard
+        deviations over these."""
+        return self.told()
 
 
 def ends_by_turn(tasks: Tasks, slots: int, *, unused: int, turn: float) -> FloatArray:

@@ -34,9 +34,11 @@ def known_orders(
 def _order(shape: StageShape, slots: int, idle: float, turn: float, met: int) -> LaunchOrder:
     """That of a stage whose tasks are turned so far on its own slots."""
     by = 0.0 if turn == LONGEST_FIRST else turn
-    if shape.stage.tasks > TURNED_TASKS:
-        return LaunchOrder(by)
-    alike = Scaled(shape.stage.tasks, 1.0)
-    tasks = shape.tasks(alike, dispatch_seconds=idle, rotation=turn)
-    lanes = max(1, slots // shape.stage.task_cpus)
-    return LaunchOrder(by, luck_of(tasks, lanes, unused=met, turn=by))
+
+    def luck() -> float:
+        alike = Scaled(shape.stage.tasks, 1.0)
+        tasks = shape.tasks(alike, dispatch_seconds=idle, rotation=turn)
+        lanes = max(1, slots // shape.stage.task_cpus)
+        return luck_of(tasks, lanes, unused=met, turn=by)
+
+    return LaunchOrder(by, luck) if shape.stage.tasks <= TURNED_TASKS else LaunchOrder(by)

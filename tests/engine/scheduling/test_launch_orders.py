@@ -47,7 +47,7 @@ def test_on_the_slots_of_the_log_it_is_the_end_of_its_own_order(seed: int) -> No
     assert cold is not None
     turned = Tasks(np.roll(tasks.seconds, round(turn * n)), np.roll(cold, round(turn * n)))
     luck = luck_of(turned, slots, unused=unused, turn=turn)
-    found = end_in_any_order(turned, slots, LaunchOrder(turn, luck), unused=unused)
+    found = end_in_any_order(turned, slots, LaunchOrder(turn, lambda: luck), unused=unused)
     assert found == pytest.approx(makespan(turned.on(unused), slots))
 
 
