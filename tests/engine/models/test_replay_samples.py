@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -43,3 +44,20 @@ def test_four_slots_more_are_no_jump(name: str) -> None:
     replay = Replay.of(engine.read(name).runs[0])
     seconds = np.asarray([replay.replayed(slots).seconds for slots in range(24, 132, 4)])
     assert (seconds[1:] / seconds[:-1]).max() < 1.015
+
+
+def test_fewer_slots_that_take_less_time_are_named() -> None:
+    """Small stages of film ALS meet another executor on more than 16 slots, which starts cold."""
+    fitted = engine.fit(engine.read("movie-als-large"))
+    wanted = fitted.profile.workload_at(0.3)
+
+    def answer(executors: int) -> engine.Prediction:
+        cluster = engine.Cluster.of_executors(executors=executors, executor_cores=1)
+        return fitted.predict(cluster=cluster, workload=wanted)
+
+    many = answer(18)
+    notice = next(n for n in many.warnings if n.code == "too-few-tasks")
+    told = re.search(r", and on (\d+) it is shorter: new executors", notice.text)
+    assert told is not None
+    assert answer(int(told[1])).seconds < 0.99 * many.seconds
+    assert not any("it is shorter" in notice.text for notice in answer(12).warnings)
