@@ -46,7 +46,7 @@ from engine.models.stages.task_times import Scaled, StageShape
 from engine.models.stages.warm_up import Slowdown, combined, warmed
 from engine.profile import Run
 from engine.runs.unused_slots import unused_met
-from engine.scheduling.launch_orders import ORDERS, LaunchOrder
+from engine.scheduling.launch_orders import ORDERS, TURNED_TASKS, LaunchOrder
 from engine.scheduling.stages import Node, Schedule, covered_seconds, schedule
 from engine.scheduling.waves import ClosedForm, Tasks
 
@@ -373,7 +373,9 @@ class Replay:
         lanes = max(1, len(had.added_seconds) // stage.task_cpus)
         alike = Scaled(stage.tasks, 1.0)
         best, best_turn, taken = math.inf, 0.0, np.empty(0)
-        turns = TURNS if stage.tasks > lanes else TURNS[:1]
+        # Where a replay takes the one order of so many tasks, half of the turns tell enough of it.
+        turns = TURNS if stage.tasks <= TURNED_TASKS else TURNS[::2]
+        turns = turns if stage.tasks > lanes else turns[:1]
         tasks = shape.tasks(alike, dispatch_seconds=0.0, rotation=0.0)
         warm, first = tasks.seconds, tasks.cold_seconds
         for turn in turns:
