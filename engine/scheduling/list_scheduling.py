@@ -174,3 +174,14 @@ def makespan(seconds: FloatArray, slots: int) -> float:
     if slots == 1:
         return float(seconds.sum())
     return place_fast(seconds, np.zeros(slots), 0.0)[2]
+
+
+def makespan_of(seconds: list[float], slots: int) -> float:
+    """`makespan` of so few tasks that turning them into an array takes longer than placing them."""
+    if len(seconds) > FEW_TASKS:
+        return makespan(np.asarray(seconds), slots)
+    heap, replace = seconds[:slots], heapq.heapreplace
+    heapq.heapify(heap)
+    for duration in seconds[slots:]:
+        replace(heap, heap[0] + duration)
+    return max(heap, default=0.0)

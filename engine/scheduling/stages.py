@@ -20,6 +20,7 @@ import numpy as np
 
 from engine.forecast import FloatArray, IntArray
 from engine.runs.unused_slots import UnusedSlots
+from engine.scheduling.launch_orders import TURNED_TASKS, LaunchOrder, end_in_any_order
 from engine.scheduling.list_scheduling import makespan, place, place_fast
 from engine.scheduling.waves import Tasks
 
@@ -44,6 +45,7 @@ class Node:
         launching_seconds: time that the driver is busy launching the tasks, those of one stage
             after those of another.
         near: its tasks are launched where their input lies, on executors that ran tasks.
+        order: what is known of their launch order; None: they are launched as they stand.
     """
 
     after: tuple[int, ...]
@@ -53,6 +55,7 @@ class Node:
     cpus: int = 1
     launching_seconds: float = 0.0
     near: bool = False
+    order: LaunchOrder | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,6 +214,7 @@ class _Scheduler:
         self._store(lanes, self.nodes[place].cpus)
         self.latest[place] = max(self.latest[place], end)
         if placed == len(seconds):
+            self.latest[place] = max(first, self.latest[place] + self._beyond_its_order(place))
             self._leave(place)
         else:
             self.pending[place] = seconds[placed:]
@@ -257,7 +261,26 @@ class _Scheduler:
         off = min(1.0, tasks.longest / expected) * tasks.total if expected else 0.0
         if len(tasks) > LARGE_STAGE or (len(tasks) > SMALL_STAGE and off <= NEGLIGIBLE * self.work):
             return expected
-        return makespan(self._seconds(place), lanes)
+        order = self._order(place)
+        if order is None:
+            return makespan(self._seconds(place), lanes)
+        return end_in_any_order(tasks, lanes, order, unused=cold)
+
+    def _order(self, place: int) -> LaunchOrder | None:
+        """What is known of its launch order; None where it takes the one in which its tasks are."""
+        order = self.nodes[place].order
+        return None if self.exact or len(self._tasks(place)) > TURNED_TASKS else order
+
+    def _beyond_its_order(self, place: int) -> float:
+        """A stage that shares the cluster is placed in one order: by how much it would end later on
+        an idle one over all of them."""
+        order, lanes = self._order(place), max(1, self.slots // self.nodes[place].cpus)
+        if order is None:
+            return 0.0
+        in_its_own = makespan(self._seconds(place), lanes)
+        return (
+            end_in_any_order(self._tasks(place), lanes, order, unused=self.met[place]) - in_its_own
+        )
 
     def _lanes(self, cpus: int) -> FloatArray:
         """Free times of groups of `cpus` slots that one task can take together."""

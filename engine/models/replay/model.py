@@ -46,7 +46,13 @@ from engine.models.replay.priors import (
     sure_share,
 )
 from engine.models.replay.replayed_run import Replay
-from engine.models.replay.report import explanation, skewed_stages, too_few_tasks
+from engine.models.replay.report import (
+    Useful,
+    explanation,
+    skewed_stages,
+    too_few_tasks,
+    useful_slots,
+)
 from engine.models.replay.spilling import Offered, SpillingStage, spill_seconds, spilling_stages
 from engine.models.replay.times import BetweenInputs, ReplayTimes, Times, inputs_to, steps_to
 from engine.models.replay.unseen_tasks import as_far_as_seen, unseen_spread, with_tasks_under_way
@@ -309,23 +315,15 @@ class ReplayModel(FittedModel):
         speeds = [speed_of(target, r.run.cluster.instance, catalog) for r in self.replays]
         return notice_of(min(speeds, key=lambda speed: speed.log_scale), target)
 
-    def _useful_slots(self, replay: Replay, wanted: Workload, slots: int, most: int) -> int:
-        """The fewest slots with at most `HARDLY` more time than `slots` have (by bisection), or
-        `most` where one fewer than those have more."""
+    def _useful_slots(self, replay: Replay, wanted: Workload, slots: int, most: int) -> Useful:
+        """`useful_slots` of a replay, and no fewer than hold one task of each stage."""
         times = self._replayed(replay, wanted)
 
         def seconds(m: int) -> float:
             return float(times.at(np.asarray([float(m)]), np.ones(1)).seconds[0])
 
-        limit, low, high = seconds(slots) * HARDLY, 1, slots
-        if most > 1 and seconds(most - 1) > limit:
-            return most
-        if seconds(low) <= limit:
-            return low
-        while high - low > max(1, high // 32):
-            middle = round(math.sqrt(low * high))
-            low, high = (low, middle) if seconds(middle) <= limit else (middle, high)
-        return high
+        least = max(shape.stage.task_cpus for shape in replay.shapes)
+        return useful_slots(seconds, slots, most, least=min(least, slots))
 
     def _range_notices(self, slots: FloatArray, wanted: Workload) -> list[Notice | None]:
         observed = np.asarray([float(replay.slots) for replay in self.replays])
@@ -341,9 +339,6 @@ LEAST_OF_REPLAY = 0.2
 
 KEPT_TIMES = 128
 """Inputs whose replayed times are kept."""
-
-HARDLY = 1.05
-"""Slots that save less than this factor of the time are not worth having."""
 
 
 def fit_replays(profile: Profile) -> ReplayModel:

@@ -17,6 +17,7 @@ import numpy as np
 
 from engine.forecast import FloatArray, IntArray
 from engine.memory import EXECUTOR_CORES
+from engine.models.replay.known_orders import known_orders
 from engine.models.replay.outcome import Replayed
 from engine.models.replay.time_between import usual_idle
 from engine.models.stages.application_graph import ApplicationGraph, graph_of, ran_alone
@@ -45,10 +46,11 @@ from engine.models.stages.task_times import Scaled, StageShape
 from engine.models.stages.warm_up import Slowdown, combined, warmed
 from engine.profile import Run
 from engine.runs.unused_slots import unused_met
+from engine.scheduling.launch_orders import ORDERS, TURNED_TASKS, LaunchOrder
 from engine.scheduling.stages import Node, Schedule, covered_seconds, schedule
 from engine.scheduling.waves import ClosedForm, Tasks
 
-TURNS = (*(part / 8.0 for part in range(8)), LONGEST_FIRST)
+TURNS = (*(part / ORDERS for part in range(ORDERS)), LONGEST_FIRST)
 """Launch orders of a stage that are tried on the observed cluster: where the longest tasks stand is
 visible in how long the stage took."""
 
@@ -75,6 +77,7 @@ class Replay:
         rotation: (s,) launch order of each stage (`TURNS`).
         growth: (s,) growth of log task time per doubling of tasks at once.
         waste: (s,) work done in vain that lengthened a stage, relative to its work.
+        orders: (s,) what is known of the launch order on other slots (`known_orders`).
         driver_growth: share of the driver's time between jobs that grows with the input.
     """
 
@@ -86,6 +89,7 @@ class Replay:
     rotation: FloatArray
     growth: FloatArray
     waste: FloatArray
+    orders: tuple[LaunchOrder, ...] = ()
     driver_growth: float = 0.0
     _kept: KeptInputs = field(default_factory=KeptInputs, repr=False)
 
@@ -146,12 +150,12 @@ class Replay:
     ) -> tuple[list[Node], list[Tasks], tuple[int, ...]]:
         """The graph's nodes with their tasks, those of each stage, and how many these are."""
         lasting = speed / (1.0 + self.waste)
-        prepared, known = self._on(slots, ratio, shuffle_partitions, lasting)
+        prepared, forms = self._on(slots, ratio, shuffle_partitions, lasting)
         nodes, placed = self._nodes(ratio), []
         counts = tuple(many.tasks for many in prepared.scaled)
         near = self.locality.near(counts)
         for place, (scaled, tasks) in enumerate(zip(prepared.scaled, prepared.tasks, strict=True)):
-            shape, (slowdown, closed) = self.shapes[place], known.get(place, (None, None))
+            shape, (slowdown, closed) = self.shapes[place], forms.get(place, (None, None))
             if slowdown is None:
                 slowdown = self.slowdown(shape, self.growth[place], scaled, tasks, slots)
             tasks = tasks.slowed(
@@ -163,8 +167,9 @@ class Replay:
             node = self.graph.stage_nodes[place]
             at = nodes[node]
             launching = launching_seconds(self.launch_seconds, len(tasks), self.slots)
+            known = near[place], self.orders[place]
             nodes[node] = Node(
-                at.after, at.delay_seconds, at.priority, tasks, at.cpus, launching, near[place]
+                at.after, at.delay_seconds, at.priority, tasks, at.cpus, launching, *known
             )
             placed.append(tasks)
         return nodes, placed, counts
@@ -346,13 +351,11 @@ class Replay:
             if alone[place] and shape.stage.task_seconds.count == shape.stage.tasks:
                 fitted = self._fitted(place, int(met[place]), float(vain[place]))
                 dispatch[place], rotation[place], waste[place] = fitted
-        stages = [shape.stage for shape in self.shapes]
-        return replace(
-            self,
-            dispatch_seconds=usual_idle(dispatch, stages, self.slots),
-            rotation=rotation,
-            waste=waste,
+        idle = usual_idle(dispatch, [shape.stage for shape in self.shapes], self.slots)
+        orders = known_orders(
+            self.shapes, self.slots, dispatch_seconds=idle, rotation=rotation, unused_met=met
         )
+        return replace(self, dispatch_seconds=idle, rotation=rotation, waste=waste, orders=orders)
 
     def _fitted(self, place: int, cold: int, vain: float) -> tuple[float, float, float]:
         """Idle time per task, turn of the launch order and work done in vain (as far as it
@@ -370,7 +373,9 @@ class Replay:
         lanes = max(1, len(had.added_seconds) // stage.task_cpus)
         alike = Scaled(stage.tasks, 1.0)
         best, best_turn, taken = math.inf, 0.0, np.empty(0)
-        turns = TURNS if stage.tasks > lanes else TURNS[:1]
+        # Where a replay takes the one order of so many tasks, half of the turns tell enough of it.
+        turns = TURNS if stage.tasks <= TURNED_TASKS else TURNS[::2]
+        turns = turns if stage.tasks > lanes else turns[:1]
         tasks = shape.tasks(alike, dispatch_seconds=0.0, rotation=0.0)
         warm, first = tasks.seconds, tasks.cold_seconds
         for turn in turns:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import numpy as np
 
@@ -193,35 +194,91 @@ SHORTEST = 1e-3
 """A log counts milliseconds: no task takes less."""
 
 
+HARDLY = 1.05
+"""Slots that save less than this factor of the time are not worth having."""
+
+
+SHORTER = 0.01
+"""Fewer slots that save this share of the time are named."""
+
+
+class Useful(NamedTuple):
+    """How many slots are worth having.
+
+    Args:
+        slots: the fewest with at most `HARDLY` more time, as far as that was asked.
+        best: those of all asked on which the time is shortest.
+        saves: share of the time that these save.
+    """
+
+    slots: int
+    best: int
+    saves: float
+
+
+def useful_slots(seconds: Callable[[int], float], slots: int, most: int, *, least: int) -> Useful:
+    """The fewest slots with at most `HARDLY` more time than `slots` have (by bisection), or `most`
+    where one fewer than those have more.
+
+    Args:
+        seconds: time on so many slots.
+        least: no fewer are asked.
+    """
+    asked = dict[int, float]()
+
+    def enough(m: int) -> bool:
+        asked[m] = seconds(m)
+        return asked[m] <= asked[slots] * HARDLY
+
+    enough(slots)
+    low, high = least, slots
+    if most > least and not enough(most - 1):
+        high = most
+    elif enough(low):
+        high = low
+    else:
+        while high - low > max(1, high // 32):
+            middle = round(math.sqrt(low * high))
+            low, high = (low, middle) if enough(middle) else (middle, high)
+    best = min(asked, key=lambda m: (asked[m], m))
+    return Useful(high, best, 1.0 - asked[best] / asked[slots])
+
+
 def too_few_tasks(
     replay: Replay,
     found: Replayed,
     *,
     slots: int,
-    useful: Callable[[int], int],
+    useful: Callable[[int], Useful],
     partitions: int | None,
 ) -> Notice | None:
     """Whether slots idle for want of tasks.
 
     Args:
-        useful: the fewest slots that take hardly longer, or the given number where those would be
-            more.
+        useful: `useful_slots` of the given number as `most`.
     """
-    few = [p for p, tasks in enumerate(found.tasks) if tasks < slots]
+    shapes = replay.shapes
+    few = [p for p, tasks in enumerate(found.tasks) if tasks * shapes[p].stage.task_cpus < slots]
     if not few:
         return None
     own = exclusive_seconds(found.start, found.end)
     most = math.floor((1.0 - IDLE_SHARE) * slots)
-    enough = useful(most + 1)
+    enough, best, saves = useful(most + 1)
     if enough > most:
         return None
     worst = max(few, key=lambda place: own[place])
-    stage, tasks = replay.shapes[worst].stage, found.tasks[worst]
+    stage, tasks = shapes[worst].stage, found.tasks[worst]
+    each = f" of {stage.task_cpus} slots" if stage.task_cpus > 1 else ""
     text = (
         f"stage {stage.stage_id} ({stage_label(stage)}) has "
-        f"{tasks} task{'' if tasks == 1 else 's'} for "
+        f"{tasks} task{'' if tasks == 1 else 's'}{each} for "
         f"{slots} slots: beyond {enough} slot{'' if enough == 1 else 's'} the time hardly falls"
     )
+    if saves >= SHORTER:
+        text += (
+            f", and on {best} it is shorter: new executors start cold, and tasks at once slow each "
+            "other down"
+        )
     shuffled = stage.shuffle_read_bytes is not None and stage.shuffle_read_bytes.total > 0.0
     more = (
         f"raise --shuffle-partitions above {partitions}"

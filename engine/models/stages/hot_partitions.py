@@ -32,7 +32,7 @@ class HotPartitions:
     Args:
         shares: of the stage's data, the largest first.
         split_beyond: growth of the data from which on each is split (`OptimizeSkewedJoin`),
-            infinite where Spark does not do that.
+            infinite where Spark does not do that, 1 for pieces, which become more.
     """
 
     shares: tuple[float, ...]
@@ -79,11 +79,19 @@ class HotPartitions:
         return times[rank], work[rank]
 
 
-def hot_partitions(stage: StageRun, rule: Partitioning) -> HotPartitions | None:
+def hot_partitions(
+    stage: StageRun, rule: Partitioning, *, map_output_bytes: float = 0.0
+) -> HotPartitions | None:
     """The partitions of a stage with merged shuffles that were not merged; None where none is
     larger than the target, or so many are that something else cut them.
 
-    Of more tasks than a profile has quantiles the largest alone is known.
+    Of more tasks than a profile has quantiles the largest alone is known. A join splits a partition
+    between the outputs of the tasks before it and no finer. So one that it would have split, and
+    that is no larger than one such output, is a piece: it stays as large on more cores, but more
+    data are more of them.
+
+    Args:
+        map_output_bytes: as in `StageShape`.
     """
     read = stage.shuffle_read_bytes
     if read is None or read.total <= 0.0 or stage.tasks < FEWEST_TASKS:
@@ -96,13 +104,15 @@ def hot_partitions(stage: StageRun, rule: Partitioning) -> HotPartitions | None:
     hot = [size for size in largest if size > target]
     if not hot or 2 * len(hot) >= stage.tasks:
         return None
-    return HotPartitions(
-        tuple(size / read.total for size in hot),
-        tuple(
-            rule.skewed_bytes / size if joins and size <= rule.skewed_bytes else np.inf
-            for size in hot
-        ),
-    )
+    beyond = [_split_beyond(size, rule, map_output_bytes) if joins else np.inf for size in hot]
+    return HotPartitions(tuple(size / read.total for size in hot), tuple(beyond))
+
+
+def _split_beyond(size: float, rule: Partitioning, map_output_bytes: float) -> float:
+    """Growth of the data from which on a join has one in pieces, or in more of them."""
+    if size <= rule.skewed_bytes:
+        return rule.skewed_bytes / size
+    return 1.0 if size <= map_output_bytes else np.inf
 
 
 FEWEST_TASKS = 3

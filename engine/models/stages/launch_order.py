@@ -22,14 +22,16 @@ FEW_TASKS, MANY_TASKS = 256, 4000
 
 
 def launched(stage_id: int, n: int, rotation: float) -> IntArray:
-    """(n,) ranks of a stage's tasks in launch order.
+    """(n,) ranks of a stage's tasks in launch order. The longest of them stand at the same shares
+    of it however many others there are: one task more puts no other order on the whole stage.
 
     Args:
         rotation: share of the random order by which it is turned, or `LONGEST_FIRST`.
     """
     if rotation == LONGEST_FIRST:
         return np.arange(n)[::-1]
-    return turned(np.argsort(np.random.default_rng(stage_id).random(n)), rotation)
+    from_longest = np.argsort(np.random.default_rng(stage_id).random(n))
+    return turned(n - 1 - from_longest, rotation)
 
 
 def last_launched(stage_id: int, n: int, rotation: float) -> int:
@@ -41,7 +43,8 @@ def last_launched(stage_id: int, n: int, rotation: float) -> int:
         chances = np.random.default_rng(stage_id).random(n)
     else:
         chances = _chances(stage_id, FEW_TASKS if n <= FEW_TASKS else MANY_TASKS)[:n]
-    return int(chances.argmax() if place == n - 1 else np.argpartition(chances, place)[place])
+    last = chances.argmax() if place == n - 1 else np.argpartition(chances, place)[place]
+    return n - 1 - int(last)
 
 
 def turned(values: Value, rotation: float) -> Value:

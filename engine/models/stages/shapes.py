@@ -49,7 +49,7 @@ def shapes_of(run: Run, slots: int) -> list[StageShape]:
         shapes.append(shape)
         before.append(shape)
     excess = EXECUTOR_SHARE * _cold_excess(shapes)
-    return _with_followers(run, [_with_cold(shape, excess) for shape in shapes])
+    return _with_outputs(_with_followers(run, [_with_cold(shape, excess) for shape in shapes]))
 
 
 def _from_first_tasks(shape: StageShape, lanes: int, before: Sequence[StageShape]) -> StageShape:
@@ -96,6 +96,21 @@ def _with_followers(run: Run, shapes: Sequence[StageShape]) -> list[StageShape]:
             followers[place] = replace(shape, follows=largest)
         by_id[stage.stage_id] = followers[place]
     return followers
+
+
+def _with_outputs(shapes: Sequence[StageShape]) -> list[StageShape]:
+    """The stages, with the largest output of one task whose like more data makes more of."""
+    largest = {
+        shape.stage.stage_id: shape.stage.shuffle_write_bytes.maximum or 0.0
+        for shape in shapes
+        if shape.growth in (Growth.TASKS, Growth.MERGED) and shape.stage.shuffle_write_bytes
+    }
+    return [
+        replace(shape, map_output_bytes=max(largest.get(p, 0.0) for p in shape.stage.parents))
+        if shape.stage.parents
+        else shape
+        for shape in shapes
+    ]
 
 
 def _hands_on(shape: StageShape) -> bool:

@@ -94,6 +94,8 @@ class StageShape:
         law: what other logs tell of it.
         follows: the stage whose number of partitions this one has: of the input that its shuffle
             takes over, or of what it reads of a cache or a checkpoint.
+        map_output_bytes: the largest output of one task before it whose like more data makes more
+            of; 0 where there is none, or it is not known.
     """
 
     stage: StageRun
@@ -108,6 +110,7 @@ class StageShape:
     late_scale: float = 0.0
     law: StageLaw = PRIOR_LAW
     follows: StageShape | None = None
+    map_output_bytes: float = 0.0
 
     def scaled(
         self, ratio: float, shuffle_partitions: int | None, slots: int | None = None
@@ -334,7 +337,9 @@ class StageShape:
     def hot(self) -> HotPartitions | None:
         """Partitions of it that stay as large however finely the others are cut."""
         merged = self.growth is Growth.MERGED and self._merged_by_rule
-        return hot_partitions(self.stage, self._merging) if merged else None
+        if not merged:
+            return None
+        return hot_partitions(self.stage, self._merging, map_output_bytes=self.map_output_bytes)
 
     def _cold_by_rank(
         self, times: FloatArray, work: FloatArray | float, dispatch_seconds: float

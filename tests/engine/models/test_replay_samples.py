@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import engine
@@ -33,3 +35,29 @@ def test_profile_and_log_predict_the_same(tmp_path: Path) -> None:
             )
             assert stored.seconds == pytest.approx(log.seconds, rel=0.02)
             assert stored.high == pytest.approx(log.high, rel=0.02)
+
+
+@pytest.mark.parametrize("name", ["nightly-features", "sales-report-large"])
+def test_four_slots_more_are_no_jump(name: str) -> None:
+    """Where the random order of tasks decided which of them met a new executor or a second wave,
+    they took up to 6 % longer."""
+    replay = Replay.of(engine.read(name).runs[0])
+    seconds = np.asarray([replay.replayed(slots).seconds for slots in range(24, 132, 4)])
+    assert (seconds[1:] / seconds[:-1]).max() < 1.015
+
+
+def test_fewer_slots_that_take_less_time_are_named() -> None:
+    """Small stages of film ALS meet another executor on more than 16 slots, which starts cold."""
+    fitted = engine.fit(engine.read("movie-als-large"))
+    wanted = fitted.profile.workload_at(0.3)
+
+    def answer(executors: int) -> engine.Prediction:
+        cluster = engine.Cluster.of_executors(executors=executors, executor_cores=1)
+        return fitted.predict(cluster=cluster, workload=wanted)
+
+    many = answer(18)
+    notice = next(n for n in many.warnings if n.code == "too-few-tasks")
+    told = re.search(r", and on (\d+) it is shorter: new executors", notice.text)
+    assert told is not None
+    assert answer(int(told[1])).seconds < 0.99 * many.seconds
+    assert not any("it is shorter" in notice.text for notice in answer(12).warnings)

@@ -145,6 +145,22 @@ def test_a_stage_of_one_task_is_said_in_the_singular() -> None:
     assert "has 1 task for 64 slots: beyond 1 slot the time hardly falls" in notice.text
 
 
+def test_tasks_that_hold_several_slots_leave_fewer_idle() -> None:
+    """`spark.task.cpus=2`: eight tasks fill sixteen slots, and one slot holds none."""
+    wide = {"task_cpus": 2}
+    fitted = fit(observed([Stage(np.full(8, 60.0), input_bytes=BLOCK, more=wide)], slots=8))
+    assert "too-few-tasks" not in codes(fitted.predict(cluster=executors(16)).warnings)
+    notice = next(
+        n for n in fitted.predict(cluster=executors(64)).warnings if n.code == "too-few-tasks"
+    )
+    assert "has 8 tasks of 2 slots for 64 slots: beyond 16 slots" in notice.text
+    one = fit(observed([Stage(np.full(1, 60.0), input_bytes=BLOCK, more=wide)], slots=8))
+    found = next(
+        n for n in one.predict(cluster=executors(64)).warnings if n.code == "too-few-tasks"
+    )
+    assert "has 1 task of 2 slots for 64 slots: beyond 2 slots" in found.text
+
+
 def test_more_shuffle_partitions_help_where_tasks_are_too_few() -> None:
     stages = [
         Stage(np.full(64, 1.0), input_bytes=64 * BLOCK),
