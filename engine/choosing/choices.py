@@ -293,7 +293,8 @@ class Answers:
             return ""
         p = self.p_deadline(flat - 1)
         if self._late(flat - 1) is not None and p is not None:
-            return f"one node fewer misses the deadline {in_runs(1.0 - p)}"
+            late = in_runs(1.0 - p, allowed=1.0 - self.goal.confidence)
+            return f"one node fewer misses the deadline {late}"
         if miss := self.miss(flat - 1):
             return f"one node fewer {'is ' if self._late(flat - 1) is None else ''}{miss}"
         if self.goal.by_resource:

@@ -26,11 +26,21 @@ def missed_by(late: float, confidence: float | None) -> str:
     return f"misses the deadline by {by} with {100.0 * confidence:.10g} %"
 
 
-def in_runs(p: float) -> str:
-    """A probability in words: "in 30 % of runs"."""
+def in_runs(p: float, *, allowed: float = 0.0) -> str:
+    """A probability in words: "in 30 % of runs". One that is above what is `allowed` is not rounded
+    to that: "in 10.4 % of runs" where 10 % are."""
     if p <= 0.005:
         return "in less than 1 % of runs"
-    return "in more than 99 % of runs" if p >= 0.995 else f"in {100.0 * p:.0f} % of runs"
+    if p >= 0.995:
+        return "in more than 99 % of runs"
+    bound = f"{100.0 * allowed:.10g}"
+    rounded = (f"{100.0 * p:.{digits}f}" for digits in range(MOST_DIGITS + 1))
+    told = next((text for text in rounded if float(text) > float(bound) or p <= allowed), None)
+    return f"in {told or f'more than {bound}'} % of runs"
+
+
+MOST_DIGITS = 2
+"""Decimals of a percentage that is hardly more than another."""
 
 
 def more_usd(usd: float) -> str:

@@ -373,8 +373,11 @@ class _Owned:
                 fewer = "one executor fewer has too few slots for its barrier stages"
             return replace(choice, why=(fewer,))
         p = self._p_deadline(place - 1)
-        late = float(self.bounds[place - 1]) - deadline
-        missed = missed_by(late, None) if p is None else f"misses the deadline {in_runs(1.0 - p)}"
+        if p is None:
+            missed = missed_by(float(self.bounds[place - 1]) - deadline, None)
+        else:
+            allowed = 1.0 - self.goal.confidence
+            missed = f"misses the deadline {in_runs(1.0 - p, allowed=allowed)}"
         return replace(choice, why=(f"one executor fewer {missed}",))
 
     def _rejected(self, nearest: Choice | None) -> tuple[Rejected, ...]:

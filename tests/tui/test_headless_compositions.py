@@ -8,6 +8,7 @@ import pytest
 from test_headless import LOG, answer, run
 
 import engine
+from tui.headless import hinges
 
 ON = f"predict {LOG} --ran-on m5.xlarge"
 
@@ -103,6 +104,26 @@ def test_a_recommendation_says_what_it_hangs_on(capsys: pytest.CaptureFixture[st
     out, _ = run(capsys, f"{line} --input-size 0.5x")
     (said,) = (row for row in out.splitlines() if row.startswith("input: holds until"))
     assert float(said.split()[3]) > 1.0
+
+
+@pytest.mark.parametrize(
+    ("times", "said"),
+    [
+        (1.004, "input: holds for hardly more than the input asked for"),
+        (1.016, "input: holds until 1.01 times the input asked for"),
+        (3.19, "input: holds until 3.1 times the input asked for"),
+    ],
+)
+def test_an_answer_that_hardly_holds_does_not_hold_until_once(times: float, said: str) -> None:
+    found = engine.Sensitivity(
+        one_more_hour=None, one_more_dollar=None, least_deadline_seconds=None,
+        least_budget_usd=None, below=None, below_budget=None, looser=None, holds_until=times,
+        holds_note="",
+    )  # fmt: skip
+    answer = engine.Recommendation(
+        engine.Goal(), "sparkplan", None, (), (), (), None, optimal=True, evaluated=0
+    )
+    assert hinges.lines(found, answer)[-1] == said
 
 
 def test_a_table_of_runners_up_names_what_it_shows(capsys: pytest.CaptureFixture[str]) -> None:

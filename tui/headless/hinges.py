@@ -80,7 +80,13 @@ def _input(found: engine.Sensitivity) -> str:
     codes = ", ".join(dict.fromkeys(notice.code for notice in found.holds_warnings))
     # Not "3.1x": to --input-size that is a multiple of the largest run, whatever is asked.
     said = f"holds until {_times(found.holds_until)} times the input asked for"
+    if found.holds_until < HARDLY_MORE:
+        said = "holds for hardly more than the input asked for"
     return f"{said} (there with {codes})" if codes else said
+
+
+HARDLY_MORE = 1.01
+"""Times the input that two digits after the point do not tell from one."""
 
 
 def _times(value: float) -> str:

@@ -106,3 +106,18 @@ def test_a_probability_is_never_rounded_to_certainty(p: float, words: str, line:
     assert in_runs(p) == words
     said = statement(replace(CHOICE, p_deadline=p), FOUND)
     assert said[-1] == f"probability of meeting 30m 00s: {line}"
+
+
+@pytest.mark.parametrize(
+    ("p", "words"),
+    [
+        (0.3, "in 30 % of runs"),
+        (0.106, "in 11 % of runs"),
+        (0.1035, "in 10.3 % of runs"),
+        (0.1003, "in 10.03 % of runs"),
+        (0.10001, "in more than 10 % of runs"),
+        (0.08, "in 8 % of runs"),
+    ],
+)
+def test_what_misses_a_deadline_is_not_rounded_to_what_may(p: float, words: str) -> None:
+    assert in_runs(p, allowed=1.0 - 0.9) == words
