@@ -8,6 +8,7 @@ many standard deviations from it as the log's own end was on its slots.
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -58,6 +59,9 @@ def ends_by_turn(tasks: Tasks, slots: int, *, unused: int, turn: float) -> Float
         turn: of the order in which they are.
     """
     n, wave = len(tasks), min(len(tasks), slots)
+    if tasks.longest_first and not 0 < unused < wave:
+        same = _with_unused_from(tasks, 0, unused, wave)
+        return np.full(ORDERS, _last_end(same.tolist(), slots))
     ends = np.empty(ORDERS)
     for place in range(ORDERS):
         part = place / ORDERS
@@ -65,15 +69,27 @@ def ends_by_turn(tasks: Tasks, slots: int, *, unused: int, turn: float) -> Float
             seconds = _with_unused_from(tasks, round(part * wave), unused, wave)
         else:
             seconds = _turned(tasks, round(part * n) - round(turn * n), unused)
-        ends[place] = makespan(seconds, slots)
+        ends[place] = _last_end(seconds.tolist(), slots)
     return ends
+
+
+def _last_end(seconds: list[float], slots: int) -> float:
+    """`place` on idle slots, of which each takes a task at once: when the last one ends."""
+    heap, replace = seconds[:slots], heapq.heapreplace
+    heapq.heapify(heap)
+    for duration in seconds[slots:]:
+        replace(heap, heap[0] + duration)
+    return max(heap)
 
 
 def _turned(tasks: Tasks, by: int, unused: int) -> FloatArray:
     """(n,) durations in launch order, turned by so many places."""
-    cold = tasks.cold_seconds
-    first = None if cold is None or not unused else np.roll(cold, by)
-    return Tasks(np.roll(tasks.seconds, by), first).on(unused)
+    by, cold = by % len(tasks), tasks.cold_seconds
+    seconds = np.concatenate((tasks.seconds[-by:], tasks.seconds[:-by])) if by else tasks.seconds
+    if cold is None or not unused:
+        return seconds
+    first = np.concatenate((cold[-by:], cold[:-by])) if by else cold
+    return Tasks(seconds, first).on(unused)
 
 
 def _with_unused_from(tasks: Tasks, start: int, unused: int, wave: int) -> FloatArray:
