@@ -61,6 +61,9 @@ def ends_by_turn(tasks: Tasks, slots: int, *, unused: int, turn: float) -> Float
     seconds = tasks.seconds.tolist()
     cold = None if tasks.cold_seconds is None or not unused else tasks.cold_seconds.tolist()
     n, wave = len(seconds), min(len(seconds), slots)
+    if tasks.longest_first and not 0 < unused < wave:
+        same = _with_unused_from(seconds, cold, 0, unused, wave)
+        return np.full(ORDERS, makespan_of(same, slots))
     ends = np.empty(ORDERS)
     for place in range(ORDERS):
         part = place / ORDERS

@@ -177,9 +177,8 @@ def makespan(seconds: FloatArray, slots: int) -> float:
 
 
 def makespan_of(seconds: list[float], slots: int) -> float:
-    """`makespan` of so few tasks that turning them into an array takes longer than placing them."""
-    if len(seconds) > FEW_TASKS:
-        return makespan(np.asarray(seconds), slots)
+    """`makespan` of at most some thousand tasks, one by one: of idle slots each takes a task at
+    once."""
     heap, replace = seconds[:slots], heapq.heapreplace
     heapq.heapify(heap)
     for duration in seconds[slots:]:

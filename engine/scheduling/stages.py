@@ -259,10 +259,11 @@ class _Scheduler:
             return tasks.longest
         expected = tasks.expected_makespan(lanes) + excess / lanes
         off = min(1.0, tasks.longest / expected) * tasks.total if expected else 0.0
-        if len(tasks) > LARGE_STAGE or (len(tasks) > SMALL_STAGE and off <= NEGLIGIBLE * self.work):
+        little = off <= NEGLIGIBLE * self.work
+        if len(tasks) > LARGE_STAGE or (len(tasks) > SMALL_STAGE and little):
             return expected
         order = self._order(place)
-        if order is None:
+        if order is None or little:
             return makespan(self._seconds(place), lanes)
         return end_in_any_order(tasks, lanes, order, unused=cold)
 
@@ -275,12 +276,11 @@ class _Scheduler:
         """A stage that shares the cluster is placed in one order: by how much it would end later on
         an idle one over all of them."""
         order, lanes = self._order(place), max(1, self.slots // self.nodes[place].cpus)
-        if order is None:
+        tasks = self._tasks(place)
+        if order is None or tasks.total <= NEGLIGIBLE * self.work:
             return 0.0
         in_its_own = makespan(self._seconds(place), lanes)
-        return (
-            end_in_any_order(self._tasks(place), lanes, order, unused=self.met[place]) - in_its_own
-        )
+        return end_in_any_order(tasks, lanes, order, unused=self.met[place]) - in_its_own
 
     def _lanes(self, cpus: int) -> FloatArray:
         """Free times of groups of `cpus` slots that one task can take together."""
