@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from threading import Lock
 from typing import Any
 
 
@@ -18,10 +19,21 @@ def one_thread() -> Iterator[None]:
     """A context in which linear algebra uses one thread; `@one_thread()` for all of a function.
 
     Most libraries have one setting for the whole process. Of several threads that ask at once the
-    first one decides, and gives the setting back.
+    first one decides, and gives the setting back: a second one would take the first one's setting
+    for the program's, and leave it behind.
     """
-    with _libraries().limit(limits=1, user_api="blas"):
+    if not _DECIDED.acquire(blocking=False):
         yield
+        return
+    try:
+        with _libraries().limit(limits=1, user_api="blas"):
+            yield
+    finally:
+        _DECIDED.release()
+
+
+_DECIDED = Lock()
+"""Held by whoever decides."""
 
 
 @lru_cache(maxsize=1)

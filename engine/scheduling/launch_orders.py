@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -60,22 +60,25 @@ def ends_by_turn(tasks: Tasks, slots: int, *, unused: int, turn: float) -> Float
     # Lists: of few numbers they are turned and placed in a fraction of the time of arrays.
     seconds = tasks.seconds.tolist()
     cold = None if tasks.cold_seconds is None or not unused else tasks.cold_seconds.tolist()
-    n, wave = len(seconds), min(len(seconds), slots)
-    if tasks.longest_first and not 0 < unused < wave:
-        same = _with_unused_from(seconds, cold, 0, unused, wave)
-        return np.full(ORDERS, makespan_of(same, slots))
-    ends = np.empty(ORDERS)
-    for place in range(ORDERS):
-        part = place / ORDERS
-        if tasks.longest_first:
-            order = _with_unused_from(seconds, cold, round(part * wave), unused, wave)
-        else:
-            order = _turned(seconds, cold, round(turn * n) - round(part * n), unused)
-        ends[place] = makespan_of(order, slots)
-    return ends
+    if tasks.longest_first:
+        wave = min(len(seconds), slots)
+        starts = _begins(wave) if cold is not None and unused < wave else [0] * ORDERS
+        ordered = partial(_with_unused_from, seconds, cold, unused=unused, wave=wave)
+    else:
+        first = round(turn * len(seconds))
+        starts = [(first - begin) % len(seconds) for begin in _begins(len(seconds))]
+        ordered = partial(_turned, seconds, cold, unused=unused)
+    # Of few tasks, and where nothing turns, many orders are the same.
+    ends = {start: makespan_of(ordered(start), slots) for start in set(starts)}
+    return np.asarray([ends[start] for start in starts])
 
 
-def _turned(seconds: list[float], cold: list[float] | None, by: int, unused: int) -> list[float]:
+def _begins(places: int) -> list[int]:
+    """Where each turn of so many places begins."""
+    return [round(turn / ORDERS * places) % places for turn in range(ORDERS)]
+
+
+def _turned(seconds: list[float], cold: list[float] | None, by: int, *, unused: int) -> list[float]:
     """Durations in launch order, from the task at place `by` on."""
     turned = seconds[by:] + seconds[:by]
     if cold is not None:
@@ -84,7 +87,7 @@ def _turned(seconds: list[float], cold: list[float] | None, by: int, unused: int
 
 
 def _with_unused_from(
-    seconds: list[float], cold: list[float] | None, start: int, unused: int, wave: int
+    seconds: list[float], cold: list[float] | None, start: int, *, unused: int, wave: int
 ) -> list[float]:
     """Durations from the longest task to the shortest: that order stays, and what turns is which of
     the first wave meet the unused slots, since these are anywhere among the others."""
@@ -110,8 +113,11 @@ def end_in_any_order(tasks: Tasks, slots: int, order: LaunchOrder, *, unused: in
     if not unused and len(tasks) <= slots:
         return tasks.longest
     ends = ends_by_turn(tasks, slots, unused=unused, turn=order.turn)
+    shortest, longest = float(ends.min()), float(ends.max())
+    if shortest == longest:
+        return longest
     end = float(ends.mean()) + order.luck * float(ends.std())
-    return min(max(end, float(ends.min())), float(ends.max()))
+    return min(max(end, shortest), longest)
 
 
 SAME = 1e-9

@@ -132,8 +132,10 @@ class Replay:
         return self._outcome(found, counts, slots, placed)
 
     def observed(self) -> Replayed:
-        """The run itself, on the slots that it had while it had them."""
+        """The run itself, on the slots that it had while it had them, each stage in the one order
+        in which its log tells that its tasks were launched."""
         nodes, placed, counts = self._work_on(self.slots, 1.0, 1.0, None)
+        nodes = [replace(node, order=None) for node in nodes]
         had = Slots.of(self.run.cores, self.slots)
         added, removed = had.added_seconds, had.removed
         found = schedule(

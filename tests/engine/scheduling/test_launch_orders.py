@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from engine.models.stages.launch_order import launched
-from engine.scheduling.launch_orders import LaunchOrder, end_in_any_order, luck_of
+from engine.scheduling import launch_orders
+from engine.scheduling.launch_orders import (
+    ORDERS,
+    LaunchOrder,
+    end_in_any_order,
+    ends_by_turn,
+    luck_of,
+)
 from engine.scheduling.list_scheduling import makespan
 from engine.scheduling.stages import Node, schedule
 from engine.scheduling.waves import Tasks
@@ -49,6 +56,38 @@ def test_on_the_slots_of_the_log_it_is_the_end_of_its_own_order(seed: int) -> No
     luck = luck_of(turned, slots, unused=unused, turn=turn)
     found = end_in_any_order(turned, slots, LaunchOrder(turn, lambda: luck), unused=unused)
     assert found == pytest.approx(makespan(turned.on(unused), slots))
+
+
+@pytest.mark.parametrize("tasks", [1, 2, 5, 16, 40])
+def test_each_turn_ends_as_if_it_were_placed_alone(tasks: int) -> None:
+    random = np.random.default_rng(tasks)
+    seconds = random.lognormal(0.0, 0.5, tasks)
+    for slots, unused in ((1, 1), (3, 2), (8, 0), (8, 8), (64, 50)):
+        for turn in (0.0, 0.375):
+            alone = []
+            for place in range(ORDERS):
+                by = round(place / ORDERS * tasks) - round(turn * tasks)
+                order = Tasks(np.roll(seconds, by), np.roll(seconds + 1.0, by))
+                alone.append(makespan(order.on(unused), slots))
+            found = ends_by_turn(Tasks(seconds, seconds + 1.0), slots, unused=unused, turn=turn)
+            assert found == pytest.approx(alone)
+
+
+@pytest.mark.parametrize(
+    ("longest_first", "tasks", "unused", "placed"),
+    [(True, 40, 0, 1), (True, 40, 12, 1), (True, 40, 5, 12), (False, 3, 2, 3), (False, 40, 5, 16)],
+)
+def test_orders_that_are_the_same_are_placed_once(
+    monkeypatch: pytest.MonkeyPatch, longest_first: bool, tasks: int, unused: int, placed: int
+) -> None:
+    asked: list[list[float]] = []
+    monkeypatch.setattr(
+        launch_orders, "makespan_of", lambda order, slots: asked.append(order) or 0.0
+    )
+    seconds = np.linspace(9.0, 1.0, tasks)
+    many = Tasks(seconds, seconds + 1.0, longest_first=longest_first)
+    ends_by_turn(many, 12, unused=unused, turn=0.0)
+    assert len(asked) == placed
 
 
 @pytest.mark.parametrize("others", [0, 4])
