@@ -42,6 +42,25 @@ def test_one_type_is_what_nodes_and_instance_say(
     assert "surcharge 25 % assumed" in out
 
 
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("--nodes 3 --instance c1.medium", "c1.medium holds no executor (1.699 GiB)"),
+        ("--composition m5.xlarge=1,c1.medium=2", "c1.medium holds no executor (1.699 GiB)"),
+        ("--nodes 3 --instance m4.large --overhead-per-core 9g", "m4.large holds no executor"),
+    ],
+)
+def test_a_type_that_holds_no_executor_is_named(
+    capsys: pytest.CaptureFixture[str], line: str, why: str
+) -> None:
+    """It was "none of the instance types", and "'*' for all of them", which `predict` does not
+    know."""
+    _, err = run(capsys, f"{ON} {line}", status=2)
+    assert f"catalog aws: {why}" in err
+    assert "; name a type with more memory" in err
+    assert "'*'" not in err
+
+
 def test_nodes_of_the_evidence_cost_what_it_says(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
