@@ -100,6 +100,19 @@ def test_what_contradicts_is_one_line(
     assert len(err.splitlines()) == 1
 
 
+def test_nodes_without_a_catalog_are_told_to_name_one(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The remedy was to say the nodes and the type, which were said; with a catalog it answers."""
+    rows = "".join(f"{nodes},1GB,{60 + 600 / nodes},m4.2xlarge\n" for nodes in (1, 2, 4, 8))
+    table = tmp_path / "runs.csv"
+    table.write_text(f"nodes,input_size,seconds,instance_type\n{rows}")
+    line = f"predict {table} --nodes 4 --instance m4.2xlarge --spot"
+    _, err = run(capsys, line, status=2)
+    assert err.endswith("; add --catalog NAME, or leave it out\n")
+    assert answer(capsys, f"{line} --catalog aws")["cost_usd"] > 0.0
+
+
 def test_a_recommendation_says_what_it_hangs_on(capsys: pytest.CaptureFixture[str]) -> None:
     line = f"recommend {LOG} --ran-on m5.2xlarge --deadline 60s --instances m5.*,c5.*"
     found = answer(capsys, line)["sensitivity"]
