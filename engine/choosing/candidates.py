@@ -162,6 +162,8 @@ def select_candidates(
             "the limits leave no instance type", where="limits", remedy="loosen exclude or arch"
         )
     found = _laid_out(catalog, sorted(kept), profile, chosen.hidden)
+    if not found.offers:
+        raise _none_left(found, planned_beside(profile))
     found = replace(
         found,
         compared=chosen.compared & set(found.names),
@@ -298,16 +300,24 @@ def _laid_out(
         else:
             offers.append(offer)
             layouts.append(layout)
-    if not offers:
-        raise BadInput(
-            f"none of the instance types can hold an executor{_because(beside)}"
-            if rejected
-            else "no instance type is left by the default filter",
-            where=f"catalog {catalog.name}",
-            remedy=f"name {'types with more memory' if beside else 'other types'}, or '*' for all "
-            "of them",
-        )
     return Candidates(catalog, tuple(offers), tuple(layouts), tuple(rejected), hidden)
+
+
+def holding_none(catalog: Catalog, names: Sequence[str], profile: Profile) -> tuple[Rejected, ...]:
+    """Those of some types of a catalog that hold no executor, and why."""
+    return _laid_out(catalog, names, profile, {}).rejected
+
+
+def _none_left(found: Candidates, beside: BesideHeap | None) -> BadInput:
+    """What is said where no type is left to compare."""
+    return BadInput(
+        f"none of the instance types can hold an executor{_because(beside)}"
+        if found.rejected
+        else "no instance type is left by the default filter",
+        where=f"catalog {found.catalog.name}",
+        remedy=f"name {'types with more memory' if beside else 'other types'}, or '*' for all of "
+        "them",
+    )
 
 
 def _because(beside: BesideHeap | None) -> str:

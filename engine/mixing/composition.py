@@ -14,7 +14,7 @@ from datetime import date
 import numpy as np
 
 from engine.catalog import Billing, Catalog
-from engine.choosing.candidates import Candidates, select_candidates
+from engine.choosing.candidates import Candidates, holding_none, select_candidates
 from engine.choosing.choices import Answers
 from engine.choosing.limits import Limits
 from engine.choosing.recommendation import Choice, Goal
@@ -155,12 +155,16 @@ class Placed:
                 )
         if not composition:
             raise BadInput("the composition is empty", remedy="name a type and its nodes")
+        for rejected in holding_none(catalog, tuple(composition), fitted.profile):
+            raise BadInput(
+                f"{rejected.instance} {rejected.reason}",
+                where=f"catalog {catalog.name}",
+                remedy="name a type with more memory, or plan less beside the heap",
+            )
         candidates = select_candidates(
             catalog, profile=fitted.profile, barrier_stages=fitted.barrier_stages,
             instances=tuple(composition),
         )  # fmt: skip
-        for rejected in candidates.rejected:
-            raise BadInput(f"{rejected.instance} {rejected.reason}", where="composition")
         candidates, shaped = of_one_shape(candidates, fitted.profile)
         counts = tuple(int(composition[name]) for name in candidates.names)
         return cls(fitted, candidates, counts, shaped=tuple(shaped))

@@ -30,8 +30,10 @@ MOSTLY = 0.5
 """Pauses of a minute are pointed out where they make up half of the counted time, and always in an
 interactive session, where shorter ones are too that make up half of it together."""
 
-SHELLS = ("spark shell", "pysparkshell", "sparkr", "databricks shell", "zeppelin", "livy-session")
-"""How names begin that applications have of Spark or of a platform, where nobody named them."""
+_SHELLS = re.compile(
+    r"(?:spark shell|pysparkshell|sparkr|databricks shell|zeppelin|livy-session)\b", re.IGNORECASE
+)
+"""The words with which names begin that applications have of Spark or of a platform."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,14 +123,18 @@ _JOB_CLUSTER = re.compile(r"job-\d+-run-\d+")
 """Names that Databricks gives to clusters which it starts for one run of a job."""
 
 
+def nobody_named(name: str) -> bool:
+    """Whether an application has its name of Spark or of a platform, as sessions do."""
+    return _SHELLS.match(name) is not None
+
+
 def is_session(application: Application) -> bool:
     """Whether somebody was typing, or clients asked: a shell or a notebook, to go by its name and
     settings, or a server."""
-    name = (application.name or "").lower()
     properties = application.properties
     if _JOB_CLUSTER.match(properties.get(f"{TAGS}clusterName", "")):
         return False
-    if application.clients.sessions or name.startswith(SHELLS):
+    if application.clients.sessions or nobody_named(application.name or ""):
         return True
     return any(key.startswith(("spark.repl.", TAGS)) and key != _SET_FOR_ALL for key in properties)
 

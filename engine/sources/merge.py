@@ -16,7 +16,7 @@ from engine.machines.named_types import contradiction, of_catalog, outside
 from engine.profile import Notice, Profile, Run, completed_runs, runs_aside, settled
 from engine.sources.engines import mixed_engines
 from engine.sources.found import Found
-from engine.sources.idle_time import SHELLS
+from engine.sources.idle_time import nobody_named
 from engine.units import format_bytes, format_seconds
 
 if TYPE_CHECKING:
@@ -227,7 +227,7 @@ def _unnamed(runs: Sequence[Run]) -> list[Notice]:
     """That logs go together by a name which sessions have of Spark, whatever runs in them."""
     logs: dict[str, set[str | None]] = {}
     for run in runs:
-        if run.application is not None and run.application.lower().startswith(SHELLS):
+        if run.application is not None and nobody_named(run.application):
             logs.setdefault(run.application, set()).add(run.app_id or run.source)
     return [
         Notice(

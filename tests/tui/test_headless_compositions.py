@@ -43,6 +43,25 @@ def test_one_type_is_what_nodes_and_instance_say(
     assert "surcharge 25 % assumed" in out
 
 
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("--nodes 3 --instance c1.medium", "c1.medium holds no executor (1.699 GiB)"),
+        ("--composition m5.xlarge=1,c1.medium=2", "c1.medium holds no executor (1.699 GiB)"),
+        ("--nodes 3 --instance m4.large --overhead-per-core 9g", "m4.large holds no executor"),
+    ],
+)
+def test_a_type_that_holds_no_executor_is_named(
+    capsys: pytest.CaptureFixture[str], line: str, why: str
+) -> None:
+    """It was "none of the instance types", and "'*' for all of them", which `predict` does not
+    know."""
+    _, err = run(capsys, f"{ON} {line}", status=2)
+    assert f"catalog aws: {why}" in err
+    assert "; name a type with more memory" in err
+    assert "'*'" not in err
+
+
 def test_nodes_of_the_evidence_cost_what_it_says(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -80,6 +99,19 @@ def test_what_contradicts_is_one_line(
     assert out == ""
     assert said in err
     assert len(err.splitlines()) == 1
+
+
+def test_nodes_without_a_catalog_are_told_to_name_one(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The remedy was to say the nodes and the type, which were said; with a catalog it answers."""
+    rows = "".join(f"{nodes},1GB,{60 + 600 / nodes},m4.2xlarge\n" for nodes in (1, 2, 4, 8))
+    table = tmp_path / "runs.csv"
+    table.write_text(f"nodes,input_size,seconds,instance_type\n{rows}")
+    line = f"predict {table} --nodes 4 --instance m4.2xlarge --spot"
+    _, err = run(capsys, line, status=2)
+    assert err.endswith("; add --catalog NAME, or leave it out\n")
+    assert answer(capsys, f"{line} --catalog aws")["cost_usd"] > 0.0
 
 
 def test_a_recommendation_says_what_it_hangs_on(capsys: pytest.CaptureFixture[str]) -> None:

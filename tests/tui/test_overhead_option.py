@@ -81,7 +81,7 @@ def test_every_command_that_lays_executors_out_takes_it(
         (f"{GOAL} --overhead-per-core much", "--overhead-per-core: 'much' is not an amount"),
         (f"{GOAL} --overhead-per-core=-1g", "--overhead-per-core"),
         (f"{GOAL} --overhead-per-core 99g", "99 GiB per core beside the heap"),
-        (f"predict {LOG} {NODES} --overhead-per-core 99g", "m5.xlarge holds no executor (16 GiB)"),
+        (f"predict {LOG} {NODES} --overhead-per-core 99g", "m5.xlarge holds no executor (16 GiB, "),
         (f"curve {LOG} --over nodes --instance m5.xlarge --overhead-per-core 99g", "holds no exec"),
         (f"predict {LOG} --overhead-per-core 1g", "no executors are laid out"),
         (f"predict {LOG} --executors 2 --overhead-per-core 1g", "no executors are laid out"),

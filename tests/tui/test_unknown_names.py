@@ -45,6 +45,8 @@ MISTAKES = {
     "nightly-features --executors 3": "unrecognized arguments: --executors 3; see sparkplan --help",
     f"{RECOMMEND} --nodes 3": "unrecognized arguments: --nodes 3; did you mean --min-nodes or "
     "--max-nodes? see sparkplan recommend --help",
+    f"{RECOMMEND} more.zstd": "unrecognized arguments: more.zstd; all sources stand before the "
+    "options; see sparkplan recommend --help",
     f"{RECOMMEND} --nope": "unrecognized arguments: --nope; see sparkplan recommend --help",
     "--web --port 99999999": "--port: must be at most 65,535, not 99999999",
 }

@@ -50,7 +50,11 @@ class OneLineParser(argparse.ArgumentParser):
         raise engine.BadInput(message, remedy=f"{meant}{help_of}")
 
     def _meant(self, message: str) -> str:
-        """The options that look like the first one which is none: "did you mean --instances? "."""
+        """What would have been right: the options that look like the first one which is none ("did
+        you mean --instances? "), or sources before the options."""
+        many = any(each.nargs in ("*", "+") for each in self._actions if not each.option_strings)
+        if many and re.match(r"unrecognized arguments: [^-]", message):
+            return "all sources stand before the options; "  # argparse takes one group of them
         known = [name for each in self._actions for name in each.option_strings]
         unknown = re.search(r"(?<=^unrecognized arguments: )--[a-z-]+", message)
         close = get_close_matches(unknown[0], known, cutoff=ALIKE) if unknown else []

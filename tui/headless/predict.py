@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     cluster = target.cluster_of(args, profile, nodes=args.nodes)
     if cluster.catalog is not None:
         return run_priced(args, profile, dict(cluster.composition), cluster.catalog)
-    check_unpriced(args)
+    check_unpriced(args, remedy=ADD if args.nodes is None else ADD_CATALOG)
     fitted = engine.fit(profile, model=args.model)
     workload = options.workload_of(args, profile)
     prediction = fitted.predict(cluster=cluster, workload=workload, confidence=args.confidence)
@@ -91,6 +91,7 @@ def cost_in_words(usd: float | None, low: float | None, high: float | None) -> s
 
 
 ADD = "add --composition TYPE=N or --nodes N --instance TYPE, or leave it out"
+ADD_CATALOG = "add --catalog NAME, or leave it out"
 
 
 def check_unpriced(

@@ -23,6 +23,7 @@ from engine.sources.idle_time import (
     gaps_of,
     idle_notices,
     idle_stretches,
+    is_session,
     pauses,
 )
 
@@ -171,6 +172,26 @@ def test_in_a_session_shorter_pauses_are_said_that_make_up_half_of_the_time() ->
     assert pause_codes(*lengths, counted_ms=81_000, session=True) == ["long-pauses"]
     assert pause_codes(*lengths, counted_ms=82_000, session=True) == []
     assert pause_codes(*lengths, counted_ms=81_000) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "session"),
+    [
+        ("Spark shell", True),
+        ("SparkR", True),
+        ("sparkr-shell-main", True),
+        ("livy-session-12", True),
+        ("Zeppelin", True),
+        ("SparkReport", False),
+        ("SparkRecommender nightly", False),
+        (None, False),
+    ],
+)
+def test_a_session_is_told_by_whole_words_of_its_name(name: str | None, session: bool) -> None:
+    """Pauses of five minutes of every job whose name begins like SparkR's were cut out."""
+    named = Application()
+    named.name = name
+    assert is_session(named) is session
 
 
 def shell(waits: list[float]) -> list[log.Event]:

@@ -88,7 +88,8 @@ def test_logs_that_share_the_name_of_all_sessions_are_said_to_be_one_job(name: s
     assert said(*logs)["session-names"].startswith(f"3 logs are named {name}, as sessions are")
     assert "session-names" not in said(logs[0])
     assert "session-names" not in said(logs[0], replace(logs[0], batch_id=4))
-    assert "session-names" not in said(*(replace(log, application="nightly") for log in logs))
+    for other in ("nightly", "SparkReport", "Zeppelins"):
+        assert "session-names" not in said(*(replace(log, application=other) for log in logs))
 
 
 def calls_for(runs: list[Run]) -> int:
