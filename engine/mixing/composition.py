@@ -19,7 +19,7 @@ from engine.choosing.choices import Answers
 from engine.choosing.limits import Limits
 from engine.choosing.recommendation import Choice, Goal
 from engine.choosing.surface import MAX_POINTS, Surface
-from engine.cluster import Workload, is_finite
+from engine.cluster import MOST_NODES, Workload, is_finite
 from engine.cost import price_of
 from engine.errors import BadInput
 from engine.forecast import Forecast, IntArray, known
@@ -31,9 +31,6 @@ from engine.mixing.one_shape import of_one_shape
 from engine.models.base import FittedModel, Prediction, no_interval_notice
 from engine.notice_order import in_order
 from engine.profile import Notice
-
-MOST_NODES = 10_000
-"""No cluster is larger."""
 
 
 @dataclass(frozen=True, eq=False)

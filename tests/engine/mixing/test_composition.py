@@ -88,7 +88,7 @@ def test_what_the_optimiser_recommends_is_predicted_alike() -> None:
         ({"small": "two"}, "from 1 to"),
         ({"small": math.nan}, "from 1 to"),
         ({"small": math.inf}, "from 1 to"),
-        ({"small": 10_001}, "from 1 to 10,000"),
+        ({"small": 1_000_001}, "from 1 to 1,000,000"),
         ({}, "is empty"),
     ],
 )
