@@ -229,7 +229,7 @@ async def test_spot_prices_are_said_where_the_inputs_have_no_room(planner):
 async def test_a_log_has_states_where_a_mix_is_best(planner):
     """They were said to be missing, as of a run table."""
     session = EngineSession()
-    options = {"sources": ("nightly-features",), "ran_on": "m5.xlarge", "deadline_seconds": 43.5}
+    options = {"sources": ("nightly-features",), "ran_on": "m5.xlarge", "deadline_seconds": 51.0}
     few = Limits(most=(("*", 2),))
     async with planner(session, mix=2, limits=few, **options).run_test(size=(120, 40)) as pilot:
         app = await settled(pilot)
