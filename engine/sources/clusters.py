@@ -128,11 +128,7 @@ def clipped(spans: Sequence[Span], start: int, end: int) -> list[Span]:
 def _workers(
     application: Application, busy: Sequence[Span], end_ms: int, notices: list[Notice]
 ) -> list[Executor]:
-    """The executors that ran tasks, with cores inferred where the log does not tell them.
-
-    One that came after the end was of no use: tasks that it began there, a log that breaks off did
-    not see end. If it ran tasks before it came all the same its clock is wrong.
-    """
+    """The executors that were of use, each with its cores and when it came."""
     local = application.local_cores
     named = [*application.executors.items(), *(("", e) for e in application.retired)]
     workers = [
@@ -140,14 +136,32 @@ def _workers(
         for name, executor in named
         if executor.cores is not None or executor.busiest or _is_worker(name, local)
     ]
-    unknown = [executor for executor in workers if executor.cores is None]
-    if unknown:
-        told = local or _config_whole(application, "spark.executor.cores")
-        for executor in unknown:
-            executor.cores = told or executor.busiest or None
-        if not told:
-            notices.append(_INFERRED_CORES)
+    _infer_cores(application, workers, notices)
+    useless = _came_too_late(workers, end_ms, notices)
     first = busy[0][0] if busy else 0
+    for executor in workers:
+        if executor.added_ms is None or executor.added_ms > end_ms:
+            executor.added_ms = first
+    return [e for e in workers if e.cores and not any(e is other for other in useless)]
+
+
+def _infer_cores(
+    application: Application, workers: Sequence[Executor], notices: list[Notice]
+) -> None:
+    """Cores where the log does not tell them: as set, else as many tasks as ran at once."""
+    unknown = [executor for executor in workers if executor.cores is None]
+    told = application.local_cores or _config_whole(application, "spark.executor.cores")
+    for executor in unknown:
+        executor.cores = told or executor.busiest or None
+    if unknown and not told:
+        notices.append(_INFERRED_CORES)
+
+
+def _came_too_late(
+    workers: Sequence[Executor], end_ms: int, notices: list[Notice]
+) -> list[Executor]:
+    """Those that came after the end and were of no use: tasks that they began there, a log that
+    breaks off did not see end. One that ran tasks before it came all the same has a wrong clock."""
     late = [e for e in workers if e.added_ms is not None and e.added_ms > end_ms]
     useless = [executor for executor in late if not executor.ran_before_it_came]
     idle = [executor for executor in useless if not executor.ran_tasks]
@@ -155,10 +169,7 @@ def _workers(
         notices.append(_late(idle, end_ms))
     if len(useless) < len(late):
         notices.append(_WRONG_CLOCK)
-    for executor in workers:
-        if executor.added_ms is None or executor.added_ms > end_ms:
-            executor.added_ms = first
-    return [e for e in workers if e.cores and not any(e is other for other in useless)]
+    return useless
 
 
 def _is_worker(name: str, local: int | None) -> bool:
