@@ -42,6 +42,13 @@ def usd_cell(value: float | None) -> str:
     return f"${value:,.0f}" if value < 99_999.5 else money_text(value)
 
 
+def priced_by(catalog: engine.Catalog | None) -> str:
+    """Whose prices a cost is told by: "by catalog aws us-east-1 of 2026-07-20"."""
+    if catalog is None:
+        return "by the prices that the runs tell alone"
+    return f"by catalog {shown(catalog.name)} {shown(catalog.region)} of {catalog.date}"
+
+
 def usd_interval(low: float | None, high: float | None) -> str:
     """What a cost lies between, " ($2.10 to $3.40)"; "" where it is not known, or one amount."""
     ends = (usd(low), usd(high))

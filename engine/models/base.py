@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -143,6 +143,13 @@ class Predictions:
     low: FloatArray
     high: FloatArray
     confidence: float
+    forecast: Forecast = field(repr=False)
+
+    @classmethod
+    def of(cls, model: str, forecast: Forecast, confidence: float) -> Predictions:
+        """A forecast with its central intervals."""
+        low, high = forecast.interval(confidence)
+        return cls(model, forecast.seconds, low, high, confidence, forecast)
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,14 +316,12 @@ class FittedModel(ABC):
             )
         clusters = list(clusters) * (n // len(clusters))
         workloads = list(workloads) * (n // len(workloads))
-        seconds, low, high = np.empty(n), np.empty(n), np.empty(n)
+        found = Forecast.of(np.full(n, np.nan))
         for workload, places in _by_workload(workloads):
             _check_size(workload, self.profile)
             batch = ClusterBatch.of([clusters[i] for i in places], self.profile)
-            forecast = self.forecast(batch, workload)
-            seconds[places] = forecast.seconds
-            low[places], high[places] = forecast.interval(confidence)
-        return Predictions(self.model, seconds, low, high, confidence)
+            found = found.patched(places, self.forecast(batch, workload))
+        return Predictions.of(self.model, found, confidence)
 
 
 class Model(ABC):
@@ -382,15 +387,9 @@ def _check_size(workload: Workload, profile: Profile) -> None:
 def _by_workload(workloads: Sequence[Workload]) -> list[tuple[Workload, list[int]]]:
     """Equal workloads together, so that each is forecast once."""
     groups: list[tuple[Workload, list[int]]] = []
-    seen: dict[tuple[object, ...], int] = {}
+    seen: dict[Hashable, int] = {}
     for place, workload in enumerate(workloads):
-        key = (
-            workload.input_bytes,
-            workload.iterations,
-            workload.scale,
-            workload.shuffle_partitions,
-            tuple(sorted(workload.parameters.items())),
-        )
+        key = workload.key
         if key not in seen:
             seen[key] = len(groups)
             groups.append((workload, []))
