@@ -41,6 +41,8 @@ _HOMES = {
         "parse_seconds",
         "parse_times",
         "parse_usd",
+        "reachable_seconds",
+        "reachable_usd",
     ),
     "engine.notice_order": ("in_order", "of_one_batch"),
     "engine.catalog": ("Billing", "Catalog", "InstanceType", "Offer", "Price"),

@@ -156,6 +156,8 @@ from engine.units import parse_memory_gib as parse_memory_gib
 from engine.units import parse_seconds as parse_seconds
 from engine.units import parse_times as parse_times
 from engine.units import parse_usd as parse_usd
+from engine.units import reachable_seconds as reachable_seconds
+from engine.units import reachable_usd as reachable_usd
 
 __version__: str
 __all__: list[str]

@@ -20,7 +20,6 @@ from engine.choosing.interruptions import with_interruptions
 from engine.choosing.limits import NO_LIMITS, Limits
 from engine.choosing.recommendation import Choice, Goal, Recommendation
 from engine.choosing.surface import Surface
-from engine.choosing.sweeps import TIE
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput
 from engine.forecast import FloatArray
@@ -32,6 +31,7 @@ from engine.models import DEFAULT_MODEL, fit
 from engine.models.base import FittedModel, Prediction
 from engine.optimiser import mixed, select, settle, surface_of
 from engine.profile import Profile
+from engine.units import reachable_seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,8 +186,8 @@ class Plan:
         return replace(found, phases=with_interruptions(found.phases, longer))
 
     def promised(self, choice: Choice, *, confidence: float) -> float:
-        """The shortest deadline in seconds, rounded up (to whole ones from ten on), that a choice
-        of one type meets with that probability.
+        """The shortest deadline in seconds, rounded up to one to name (`reachable_seconds`), that a
+        choice of one type meets with that probability.
 
         Raises:
             UnknownName: for a mix.
@@ -201,8 +201,7 @@ class Plan:
             seconds = float(forecast.seconds[0]) if np.isnan(sure) else sure
         else:
             seconds = float(np.exp(surface.log_bounds(confidence).flat[place]))
-        unit = 1.0 if seconds >= 10.0 else 0.01
-        return float(unit * np.ceil(seconds * (1.0 + TIE) / unit))
+        return reachable_seconds(seconds)
 
     def alike(self, choice: Choice) -> dict[str, int]:
         """The cluster of one type with about the capacity of a choice: of a mix, nodes of the type

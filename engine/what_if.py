@@ -21,7 +21,7 @@ from engine.cost import billed_seconds
 from engine.errors import EngineError
 from engine.mixing.composition import Placed
 from engine.profile import Notice
-from engine.units import SECONDS_PER_HOUR
+from engine.units import ENOUGH, SECONDS_PER_HOUR
 
 NOTABLE = 0.05
 """After the first step, which is the next of all, steps are shown that save this share more."""
@@ -240,10 +240,10 @@ class WhatIf:
         )
 
     def _promised(self, choice: Choice) -> float:
-        """The promised time of a choice."""
+        """The promised time of a choice: a deadline that is met when it is asked for."""
         forecast = self._placed(choice).forecast(self.surface.workload)
         sure = float(forecast.quantile(self.goal.confidence)[0])
-        return float(forecast.seconds[0]) if math.isnan(sure) else sure
+        return ENOUGH * (float(forecast.seconds[0]) if math.isnan(sure) else sure)
 
     def _placed(self, choice: Choice) -> Placed:
         return Placed.on(self.surface, choice.composition, spot=choice.spot)

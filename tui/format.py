@@ -18,6 +18,11 @@ def seconds(value: float | None, *, figures: int = 3) -> str:
     return engine.format_seconds(value, figures=figures)
 
 
+def reachable(seconds_needed: float) -> str:
+    """The deadline to type where so many seconds are needed: it can be met."""
+    return seconds(engine.reachable_seconds(seconds_needed))
+
+
 def usd(value: float | None, *, figures: int = 3) -> str:
     """An amount of money, or a dash where it is not known."""
     if value is None or math.isnan(value):

@@ -12,6 +12,7 @@ from engine.cost import Cost
 from engine.errors import BadInput, UnknownName
 from engine.memory import default_overhead_gib
 from engine.profile import Notice
+from engine.units import ENOUGH
 
 OBJECTIVES = ("cost", "time", "resource-time")
 
@@ -317,7 +318,7 @@ class Recommendation:
         if miss is None or miss.late_seconds is None or miss.over_usd is not None:
             return None
         asked = self.goal.deadline_seconds
-        return None if asked is None else asked + miss.late_seconds
+        return None if asked is None else (asked + miss.late_seconds) * ENOUGH
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: the object of `recommend --json`."""

@@ -12,7 +12,7 @@ from tui.state import PlanState
 from tui.views.marks import Marks
 from tui.views.pages import key_of
 from tui.views.prose import Line, Span
-from tui.widgets.numbers import money_text, time_step_up, time_text
+from tui.widgets.numbers import money_text, time_text
 
 if TYPE_CHECKING:
     from engine import Choice, Notice, Recommendation
@@ -52,7 +52,7 @@ def _impossible(state: PlanState, found: Recommendation, marks: Marks, batch: st
         [
             (f"{marks.missed} ", "bad"),
             (f"No cluster of up to {text.counted(state.max_nodes, 'node')} {goal}", "strong"),
-            ("." if enough is None else f"; {time_text(time_step_up(enough))} can be met.", "base"),
+            ("." if enough is None else f"; {text.reachable(enough)} can be met.", "base"),
         ]
     ]
     near = found.nearest
