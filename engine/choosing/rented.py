@@ -69,8 +69,8 @@ def cost_of(
 ) -> float | None:
     """What running a cluster for `seconds` costs in USD, by its catalog's billing rules.
 
-    A type without a catalog costs what the profile's run table says, with nothing added (OptEx
-    Eq. 9). None where no price or no time is known, and for a cluster of executors.
+    Nodes without a catalog cost what the profile's run table says, with nothing added (OptEx
+    Eq. 9). None where no price or no time is known, for executors and for unlike nodes.
     """
     tariff = None if seconds is None else _tariff(cluster, profile, spot=spot)
     if tariff is None or seconds is None or not np.isfinite(seconds):
@@ -103,14 +103,22 @@ def cost_assumptions(cluster: Cluster, *, spot: bool = False) -> tuple[str, ...]
     )
 
 
-def observed_price(profile: Profile, instance: str) -> float | None:
-    """USD per hour of a type in the profile's own run table; None where it tells none."""
-    for run in profile.runs:
-        for group in run.cluster.groups:
-            named = group.instance is not None and group.instance.name == instance
-            if named and group.price_usd_per_hour is not None:
-                return group.price_usd_per_hour
-    return None
+def observed_price(profile: Profile, instance: str | None) -> float | None:
+    """USD per hour of a type in the profile's own run table; None where it tells none.
+
+    Args:
+        instance: None for nodes that nobody named: their price is that of all of them, if there is
+            one.
+    """
+    told = [
+        group.price_usd_per_hour
+        for run in profile.runs
+        for group in run.cluster.groups
+        if (group.instance.name if group.instance else None) == instance
+    ]
+    if instance is None:
+        return told[0] if len(set(told)) == 1 else None
+    return next((price for price in told if price is not None), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,13 +134,14 @@ class _Tariff:
 
 def _tariff(cluster: Cluster, profile: Profile, *, spot: bool) -> _Tariff | None:
     """None where no price is known."""
-    catalog, instance = cluster.catalog, cluster.instance
-    if instance is None:
+    if len(cluster.groups) != 1:
         return None
-    listed = cluster.groups[0].price_usd_per_hour or observed_price(profile, instance.name)
-    if catalog is None:
+    catalog, instance = cluster.catalog, cluster.instance
+    name = instance.name if instance else None
+    listed = cluster.groups[0].price_usd_per_hour or observed_price(profile, name)
+    if catalog is None or name is None:
         return None if listed is None else _Tariff(listed, listed, 0.0, None, EXACT_BILLING)
-    billing, offer = replace(catalog.billing, spot=spot), catalog.offers.get(instance.name)
+    billing, offer = replace(catalog.billing, spot=spot), catalog.offers.get(name)
     if listed is None and offer is not None:
         listed = offer.on_demand.usd_per_hour
     paid = offer.spot if spot and offer is not None else None

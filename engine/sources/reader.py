@@ -224,7 +224,8 @@ class Reader:
         if not head.strip():
             raise BadInput(
                 stream.lost or "is empty", where=stream.name,
-                remedy="give an event log, a profile or a run table",
+                remedy="fetch the file again, or give another" if stream.lost
+                else "give an event log, a profile or a run table",
             )  # fmt: skip
         start = head[: 1 << 16]
         kind = kind_of(start)

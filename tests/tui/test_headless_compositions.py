@@ -153,6 +153,20 @@ def test_a_price_that_the_runs_tell_goes_before_that_of_a_catalog_nobody_named(
     assert named["cost_usd"] > told["cost_usd"], "EMR's start-up, master and surcharge"
 
 
+@pytest.mark.parametrize(("last", "known"), [("0.4", True), ("0.5", False), ("", False)])
+def test_nodes_that_nobody_named_have_the_price_that_all_of_them_had(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, last: str, known: bool
+) -> None:
+    """A table with prices and without types was told no cost at all."""
+    prices = ("0.4", "0.4", last)
+    rows = [f"{n},1GB,{60 + 600 / n},{usd}" for n, usd in zip((1, 2, 4), prices, strict=True)]
+    table = tmp_path / "runs.csv"
+    table.write_text("\n".join(["nodes,input_size,seconds,price_hourly_usd", *rows]))
+    found = answer(capsys, f"predict {table} --nodes 3")
+    paid = 0.4 * 3 * found["seconds"] / 3600.0
+    assert found["cost_usd"] == (pytest.approx(paid) if known else None)
+
+
 def test_the_run_as_it_was_measured_has_the_price_of_its_type(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
