@@ -320,6 +320,15 @@ class Recommendation:
         asked = self.goal.deadline_seconds
         return None if asked is None else (asked + miss.late_seconds) * ENOUGH
 
+    @property
+    def enough_usd(self) -> float | None:
+        """The budget from which on the nearest satisfies the goal; None where it is not the budget
+        that it misses, or not that alone."""
+        miss = self.nearest_miss
+        if miss is None or miss.over_usd is None or miss.late_seconds is not None:
+            return None
+        return miss.cost_usd
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: the object of `recommend --json`."""
         return {

@@ -135,6 +135,18 @@ def test_where_a_better_answer_begins_it_is_given(
         assert again.startswith(f"{composition}  "), at
 
 
+@pytest.mark.parametrize("goal", ["", "--deadline 20m", "--spot", "--deadline 20m --mix 2"])
+def test_a_miss_is_told_the_budget_that_is_enough(
+    goal: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only of deadlines was it said what would do."""
+    line = f"recommend {LOG} --ran-on m5.xlarge --instances 'm5.*' {goal}"
+    out, _ = run(capsys, f"{line} --budget 0.01", status=1)
+    (named,) = re.findall(r"^--budget (\S+) takes it$", out, re.M)
+    run(capsys, f"{line} --budget {named}")
+    run(capsys, f"{line} --budget {0.98 * float(named)}", status=1)
+
+
 def test_a_miss_that_is_over_budget_too_is_told_no_deadline(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -253,12 +253,15 @@ def as_text(found: engine.Recommendation) -> str:
 
 
 def takes(found: engine.Recommendation) -> str:
-    """From which deadline on the nearest miss is none; "" where that is not it."""
-    enough, nearest = found.enough_seconds, found.nearest
-    if enough is None or nearest is None:
+    """From which deadline or budget on the nearest miss is none; "" where neither is it."""
+    if found.nearest is None:
         return ""
-    deadline = text.reachable(enough).replace(" ", "")
-    confidence = "" if nearest.low is None else " or a smaller --confidence"
+    if found.enough_usd is not None:
+        return f"--budget {engine.reachable_usd(found.enough_usd):.15g} takes it"
+    if found.enough_seconds is None:
+        return ""
+    deadline = text.reachable(found.enough_seconds).replace(" ", "")
+    confidence = "" if found.nearest.low is None else " or a smaller --confidence"
     return f"--deadline {deadline}{confidence} takes it"
 
 
