@@ -42,8 +42,8 @@ def predict_on_spot(
         BadInput: for a cluster that is not of one type of a catalog, or whose type has no spot
             price, and as `predict_many`.
     """
-    rates = [rate_of(_spot_offer(cluster)) for cluster in clusters]
     found = fitted.predict_many(clusters=clusters, workloads=workloads, confidence=confidence)
+    rates = [rate_of(_spot_offer(cluster)) for cluster in clusters]
     rate = np.broadcast_to(np.asarray(rates), found.seconds.shape)
     nodes = np.broadcast_to([float(cluster.nodes or 1) for cluster in clusters], rate.shape)
     work = LostWork.of(fitted.profile.largest_run)

@@ -94,6 +94,6 @@ def test_a_catalog_with_other_prices_is_never_taken_for_the_one_before() -> None
 @pytest.mark.parametrize("instances", [(name for name in ["small"]), [["small"]], "small", 5])
 def test_what_is_no_list_of_names_is_kept_for_nobody(instances: Any) -> None:
     fitted, _ = counted()
-    with suppress(engine.EngineError, TypeError):
+    with suppress(engine.EngineError):
         recommended(fitted, instances=instances)
     assert not fitted.recent._kept
