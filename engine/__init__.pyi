@@ -139,6 +139,8 @@ from engine.sources.workflow_file import is_workflow as is_workflow
 from engine.sources.workflow_file import read_workflow as read_workflow
 from engine.text.located_yaml import Section as Section
 from engine.text.located_yaml import read_yaml as read_yaml
+from engine.text.reachable import reachable_seconds as reachable_seconds
+from engine.text.reachable import reachable_usd as reachable_usd
 from engine.timeline import StageSpan as StageSpan
 from engine.timeline import Timeline as Timeline
 from engine.timeline import measured_timeline as measured_timeline
@@ -156,8 +158,6 @@ from engine.units import parse_memory_gib as parse_memory_gib
 from engine.units import parse_seconds as parse_seconds
 from engine.units import parse_times as parse_times
 from engine.units import parse_usd as parse_usd
-from engine.units import reachable_seconds as reachable_seconds
-from engine.units import reachable_usd as reachable_usd
 
 __version__: str
 __all__: list[str]

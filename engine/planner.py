@@ -31,7 +31,7 @@ from engine.models import DEFAULT_MODEL, fit
 from engine.models.base import FittedModel, Prediction
 from engine.optimiser import mixed, select, settle, surface_of
 from engine.profile import Profile
-from engine.units import reachable_seconds
+from engine.text.reachable import reachable_seconds
 
 
 @dataclass(frozen=True, eq=False)

@@ -292,31 +292,6 @@ def format_seconds(seconds: float, *, figures: int = 3) -> str:
     return f"{hours // 24}d {hours % 24:02d}h"
 
 
-_STEPS = ((86400.0, 1.0 / 3600.0), (3600.0, 1.0 / 60.0), (60.0, 1.0), (0.0, 10.0))
-"""From so many seconds on, how many deadlines are named in a second."""
-
-ENOUGH = 1.0 + 1e-9
-"""Times a limit that is reached: a last digit of arithmetic does not make it one that is not."""
-
-
-def reachable_seconds(seconds: float) -> float:
-    """The deadline to name where `seconds` are enough: never a shorter one, so that it is met when
-    it is typed. Tenths of a second below a minute, whole ones below an hour, minutes below a day,
-    then hours: what `format_seconds` writes of it is all of it."""
-    per_step = next(count for least, count in _STEPS if seconds >= least)
-    return math.ceil(seconds * ENOUGH * per_step) / per_step
-
-
-def reachable_usd(usd: float) -> float:
-    """The budget to name where `usd` are enough: never a smaller one. Dollars, cents or three
-    figures, as `format_usd` writes them."""
-    enough = usd * ENOUGH
-    if enough >= 9999.5:
-        return float(math.ceil(enough))
-    after_point = 2 if enough >= 1.0 or enough <= 0.0 else 2 - math.floor(math.log10(enough))
-    return math.ceil(enough * 10.0**after_point) / 10.0**after_point
-
-
 def _digits(value: float, figures: int) -> str:
     """A number with its zeros, so that those in a column have equally many digits."""
     rounded = f"{value:.{figures - 1}e}"

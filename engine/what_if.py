@@ -21,7 +21,8 @@ from engine.cost import billed_seconds
 from engine.errors import EngineError
 from engine.mixing.composition import Placed
 from engine.profile import Notice
-from engine.units import ENOUGH, SECONDS_PER_HOUR
+from engine.text.reachable import ENOUGH
+from engine.units import SECONDS_PER_HOUR
 
 NOTABLE = 0.05
 """After the first step, which is the next of all, steps are shown that save this share more."""

@@ -12,7 +12,7 @@ from engine.cost import Cost
 from engine.errors import BadInput, UnknownName
 from engine.memory import default_overhead_gib
 from engine.profile import Notice
-from engine.units import ENOUGH
+from engine.text.reachable import ENOUGH
 
 OBJECTIVES = ("cost", "time", "resource-time")
 

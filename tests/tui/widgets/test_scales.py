@@ -7,7 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from engine.units import parse_seconds, reachable_seconds
+from engine.text.reachable import reachable_seconds
+from engine.units import parse_seconds
 from tui.widgets.numbers import (
     bytes_text,
     money_text,
