@@ -13,6 +13,10 @@ from engine.catalog_files.reader import validate_catalog as validate_catalog
 from engine.choosing.limits import Limits as Limits
 from engine.choosing.recommendation import Change as Change
 from engine.choosing.recommendation import Sensitivity as Sensitivity
+from engine.choosing.rented import cost_assumptions as cost_assumptions
+from engine.choosing.rented import cost_of as cost_of
+from engine.choosing.rented import observed_price as observed_price
+from engine.choosing.rented import predict_on_spot as predict_on_spot
 from engine.cluster import BesideHeap as BesideHeap
 from engine.cluster import Cluster as Cluster
 from engine.cluster import Layout as Layout
@@ -101,7 +105,6 @@ from engine.planner import Curve as Curve
 from engine.planner import Plan as Plan
 from engine.planner import PlanReport as PlanReport
 from engine.planner import PlanRequest as PlanRequest
-from engine.planner import cost_of as cost_of
 from engine.planner import export as export
 from engine.planner import plan as plan
 from engine.planner import prepare as prepare
@@ -136,6 +139,8 @@ from engine.sources.workflow_file import is_workflow as is_workflow
 from engine.sources.workflow_file import read_workflow as read_workflow
 from engine.text.located_yaml import Section as Section
 from engine.text.located_yaml import read_yaml as read_yaml
+from engine.text.reachable import reachable_seconds as reachable_seconds
+from engine.text.reachable import reachable_usd as reachable_usd
 from engine.timeline import StageSpan as StageSpan
 from engine.timeline import Timeline as Timeline
 from engine.timeline import measured_timeline as measured_timeline

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Real
 from types import MappingProxyType
@@ -106,6 +106,12 @@ class Workload:
             if not is_finite(value):
                 raise BadInput(f"{name} must be a number, not {value!r}", where="workload")
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
+
+    @property
+    def key(self) -> Hashable:
+        """Equal for equal workloads, which cannot be hashed themselves."""
+        given = tuple(sorted(self.parameters.items()))
+        return (self.input_bytes, self.iterations, self.scale, self.shuffle_partitions, given)
 
     def times(self, factor: float) -> Workload:
         """The same work on `factor` times the input."""

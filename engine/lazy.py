@@ -1,9 +1,11 @@
-"""Sequences whose items are made when somebody looks at them."""
+"""What is made when somebody looks at it: items of a sequence; answers that are kept a while."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar, overload
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from threading import Lock
+from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
 
@@ -36,3 +38,33 @@ class Lazy(Sequence[T], Generic[T]):
         if key not in self._made:
             self._made[key] = self._make(key)
         return self._made[key]
+
+
+class Recent(Generic[T]):
+    """The answers to the last few questions, for whoever asks one again; from several threads too.
+    A copy of it, also in another process, begins with none.
+
+    Args:
+        most: how many are kept.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most, self._lock = most, Lock()
+        self._kept: OrderedDict[Hashable, T] = OrderedDict()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._most,)
+
+    def get(self, question: Hashable, make: Callable[[], T]) -> T:
+        """The answer that is kept, else the one that `make` gives: two threads that ask at once may
+        both make it."""
+        with self._lock:
+            if question in self._kept:
+                self._kept.move_to_end(question)
+                return self._kept[question]
+        answer = make()
+        with self._lock:
+            self._kept[question] = answer
+            while len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+        return answer

@@ -26,7 +26,7 @@ from engine.choosing.limits import NO_LIMITS, Limits
 from engine.choosing.owned import recommend_owned
 from engine.choosing.recommendation import Choice, Goal, Recommendation, Rejected, Sensitivity
 from engine.choosing.surface import Surface
-from engine.cluster import Workload
+from engine.cluster import Workload, require_workload
 from engine.errors import BadInput, require_kind
 from engine.lazy import Lazy
 from engine.mixing.mixed import splits, with_mixes
@@ -109,7 +109,7 @@ def recommend(
     billing = replace(billing, spot=True) if spot else billing
     today = date.today() if today is None else today
     require_kind(today, date, "a date for today")
-    surface = surface_of(
+    surface = _recent_surface(
         fitted, catalog, workload=workload, instances=instances, max_nodes=max_nodes, limits=limits
     )
     if billing.spot and not limits.owned and limits.max_spot is None:
@@ -119,6 +119,35 @@ def recommend(
         return answer
     found = sensitivity(surface, goal, billing, mix=mix, answer=answer)
     return replace(answer, sensitivity=found)
+
+
+def _recent_surface(
+    fitted: FittedModel,
+    catalog: Catalog,
+    *,
+    workload: Workload | None,
+    instances: Sequence[str] | None,
+    max_nodes: int,
+    limits: Limits,
+) -> Surface:
+    """`surface_of`, made once for questions that differ in nothing but goal and billing. Catalogs
+    are compared by identity, all else by content; fitted models never change."""
+
+    def make() -> Surface:
+        return surface_of(
+            fitted, catalog, workload=workload, instances=instances, max_nodes=max_nodes,
+            limits=limits,
+        )  # fmt: skip
+
+    named = instances is None or isinstance(instances, (list, tuple))
+    if not named or not all(isinstance(name, str) for name in instances or ()):
+        return make()
+    if workload is not None:
+        require_workload(workload)
+    asked = None if instances is None else tuple(instances)
+    size = None if workload is None else workload.key
+    surface: Surface = fitted.recent.get((id(catalog), size, asked, max_nodes, limits), make)
+    return surface if surface.candidates.catalog is catalog else make()
 
 
 def surface_of(

@@ -16,12 +16,11 @@ from numpy.typing import NDArray
 from engine import exports
 from engine.catalog import Billing, Catalog
 from engine.choosing.choices import Answers
+from engine.choosing.interruptions import with_interruptions
 from engine.choosing.limits import NO_LIMITS, Limits
 from engine.choosing.recommendation import Choice, Goal, Recommendation
 from engine.choosing.surface import Surface
-from engine.choosing.sweeps import TIE
 from engine.cluster import Cluster, Workload
-from engine.cost import EXACT_BILLING, cost_usd, master_offer, service_rate
 from engine.errors import BadInput
 from engine.forecast import FloatArray
 from engine.handovers import handover_of
@@ -32,6 +31,7 @@ from engine.models import DEFAULT_MODEL, fit
 from engine.models.base import FittedModel, Prediction
 from engine.optimiser import mixed, select, settle, surface_of
 from engine.profile import Profile
+from engine.text.reachable import reachable_seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,11 +183,11 @@ class Plan:
             return found
         if not self.surface.interrupted[self.surface.rows[choice.instance]]:
             return found  # how often is not known, or never: only rounding, or the grid, is left
-        return replace(found, phases={**found.phases, "interruptions": longer})
+        return replace(found, phases=with_interruptions(found.phases, longer))
 
     def promised(self, choice: Choice, *, confidence: float) -> float:
-        """The shortest deadline in seconds, rounded up (to whole ones from ten on), that a choice
-        of one type meets with that probability.
+        """The shortest deadline in seconds, rounded up to one to name (`reachable_seconds`), that a
+        choice of one type meets with that probability.
 
         Raises:
             UnknownName: for a mix.
@@ -201,8 +201,7 @@ class Plan:
             seconds = float(forecast.seconds[0]) if np.isnan(sure) else sure
         else:
             seconds = float(np.exp(surface.log_bounds(confidence).flat[place]))
-        unit = 1.0 if seconds >= 10.0 else 0.01
-        return float(unit * np.ceil(seconds * (1.0 + TIE) / unit))
+        return reachable_seconds(seconds)
 
     def alike(self, choice: Choice) -> dict[str, int]:
         """The cluster of one type with about the capacity of a choice: of a mix, nodes of the type
@@ -301,44 +300,3 @@ def _unpriced(surface: Surface, instance: str, billing: Billing) -> str:
     if np.isinf(surface.rates(billing)[0][surface.rows[instance]]):
         return "no spot price"
     return "not within the limits"
-
-
-def cost_of(cluster: Cluster, seconds: float, profile: Profile) -> float | None:
-    """What running a cluster for `seconds` costs in USD, by its catalog's billing rules.
-
-    A type without a catalog costs what the profile's run table says, with nothing added (OptEx
-    Eq. 9). None where no price is known, and for a cluster of executors.
-    """
-    if not cluster.groups or cluster.instance is None or not np.isfinite(seconds):
-        return None
-    group, catalog = cluster.groups[0], cluster.catalog
-    price = group.price_usd_per_hour
-    if price is None:
-        price = _observed_price(profile, cluster.instance.name)
-    if price is None:
-        return None
-    master, billing, service = None, EXACT_BILLING, 0.0
-    if catalog is not None:
-        master, billing = master_offer(catalog, catalog.billing), catalog.billing
-        offer = catalog.offers.get(cluster.instance.name)
-        service = service_rate(offer, billing) if offer else 0.0
-    return float(
-        cost_usd(
-            nodes=group.nodes,
-            seconds=seconds,
-            price_usd_per_hour=price,
-            service_usd_per_hour=service,
-            master=master,
-            billing=billing,
-        )
-    )
-
-
-def _observed_price(profile: Profile, instance: str) -> float | None:
-    """The price of a type in the profile's own run table."""
-    for run in profile.runs:
-        for group in run.cluster.groups:
-            named = group.instance is not None and group.instance.name == instance
-            if named and group.price_usd_per_hour is not None:
-                return group.price_usd_per_hour
-    return None

@@ -21,6 +21,7 @@ from engine.cost import billed_seconds
 from engine.errors import EngineError
 from engine.mixing.composition import Placed
 from engine.profile import Notice
+from engine.text.reachable import ENOUGH
 from engine.units import SECONDS_PER_HOUR
 
 NOTABLE = 0.05
@@ -240,10 +241,10 @@ class WhatIf:
         )
 
     def _promised(self, choice: Choice) -> float:
-        """The promised time of a choice."""
+        """The promised time of a choice: a deadline that is met when it is asked for."""
         forecast = self._placed(choice).forecast(self.surface.workload)
         sure = float(forecast.quantile(self.goal.confidence)[0])
-        return float(forecast.seconds[0]) if math.isnan(sure) else sure
+        return ENOUGH * (float(forecast.seconds[0]) if math.isnan(sure) else sure)
 
     def _placed(self, choice: Choice) -> Placed:
         return Placed.on(self.surface, choice.composition, spot=choice.spot)

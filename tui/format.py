@@ -18,6 +18,11 @@ def seconds(value: float | None, *, figures: int = 3) -> str:
     return engine.format_seconds(value, figures=figures)
 
 
+def reachable(seconds_needed: float) -> str:
+    """The deadline to type where so many seconds are needed: it can be met."""
+    return seconds(engine.reachable_seconds(seconds_needed))
+
+
 def usd(value: float | None, *, figures: int = 3) -> str:
     """An amount of money, or a dash where it is not known."""
     if value is None or math.isnan(value):
@@ -40,6 +45,13 @@ def usd_cell(value: float | None) -> str:
     if value < 1.0:
         return usd(value, figures=2)
     return f"${value:,.0f}" if value < 99_999.5 else money_text(value)
+
+
+def priced_by(catalog: engine.Catalog | None) -> str:
+    """Whose prices a cost is told by: "by catalog aws us-east-1 of 2026-07-20"."""
+    if catalog is None:
+        return "by the prices that the runs tell alone"
+    return f"by catalog {shown(catalog.name)} {shown(catalog.region)} of {catalog.date}"
 
 
 def usd_interval(low: float | None, high: float | None) -> str:

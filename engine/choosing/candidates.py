@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -16,7 +16,7 @@ from engine.catalog import Catalog, InstanceType, Offer
 from engine.choosing.limits import NO_LIMITS, Limits
 from engine.choosing.recommendation import Rejected
 from engine.cluster import BesideHeap, Cluster, Layout
-from engine.errors import BadInput
+from engine.errors import BadInput, require_kind
 from engine.forecast import FloatArray
 from engine.machines.beside_heap import planned_beside, planned_notices
 from engine.machines.platforms import NOT_SUPPORTED, SERVICE
@@ -226,16 +226,18 @@ def match_names(catalog: Catalog, patterns: Sequence[str]) -> list[str]:
 
     Raises:
         UnknownName: for a name or glob that matches no type, with close matches.
-        BadInput: when no pattern is given.
+        BadInput: when no pattern is given, or what is none.
     """
-    if isinstance(patterns, str):
+    if isinstance(patterns, str) or not isinstance(patterns, Iterable):
+        meant = patterns if isinstance(patterns, str) else "m5.*"
         raise BadInput(
-            f"a list of instance types is needed, not {patterns!r}", remedy=f"write [{patterns!r}]"
+            f"a list of instance types is needed, not {patterns!r}", remedy=f"write [{meant!r}]"
         )
     if not patterns:
         raise BadInput("no instance types named", remedy="name some, such as m5.*, or '*' for all")
     matched: dict[str, None] = {}
     for pattern in patterns:
+        require_kind(pattern, str, "the name or glob of an instance type")
         found = [name for name in catalog.offers if fnmatchcase(name, pattern)]
         if not found:
             raise catalog.unknown_glob(pattern)

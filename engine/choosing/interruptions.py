@@ -25,7 +25,7 @@ mean is added to the predicted time, the variance to that of log T. Good for N w
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -40,6 +40,11 @@ HOURS_PER_MONTH = 730.0
 
 RARE = 0.01
 """Interruptions in a run below which they are told as runs for each of them."""
+
+
+NOTABLE = 0.001
+"""Share of a run from which on what interruptions add to it is a phase of its own: of less,
+`interruption_notice` says all that there is to say."""
 
 
 class SpotNodes(NamedTuple):
@@ -174,6 +179,15 @@ def with_hold_ups(
     return replace(forecast.rescaled(lambda scale: np.hypot(scale, spread)), seconds=longer)
 
 
+def with_interruptions(phases: Mapping[str, float], added_seconds: float) -> dict[str, float]:
+    """The phases of a run (name -> seconds) with what interruptions are expected to add, where that
+    is `NOTABLE`."""
+    found = dict(phases)
+    if added_seconds >= NOTABLE * (sum(found.values()) + added_seconds):
+        found["interruptions"] = added_seconds
+    return found
+
+
 def work_of(run: Run | None) -> tuple[float, float]:
     """(t, phi): mean task time in seconds and share of the work whose output is a shuffle; without
     stages (0, 1): no tasks to lose, and all of the work taken to be lost with a node."""
@@ -240,7 +254,7 @@ def _expected(
     if max(held.low, held.high or 0.0) < RARE:
         return (
             f"interruptions are expected in {_one_in(held)} runs ({ranges} a month); {one}: on "
-            f"average less than {'0.1' if delay < 0.001 * seconds else '1'} % more, in the time, "
+            f"average less than {'0.1' if delay < NOTABLE * seconds else '1'} % more, in the time, "
             "interval and cost shown"
         )
     expected = f"{held.low:.2g} to {held.high:.2g}" if held.high else f"at least {held.low:.2g}"

@@ -25,7 +25,8 @@ from engine.forecast import FloatArray, Forecast, known
 from engine.lazy import Lazy
 from engine.machines.beside_heap import planned_beside, planned_notices
 from engine.memory import beside_of
-from engine.models.base import AssuredMemory, FittedModel
+from engine.models.assured_memory import AssuredMemory
+from engine.models.base import FittedModel
 from engine.models.simcost.costs import THETA, resource_time, throughput
 from engine.models.simcost.search import Round, most_rounds, range_search
 from engine.notice_order import in_order

@@ -12,6 +12,7 @@ from engine.cost import Cost
 from engine.errors import BadInput, UnknownName
 from engine.memory import default_overhead_gib
 from engine.profile import Notice
+from engine.text.reachable import ENOUGH
 
 OBJECTIVES = ("cost", "time", "resource-time")
 
@@ -317,7 +318,16 @@ class Recommendation:
         if miss is None or miss.late_seconds is None or miss.over_usd is not None:
             return None
         asked = self.goal.deadline_seconds
-        return None if asked is None else asked + miss.late_seconds
+        return None if asked is None else (asked + miss.late_seconds) * ENOUGH
+
+    @property
+    def enough_usd(self) -> float | None:
+        """The budget from which on the nearest satisfies the goal; None where it is not the budget
+        that it misses, or not that alone."""
+        miss = self.nearest_miss
+        if miss is None or miss.over_usd is None or miss.late_seconds is not None:
+            return None
+        return miss.cost_usd
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: the object of `recommend --json`."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from engine.batch import ClusterBatch, complete
 from engine.catalog import Catalog
+from engine.choosing.rented import cost_of
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput, UnknownName
 from engine.experiments.designed_runs import designed
@@ -33,7 +34,6 @@ from engine.experiments.plans import (
 from engine.forecast import FloatArray
 from engine.models.base import FittedModel
 from engine.models.curves.terms import ERNEST_TERMS, SERIAL_DATA, SQUARE_ROOT
-from engine.planner import cost_of
 from engine.profile import Notice, Profile
 from engine.runs.barrier_stages import decisive, not_started
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from engine.catalog import Billing
 from engine.choosing.recommendation import Goal
+from engine.choosing.rented import cost_of
 from engine.choosing.surface import Surface
 from engine.cluster import Cluster, Workload
 from engine.cost import EXACT_BILLING, billed_seconds
@@ -19,7 +20,6 @@ from engine.errors import BadInput
 from engine.experiments.design import IntArray
 from engine.forecast import FloatArray
 from engine.models.base import FittedModel
-from engine.planner import cost_of
 from engine.units import SECONDS_PER_HOUR
 
 MOST_COMPOSITIONS = 150

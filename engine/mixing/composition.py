@@ -16,6 +16,7 @@ import numpy as np
 from engine.catalog import Billing, Catalog
 from engine.choosing.candidates import Candidates, holding_none, select_candidates
 from engine.choosing.choices import Answers
+from engine.choosing.interruptions import with_interruptions
 from engine.choosing.limits import Limits
 from engine.choosing.recommendation import Choice, Goal
 from engine.choosing.surface import MAX_POINTS, Surface
@@ -252,7 +253,7 @@ def _of_one_type(
     warnings = in_order([*prediction.warnings, *choice.warnings])
     phases = prediction.phases
     if phases is not None and choice.spot and surface.interrupted.any():
-        phases = {**phases, "interruptions": choice.seconds - prediction.seconds}
+        phases = with_interruptions(phases, choice.seconds - prediction.seconds)
     if choice.spot:
         prediction = replace(
             prediction,

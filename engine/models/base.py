@@ -7,10 +7,11 @@ its fitted form implements `forecast` (vectorised) and, where it can explain its
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -19,17 +20,22 @@ from engine.catalog import Catalog, InstanceType
 from engine.cluster import Cluster, Layout, Workload, is_number, require_workload
 from engine.errors import BadInput, require_kind
 from engine.forecast import FloatArray, Forecast, known
+from engine.lazy import Recent
 from engine.machines.disk import disk_notice
 from engine.machines.idle_vcpus import fuller_notice
 from engine.machines.node_memory import crowded_notice
 from engine.machines.platforms import support_notice
 from engine.machines.transfer import Speed, notice_of, source_of, speed_of
+from engine.models.assured_memory import AssuredMemory
 from engine.notice_order import in_order
 from engine.profile import Notice, Profile
 from engine.runs.barrier_stages import BarrierStage, barrier_notice, barrier_stages
 from engine.runs.carried_settings import too_few_cores_notice
 from engine.runs.slow_runs import UnusualRun
 from engine.units import check_times
+
+_KEPT = 2
+"""Surfaces that a fitted model keeps: some ten MB each for a whole catalog."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,35 +65,6 @@ class Explanation:
     stages: tuple[StageForecast, ...] = ()
     bottleneck: str | None = None
     job_profile: Mapping[str, float] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class AssuredMemory:
-    """Heap that a job needs (SimCost 4.2.1).
-
-    Args:
-        total_gib: of all executors together; None where each task slot needs `per_slot_gib`, beside
-            `reserved_gib` of each executor.
-        try_gib: executor memory in all with which sample runs would tell more; empty where the
-            answer stands.
-        how: where the number comes from, in words.
-    """
-
-    total_gib: float | None = None
-    per_slot_gib: float = 0.0
-    reserved_gib: float = 0.0
-    try_gib: tuple[float, ...] = ()
-    how: str = ""
-
-    def executor_gib(self, *, executors: int, executor_cores: int) -> float:
-        """Heap of each executor in whole GiB, at least one."""
-        if self.total_gib is not None:
-            return float(max(1, math.ceil(self.total_gib / executors - ROUNDING)))
-        return float(max(1, math.ceil(self.reserved_gib + executor_cores * self.per_slot_gib)))
-
-
-ROUNDING = 1e-9
-"""GiB above a whole number that are only an error of arithmetic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +120,13 @@ class Predictions:
     low: FloatArray
     high: FloatArray
     confidence: float
+    forecast: Forecast = field(repr=False)
+
+    @classmethod
+    def of(cls, model: str, forecast: Forecast, confidence: float) -> Predictions:
+        """A forecast with its central intervals."""
+        low, high = forecast.interval(confidence)
+        return cls(model, forecast.seconds, low, high, confidence, forecast)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,6 +137,11 @@ class FittedModel(ABC):
     profile: Profile
     fit_notices: tuple[Notice, ...] = field(default=(), kw_only=True)
     validation: LeaveOneOut | None = field(default=None, kw_only=True)
+
+    @cached_property
+    def recent(self) -> Recent[Any]:
+        """What was last worked out over many clusters, for those who ask with another goal."""
+        return Recent(_KEPT)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.model!r}, {self.profile!r})"
@@ -309,14 +298,12 @@ class FittedModel(ABC):
             )
         clusters = list(clusters) * (n // len(clusters))
         workloads = list(workloads) * (n // len(workloads))
-        seconds, low, high = np.empty(n), np.empty(n), np.empty(n)
+        found = Forecast.of(np.full(n, np.nan))
         for workload, places in _by_workload(workloads):
             _check_size(workload, self.profile)
             batch = ClusterBatch.of([clusters[i] for i in places], self.profile)
-            forecast = self.forecast(batch, workload)
-            seconds[places] = forecast.seconds
-            low[places], high[places] = forecast.interval(confidence)
-        return Predictions(self.model, seconds, low, high, confidence)
+            found = found.patched(places, self.forecast(batch, workload))
+        return Predictions.of(self.model, found, confidence)
 
 
 class Model(ABC):
@@ -382,15 +369,9 @@ def _check_size(workload: Workload, profile: Profile) -> None:
 def _by_workload(workloads: Sequence[Workload]) -> list[tuple[Workload, list[int]]]:
     """Equal workloads together, so that each is forecast once."""
     groups: list[tuple[Workload, list[int]]] = []
-    seen: dict[tuple[object, ...], int] = {}
+    seen: dict[Hashable, int] = {}
     for place, workload in enumerate(workloads):
-        key = (
-            workload.input_bytes,
-            workload.iterations,
-            workload.scale,
-            workload.shuffle_partitions,
-            tuple(sorted(workload.parameters.items())),
-        )
+        key = workload.key
         if key not in seen:
             seen[key] = len(groups)
             groups.append((workload, []))

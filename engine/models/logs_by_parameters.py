@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 from engine.batch import ClusterBatch
 from engine.cluster import Workload
 from engine.forecast import Forecast
-from engine.models.base import AssuredMemory, Explanation, FittedModel
+from engine.models.assured_memory import AssuredMemory
+from engine.models.base import Explanation, FittedModel
 from engine.models.curves.parameter_scales import nearest, parameter_spread
 from engine.models.log_notices import chosen_notice, table_notice, transferred_notice
 from engine.models.workloads import completed, logs_of, same_parameters, saying

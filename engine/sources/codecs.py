@@ -201,6 +201,8 @@ def _zstd(source: Stream) -> Iterator[bytes]:
             chunk = reader.read1(size)  # what precedes damage is not lost
         except zstandard.ZstdError:
             raise DamagedStream("the zstd stream is damaged") from None
+        if not chunk and size == CHUNK_BYTES:  # a file of one torn block is not an empty one
+            raise DamagedStream("the zstd stream holds no whole block")
         if not chunk:
             return
         yield chunk

@@ -9,12 +9,16 @@ from typing import NamedTuple
 
 from engine.errors import BadInput
 
-COMMA = re.compile(r"[-+]?\d+(?:\.\d{3})*,\d+\Z")
+_COMMA_NUMBER, _UNIT = r"[-+]?\d+(?:\.\d{3})*,\d+", r"(?:\s*[A-Za-z]+)?"
+COMMA = re.compile(rf"{_COMMA_NUMBER}\Z")
 """A number with a decimal comma."""
-_GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}(?:\.\d{3})+(?:\s*[A-Za-z]+)?\Z")
-_GROUPS = re.compile(r"[-+]?[1-9]\d{0,2}(?:\.\d{3}){2,}(?:\s*[A-Za-z]+)?\Z")
+_COMMA = re.compile(rf"{_COMMA_NUMBER}{_UNIT}\Z")
+"""The same, with a unit too: "12,5 GB"."""
+_GROUPED = re.compile(rf"[-+]?[1-9]\d{{0,2}}(?:\.\d{{3}})+{_UNIT}\Z")
+_GROUPS = re.compile(rf"[-+]?[1-9]\d{{0,2}}(?:\.\d{{3}}){{2,}}{_UNIT}\Z")
+_COMMA_DIGITS = re.compile(r",(\d{3})")
 _MORE_DIGITS = re.compile(r"\.\d{3}(?!\d)")
-_COMMA_GROUP = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}\Z")
+_COMMA_GROUP = re.compile(rf"[-+]?[1-9]\d{{0,2}},\d{{3}}{_UNIT}\Z")
 _POINT = re.compile(
     r"[-+]?(?:\d*|[1-9]\d{0,2}(?:,\d{3})+)\.\d+(?:[eE][-+]?\d+)?(?:\s*[A-Za-z]+)?\Z"
 )
@@ -30,7 +34,8 @@ class Line(NamedTuple):
 def with_points(
     lines: Sequence[Line], columns: Sequence[str], source: str, *, words: Iterable[str]
 ) -> list[Line]:
-    """The lines with numbers as the rest reads them: "312,4" is 312.4.
+    """The lines with numbers as the rest reads them: "312,4" is 312.4, and
+    "12,5 GB" 12.5 GB.
 
     "1.312" is 1312 where other cells have decimal commas or several groups, and 1.312 where others
     have decimal points ("98.4"); beside those "1,312" may be 1312 too.
@@ -44,7 +49,7 @@ def with_points(
     texts = frozenset(words)
     places = [place for place, name in enumerate(columns) if name not in texts]
     numbers = {line.cells[place] for line in lines for place in places}
-    commas = any(COMMA.match(cell) or _GROUPS.match(cell) for cell in numbers)
+    commas = any(_COMMA.match(cell) or _GROUPS.match(cell) for cell in numbers)
     points = any(_POINT.match(cell) and not _GROUPED.match(cell) for cell in numbers)
     if commas == points:
         _refuse_either(lines, columns, places, source)
@@ -68,7 +73,7 @@ def _refuse_either(
                 whole, decimal = cell.replace(".", ""), _MORE_DIGITS.sub(r"\g<0>0", cell)
                 remedy = f"write {whole}, or {decimal} where the point is a decimal one"
             elif _COMMA_GROUP.match(cell):
-                whole, decimal = cell.replace(",", ""), cell.replace(",", ".") + "0"
+                whole, decimal = cell.replace(",", ""), _COMMA_DIGITS.sub(r".\g<1>0", cell)
                 remedy = f"write {whole}, or {decimal} where the comma is a decimal one"
             else:
                 continue
@@ -80,6 +85,6 @@ def _refuse_either(
 
 
 def _pointed(cell: str, *, grouped: bool) -> str:
-    if COMMA.match(cell):
+    if _COMMA.match(cell):
         return cell.replace(".", "").replace(",", ".")
     return cell.replace(".", "") if grouped and _GROUPED.match(cell) else cell

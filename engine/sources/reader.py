@@ -222,10 +222,8 @@ class Reader:
         chunks = stream.chunks()
         head = _first(chunks)
         if not head.strip():
-            raise BadInput(
-                stream.lost or "is empty", where=stream.name,
-                remedy="give an event log, a profile or a run table",
-            )  # fmt: skip
+            remedy = "fetch it again" if stream.lost else "give a log, a profile or a run table"
+            raise BadInput(stream.lost or "is empty", where=stream.name, remedy=remedy)
         start = head[: 1 << 16]
         kind = kind_of(start)
         everything = chain([head], chunks)

@@ -56,7 +56,8 @@ def _as_written(name: str) -> str:
 
 
 def rows_of(text: str, source: str) -> tuple[list[str], list[Row]]:
-    """The column names and the rows; blank lines and lines that begin with # are skipped.
+    """The column names and the rows; blank lines, those of empty cells and lines that begin
+    with # are skipped.
 
     Raises:
         BadInput: with `file:line`, for a header or a line that cannot be used.
@@ -77,6 +78,8 @@ def rows_of(text: str, source: str) -> tuple[list[str], list[Row]]:
     cut = []
     for number, line in lines[1:]:
         cells = [cell.strip() for cell in _split(line, delimiter, source, number)]
+        if not any(cells):  # as spreadsheets end a table
+            continue
         if len(cells) != len(columns):
             raise BadInput(
                 f"{len(cells)} values in a table of {len(columns)} columns",

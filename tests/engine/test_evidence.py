@@ -12,7 +12,8 @@ import engine
 from engine.batch import ClusterBatch
 from engine.evidence import FitOutcome, ask, fit_outcome, in_one_line, left_out_runs
 from engine.forecast import Forecast
-from engine.models.base import AssuredMemory, LeaveOneOut
+from engine.models.assured_memory import AssuredMemory
+from engine.models.base import LeaveOneOut
 
 
 def run(seconds: float, nodes: int) -> engine.Run:

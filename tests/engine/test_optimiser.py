@@ -364,3 +364,7 @@ def test_a_name_is_no_catalog_and_one_glob_no_list() -> None:
         recommend(model(two_law), catalog="aws")  # type: ignore[arg-type]
     with pytest.raises(BadInput, match=r"a list of instance types is needed, not 's\*'; write"):
         recommend(model(two_law), catalog=TWO, instances="s*")
+    with pytest.raises(BadInput, match=r"a list of instance types is needed, not 5"):
+        recommend(model(two_law), catalog=TWO, instances=5)  # type: ignore[arg-type]
+    with pytest.raises(BadInput, match="the name or glob of an instance type is needed, not list"):
+        recommend(model(two_law), catalog=TWO, instances=[["s*"]])  # type: ignore[list-item]

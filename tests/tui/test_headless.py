@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -107,10 +108,43 @@ def test_a_miss_is_told_the_deadline_that_can_be_met(
     """It ended in a list of 409 types, each so and so late."""
     out, _ = run(capsys, f"recommend {LOG} {on} --deadline 3s", status=1)
     (line,) = (line for line in out.splitlines() if line.startswith("--deadline "))
-    enough = line.split()[1].removesuffix("s")
+    named = line.split()[1]
     assert ("or a smaller --confidence takes it" in line) == ("optex" not in on)
-    run(capsys, f"recommend {LOG} {on} --deadline {enough}s")
-    run(capsys, f"recommend {LOG} {on} --deadline {float(enough) - 0.11:.2f}s", status=1)
+    run(capsys, f"recommend {LOG} {on} --deadline {named}")
+    enough = engine.parse_seconds(named)
+    step = 0.11 if enough <= 60.0 else 1.1
+    run(capsys, f"recommend {LOG} {on} --deadline {enough - step:.2f}s", status=1)
+
+
+@pytest.mark.parametrize("goal", ["--deadline 19.418s", "--budget $0.06"])
+def test_where_a_better_answer_begins_it_is_given(
+    goal: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """ "From a deadline of 20.4 s" was rounded to the nearest: who typed it got the old answer."""
+    on = "word-count-small word-count-large --ran-on c5.xlarge --instances r5.* --max-nodes 16"
+    out, _ = run(capsys, f"recommend {on} {goal}")
+    asked = goal.split()[0]
+    steps = re.findall(r"^from a (?:deadline|budget) of (.+?): (.+) (?:saves|is) ", out, re.M)
+    steps += [
+        (at, out.partition("  ")[0])
+        for at in re.findall(r"^stands down to a (?:deadline|budget) of (.+?); below", out, re.M)
+    ]
+    assert len(steps) >= 2
+    for at, composition in steps:
+        again, _ = run(capsys, f"recommend {on} {asked} '{at}'")
+        assert again.startswith(f"{composition}  "), at
+
+
+@pytest.mark.parametrize("goal", ["", "--deadline 20m", "--spot", "--deadline 20m --mix 2"])
+def test_a_miss_is_told_the_budget_that_is_enough(
+    goal: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only of deadlines was it said what would do."""
+    line = f"recommend {LOG} --ran-on m5.xlarge --instances 'm5.*' {goal}"
+    out, _ = run(capsys, f"{line} --budget 0.01", status=1)
+    (named,) = re.findall(r"^--budget (\S+) takes it$", out, re.M)
+    run(capsys, f"{line} --budget {named}")
+    run(capsys, f"{line} --budget {0.98 * float(named)}", status=1)
 
 
 def test_a_miss_that_is_over_budget_too_is_told_no_deadline(

@@ -283,7 +283,7 @@ def test_terms_hold_wherever_prices_are_taken(capsys: pytest.CaptureFixture[str]
             "predict sort-small --nodes 2 --instance m5.xlarge --all-models --discount 9%",
             "--discount: --all-models compares times",
         ),
-        ("workflow nightly-pipeline --nodes 2 --discount 9%", "for sparkplan workflow recommend"),
+        ("workflow sort-small --discount 9%", "no type is looked up"),
         ("experiments sort-small --region moon --deadline 9m", "unknown region 'moon'"),
     ],
 )

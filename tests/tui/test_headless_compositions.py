@@ -101,17 +101,85 @@ def test_what_contradicts_is_one_line(
     assert len(err.splitlines()) == 1
 
 
-def test_nodes_without_a_catalog_are_told_to_name_one(
+def table_of(folder: Path, *, price: str = "") -> Path:
+    """A run table of a type of the default catalog, with the price that its writer pays or none."""
+    column, cell = (",price_hourly_usd", f",{price}") if price else ("", "")
+    rows = "".join(f"{n},1GB,{60 + 600 / n},m4.2xlarge{cell}\n" for n in (1, 2, 4, 8))
+    table = folder / "runs.csv"
+    table.write_text(f"nodes,input_size,seconds,instance_type{column}\n{rows}")
+    return table
+
+
+def test_nodes_at_a_price_of_their_own_are_told_to_name_a_catalog(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     """The remedy was to say the nodes and the type, which were said; with a catalog it answers."""
-    rows = "".join(f"{nodes},1GB,{60 + 600 / nodes},m4.2xlarge\n" for nodes in (1, 2, 4, 8))
-    table = tmp_path / "runs.csv"
-    table.write_text(f"nodes,input_size,seconds,instance_type\n{rows}")
+    table = table_of(tmp_path, price="0.4")
     line = f"predict {table} --nodes 4 --instance m4.2xlarge --spot"
     _, err = run(capsys, line, status=2)
     assert err.endswith("; add --catalog NAME, or leave it out\n")
     assert answer(capsys, f"{line} --catalog aws")["cost_usd"] > 0.0
+
+
+@pytest.mark.parametrize("options", ["", "--spot", "--discount 20%", "--spot --discount 20%"])
+def test_all_commands_find_the_price_of_a_type_that_a_table_names_without_one(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, options: str
+) -> None:
+    """Only `recommend` did; the others said that no price is known."""
+    table = table_of(tmp_path)
+    told = answer(capsys, f"predict {table} --nodes 4 {options}")
+    curve = answer(capsys, f"curve {table} --over nodes --nodes 4:4 {options}")
+    (point,) = curve["points"]
+    limit = "--instances m4.2xlarge --min-nodes 4 --max-nodes 4 --objective cost"
+    best = answer(capsys, f"recommend {table} {limit} {options}")["recommended"]
+    for name in ("seconds", "low", "high", "cost_usd", "cost_low_usd", "cost_high_usd"):
+        assert told[name] == pytest.approx(best[name], rel=1e-9)
+        assert point[name] == pytest.approx(best[name], rel=1e-9)
+    assert told["catalog"] == curve["catalog"]
+    assert told["catalog"]["name"] == "aws"
+    assert curve["spot"] is ("--spot" in options)
+
+
+def test_a_price_that_the_runs_tell_goes_before_that_of_a_catalog_nobody_named(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    table = table_of(tmp_path, price="0.4")
+    told = answer(capsys, f"predict {table} --nodes 4")
+    assert told["cost_usd"] == pytest.approx(0.4 * 4 * told["seconds"] / 3600.0)
+    assert told["catalog"] is None
+    out, _ = run(capsys, f"curve {table} --over nodes --nodes 4:4")
+    assert "cost is that of the time, by the prices that the runs tell alone" in out
+    named = answer(capsys, f"predict {table} --nodes 4 --catalog aws")
+    assert named["cost_usd"] > told["cost_usd"], "EMR's start-up, master and surcharge"
+
+
+@pytest.mark.parametrize(("last", "known"), [("0.4", True), ("0.5", False), ("", False)])
+def test_nodes_that_nobody_named_have_the_price_that_all_of_them_had(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, last: str, known: bool
+) -> None:
+    """A table with prices and without types was told no cost at all."""
+    prices = ("0.4", "0.4", last)
+    rows = [f"{n},1GB,{60 + 600 / n},{usd}" for n, usd in zip((1, 2, 4), prices, strict=True)]
+    table = tmp_path / "runs.csv"
+    table.write_text("\n".join(["nodes,input_size,seconds,price_hourly_usd", *rows]))
+    found = answer(capsys, f"predict {table} --nodes 3")
+    paid = 0.4 * 3 * found["seconds"] / 3600.0
+    assert found["cost_usd"] == (pytest.approx(paid) if known else None)
+
+
+def test_the_run_as_it_was_measured_has_the_price_of_its_type(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    table = table_of(tmp_path)
+    largest = answer(capsys, f"predict {table}")
+    assert largest["cost_usd"] == answer(capsys, f"predict {table} --nodes 1")["cost_usd"]
+    cheaper = answer(capsys, f"predict {table} --discount 20%")
+    assert cheaper["cost_usd"] < largest["cost_usd"]
+    out, _ = run(capsys, f"predict {LOG} --ran-on m5.xlarge")
+    assert "by catalog aws us-east-1 of" in out
+    assert "surcharge 25 % assumed" in out
+    _, err = run(capsys, f"predict {LOG} --catalog aws", status=2)
+    assert "no type is looked up; add --nodes N --instance TYPE, or --ran-on TYPE" in err
 
 
 def test_a_recommendation_says_what_it_hangs_on(capsys: pytest.CaptureFixture[str]) -> None:

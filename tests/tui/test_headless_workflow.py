@@ -98,6 +98,47 @@ def test_a_log_shows_its_own_jobs(capsys: pytest.CaptureFixture[str]) -> None:
     assert {state["running"][0]["bottleneck"] for state in found["states"] if state["running"]}
 
 
+def test_nodes_of_a_catalog_have_a_cost(capsys: pytest.CaptureFixture[str]) -> None:
+    """The one that `workflow recommend` tells of the same cluster."""
+    found = answer(capsys, f"workflow nightly-pipeline {ON}")
+    limit = "--instances m5.2xlarge --max-nodes 4 --deadline 4h"
+    listed = answer(capsys, f"workflow recommend nightly-pipeline {limit}")["frontier"]
+    (same,) = (each for each in listed if each["composition"] == {"m5.2xlarge": 4})
+    for name in ("seconds", "cost_usd", "cost_low_usd", "cost_high_usd"):
+        assert found[name] == pytest.approx(same[name], rel=0.01)
+    assert found["catalog"]["name"] == "aws"
+    assert sum(
+        found["cost"][f"{part}_usd"]
+        for part in ("workers", "master", "startup", "rounding", "discount", "surcharge", "dbu")
+    ) == pytest.approx(found["cost_usd"])
+    out, _ = run(capsys, f"workflow nightly-pipeline {ON}")
+    assert "by catalog aws us-east-1 of" in out
+    assert "surcharge 25 % assumed" in out
+
+
+def test_spot_and_discount_make_it_cheaper(capsys: pytest.CaptureFixture[str]) -> None:
+    listed = answer(capsys, f"workflow nightly-pipeline {ON}")
+    spot = answer(capsys, f"workflow nightly-pipeline {ON} --spot")
+    both = answer(capsys, f"workflow nightly-pipeline {ON} --spot --discount 20%")
+    assert both["cost_usd"] < spot["cost_usd"] < listed["cost_usd"]
+    assert spot["spot"] == {"m5.2xlarge": 4}
+    assert spot["seconds"] > listed["seconds"], "interruptions are expected"
+    assert "spot-interruptions" in {notice["code"] for notice in spot["warnings"]}
+    line = f"workflow nightly-pipeline {ON} --spot --input-size 400x"
+    assert "interruptions are expected to add" in run(capsys, line)[0]
+
+
+def test_nodes_that_have_no_price_have_no_cost(
+    capsys: pytest.CaptureFixture[str], fig_1: str
+) -> None:
+    found = answer(capsys, f"workflow {fig_1}")
+    assert [found[f"cost_{end}usd"] for end in ("", "low_", "high_")] == [None, None, None]
+    assert "$" not in run(capsys, f"workflow {fig_1}")[0]
+    for option in ("--spot", "--discount 10%"):
+        _, err = run(capsys, f"workflow {fig_1} {option}", status=2)
+        assert "these nodes have no prices of a catalog; add --nodes N --instance TYPE" in err
+
+
 def test_recommend_is_of_the_family_of_recommend(capsys: pytest.CaptureFixture[str]) -> None:
     goal = "--catalog aws --deadline 20m --instances 'm5.*' --max-nodes 16"
     found = answer(capsys, f"workflow recommend nightly-pipeline {goal}")

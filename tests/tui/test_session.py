@@ -27,7 +27,7 @@ def quiet(words: str) -> None:
 
 def test_interruptions_are_part_of_the_time_of_spot_nodes_alone() -> None:
     session = EngineSession()
-    state = replace(STATE, scale=1000.0)
+    state = replace(STATE, scale=10_000.0)
     built = session.build(state, quiet)
     rented = session.answer(state, built)
     spot = session.answer(replace(state, spot=True), built)
@@ -41,7 +41,7 @@ def test_interruptions_are_part_of_the_time_of_spot_nodes_alone() -> None:
 def test_interruptions_are_those_of_the_settled_answer() -> None:
     """A grid of node counts is a little off, and the phases kept what it was off by."""
     session = EngineSession()
-    state = replace(STATE, scale=1000.0, spot=True, max_nodes=5)
+    state = replace(STATE, scale=30_000.0, spot=True, max_nodes=5)
     built = session.build(state, quiet)
     settled = session.mixed(state, session.answer(state, built))
     told = settled.explained.phases["interruptions"]

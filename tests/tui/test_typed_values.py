@@ -48,6 +48,12 @@ async def test_an_impossible_goal_shows_the_nearest_miss(planner):
         await app.run_line("budget $0.01")
         await settled(pilot)
         assert "can be met" not in said(app)
+        await app.run_line("deadline 20h")
+        await settled(pilot)
+        budget = re.search(r"; (\$.+) is enough\.", said(app))[1]
+        await app.run_line(f"budget {budget}")
+        await settled(pilot)
+        assert app.answer.report.recommendation.recommended is not None
 
 
 async def test_where_no_type_can_be_priced_the_goal_is_not_blamed_alone(planner):

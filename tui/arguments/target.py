@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 
 import engine
 from tui.arguments import options
@@ -35,25 +36,74 @@ def cluster_of(
             "--executor-cores and --executor-memory need --executors", remedy="add --executors N"
         )
     largest = profile.largest_run
-    unused = ["--catalog"] * (args.catalog is not None) + options.given_terms(args)
-    if nodes is None and args.instance is None and unused:
-        raise engine.BadInput(
-            "no type is looked up", where=" ".join(unused), remedy="add --nodes N --instance TYPE"
-        )
     if nodes is None and args.instance is None and largest is not None:
+        _check_named(args, largest.cluster)
         check_laid_out(args)
         return largest.cluster
     if nodes is None:
         raise engine.BadInput("how many nodes is not said", remedy="add --nodes N")
     name = args.instance or _only_type(profile)
     catalog = type_catalog(args, profile, name)
+    _check_used(args, catalog)
+    return engine.Cluster.of_nodes(instance_type=name, nodes=nodes, catalog=catalog)
+
+
+def _check_used(args: argparse.Namespace, catalog: engine.Catalog | None) -> None:
+    """Refuses terms of a catalog where none is used."""
     if catalog is None and options.given_terms(args):
         raise engine.BadInput(
             "no catalog is used",
             where=" ".join(options.given_terms(args)),
             remedy="add --catalog NAME",
         )
-    return engine.Cluster.of_nodes(instance_type=name, nodes=nodes, catalog=catalog)
+
+
+def _check_named(args: argparse.Namespace, cluster: engine.Cluster) -> None:
+    """Refuses options of a catalog where nobody says what the measured nodes are."""
+    unused = ["--catalog"] * (args.catalog is not None) + options.given_terms(args)
+    if unused and cluster.instance is None:
+        raise engine.BadInput(
+            "no type is looked up",
+            where=" ".join(unused),
+            remedy="add --nodes N --instance TYPE, or --ran-on TYPE",
+        )
+
+
+def at_prices_of(
+    cluster: engine.Cluster, args: argparse.Namespace, profile: engine.Profile
+) -> engine.Cluster:
+    """The cluster, measured or asked for, with the catalog whose price its type has; as it is where
+    there is none."""
+    if cluster.catalog is not None or cluster.instance is None:
+        return cluster
+    catalog = type_catalog(args, profile, cluster.instance.name)
+    _check_used(args, catalog)
+    if catalog is None or cluster.instance.name not in catalog.offers:
+        return cluster
+    listed = catalog.offer(cluster.instance.name).on_demand.usd_per_hour
+    groups = (replace(cluster.groups[0], price_usd_per_hour=listed),)
+    return replace(cluster, groups=groups, catalog=catalog)
+
+
+NO_PRICES = "these nodes have no prices of a catalog"
+ADD_TYPE = "add --nodes N --instance TYPE, or leave it out"
+ADD_CATALOG = "add --catalog NAME, or leave it out"
+
+
+def check_on_demand(args: argparse.Namespace, why: str = NO_PRICES, *, remedy: str) -> None:
+    """Refuses spot nodes where no catalog has their price."""
+    given = ["--spot"] * args.spot
+    given += ["--max-spot"] * (getattr(args, "max_spot", None) is not None)
+    if given:
+        raise engine.BadInput(why, where=" ".join(given), remedy=remedy)
+
+
+def check_unpriced(args: argparse.Namespace, why: str = NO_PRICES, *, remedy: str) -> None:
+    """Refuses terms of prices where no cost is told."""
+    names = ("discount", "dbu_price")
+    given = [f"--{name.replace('_', '-')}" for name in names if getattr(args, name) is not None]
+    if given:
+        raise engine.BadInput(why, where=" ".join(given), remedy=remedy)
 
 
 def check_answered(seconds: Iterable[float], cluster: engine.Cluster) -> None:
@@ -76,16 +126,31 @@ def check_answered(seconds: Iterable[float], cluster: engine.Cluster) -> None:
 def type_catalog(
     args: argparse.Namespace, profile: engine.Profile, name: str | None
 ) -> engine.Catalog | None:
-    """The catalog that a type is looked up in; types that the profile knows need none."""
+    """The catalog that a type is looked up in: that of --catalog, or of --ran-on, or the default
+    one. None for the nodes that the profile knows, where a run table tells their price, and where
+    no catalog knows them."""
     if args.catalog is not None:
         return options.catalog_of(args)
     origin, _, origin_catalog = (args.ran_on or "").partition("@")
     if name is not None and name == origin:
         found, _ = engine.named_type(args.ran_on, first=options.looked_in(args))
         return options.catalog_of(args, origin_catalog or found.name) if found else None
-    if name is None or name in profile.instance_types:
+    if name is None:
         return None
+    if name in profile.instance_types:
+        return _knowing(args, profile, name)
     return options.catalog_of(args)
+
+
+def _knowing(args: argparse.Namespace, profile: engine.Profile, name: str) -> engine.Catalog | None:
+    """The catalog whose price a measured type has, as `--ran-on` finds it."""
+    if engine.observed_price(profile, name) is not None:
+        return None
+    try:
+        found, _ = engine.find_type(name, first=options.looked_in(args))
+    except engine.UnknownName:
+        return None
+    return options.catalog_of(args, found.name)
 
 
 def _of_executors(args: argparse.Namespace, profile: engine.Profile) -> engine.Cluster:

@@ -6,6 +6,7 @@ import argparse
 import math
 from bisect import bisect_left
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import engine
@@ -46,6 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--nodes", metavar="A:B", help="range of nodes (default 1:64), or N for the other curves"
     )
     options.add_cluster(parser)
+    parser.add_argument("--spot", action="store_true", help="at spot prices")
     options.add_terms(parser)
     beside_heap.add_overhead(parser)
     options.add_origin(parser)
@@ -68,8 +70,9 @@ def run(args: argparse.Namespace) -> int:
     points = {"nodes": over_nodes, "input-size": over_size, "iterations": over_iterations}[
         args.over
     ](args, profile)
-    rows = rows_of(args.over, points, fitted, profile, confidence=args.confidence)
-    warnings = warnings_of(fitted, args.over, points, unit=profile.input_unit)
+    paid = paid_cluster(args, points[0].cluster, profile)
+    rows = rows_of(args, points, fitted, paid)
+    warnings = warnings_of(fitted, args.over, points, unit=profile.input_unit, spot=args.spot)
     if args.json:
         result = {
             "model": fitted.model,
@@ -77,13 +80,16 @@ def run(args: argparse.Namespace) -> int:
             "confidence": args.confidence,
             "points": rows,
             "warnings": output.notices(warnings),
+            "spot": args.spot,
+            "catalog": output.catalog_dict(paid.catalog),
         }
         output.print_json(result)
     elif args.output is None:
         print(as_table(args.over, points, rows, unit=profile.input_unit))
         batch = "; of one micro-batch" if engine.of_one_batch(warnings) else ""
-        said = legend(rows, args.confidence, instance_name(points[0].cluster))
+        said = legend(rows, args.confidence, paid)
         print(f"\n{text.shown(said)}{batch}; model {fitted.model}")
+        output.print_assumptions(engine.cost_assumptions(paid, spot=args.spot))
     if args.output is not None:
         write(args, profile, points, rows)
     if not args.json:
@@ -91,50 +97,75 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def paid_cluster(
+    args: argparse.Namespace, cluster: engine.Cluster, profile: engine.Profile
+) -> engine.Cluster:
+    """A cluster of the curve with the catalog that has its price.
+
+    Raises:
+        BadInput: for options of prices where there is none.
+    """
+    named = args.over == "nodes" or args.nodes is not None
+    remedy = target.ADD_CATALOG if named else target.ADD_TYPE
+    if cluster.catalog is None:
+        target.check_on_demand(args, remedy=remedy)
+    paid = target.at_prices_of(cluster, args, profile)
+    if paid.catalog is None:
+        target.check_unpriced(args, remedy=remedy)
+    return paid
+
+
 def rows_of(
-    over: str,
+    args: argparse.Namespace,
     points: list[Point],
     fitted: engine.FittedModel,
-    profile: engine.Profile,
-    *,
-    confidence: float,
+    paid: engine.Cluster,
 ) -> list[dict[str, Any]]:
     """The points as JSON has them; what is varied has a key where it is not the nodes.
+
+    Args:
+        paid: one of their clusters, with the catalog that has its price.
 
     Raises:
         BadInput: where the model answers none of them.
     """
-    found = fitted.predict_many(
+    predict_many = partial(engine.predict_on_spot, fitted) if args.spot else fitted.predict_many
+    found = predict_many(
         clusters=[point.cluster for point in points],
         workloads=[point.workload for point in points],
-        confidence=confidence,
+        confidence=args.confidence,
     )
     target.check_answered(found.seconds, points[0].cluster)
-    return [
-        {
-            **({} if over == "nodes" else {over.replace("-", "_"): point.at}),
-            "nodes": point.cluster.nodes,
-            "seconds": seconds,
-            "low": low,
-            "high": high,
-            "cost_usd": engine.cost_of(point.cluster, float(seconds), profile),
-        }
-        for point, seconds, low, high in zip(
-            points, found.seconds, found.low, found.high, strict=True
-        )
-    ]
+    varied = None if args.over == "nodes" else args.over.replace("-", "_")
+    rows: list[dict[str, Any]] = []
+    for point, *times in zip(points, found.seconds, found.low, found.high, strict=True):
+        nodes = point.cluster.nodes
+        cluster = paid if nodes is None else with_nodes(paid, nodes)
+        costs = (engine.cost_of(cluster, x, fitted.profile, spot=args.spot) for x in times)
+        row: dict[str, Any] = {} if varied is None else {varied: point.at}
+        row["nodes"] = nodes
+        row |= zip(("seconds", "low", "high"), times, strict=True)
+        row |= zip(("cost_usd", "cost_low_usd", "cost_high_usd"), costs, strict=True)
+        rows.append(row)
+    return rows
 
 
 def warnings_of(
-    fitted: engine.FittedModel, over: str, points: list[Point], *, unit: str
+    fitted: engine.FittedModel, over: str, points: list[Point], *, unit: str, spot: bool = False
 ) -> list[engine.Notice]:
     """What is to be said of the last point; and of the first what is not said of the last: a cache
     that does not fit one node may fit the next. Where the job starts at no point before some number
     of nodes, it is said up to which."""
 
     def said_at(place: int) -> tuple[engine.Notice, ...]:
-        point = points[place]
-        return fitted.predict(cluster=point.cluster, workload=point.workload).warnings
+        cluster, workload = points[place].cluster, points[place].workload
+        if cluster.catalog is None:
+            return fitted.predict(cluster=cluster, workload=workload).warnings
+        priced = engine.predict_composition(
+            fitted, composition=cluster.composition, catalog=cluster.catalog, workload=workload,
+            spot=spot,
+        )  # fmt: skip
+        return priced.prediction.warnings
 
     first, last = said_at(0), said_at(len(points) - 1)
     codes, found = {notice.code for notice in last}, list(last)
@@ -193,6 +224,8 @@ def over_nodes(args: argparse.Namespace, profile: engine.Profile) -> list[Point]
 
 def with_nodes(cluster: engine.Cluster, nodes: int) -> engine.Cluster:
     """The same composition with another number of nodes."""
+    if cluster.nodes == nodes:
+        return cluster
     return replace(cluster, groups=(replace(cluster.groups[0], nodes=nodes),))
 
 
@@ -266,18 +299,21 @@ def instance_name(cluster: engine.Cluster) -> str | None:
 
 def as_table(over: str, points: list[Point], rows: list[dict[str, Any]], *, unit: str) -> str:
     """A row for each point; sizes in the profile's unit."""
-    header = (over, "time", "low", "high", "cost")
-    body = [
+    header: tuple[str, ...] = (over, "time", "low", "high", "cost", "between")
+    body: list[tuple[str, ...]] = [
         (
             size_of(point, unit) if over == "input-size" else f"{point.at:g}",
             text.seconds(row["seconds"]),
             text.seconds(row["low"]),
             text.seconds(row["high"]),
             text.usd(row["cost_usd"]),
+            text.usd_span(row["cost_low_usd"], row["cost_high_usd"], to=" to "),
         )
         for point, row in zip(points, rows, strict=True)
     ]
-    return text.table([header, *body], right=(0, 1, 2, 3, 4))
+    if all(row["cost_low_usd"] is None for row in rows):
+        header, body = header[:-1], [row[:-1] for row in body]
+    return text.table([header, *body], right=range(len(header)))
 
 
 def size_of(point: Point, unit: str) -> str:
@@ -287,10 +323,11 @@ def size_of(point: Point, unit: str) -> str:
     return engine.format_bytes(point.at) if unit == "bytes" else f"{point.at:.5g}"
 
 
-def legend(rows: list[dict[str, Any]], confidence: float, instance: str | None) -> str:
+def legend(rows: list[dict[str, Any]], confidence: float, paid: engine.Cluster) -> str:
     """What the columns of the interval and of the cost mean, and why there is no cost."""
     known = any(math.isfinite(row["low"]) for row in rows)
     said = f"{text.odds(confidence)} runs take from low to high" if known else "no interval"
     if any(row["cost_usd"] is not None for row in rows):
-        return f"{said}, cost is that of the time"
-    return f"{said}, no cost: no price of {instance or 'these nodes'} is known here (--catalog)"
+        return f"{said}, cost is that of the time, {text.priced_by(paid.catalog)}"
+    name = instance_name(paid) or "these nodes"
+    return f"{said}, no cost: no price of {name} is known here (--catalog)"

@@ -12,7 +12,7 @@ def lines(found: engine.Sensitivity, answer: engine.Recommendation) -> list[str]
         f"{_which_hour(answer.goal)}: {_hour(found.one_more_hour, answer.goal)}",
         f"one more dollar: {_dollar(found.one_more_dollar)}",
         *_looser(found, answer),
-        *_least(found),
+        *_least(found, answer.goal),
         f"input: {_input(found)}",
     ]
 
@@ -44,25 +44,29 @@ def _dollar(change: engine.Change | None) -> str:
 
 
 def _looser(found: engine.Sensitivity, answer: engine.Recommendation) -> list[str]:
-    """Where something better comes in reach."""
-    shown = []
+    """Where something better comes in reach; of steps that are named alike the last, which is the
+    best."""
+    shown: dict[str, str] = {}
     for change in found.looser or ():
         if answer.goal.by_time:
-            shown.append(f"from a budget of {text.usd(change.budget_usd)}: {_dollar(change)}")
+            at = text.usd(engine.reachable_usd(change.budget_usd or 0.0))
+            shown[f"from a budget of {at}"] = _dollar(change)
         else:
-            at = text.seconds(change.deadline_seconds)
-            shown.append(f"from a deadline of {at}: {_hour(change, answer.goal)}")
-    return shown
+            at = text.reachable(change.deadline_seconds or 0.0)
+            shown[f"from a deadline of {at}"] = _hour(change, answer.goal)
+    return [f"{at}: {what}" for at, what in shown.items()]
 
 
-def _least(found: engine.Sensitivity) -> list[str]:
-    """Down to where the answer stands, and what comes then."""
+def _least(found: engine.Sensitivity, goal: engine.Goal) -> list[str]:
+    """Down to where the answer stands, and what comes then; never more than was asked for."""
     shown = []
     if found.least_deadline_seconds is not None:
-        at, then = text.seconds(found.least_deadline_seconds), _then(found.below)
+        least = engine.reachable_seconds(found.least_deadline_seconds)
+        at, then = text.seconds(min(least, goal.deadline_seconds or least)), _then(found.below)
         shown.append(f"stands down to a deadline of {at}; below it {then}")
     if found.least_budget_usd is not None:
-        at, then = text.usd(found.least_budget_usd), _then(found.below_budget)
+        usd = engine.reachable_usd(found.least_budget_usd)
+        at, then = text.usd(min(usd, goal.budget_usd or usd)), _then(found.below_budget)
         shown.append(f"stands down to a budget of {at}; below {then}")
     return shown
 

@@ -38,6 +38,19 @@ def notices(found: Iterable[engine.Notice]) -> list[dict[str, str]]:
     return [{"code": n.code, "text": n.text, "remedy": n.remedy} for n in engine.in_order(found)]
 
 
+def catalog_dict(catalog: engine.Catalog | None) -> dict[str, str] | None:
+    """Whose prices costs are told by; None where it is no catalog's."""
+    if catalog is None:
+        return None
+    return {"name": catalog.name, "region": catalog.region, "date": catalog.date.isoformat()}
+
+
+def print_assumptions(lines: Iterable[str]) -> None:
+    """What costs rest on, below them."""
+    for line in lines:
+        print(f"  {text.shown(line)}")
+
+
 def print_notices(found: Iterable[engine.Notice]) -> None:
     """Warnings for a person, each once, on stderr so that stdout stays data."""
     for notice in engine.in_order(found):

@@ -9,7 +9,7 @@ from typing import Any
 import engine
 from tui import format as text
 from tui.arguments import beside_heap, limits, options, target
-from tui.headless import all_models, output, recommend
+from tui.headless import all_models, costs, output, recommend
 from tui.words.limit_words import parse_type_count
 
 
@@ -50,62 +50,42 @@ def run(args: argparse.Namespace) -> int:
         return run_composition(args)
     profile = options.read_profile(args)
     if args.all_models:
-        check_unpriced(args, "--all-models compares times, not costs", "leave it out")
+        why = "--all-models compares times, not costs"
+        target.check_on_demand(args, why, remedy="leave it out")
+        target.check_unpriced(args, why, remedy="leave it out")
         return all_models.run(args, profile)
     cluster = target.cluster_of(args, profile, nodes=args.nodes)
     if cluster.catalog is not None:
         return run_priced(args, profile, dict(cluster.composition), cluster.catalog)
-    check_unpriced(args, remedy=ADD if args.nodes is None else ADD_CATALOG)
+    return run_as_measured(args, profile, cluster)
+
+
+def run_as_measured(
+    args: argparse.Namespace, profile: engine.Profile, cluster: engine.Cluster
+) -> int:
+    """The prediction of nodes or executors like those of the evidence, and the cost where the type
+    of the nodes is known."""
+    remedy = target.ADD_CATALOG if args.nodes is not None else ADD_TYPE
+    target.check_on_demand(args, remedy=remedy)
+    paid = target.at_prices_of(cluster, args, profile)
+    if paid.catalog is None:
+        target.check_unpriced(args, remedy=remedy)
     fitted = engine.fit(profile, model=args.model)
     workload = options.workload_of(args, profile)
     prediction = fitted.predict(cluster=cluster, workload=workload, confidence=args.confidence)
     target.check_answered([prediction.seconds], cluster)
     evidence = Evidence.of(fitted, workload, profile)
-    cost = cost_of_table(prediction, cluster, profile)
     if args.json:
-        costs = dict(zip(("cost_usd", "cost_low_usd", "cost_high_usd"), cost, strict=True))
-        output.print_json({**as_dict(prediction, evidence, args.deadline), **costs})
-    else:
-        print(as_text(prediction, evidence, cluster_in_words(cluster), args.deadline))
-        if cost[0] is not None:
-            print(f"{cost_in_words(*cost)}, by the prices that the runs tell alone")
-        output.print_notices(prediction.warnings)
+        told = costs.measured_dict(paid, prediction, profile)
+        output.print_json({**as_dict(prediction, evidence, args.deadline), **told})
+        return 0
+    lines = [as_text(prediction, evidence, cluster_in_words(cluster), args.deadline)]
+    print("\n".join([*lines, *costs.measured_lines(paid, prediction, profile)]))
+    output.print_notices(prediction.warnings)
     return 0
 
 
-def cost_of_table(
-    prediction: engine.Prediction, cluster: engine.Cluster, profile: engine.Profile
-) -> tuple[float | None, float | None, float | None]:
-    """The cost in USD at the predicted time and at both ends of its interval, by the prices of the
-    evidence itself; None where it has none, or where there is no interval."""
-    times = (prediction.seconds, prediction.low, prediction.high)
-    usd, low, high = (
-        None if seconds is None else engine.cost_of(cluster, seconds, profile) for seconds in times
-    )
-    return usd, low, high
-
-
-def cost_in_words(usd: float | None, low: float | None, high: float | None) -> str:
-    """ "$0.0567 ($0.0524 to $0.0646)"."""
-    return f"{text.usd(usd)}{text.usd_interval(low, high)}"
-
-
-ADD = "add --composition TYPE=N or --nodes N --instance TYPE, or leave it out"
-ADD_CATALOG = "add --catalog NAME, or leave it out"
-
-
-def check_unpriced(
-    args: argparse.Namespace,
-    why: str = "these nodes have no prices of a catalog",
-    remedy: str = ADD,
-) -> None:
-    """Refuses options of prices where no cost is told."""
-    names = ("max_spot", "discount", "dbu_price")
-    given = [f"--{name.replace('_', '-')}" for name in names if getattr(args, name) is not None]
-    if args.spot:
-        given.insert(0, "--spot")
-    if given:
-        raise engine.BadInput(why, where=" ".join(given), remedy=remedy)
+ADD_TYPE = f"add --composition TYPE=N or {target.ADD_TYPE.removeprefix('add ')}"
 
 
 def run_composition(args: argparse.Namespace) -> int:
@@ -149,18 +129,11 @@ def run_priced(
     prediction, choice = found.prediction, found.choice
     evidence = Evidence.of(fitted, workload, profile)
     if args.json:
-        costs = {
-            name: value
-            for name, value in choice.to_dict().items()
-            if name in ("composition", "spot", "executors", "layout", "vcore_seconds")
-            or name.startswith("cost")
-        }
-        output.print_json({**as_dict(prediction, evidence, args.deadline), **costs})
+        told = costs.choice_dict(choice, catalog)
+        output.print_json({**as_dict(prediction, evidence, args.deadline), **told})
         return 0
-    words = recommend.composition(choice)
-    lines = [as_text(prediction, evidence, words, args.deadline)]
-    lines.append(cost_in_words(choice.cost_usd, choice.cost_low_usd, choice.cost_high_usd))
-    print("\n".join([*lines, *recommend.cost_lines(choice)]))
+    lines = [as_text(prediction, evidence, recommend.composition(choice), args.deadline)]
+    print("\n".join([*lines, *costs.choice_lines(choice, catalog)]))
     output.print_notices(prediction.warnings)
     return 0
 

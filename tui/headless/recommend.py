@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -254,14 +253,16 @@ def as_text(found: engine.Recommendation) -> str:
 
 
 def takes(found: engine.Recommendation) -> str:
-    """From which deadline on the nearest miss is none, in seconds rounded up to a tenth; "" where
-    that is not it."""
-    enough, nearest = found.enough_seconds, found.nearest
-    if enough is None or nearest is None:
+    """From which deadline or budget on the nearest miss is none; "" where neither is it."""
+    if found.nearest is None:
         return ""
-    tenths = f"{math.ceil(10.0 * enough) / 10.0:.1f}".removesuffix(".0")
-    confidence = "" if nearest.low is None else " or a smaller --confidence"
-    return f"--deadline {tenths}s{confidence} takes it"
+    if found.enough_usd is not None:
+        return f"--budget {engine.reachable_usd(found.enough_usd):.15g} takes it"
+    if found.enough_seconds is None:
+        return ""
+    deadline = text.reachable(found.enough_seconds).replace(" ", "")
+    confidence = "" if found.nearest.low is None else " or a smaller --confidence"
+    return f"--deadline {deadline}{confidence} takes it"
 
 
 def intervals(found: engine.Recommendation) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import engine
 from tui import format as text
 from tui.arguments import beside_heap, options, target
-from tui.headless import output, recommend
+from tui.headless import costs, output, recommend
 
 RECOMMEND = "recommend"
 LETTERS = {"cpu": "c", "disk": "d", "network": "n"}
@@ -21,6 +22,9 @@ SHORT_SHARE = 0.01
 
 SHOWN_SKEW = 0.005
 """Share of the time from which on what skew adds is told."""
+
+INTERRUPTIONS = "interruptions"
+"""The phase of what interruptions of spot nodes add."""
 
 TASK_PROFILES = ("normal", "mean", "median")
 
@@ -67,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
         raise engine.BadInput("no workflow is given", remedy="give a workflow YAML or a sample")
     if asked:
         return run_recommend(args, sources)
-    for name in ("deadline", "budget", "max_nodes", "instances", "discount", "dbu_price"):
+    for name in ("deadline", "budget", "max_nodes", "instances"):
         if getattr(args, name) is not None:
             raise engine.BadInput(
                 "is for sparkplan workflow recommend",
@@ -75,17 +79,49 @@ def run(args: argparse.Namespace) -> int:
                 remedy="leave it out, or write recommend before the workflow",
             )
     fitted, own = fitted_of(args, sources)
-    found = fitted.course(
-        cluster=cluster_of(args, fitted, own),
-        workload=workload_of(args, fitted),
-        confidence=args.confidence,
-    )
+    cluster, workload = cluster_of(args, fitted, own), workload_of(args, fitted)
+    found = fitted.course(cluster=cluster, workload=workload, confidence=args.confidence)
+    found, told, lines = with_cost(args, found, cluster, fitted, workload)
     if args.json:
-        output.print_json(found.to_dict())
+        output.print_json({**found.to_dict(), **told})
     else:
-        print(as_text(found))
+        print(as_text(found, lines))
         output.print_notices(found.warnings)
     return 0
+
+
+def with_cost(
+    args: argparse.Namespace,
+    found: engine.WorkflowReport,
+    cluster: engine.Cluster | engine.OwnNodes,
+    fitted: engine.FittedStates,
+    workload: engine.Workload | None,
+) -> tuple[engine.WorkflowReport, dict[str, Any], list[str]]:
+    """The report, of spot nodes with their interruptions in the time; and what its cluster costs,
+    for JSON and for a person.
+
+    Raises:
+        BadInput: for options of prices where nothing has a price.
+    """
+    named = args.nodes is not None and isinstance(cluster, engine.Cluster)
+    if isinstance(cluster, engine.Cluster) and named and cluster.catalog is not None:
+        priced = engine.predict_composition(
+            fitted, composition=cluster.composition, catalog=cluster.catalog, workload=workload,
+            confidence=args.confidence, spot=args.spot,
+        )  # fmt: skip
+        told = costs.choice_dict(priced.choice, cluster.catalog)
+        lines = costs.choice_lines(priced.choice, cluster.catalog)
+        return replace(found, prediction=priced.prediction), told, lines
+    remedy = target.ADD_CATALOG if named else target.ADD_TYPE
+    target.check_on_demand(args, remedy=remedy)
+    if isinstance(cluster, engine.OwnNodes):
+        target.check_unpriced(args, remedy=remedy)
+        return found, costs.measured_dict(None, found.prediction, fitted.profile), []
+    paid = target.at_prices_of(cluster, args, fitted.profile)
+    if paid.catalog is None:
+        target.check_unpriced(args, remedy=remedy)
+    told = costs.measured_dict(paid, found.prediction, fitted.profile)
+    return found, told, costs.measured_lines(paid, found.prediction, fitted.profile)
 
 
 def fitted_of(
@@ -181,8 +217,8 @@ def run_recommend(args: argparse.Namespace, sources: Sequence[str]) -> int:
     return recommend.tell(args, found)
 
 
-def as_text(found: engine.WorkflowReport) -> str:
-    """The end first, then the jobs, then the sequence of states."""
+def as_text(found: engine.WorkflowReport, cost: Sequence[str] = ()) -> str:
+    """The end first, then what it costs, the jobs, and the sequence of states."""
     answer = found.prediction
     lines = [
         f"{text.shown(found.name)} ends after {text.seconds(found.seconds)} "
@@ -190,6 +226,8 @@ def as_text(found: engine.WorkflowReport) -> str:
         f"scheduler {found.scheduler}, task times {found.task_profile}, "
         f"bound by {answer.bottleneck}",
         *skew_line(found),
+        *interruptions_line(found),
+        *cost,
         "",
         text.table(job_rows(found), right=(1, 2, 3)),
         "",
@@ -208,6 +246,14 @@ def skew_line(found: engine.WorkflowReport) -> list[str]:
         return []
     verb = "add" if added > 0.0 else "spare"
     return [f"tasks of unlike length {verb} {text.seconds(abs(added))} of that (no interval)"]
+
+
+def interruptions_line(found: engine.WorkflowReport) -> list[str]:
+    """By how much the end of spot nodes is later than the last state, where that shows."""
+    added = (found.prediction.phases or {}).get(INTERRUPTIONS)
+    if added is None:
+        return []
+    return [f"interruptions are expected to add {text.seconds(added)} of that; no state has them"]
 
 
 def omitted(found: engine.WorkflowReport) -> list[str]:

@@ -12,7 +12,7 @@ from tui.state import PlanState
 from tui.views.marks import Marks
 from tui.views.pages import key_of
 from tui.views.prose import Line, Span
-from tui.widgets.numbers import money_text, time_step_up, time_text
+from tui.widgets.numbers import money_text, time_text
 
 if TYPE_CHECKING:
     from engine import Choice, Notice, Recommendation
@@ -46,13 +46,22 @@ def _recommended(state: PlanState, choice: Choice, marks: Marks, batch: str) -> 
     return [*line, (".", "base")]
 
 
+def enough(found: Recommendation) -> str:
+    """The deadline or the budget that the nearest cluster keeps; "" where neither is all."""
+    if found.enough_seconds is not None:
+        return f"; {text.reachable(found.enough_seconds)} can be met"
+    if found.enough_usd is not None:
+        return f"; {text.usd(engine.reachable_usd(found.enough_usd))} is enough"
+    return ""
+
+
 def _impossible(state: PlanState, found: Recommendation, marks: Marks, batch: str) -> list[Line]:
-    goal, enough = goal_in_words(state), found.enough_seconds
+    goal = goal_in_words(state)
     lines: list[Line] = [
         [
             (f"{marks.missed} ", "bad"),
             (f"No cluster of up to {text.counted(state.max_nodes, 'node')} {goal}", "strong"),
-            ("." if enough is None else f"; {time_text(time_step_up(enough))} can be met.", "base"),
+            (f"{enough(found)}.", "base"),
         ]
     ]
     near = found.nearest

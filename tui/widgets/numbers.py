@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 from typing import Literal
 
 Kind = Literal["number", "count", "time", "money", "bytes", "share"]
@@ -33,11 +32,11 @@ def _scaled(value: float, units: tuple[tuple[float, str], ...]) -> str:
 
 
 def time_text(seconds: float) -> str:
-    """Seconds in the two largest units that matter: "30m", "1h 05m", "2d 06h", "0.5s"."""
+    """Seconds in the two largest units that matter: "30m", "1h 05m", "2d 06h", "0.5s", "48.3s"."""
     if seconds < 0:
         return "-" + time_text(-seconds)
-    if seconds < 10 and seconds != round(seconds):
-        return shortest(seconds, 2) + "s"
+    if seconds < 59.95 and seconds != round(seconds):
+        return shortest(seconds, 2 if seconds < 10 else 3) + "s"
     left = float(round(seconds))
     parts: list[str] = []
     for size, name in _TIME_UNITS:
@@ -50,13 +49,6 @@ def time_text(seconds: float) -> str:
         if len(parts) == 2:
             break
     return " ".join(parts) or "0s"
-
-
-def time_step_up(seconds: float) -> float:
-    """The next time from `seconds` on that `time_text` writes in full."""
-    steps = (finer for (unit, _), (finer, _) in pairwise(_TIME_UNITS) if seconds >= unit)
-    step = next(steps, 1.0)
-    return math.ceil(seconds / step) * step
 
 
 def money_text(usd: float, *, cents: bool | None = None) -> str:

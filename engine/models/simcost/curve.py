@@ -16,7 +16,8 @@ from engine.batch import ClusterBatch
 from engine.cluster import Workload
 from engine.errors import ModelDoesNotFit
 from engine.forecast import FloatArray
-from engine.models.base import AssuredMemory, Explanation
+from engine.models.assured_memory import AssuredMemory
+from engine.models.base import Explanation
 from engine.models.curves.fits import fit_terms
 from engine.models.curves.fitted_curve import FittedCurve
 from engine.models.curves.model import CurvesModel, Question

@@ -14,7 +14,7 @@ import numpy as np
 from engine.cluster import LEAST_HEAP_GIB
 from engine.errors import BadInput
 from engine.forecast import FloatArray
-from engine.models.base import AssuredMemory
+from engine.models.assured_memory import AssuredMemory
 from engine.models.simcost.costs import resource_time
 from engine.profile import Run
 from engine.units import GIB

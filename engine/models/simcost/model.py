@@ -20,7 +20,8 @@ from engine.batch import ClusterBatch
 from engine.cluster import Workload
 from engine.forecast import FloatArray, Forecast, IntArray
 from engine.machines.transfer import notice_of, speed_of, speeds_of
-from engine.models.base import AssuredMemory, Explanation, FittedModel, Model
+from engine.models.assured_memory import AssuredMemory
+from engine.models.base import Explanation, FittedModel, Model
 from engine.models.log_notices import chosen_notice, range_notices
 from engine.models.logs_by_parameters import ByParameters
 from engine.models.replay.held_answers import held_mean

@@ -13,7 +13,7 @@ from synthetic import TableModel, profile_on
 import engine
 from engine.cluster import Workload
 from engine.errors import BadInput
-from engine.models.base import AssuredMemory
+from engine.models.assured_memory import AssuredMemory
 from engine.models.simcost.costs import resource_time
 from engine.models.simcost.memory import CACHE_FRACTION, GRID, SAFE_GIB
 from engine.optimiser import Recommendation, recommend_owned

@@ -104,10 +104,19 @@ def test_spot_without_a_spot_price_is_refused() -> None:
         composed({"big": 2}, spot=True)
 
 
-@pytest.mark.parametrize(("interruption", "told"), [("5-10%", True), (None, False)])
-def test_time_that_nobody_knows_interruptions_to_take_is_no_phase(interruption, told) -> None:
-    """It was one of 0 s where the catalog does not say how often nodes are interrupted."""
+@pytest.mark.parametrize(
+    ("interruption", "times", "told"),
+    [("5-10%", 50.0, True), ("5-10%", 1.0, False), (None, 50.0, False)],
+)
+def test_interruptions_are_a_phase_where_they_take_a_thousandth_of_the_time(
+    interruption: str | None, times: float, told: bool
+) -> None:
+    """It was one of 0 s where the catalog does not say how often nodes are interrupted, and one of
+    less than a millisecond for a short job."""
     offers = {"small": spot("small", 4, 0.20, interruption)}
-    found = composed({"small": 3}, catalog=replace(CATALOG, offers=offers), spot=True)
-    assert found.prediction.phases
-    assert ("interruptions" in found.prediction.phases) is told
+    workload = fitted().profile.reference_workload.times(times)
+    catalog = replace(CATALOG, offers=offers)
+    found = composed({"small": 3}, catalog=catalog, spot=True, workload=workload)
+    phases = found.prediction.phases
+    assert ("interruptions" in phases) is told
+    assert sum(phases.values()) == pytest.approx(found.prediction.seconds, rel=1e-3)

@@ -8,7 +8,7 @@ import pytest
 import engine
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput
-from engine.models.base import AssuredMemory
+from engine.models.assured_memory import AssuredMemory
 from engine.models.simcost.costs import resource_time
 from engine.models.simcost.memory import (
     SAFE_GIB,

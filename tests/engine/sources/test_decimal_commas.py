@@ -26,6 +26,8 @@ def seconds(*told: str) -> list[float]:
         (("1.312", "0.312"), [1.312, 0.312]),
         (("1.312", "1312.451"), [1.312, 1312.451]),
         (("1312", "98,4"), [1312.0, 98.4]),
+        (("1,5 min", "98"), [90.0, 98.0]),
+        (("1.312,5 s", "0,5 h"), [1312.5, 1800.0]),
     ],
 )
 def test_the_rest_of_the_file_tells_what_a_point_means(
@@ -60,3 +62,19 @@ def test_a_comma_beside_points_may_group_thousands(told: tuple[str, ...], line: 
         seconds(*told)
     assert error.value.where == f"runs.csv:{line}"
     assert f"write {cell.replace(',', '')}, or {cell.replace(',', '.')}0 " in str(error.value)
+
+
+def test_sizes_with_a_unit_have_decimal_commas_too() -> None:
+    """ "12,5 GB" was said to be no number."""
+    text = "nodes;input_size;seconds\n2;12,5 GB;98,4\n4;1.024 MB;60\n"
+    runs = run_table.parse(text, "runs.csv").runs
+    assert [run.workload.input_bytes for run in runs] == [12.5e9, 1.024e9]
+
+
+def test_a_comma_before_a_unit_is_as_ambiguous_beside_points() -> None:
+    with pytest.raises(engine.BadInput) as error:
+        seconds("1,312 s", "98.4")
+    assert str(error.value) == (
+        "runs.csv:2: seconds: '1,312 s' may be 1312 s or a number with three decimals; "
+        "write 1312 s, or 1.3120 s where the comma is a decimal one"
+    )

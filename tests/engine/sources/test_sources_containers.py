@@ -73,6 +73,7 @@ def test_every_container_holds_the_same_log(tmp_path: Path, codec: str) -> None:
         (b"", "empty"),
         (b"\n  \n", "empty"),
         (b"\x28\xb5\x2f\xfdnot zstd at all", "zstd stream is damaged"),
+        (zstd_frames(TEXT)[:40], "zstd stream holds no whole block"),
         (b"\x1f\x8bnot gzip", "gzip stream is damaged"),
         (b"LZ4Blocknot lz4 at all, really", "lz4 stream is damaged"),
         (b"{}\n", "not an event log"),

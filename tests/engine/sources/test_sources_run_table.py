@@ -360,3 +360,12 @@ def test_more_than_a_cluster_has_is_refused(tmp_path: Path, column: str) -> None
         (tmp_path / "runs.csv").write_text("nodes,input_size,seconds\n1e30,5,9\n")
     with pytest.raises(BadInput, match=rf"runs.csv:2: {column} must be at most 1,000,000(,000)?, "):
         read(tmp_path / "runs.csv")
+
+
+@pytest.mark.parametrize("end", [",,", ",,,,,", ',"", ', ","])
+def test_lines_of_empty_cells_are_no_runs(end: str) -> None:
+    """Spreadsheets end tables with them; "nodes is empty" was said of lines that nobody sees."""
+    text = f"nodes,input_size,seconds\n{end}\n2,48GB,3\n{end}\n{end}\n"
+    assert len(parse(text, "runs.csv").runs) == 1
+    with pytest.raises(BadInput, match="holds no runs"):
+        parse(f"nodes,input_size,seconds\n{end}\n", "runs.csv")

@@ -1,0 +1,152 @@
+"""Nodes of one type that someone names: their times as spot nodes, and what they cost.
+
+The recommender compares whole grids (`engine.choosing.surface`); here a few clusters are priced by
+the same rules, one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from engine.catalog import Billing, Offer
+from engine.choosing.interruptions import LostWork, rate_of, with_hold_ups
+from engine.cluster import Cluster, Workload
+from engine.cost import (
+    EXACT_BILLING,
+    assumptions,
+    cost_usd,
+    master_offer,
+    price_of,
+    service_rate,
+)
+from engine.errors import BadInput
+from engine.forecast import known
+from engine.models.base import FittedModel, Predictions
+from engine.profile import Profile
+
+
+def predict_on_spot(
+    fitted: FittedModel,
+    *,
+    clusters: Sequence[Cluster],
+    workloads: Sequence[Workload] | None = None,
+    confidence: float = 0.9,
+) -> Predictions:
+    """`FittedModel.predict_many` where all nodes are spot nodes: what interruptions are expected to
+    cost is in the times and intervals, as in those of `recommend`.
+
+    Raises:
+        BadInput: for a cluster that is not of one type of a catalog, or whose type has no spot
+            price, and as `predict_many`.
+    """
+    found = fitted.predict_many(clusters=clusters, workloads=workloads, confidence=confidence)
+    rates = [rate_of(_spot_offer(cluster)) for cluster in clusters]
+    rate = np.broadcast_to(np.asarray(rates), found.seconds.shape)
+    nodes = np.broadcast_to([float(cluster.nodes or 1) for cluster in clusters], rate.shape)
+    work = LostWork.of(fitted.profile.largest_run)
+    held = with_hold_ups(found.forecast, work, rate=rate, square=rate / nodes)
+    return Predictions.of(found.model, held, confidence)
+
+
+def _spot_offer(cluster: Cluster) -> Offer:
+    """The offer of a cluster's type, which must have a spot price."""
+    if cluster.catalog is None or cluster.instance is None:
+        raise BadInput("these nodes have no prices of a catalog", remedy="name a type of a catalog")
+    offer = cluster.catalog.offer(cluster.instance.name)
+    if offer.spot is None:
+        raise BadInput(
+            f"{cluster.instance.name} has no spot price in catalog {cluster.catalog.name}",
+            remedy="leave spot out, or name another type",
+        )
+    return offer
+
+
+def cost_of(
+    cluster: Cluster, seconds: float | None, profile: Profile, *, spot: bool = False
+) -> float | None:
+    """What running a cluster for `seconds` costs in USD, by its catalog's billing rules.
+
+    Nodes without a catalog cost what the profile's run table says, with nothing added (OptEx
+    Eq. 9). None where no price or no time is known, for executors and for unlike nodes.
+    """
+    tariff = None if seconds is None else _tariff(cluster, profile, spot=spot)
+    if tariff is None or seconds is None or not np.isfinite(seconds):
+        return None
+    found = cost_usd(
+        nodes=cluster.groups[0].nodes,
+        seconds=seconds,
+        price_usd_per_hour=tariff.price_usd_per_hour,
+        on_demand_usd_per_hour=tariff.on_demand_usd_per_hour,
+        service_usd_per_hour=tariff.service_usd_per_hour,
+        master=tariff.master,
+        billing=tariff.billing,
+    )
+    return known(float(found) if np.isfinite(found) else np.nan)
+
+
+def cost_assumptions(cluster: Cluster, *, spot: bool = False) -> tuple[str, ...]:
+    """What of the costs of a catalog's nodes rests on an assumption or an estimate, one line each;
+    nothing for others."""
+    catalog, instance = cluster.catalog, cluster.instance
+    if catalog is None or instance is None or instance.name not in catalog.offers:
+        return ()
+    billing = replace(catalog.billing, spot=spot)
+    head = master_offer(catalog, billing)
+    return assumptions(
+        price_of(catalog.offers[instance.name], billing),
+        billing,
+        catalog.exchange,
+        head=head.on_demand if head else None,
+    )
+
+
+def observed_price(profile: Profile, instance: str | None) -> float | None:
+    """USD per hour of a type in the profile's own run table; None where it tells none.
+
+    Args:
+        instance: None for nodes that nobody named: their price is that of all of them, if there is
+            one.
+    """
+    told = [
+        group.price_usd_per_hour
+        for run in profile.runs
+        for group in run.cluster.groups
+        if (group.instance.name if group.instance else None) == instance
+    ]
+    if instance is None:
+        return told[0] if len(set(told)) == 1 else None
+    return next((price for price in told if price is not None), None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tariff:
+    """What a node of a cluster costs per hour, and the rules that it is billed by."""
+
+    price_usd_per_hour: float
+    on_demand_usd_per_hour: float
+    service_usd_per_hour: float
+    master: Offer | None
+    billing: Billing
+
+
+def _tariff(cluster: Cluster, profile: Profile, *, spot: bool) -> _Tariff | None:
+    """None where no price is known."""
+    if len(cluster.groups) != 1:
+        return None
+    catalog, instance = cluster.catalog, cluster.instance
+    name = instance.name if instance else None
+    listed = cluster.groups[0].price_usd_per_hour or observed_price(profile, name)
+    if catalog is None or name is None:
+        return None if listed is None else _Tariff(listed, listed, 0.0, None, EXACT_BILLING)
+    billing, offer = replace(catalog.billing, spot=spot), catalog.offers.get(name)
+    if listed is None and offer is not None:
+        listed = offer.on_demand.usd_per_hour
+    paid = offer.spot if spot and offer is not None else None
+    price = listed if not spot else None if paid is None else paid.usd_per_hour
+    if price is None or listed is None:
+        return None
+    service = service_rate(offer, billing) if offer else 0.0
+    return _Tariff(price, listed, service, master_offer(catalog, billing), billing)

@@ -1,0 +1,83 @@
+"""Named nodes of one type: the same times and costs, spot or not, as the recommender's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from two_types import CATALOG, TODAY, fitted, spot
+
+import engine
+from engine.cost import EXACT_BILLING
+
+OFFERS = {"small": spot("small", 4, 0.2, "15-20%")}
+SPOT = replace(CATALOG, offers={**CATALOG.offers, **OFFERS})
+
+
+def small(nodes: int, catalog: engine.Catalog = SPOT) -> engine.Cluster:
+    return engine.Cluster.of_nodes(instance_type="small", nodes=nodes, catalog=catalog)
+
+
+@pytest.mark.parametrize("times", [1.0, 30.0])
+@pytest.mark.parametrize("on_spot", [False, True])
+def test_times_and_costs_are_those_of_a_named_composition(times: float, on_spot: bool) -> None:
+    model = fitted()
+    workload = model.profile.reference_workload.times(times)
+    clusters = [small(nodes) for nodes in (1, 3, 17)]
+    ask = (lambda **more: engine.predict_on_spot(model, **more)) if on_spot else model.predict_many
+    found = ask(clusters=clusters, workloads=[workload], confidence=0.8)
+    for place, cluster in enumerate(clusters):
+        told = engine.predict_composition(
+            model, composition=cluster.composition, catalog=SPOT, workload=workload,
+            confidence=0.8, spot=on_spot, today=TODAY,
+        ).choice  # fmt: skip
+        at = [float(x[place]) for x in (found.seconds, found.low, found.high)]
+        assert at == pytest.approx([told.seconds, told.low, told.high], rel=1e-12)
+        costs = [engine.cost_of(cluster, seconds, model.profile, spot=on_spot) for seconds in at]
+        assert costs == pytest.approx([told.cost_usd, told.cost_low_usd, told.cost_high_usd])
+        assert engine.cost_assumptions(cluster, spot=on_spot) == told.cost.assumptions
+
+
+def test_a_cluster_pairs_with_many_workloads() -> None:
+    model = fitted()
+    sizes = [model.profile.reference_workload.times(times) for times in (1.0, 2.0, 4.0)]
+    found = engine.predict_on_spot(model, clusters=[small(2)], workloads=sizes)
+    assert found.seconds.shape == (3,)
+    assert np.all(np.diff(found.seconds) > 0.0)
+
+
+@pytest.mark.parametrize(
+    ("cluster", "said"),
+    [
+        (small(2, CATALOG), "small has no spot price"),
+        (
+            engine.Cluster.of_nodes(instance_type="x", nodes=2, vcpus=4.0, memory_gib=16.0),
+            "no prices of a catalog",
+        ),
+        (engine.Cluster.of_executors(executors=2, executor_cores=2), "no prices of a catalog"),
+    ],
+)
+def test_spot_nodes_have_a_spot_price(cluster: engine.Cluster, said: str) -> None:
+    with pytest.raises(engine.BadInput, match=said):
+        engine.predict_on_spot(fitted(), clusters=[cluster])
+    with pytest.raises(engine.BadInput, match="a list of clusters is needed"):
+        engine.predict_on_spot(fitted(), clusters=cluster)  # type: ignore[arg-type]
+
+
+def test_what_has_no_price_or_no_time_has_no_cost() -> None:
+    profile = engine.Profile(name="nothing")
+    priced = engine.Cluster.of_nodes(
+        instance_type="x", nodes=8, vcpus=4, memory_gib=16.0, price_usd_per_hour=0.2
+    )
+    assert engine.cost_of(priced, 1800.0, profile) == pytest.approx(0.8)
+    assert EXACT_BILLING.startup_seconds == 0.0
+    for cluster, seconds in [
+        (priced, None),
+        (priced, float("nan")),
+        (engine.Cluster.of_executors(executors=2, executor_cores=2), 60.0),
+        (engine.Cluster.of_nodes(instance_type="x", nodes=8, vcpus=4, memory_gib=16.0), 60.0),
+        (replace(priced, groups=priced.groups * 2), 60.0),
+    ]:
+        assert engine.cost_of(cluster, seconds, profile) is None
+    assert engine.cost_of(small(2, CATALOG), 60.0, profile, spot=True) is None

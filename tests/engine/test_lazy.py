@@ -1,0 +1,55 @@
+"""Answers that are kept a while: the last few, whoever asks, none of another question."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+from engine.lazy import Recent
+
+
+def test_a_question_is_answered_once_while_it_is_recent() -> None:
+    recent, made = Recent[int](2), list[str]()
+
+    def ask(question: str) -> int:
+        def make() -> int:
+            made.append(question)
+            return len(made)
+
+        return recent.get(question, make)
+
+    assert [ask("a"), ask("b"), ask("a"), ask("c"), ask("a"), ask("b")] == [1, 2, 1, 3, 1, 4]
+    assert made == ["a", "b", "c", "b"], "the one that was asked longest ago goes"
+
+
+def test_what_fails_is_not_kept() -> None:
+    recent = Recent[int](1)
+
+    def fail() -> int:
+        raise ValueError
+
+    for _ in range(2):
+        try:
+            recent.get("a", fail)
+        except ValueError:
+            continue
+        raise AssertionError
+    assert recent.get("a", lambda: 1) == 1
+
+
+def test_a_copy_begins_with_nothing() -> None:
+    recent = Recent[int](1)
+    recent.get("a", lambda: 1)
+    for copied in (copy.deepcopy(recent), pickle.loads(pickle.dumps(recent))):
+        assert copied.get("a", lambda: 2) == 2
+
+
+def test_threads_get_the_answers_to_their_own_questions() -> None:
+    recent = Recent[int](3)
+
+    def ask(number: int) -> bool:
+        return recent.get(number % 7, lambda: number % 7) == number % 7
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(ask, range(2000)))

@@ -1,0 +1,62 @@
+"""What a cluster that is named costs: as JSON and in words, the same for each command that says it.
+
+Nodes of a catalog come as the `Choice` that the engine makes of them, with every part of the cost.
+Nodes as they were measured have no such parts: their cost is that of the time, by whoever tells
+their price.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import engine
+from tui import format as text
+from tui.headless import output, recommend
+
+KEYS = ("cost_usd", "cost_low_usd", "cost_high_usd")
+"""The cost of the predicted time, and those of both ends of its interval."""
+
+OF_CHOICE = ("composition", "spot", "executors", "layout", "vcore_seconds", "cost", *KEYS)
+"""What is told of nodes of a catalog beside their time."""
+
+
+def choice_dict(choice: engine.Choice, catalog: engine.Catalog) -> dict[str, Any]:
+    """Plain data for JSON, of nodes of a catalog."""
+    told = choice.to_dict()
+    return {**{name: told[name] for name in OF_CHOICE}, "catalog": output.catalog_dict(catalog)}
+
+
+def choice_lines(choice: engine.Choice, catalog: engine.Catalog) -> list[str]:
+    """The same for a person: the cost, its parts, what of it is assumed."""
+    usd = _in_words(choice.cost_usd, choice.cost_low_usd, choice.cost_high_usd)
+    return [f"{usd}, {text.priced_by(catalog)}", *recommend.cost_lines(choice)]
+
+
+def measured_dict(
+    paid: engine.Cluster | None, prediction: engine.Prediction, profile: engine.Profile
+) -> dict[str, Any]:
+    """Plain data for JSON, of nodes as they were measured; null where no price is known.
+
+    Args:
+        paid: the cluster, with the catalog that has its price; None where nothing has a price.
+    """
+    times = (prediction.seconds, prediction.low, prediction.high)
+    costs = [None if paid is None else engine.cost_of(paid, x, profile) for x in times]
+    named = dict(zip(KEYS, costs, strict=True))
+    return {**named, "catalog": output.catalog_dict(paid.catalog if paid else None)}
+
+
+def measured_lines(
+    paid: engine.Cluster, prediction: engine.Prediction, profile: engine.Profile
+) -> list[str]:
+    """The same for a person; nothing where no price is known."""
+    usd, low, high = (measured_dict(paid, prediction, profile)[name] for name in KEYS)
+    if usd is None:
+        return []
+    said = f"{_in_words(usd, low, high)}, {text.priced_by(paid.catalog)}"
+    return [said, *(f"  {text.shown(line)}" for line in engine.cost_assumptions(paid))]
+
+
+def _in_words(usd: float | None, low: float | None, high: float | None) -> str:
+    """ "$0.0567 ($0.0524 to $0.0646)"."""
+    return f"{text.usd(usd)}{text.usd_interval(low, high)}"
