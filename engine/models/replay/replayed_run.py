@@ -29,6 +29,7 @@ from engine.models.stages.launching import launch_seconds, launching_seconds
 from engine.models.stages.locality import Locality
 from engine.models.stages.one_machine import of_local_master, waiting_law
 from engine.models.stages.partition_counts import CountedStages, PartitionCounts
+from engine.models.stages.partitioned_stage import Scaled
 from engine.models.stages.partitions import whole_tasks
 from engine.models.stages.prepared import PreparedStages
 from engine.models.stages.shapes import shapes_of
@@ -42,7 +43,7 @@ from engine.models.stages.slots_over_time import (
     stage_slots,
 )
 from engine.models.stages.table import StageTable
-from engine.models.stages.task_times import Scaled, StageShape
+from engine.models.stages.task_times import StageShape
 from engine.models.stages.warm_up import Slowdown, combined, warmed
 from engine.profile import Run
 from engine.runs.unused_slots import unused_met

@@ -25,8 +25,9 @@ from engine.models.replay.priors import (
 )
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.match import matches
+from engine.models.stages.partitioned_stage import Growth, Scaled
 from engine.models.stages.stage_law import StageLaw
-from engine.models.stages.task_times import Growth, Scaled, StageShape
+from engine.models.stages.task_times import StageShape
 from engine.models.stages.warm_up import combined_each, warmed
 from engine.profile import StageRun
 

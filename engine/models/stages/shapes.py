@@ -13,9 +13,10 @@ from engine.models.stages.disturbance import computes_in_python
 from engine.models.stages.drawn_times import drawn
 from engine.models.stages.first_tasks import starts_executors, warm_task
 from engine.models.stages.match import code_of
+from engine.models.stages.partitioned_stage import Growth
 from engine.models.stages.partitions import Partitioning, configured_number, spark_version
 from engine.models.stages.python_workers import start_share, without_start
-from engine.models.stages.task_times import LEAST_WARM, Growth, StageShape
+from engine.models.stages.task_times import LEAST_WARM, StageShape
 from engine.models.stages.warm_up import falling_to, warm_up_of
 from engine.profile import Run, StageRun
 
@@ -135,7 +136,7 @@ def _shape(
         mean_seconds=mean,
         cold=cold,
         overhead_seconds=(outside or 0.0) + mean * start_share(run, stage),
-        partitions=_shuffle_partitions(run),
+        shuffle_partitions=_shuffle_partitions(run),
         partitioning=partitioning,
     )
 

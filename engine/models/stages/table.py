@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from engine.forecast import FloatArray, IntArray
 from engine.models.stages.drawn_times import longest_share, stand_for_more
 from engine.models.stages.launch_order import LONGEST_FIRST
+from engine.models.stages.partitioned_stage import Growth, Scaled
 from engine.models.stages.partitions import LARGEST_TASKS, whole_tasks
 from engine.models.stages.ranked_tasks import DeferredTasks
-from engine.models.stages.set_up import SET_UP_SECONDS
+from engine.models.stages.set_up import SET_UP_SECONDS, stretched
 from engine.models.stages.stage_law import faster_by
-from engine.models.stages.task_times import PLACED_TASKS, Growth, Scaled, StageShape
+from engine.models.stages.task_times import PLACED_TASKS, StageShape
 from engine.models.stages.warm_up import WarmUps
 from engine.scheduling.waves import Tasks, probabilities
 
@@ -258,7 +259,7 @@ class StageTable:
         return np.where((factor > 0.5) & (factor < 2.0), factor, 1.0)
 
     def unstretched(self, places: IntArray, seconds: FloatArray, work: FloatArray) -> FloatArray:
-        """(m,) the time of observed size that `_stretched` makes so long."""
+        """(m,) the time of observed size that `stretched` makes so long."""
         low, share = self.overhead[places], self.set_up_share[places]
         grown, reach = share + (1.0 - share) * work, SET_UP_SECONDS / share
         above = seconds - self.dispatch_seconds[places] - low
@@ -268,12 +269,12 @@ class StageTable:
         )
 
     def stretched(self, places: IntArray, seconds: FloatArray, work: FloatArray) -> FloatArray:
-        """`StageShape._stretched`, with what a slot idles before each task."""
-        outside = np.minimum(seconds, self.overhead[places][:, None])
-        share = self.set_up_share[places][:, None]
-        fixed = outside + np.minimum(share * (seconds - outside), SET_UP_SECONDS)
-        idle = self.dispatch_seconds[places][:, None]
-        return np.asarray(fixed + (seconds - fixed) * work + idle)
+        """`set_up.stretched`, with what a slot idles before each task."""
+        column = places[:, None]
+        found = stretched(
+            seconds, work, overhead_seconds=self.overhead[column], share=self.set_up_share[column]
+        )
+        return found + self.dispatch_seconds[column]
 
 
 def _total(rows: FloatArray) -> FloatArray:
