@@ -7,12 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.catalog import Catalog, InstanceType, MemoryRule
 from engine.cluster import Cluster, Layout
 from engine.errors import BadInput, require_kind
-from engine.forecast import FloatArray, IntArray
+from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.machines.beside_heap import observed_layout, planned_beside
 from engine.memory import executor_cores_for, layout_of
 from engine.profile import Profile
@@ -60,9 +59,7 @@ class ClusterBatch:
             executor_memory_gib=self.executor_memory_gib[rows],
         )
 
-    def alike(
-        self, slots: float, roomy: NDArray[np.bool_] | None = None
-    ) -> tuple[IntArray, IntArray]:
+    def alike(self, slots: float, roomy: BoolArray | None = None) -> tuple[IntArray, IntArray]:
         """Rows that differ for an application that never runs more than `slots` tasks at once, and
         for each of the n rows which of those it is like.
 

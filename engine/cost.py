@@ -23,12 +23,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from engine.catalog import Billing, Catalog, Exchange, Offer, Price
+from engine.forecast import FloatArray
 from engine.units import SECONDS_PER_HOUR
-
-FloatArray = NDArray[np.float64]
 
 EXACT_BILLING = Billing(granularity_seconds=0.0)
 """OptEx Eq. 9: price x nodes x time, nothing added and nothing rounded."""

@@ -14,9 +14,9 @@ from engine.choosing.differences import in_runs, missed_by, more_usd, takes_long
 from engine.choosing.interruptions import SpotNodes, interruption_notice
 from engine.choosing.recommendation import Choice, Goal, Rejected
 from engine.choosing.surface import Surface
-from engine.choosing.sweeps import TIE, IntArray
+from engine.choosing.sweeps import TIE
 from engine.cost import itemised, master_offer, price_of, usd_at
-from engine.forecast import known
+from engine.forecast import IntArray, known
 from engine.machines.platforms import NOT_SUPPORTED, support_notice
 from engine.notice_order import in_order
 from engine.profile import Notice

@@ -12,8 +12,8 @@ from engine.catalog import Billing
 from engine.choosing.candidates import Candidates
 from engine.choosing.recommendation import Goal
 from engine.choosing.surface import Surface
-from engine.choosing.sweeps import TIE, IntArray, row_blocks, significant
-from engine.forecast import FloatArray
+from engine.choosing.sweeps import TIE, row_blocks, significant
+from engine.forecast import FloatArray, IntArray
 
 NEARLY = 0.02
 """Share by which models that interpolate over a surface may be off."""

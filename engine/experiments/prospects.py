@@ -10,10 +10,9 @@ import numpy as np
 from engine.choosing.recommendation import Goal
 from engine.cluster import Workload
 from engine.experiments.belief import Belief, Points, believe
-from engine.experiments.design import IntArray
 from engine.experiments.sequential import Decision, Gains, gains
 from engine.experiments.weighed import Weighed
-from engine.forecast import FloatArray
+from engine.forecast import FloatArray, IntArray
 from engine.models.base import FittedModel
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from engine.batch import ClusterBatch
 from engine.cluster import Workload
 from engine.errors import BadInput, ModelDoesNotFit
-from engine.fitting import IntArray
+from engine.forecast import IntArray
 from engine.models.base import LeaveOneOut, Model
 from engine.models.boe.fitted_states import (
     NAME,

@@ -16,12 +16,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.catalog import Catalog, InstanceType
 from engine.cluster import Cluster
 from engine.errors import ModelDoesNotFit
-from engine.forecast import FloatArray
+from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.machines.transfer import speed_of
 from engine.profile import Run
 from engine.runs.configurations import size_levels
@@ -65,13 +64,13 @@ class MachineRuns:
         return len(self.seconds)
 
     @property
-    def configurations(self) -> NDArray[np.int64]:
+    def configurations(self) -> IntArray:
         """(r,) which configuration each run is of."""
         sizes = size_levels(self.size)
         rows = np.column_stack((self.machines, sizes, np.nan_to_num(self.iterations)))
         return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
-    def subset(self, mask: NDArray[np.bool_]) -> MachineRuns:
+    def subset(self, mask: BoolArray) -> MachineRuns:
         """The runs of the mask."""
         return replace(
             self,

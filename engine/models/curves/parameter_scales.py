@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from engine.forecast import FloatArray
+from engine.forecast import BoolArray, FloatArray
 from engine.profile import Run
 
 SPREAD_PER_PARAMETER = 0.2
@@ -44,7 +43,7 @@ class ParameterScales:
             all of them are.
     """
 
-    logarithmic: NDArray[np.bool_]
+    logarithmic: BoolArray
     smallest: FloatArray
     largest: FloatArray
 

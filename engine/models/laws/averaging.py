@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from dataclasses import astuple, dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from engine.forecast import FloatArray
+from engine.forecast import BoolArray, FloatArray
 from engine.models.laws.cliff_states import side_shares, states_shift
 from engine.models.laws.laws import Laws
 from engine.models.laws.sampling import (
@@ -97,7 +96,7 @@ class Averaged:
         )
         return Cliff(probability, float(np.exp(np.log1p(again).mean())))
 
-    def _shown_by(self, runs: FloatArray) -> NDArray[np.bool_]:
+    def _shown_by(self, runs: FloatArray) -> BoolArray:
         """(d,) whether runs lie on both sides of the threshold; or all on the cliff, but on parts
         of it so different that how it ends is seen."""
         threshold, height = self.laws.threshold, np.exp(self.laws.log_height)

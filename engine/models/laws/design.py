@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.catalog import Catalog
-from engine.forecast import FloatArray
+from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.curves.machines import MachineRuns, shape_of, vcpus_of
 from engine.models.curves.parameter_scales import ParameterScales
 from engine.models.laws.residual import Inputs, Moved
@@ -61,13 +60,13 @@ class Rows:
     memory: FloatArray
     size: FloatArray
     iterations: FloatArray
-    kind: NDArray[np.int64]
+    kind: IntArray
     parameters: FloatArray
 
     def __len__(self) -> int:
         return len(self.machines)
 
-    def pick(self, places: NDArray[np.int64] | NDArray[np.bool_] | slice) -> Rows:
+    def pick(self, places: IntArray | BoolArray | slice) -> Rows:
         """Some of the rows."""
         return Rows(
             self.machines[places],
@@ -95,7 +94,7 @@ class Rows:
         return np.column_stack((*known, self.kind, self.parameters))
 
 
-def as_hard(rows: Rows) -> NDArray[np.bool_]:
+def as_hard(rows: Rows) -> BoolArray:
     """(r, r) whether run j (columns) had no more cores and memory than run i (rows) for no less
     input and the same job."""
     cores, memory = rows.machines * rows.cores, rows.machines * rows.memory
@@ -215,7 +214,7 @@ class Encoding:
         return Moved(columns, found, values[SIZE])
 
     @cached_property
-    def _varying(self) -> NDArray[np.bool_]:
+    def _varying(self) -> BoolArray:
         return np.asarray(np.ptp(self._coordinates(self.runs), axis=0) > 1e-9)
 
     def _coordinates(self, rows: Rows) -> FloatArray:

@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from engine.forecast import FloatArray
+from engine.forecast import FloatArray, IntArray
 from engine.models.base import LeaveOneOut
 from engine.models.curves.machines import MachineRuns
 from engine.models.laws.design import Rows
@@ -45,7 +44,7 @@ def observed_of(tables: Sequence[MachineRuns]) -> list[Run]:
     return [run for table in tables for run in table.observed]
 
 
-def run_once(tables: Sequence[MachineRuns], places: NDArray[np.int64]) -> tuple[Run | None, ...]:
+def run_once(tables: Sequence[MachineRuns], places: IntArray) -> tuple[Run | None, ...]:
     """(r,) the run of each configuration from the places (n,) of all runs; None where there are
     several."""
     found = dict(zip(places.tolist(), observed_of(tables), strict=True))
@@ -71,7 +70,7 @@ def unusual_runs(fits: Sequence[RunTimes], runs: Sequence[Run | None]) -> list[U
 
 
 def left_out(
-    shares: Sequence[Sequence[Share]], tables: Sequence[MachineRuns], places: NDArray[np.int64]
+    shares: Sequence[Sequence[Share]], tables: Sequence[MachineRuns], places: IntArray
 ) -> LeaveOneOut | None:
     """What was foretold for runs of the wanted parameters without all runs of their configuration;
     for all runs where no type has enough of them. What went wrong in a run is no error of a model

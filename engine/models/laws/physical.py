@@ -12,13 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.batch import ClusterBatch
 from engine.catalog import Catalog, InstanceType
 from engine.cluster import Workload
 from engine.errors import ModelDoesNotFit
-from engine.forecast import FloatArray, Forecast
+from engine.forecast import BoolArray, FloatArray, Forecast, IntArray
 from engine.models.base import Explanation, FittedModel
 from engine.models.curves.equivalents import Equivalents, equivalents
 from engine.models.curves.machines import MachineRuns, runs_by_type, shape_of, vcpus_of
@@ -120,7 +119,7 @@ class ParameterFit:
     noise: Noise
     same: int
     runs: int
-    places: NDArray[np.int64]
+    places: IntArray
     slow: tuple[SlowRun, ...]
     aside: tuple[UnusualRun, ...]
     beside: float
@@ -194,7 +193,7 @@ class TableModel(FittedModel):
         found = Forecast.of(np.exp(mean), scale, dof, scale_below=None if one else below)
         return found.widened(doubt)
 
-    def _told(self, wanted: Workload, asked: Rows, family: NDArray[np.int64]) -> Moments:
+    def _told(self, wanted: Workload, asked: Rows, family: IntArray) -> Moments:
         """What the fits say of n rows of some types, made to grow with the iterations."""
         answers = self.answers(wanted)
         here, scale, dof = told_by(answers.shares, asked, family)
@@ -298,16 +297,14 @@ def _varying(runs: Sequence[Run], wanted: Workload) -> list[str]:
     return [name for name in names if len({run.workload.parameters[name] for run in runs}) > 1]
 
 
-def _alike(rows: Rows, wanted: Workload, names: Sequence[str]) -> NDArray[np.bool_]:
+def _alike(rows: Rows, wanted: Workload, names: Sequence[str]) -> BoolArray:
     """(r,) runs with the wanted parameters and iterations."""
     goal = np.asarray([wanted.parameters[name] for name in names])
     same = np.isclose(rows.parameters, goal, rtol=SAME, atol=SAME).all(axis=1)
     return np.asarray(same & np.isclose(rows.iterations, wanted.iterations or 1.0, rtol=SAME))
 
 
-def _shares(
-    rows: Rows, seconds: FloatArray, joint: RunTimes, own: NDArray[np.bool_]
-) -> tuple[Share, ...]:
+def _shares(rows: Rows, seconds: FloatArray, joint: RunTimes, own: BoolArray) -> tuple[Share, ...]:
     """The fit of all runs, and one of the type's own where there are enough of them."""
     picked = rows.pick(own)
     if own.all() or len(np.unique(picked.configurations, axis=0)) < FEW:

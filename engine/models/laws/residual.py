@@ -22,9 +22,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from engine.forecast import FloatArray
+from engine.forecast import FloatArray, IntArray
 from engine.models.laws.hyperparameters import KnownParts, Posterior
 
 WAVES_LENGTH = 0.1
@@ -64,7 +63,7 @@ class Moved:
         sizes: (s,) log of the input.
     """
 
-    columns: NDArray[np.int64]
+    columns: IntArray
     values: FloatArray
     sizes: FloatArray
 
@@ -152,7 +151,7 @@ class Process:
         return np.asarray(cross)
 
     @cached_property
-    def _cores(self) -> tuple[FloatArray, NDArray[np.int64]]:
+    def _cores(self) -> tuple[FloatArray, IntArray]:
         """(u,) the numbers of cores that runs had, as logarithms, and (r,) which of them each."""
         return np.unique(self.runs.cores, return_inverse=True)
 

@@ -14,9 +14,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from engine.forecast import FloatArray
+from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.laws.asked import Asked, share_beyond
 from engine.models.laws.design import Rows
 from engine.models.laws.left_out_spread import as_foretold, with_one_dof
@@ -30,8 +29,6 @@ from engine.models.laws.mixture import (
 from engine.models.laws.sampling import NOISE_DOF
 from engine.models.workloads import SAME
 from engine.one_thread import one_thread
-
-BoolArray = NDArray[np.bool_]
 
 FOLDS = 5
 """Parts into which the sets of parameters are put when these are left out."""
@@ -229,7 +226,7 @@ class RunTimes:
         weights[0] = 1.0
         return Validated(weights, as_foretold(NOISE_DOF), np.empty(0))
 
-    def places_of(self, rows: Rows) -> NDArray[np.int64]:
+    def places_of(self, rows: Rows) -> IntArray:
         """(n,) where configurations that this fit has seen are among its own."""
         own = {row.tobytes(): place for place, row in enumerate(self.rows.configurations)}
         return np.asarray([own[row.tobytes()] for row in rows.configurations], dtype=np.int64)
@@ -310,9 +307,7 @@ def fit_run_times(rows: Rows, seconds: FloatArray, counts: FloatArray | None = N
     return RunTimes(rows, log_seconds, counted, repetition, candidates, inside)
 
 
-def _once(
-    rows: Rows, log_seconds: FloatArray
-) -> tuple[NDArray[np.int64], FloatArray, NDArray[np.int64], float]:
+def _once(rows: Rows, log_seconds: FloatArray) -> tuple[IntArray, FloatArray, IntArray, float]:
     """Where each of c configurations is first, (c,) its mean log time, (c,) how often it was run,
     and the variance among repetitions: leaving out a repetition of what was seen would test
     nothing."""

@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
-from engine.forecast import FloatArray
+from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.laws.frame import Frame, Seen
 from engine.models.laws.laws import SHARES, SPARSEST, Laws, drawn
 from engine.models.laws.terms import Points
@@ -171,7 +170,7 @@ class WeighedLaws:
     density: FloatArray
     prior: FloatArray
 
-    def pick(self, places: NDArray[np.int64]) -> WeighedLaws:
+    def pick(self, places: IntArray) -> WeighedLaws:
         """Some of them."""
         laws = self.laws.pick(places)
         return WeighedLaws(laws, self.density[places], laws.log_prior)
@@ -245,7 +244,7 @@ def _step(density: FloatArray, longest: float, effective: float) -> float:
     return longest * high / STEPS
 
 
-def evenly(weights: FloatArray, count: int, offset: float) -> NDArray[np.int64]:
+def evenly(weights: FloatArray, count: int, offset: float) -> IntArray:
     """(count,) places in the order of the weights' running sum, at even distances: each place as
     often as its weight says, to within one."""
     sums = np.cumsum(weights)
@@ -268,9 +267,9 @@ class Throw:
         log_needed: (d,) least gain of log density with which the move is made.
     """
 
-    a: NDArray[np.int64]
-    b: NDArray[np.int64]
-    redrawn: NDArray[np.bool_]
+    a: IntArray
+    b: IntArray
+    redrawn: BoolArray
     cliff: FloatArray
     step: FloatArray
     steps: FloatArray

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from engine.forecast import FloatArray
+from engine.forecast import FloatArray, IntArray
 from engine.models.laws.design import Rows
 from engine.models.laws.run_times import RunTimes
 
@@ -33,7 +32,7 @@ Moments = tuple[FloatArray, FloatArray, FloatArray]
 """(n,) log time, (2, n) its scale below and above, and (n,) degrees of freedom."""
 
 
-def told_by(shares: Sequence[Sequence[Share]], rows: Rows, family: NDArray[np.int64]) -> Moments:
+def told_by(shares: Sequence[Sequence[Share]], rows: Rows, family: IntArray) -> Moments:
     """What the weighted fits of each row's `family` say. The fit of all runs, which all families
     share, is asked once for those rows where it counts."""
     asked = [_counting(own) for own in shares]
@@ -61,7 +60,7 @@ def told_by(shares: Sequence[Sequence[Share]], rows: Rows, family: NDArray[np.in
 def means_of(
     shares: Sequence[Sequence[Sequence[Share]]],
     rows: Rows,
-    family: NDArray[np.int64],
+    family: IntArray,
     iterations: FloatArray,
 ) -> FloatArray:
     """(k, n) the mean log time that `told_by` says of n rows of one size with each of k numbers of
@@ -99,9 +98,7 @@ def _mixed(weights: FloatArray, parts: Sequence[tuple[FloatArray, ...]]) -> Mome
     return mean, np.sqrt(variance), weights @ dof
 
 
-def distinct_rows(
-    rows: Rows, family: NDArray[np.int64]
-) -> tuple[Rows, NDArray[np.int64], NDArray[np.int64]]:
+def distinct_rows(rows: Rows, family: IntArray) -> tuple[Rows, IntArray, IntArray]:
     """The rows of each family without repetitions, their families, and where each row went."""
     keys = np.column_stack((rows.configurations, family))
     _, first, back = np.unique(keys, axis=0, return_index=True, return_inverse=True)

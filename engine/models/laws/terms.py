@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import astuple, dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from engine.forecast import FloatArray
+from engine.forecast import BoolArray, FloatArray
 
 PHASES = (
     "serial",
@@ -52,7 +51,7 @@ class Points:
             self.iterations[rows],
         )
 
-    def where(self, places: NDArray[np.bool_]) -> Points:
+    def where(self, places: BoolArray) -> Points:
         """Those at the mask."""
         return Points(*(values[places] for values in astuple(self)))
 

@@ -15,8 +15,7 @@ import numpy as np
 from engine.batch import ClusterBatch
 from engine.cluster import Workload
 from engine.errors import BadInput
-from engine.fitting import IntArray
-from engine.forecast import FloatArray, Forecast
+from engine.forecast import FloatArray, Forecast, IntArray
 from engine.machines.transfer import notice_of, speed_of, speeds_of
 from engine.models.base import Explanation, FittedModel, LeaveOneOut, Model, StageForecast
 from engine.models.log_notices import chosen_notice

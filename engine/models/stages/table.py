@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
-from numpy.typing import NDArray
 
-from engine.forecast import FloatArray, IntArray
+from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.stages.drawn_times import longest_share, stand_for_more
 from engine.models.stages.launch_order import LONGEST_FIRST
 from engine.models.stages.partitioned_stage import Growth, Scaled
@@ -89,7 +88,7 @@ class StageTable:
         return np.asarray([shape.law.slots for shape in self.shapes])
 
     @cached_property
-    def hot(self) -> NDArray[np.bool_]:
+    def hot(self) -> BoolArray:
         """(s,) whether some of its partitions are larger than others can be."""
         return np.asarray([shape.hot is not None for shape in self.shapes])
 
@@ -137,7 +136,7 @@ class StageTable:
         return np.asarray([len(shape.warm) for shape in self.shapes])
 
     @cached_property
-    def sampled(self) -> NDArray[np.bool_]:
+    def sampled(self) -> BoolArray:
         """(s,) whether these stand for more tasks."""
         shapes = self.shapes
         return np.asarray([stand_for_more(one.warm, one.mean_seconds) for one in shapes])
