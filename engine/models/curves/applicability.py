@@ -8,7 +8,8 @@ import numpy as np
 
 from engine.fitting import Fit
 from engine.forecast import FloatArray, IntArray
-from engine.models.curves.machines import SAME, MachineRuns
+from engine.models.curves.machines import MachineRuns
+from engine.models.workloads import SAME
 from engine.profile import Notice
 
 ERROR_LIMIT = 0.20

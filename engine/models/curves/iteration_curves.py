@@ -20,12 +20,12 @@ from engine.forecast import FloatArray
 from engine.models.curves.fitted_curve import FittedCurve, TypeCurve
 from engine.models.curves.machines import (
     MINIMUM_CONFIGURATIONS,
-    SAME,
     MachineRuns,
     distinct_configurations,
 )
 from engine.models.curves.measured_range import SPREAD_PER_DOUBLING
 from engine.models.curves.rising import rising
+from engine.models.workloads import SAME
 from engine.profile import Notice
 
 FitCurve = Callable[[MachineRuns], FittedCurve]

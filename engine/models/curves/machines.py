@@ -32,9 +32,6 @@ UNLIKE_LAYOUTS = 1.25
 """Slots per node that differ by a larger factor are another layout: an executor that came late or
 went early makes up for less."""
 
-SAME = 1e-9
-"""Relative difference below which two sizes or parameters are the same number."""
-
 
 @dataclass(frozen=True, eq=False)
 class MachineRuns:

@@ -22,7 +22,7 @@ from engine.errors import ModelDoesNotFit
 from engine.forecast import FloatArray, Forecast, IntArray
 from engine.machines.transfer import notice_of, speed_of, speeds_of
 from engine.models.base import Explanation, FittedModel
-from engine.models.log_notices import range_notices
+from engine.models.log_notices import corrections, range_notices
 from engine.models.replay.broadcasts import broadcast_notice
 from engine.models.replay.held_answers import held_logs
 from engine.models.replay.log_answers import AnswersOfLogs, doublings
@@ -30,7 +30,6 @@ from engine.models.replay.log_pairs import LogPairs
 from engine.models.replay.memory_cliff import MemoryCliff, cliffs_of, roomy_with
 from engine.models.replay.memory_report import cache_notices, not_fitting_share, spill_notices
 from engine.models.replay.notices import (
-    LARGEST_CORRECTION,
     fit_notices,
     iteration_notices,
     log_iterations,
@@ -357,7 +356,7 @@ def fit_replays(profile: Profile) -> ReplayModel:
         )
     replays = tuple(Replay.of(with_tasks_under_way(run)) for run in chosen)
     own = np.asarray([_missed(replay) for replay in replays])
-    bias = np.clip(own, -LARGEST_CORRECTION, LARGEST_CORRECTION)
+    bias = corrections(own)
     cliffs = cliffs_of(replays)
     pairs = LogPairs.of(replays, cliffs, bias)
     learnt = pairs.learnt(np.ones(len(replays), dtype=bool))

@@ -76,7 +76,7 @@ class Replay:
         slots: task slots that it ran on.
         dispatch_seconds: (s,) time that a slot idles before each task of a stage.
         rotation: (s,) launch order of each stage (`TURNS`).
-        growth: (s,) growth of log task time per doubling of tasks at once.
+        contention_growth: (s,) of log task time, per doubling of tasks at once.
         waste: (s,) work done in vain that lengthened a stage, relative to its work.
         orders: (s,) what is known of the launch order on other slots (`known_orders`).
         driver_growth: share of the driver's time between jobs that grows with the input.
@@ -88,7 +88,7 @@ class Replay:
     shapes: tuple[StageShape, ...]
     dispatch_seconds: FloatArray
     rotation: FloatArray
-    growth: FloatArray
+    contention_growth: FloatArray
     waste: FloatArray
     orders: tuple[LaunchOrder, ...] = ()
     driver_growth: float = 0.0
@@ -160,7 +160,8 @@ class Replay:
         for place, (scaled, tasks) in enumerate(zip(prepared.scaled, prepared.tasks, strict=True)):
             shape, (slowdown, closed) = self.shapes[place], forms.get(place, (None, None))
             if slowdown is None:
-                slowdown = self.slowdown(shape, self.growth[place], scaled, tasks, slots)
+                growth = self.contention_growth[place]
+                slowdown = self.slowdown(shape, growth, scaled, tasks, slots)
             tasks = tasks.slowed(
                 contention=slowdown.contention,
                 typical_seconds=shape.mean_seconds * scaled.work,
@@ -225,7 +226,12 @@ class Replay:
         return replace(self, _kept=KeptInputs())
 
     def slowdown(
-        self, shape: StageShape, growth: float, scaled: Scaled, tasks: Tasks, slots: int
+        self,
+        shape: StageShape,
+        contention_growth: float,
+        scaled: Scaled,
+        tasks: Tasks,
+        slots: int,
     ) -> Slowdown:
         """Time of a typical task relative to the observed one of the same size: more run at once,
         and slots run the stage's code for longer or shorter."""
@@ -246,7 +252,7 @@ class Replay:
                 late_fixed_seconds=shape.late_fixed_seconds * beyond,
             )
             warm = math.log(factor)
-        contention, warm = combined(growth * doublings, warm)
+        contention, warm = combined(contention_growth * doublings, warm)
         return Slowdown(math.exp(contention + shape.law.slots * doublings), math.exp(warm))
 
     def _outcome(
@@ -272,7 +278,7 @@ class Replay:
             self._table,
             ratio,
             np.asarray(list(others.values())),
-            growth=self.growth,
+            contention_growth=self.contention_growth,
             slots=self.slots,
             places=places,
         )
@@ -291,7 +297,11 @@ class Replay:
         def made() -> PreparedStages:
             wanted = self._counts(ratio, shuffle_partitions).own
             return PreparedStages.of(
-                self._table, ratio, wanted, growth=self.growth, slots=self.slots
+                self._table,
+                ratio,
+                wanted,
+                contention_growth=self.contention_growth,
+                slots=self.slots,
             )
 
         return kept(self._kept.stages, (ratio, shuffle_partitions), made)

@@ -172,7 +172,7 @@ def typical_seconds(
             late_fixed_seconds=shape.late_fixed_seconds * beyond,
         )
         warm = np.log(factor)
-    grown = np.full_like(work, replay.growth[place] * doublings)
+    grown = np.full_like(work, replay.contention_growth[place] * doublings)
     seconds = fixed + (shape.mean_seconds - fixed) * work
     contention, warm = (np.exp(logs) for logs in combined_each(grown, warm))
     seconds += (contention - 1.0) * np.minimum(seconds, typical)

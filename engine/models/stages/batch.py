@@ -33,7 +33,8 @@ class StageBatch:
         cpus: slots of one task.
         own: tasks of the observed size for each task on one slot.
         partitions: whole ones and the part of the last.
-        growth, law: log of task time per doubling of tasks at once: prior, and what logs tell.
+        contention_growth, law: log of task time per doubling of tasks at once: prior, and what logs
+            tell.
         typical: time of a typical task.
         fixed: (2, s) the fixed part of a task and of a late one, times the work beyond one
             (`beside_fixed`).
@@ -51,7 +52,7 @@ class StageBatch:
     cpus: FloatArray
     own: FloatArray
     partitions: FloatArray
-    growth: FloatArray
+    contention_growth: FloatArray
     law: FloatArray
     typical: FloatArray
     fixed: FloatArray
@@ -72,13 +73,13 @@ class StageBatch:
         cuts: Cuts,
         outlines: Outlines,
         *,
-        growth: FloatArray,
+        contention_growth: FloatArray,
         slots: int,
     ) -> StageBatch:
         """Some stages of a log that ran on so many slots, for one input.
 
         Args:
-            growth: (s,) of all stages of the log.
+            contention_growth: (s,) of all stages of the log.
         """
         times, counts = outlines.ordered, outlines.counts
         typical = table.mean_seconds[places] * cuts.work
@@ -95,7 +96,7 @@ class StageBatch:
             cpus=table.cpus[places],
             own=cuts.work,
             partitions=cuts.partitions,
-            growth=np.asarray(growth[places], dtype=float),
+            contention_growth=np.asarray(contention_growth[places], dtype=float),
             law=table.law_slots[places],
             typical=typical,
             fixed=table.fixed_seconds[:, places] * np.maximum(0.0, cuts.work - 1.0),
@@ -126,7 +127,7 @@ class StageBatch:
             fixed_seconds=self.fixed[0],
             late_fixed_seconds=self.fixed[1],
         )
-        contention, warm = combined_each(self.growth * doublings, np.log(factor))
+        contention, warm = combined_each(self.contention_growth * doublings, np.log(factor))
         return np.exp(contention + self.law * doublings), np.exp(warm)
 
     def _lanes(self, slots: int) -> FloatArray:

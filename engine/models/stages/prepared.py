@@ -36,7 +36,7 @@ class PreparedStages:
         ratio: float,
         wanted: FloatArray,
         *,
-        growth: FloatArray,
+        contention_growth: FloatArray,
         slots: int,
         places: IntArray | None = None,
     ) -> PreparedStages:
@@ -44,7 +44,7 @@ class PreparedStages:
 
         Args:
             wanted: (m,) partitions at `ratio` times the input.
-            growth: (s,) of all stages, as in `Replay`.
+            contention_growth: (s,) of all stages, as in `Replay`.
             slots: that the log ran on.
             places: (m,) which stages; None for all.
         """
@@ -59,7 +59,11 @@ class PreparedStages:
         for rows, members in groups(places, cuts):
             some = cuts.taken(rows)
             found = outlines(table, members, some)
-            batches.append(StageBatch.of(table, members, some, found, growth=growth, slots=slots))
+            batches.append(
+                StageBatch.of(
+                    table, members, some, found, contention_growth=contention_growth, slots=slots
+                )
+            )
         return cls(tuple(scaled), tuple(tasks), tuple(batches))
 
     def replaced(self, places: Sequence[int], others: PreparedStages) -> PreparedStages:

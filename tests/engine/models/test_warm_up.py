@@ -255,7 +255,7 @@ def test_what_logs_are_held_against_is_what_is_replayed(work: float, slots: int)
     replay = Replay.of(shuffled(1.0))
     shape, scaled = replay.shapes[0], Scaled(64, work)
     drawn = shape.tasks(scaled, dispatch_seconds=0.0, rotation=0.0)
-    slowdown = replay.slowdown(shape, replay.growth[0], scaled, drawn, slots)
+    slowdown = replay.slowdown(shape, replay.contention_growth[0], scaled, drawn, slots)
     tasks = drawn.slowed(
         contention=slowdown.contention,
         typical_seconds=shape.mean_seconds * work,
