@@ -16,8 +16,8 @@ from engine.forecast import FloatArray, IntArray
 from engine.models.base import LeaveOneOut
 from engine.models.curves.machines import MachineRuns
 from engine.models.laws.design import Rows
-from engine.models.laws.run_times import RunTimes
-from engine.models.laws.shares import Moments, Share
+from engine.models.laws.run_times import LogTimes, RunTimes
+from engine.models.laws.shares import Share
 from engine.profile import Run
 from engine.runs.configurations import SAME_SIZE, size_levels
 from engine.runs.run_noise import Noise
@@ -100,8 +100,8 @@ def left_out(
     return LeaveOneOut(tuple(foretold[known].tolist()), tuple(actual[known].tolist()))
 
 
-def where_measured(fit: RunTimes, noise: Noise, asked: Rows, told: Moments) -> Moments:
-    """Log time, its scales and degrees of freedom as `told`, no wider where it was measured.
+def where_measured(fit: RunTimes, noise: Noise, asked: Rows, told: LogTimes) -> LogTimes:
+    """Log times as `told`, no wider where they were measured.
 
     Log T there is the measured one plus the noise of both runs, about which the mean lies so far
     off as it misses it; the mean stays, so that more input is never less time.
@@ -116,7 +116,8 @@ def where_measured(fit: RunTimes, noise: Noise, asked: Rows, told: Moments) -> M
     measured = _measured(fit, asked)
     repeated = np.hypot(np.sqrt(2.0) * noise.scale, measured - mean)
     surer = repeated < scale
-    return mean, np.where(surer, repeated, scale), np.where(surer[1], noise.dof, dof)
+    dof = np.where(surer[1], noise.dof, dof)
+    return LogTimes(mean, np.where(surer, repeated, scale), dof)
 
 
 def _measured(fit: RunTimes, asked: Rows) -> FloatArray:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,6 +36,24 @@ FOLDS = 5
 
 MINIMUM_LEFT_OUT = 3
 """Runs that a validation needs on either side."""
+
+
+class LogTimes(NamedTuple):
+    """What is said of log time at n places: a Student law of each.
+
+    Attributes:
+        mean: (n,).
+        scale: (2, n) below and above the mean.
+        dof: (n,) degrees of freedom.
+    """
+
+    mean: FloatArray
+    scale: FloatArray
+    dof: FloatArray
+
+    def pick(self, places: IntArray) -> LogTimes:
+        """Those at some places."""
+        return LogTimes(*(part[..., places] for part in self))
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,19 +82,16 @@ class RunTimes:
         return processes[-1].noise if len(processes) > 1 else 0.0
 
     @one_thread()
-    def moments(self, rows: Rows) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """(n,) mean of log time, never less for more input, (2, n) its scale below and above, and
-        (n,) degrees of freedom.
+    def moments(self, rows: Rows) -> LogTimes:
+        """Of n rows, the mean never less for more input.
 
         A few rows at a time: so that what the laws say of them stays in the cache.
         """
         starts = range(0, max(1, len(rows)), BLOCK)
         parts = [self._moments(rows.pick(slice(start, start + BLOCK))) for start in starts]
-        columns = zip(*parts, strict=True)
-        mean, scale, dof = (np.concatenate(column, axis=-1) for column in columns)
-        return mean, scale, dof
+        return LogTimes(*(np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)))
 
-    def _moments(self, rows: Rows) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _moments(self, rows: Rows) -> LogTimes:
         law, means, variances = self.candidates.moments(rows)
         asked = self.asked(rows)
         variance, dof = self._spread(asked.squared(rows.size), means, variances)
@@ -88,7 +104,7 @@ class RunTimes:
             dof[:, both] = np.where(wider, other_dof, dof[:, both])
             variance[:, both] = np.where(wider, other, variance[:, both])
         scale = np.sqrt(variance + self.repetition_variance)
-        return self._mean(rows, asked, law, means), *with_one_dof(scale, dof)
+        return LogTimes(self._mean(rows, asked, law, means), *with_one_dof(scale, dof))
 
     def _spread(
         self, shares: Mapping[str, FloatArray], means: FloatArray, variances: Variances

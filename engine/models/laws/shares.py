@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.forecast import FloatArray, IntArray
 from engine.models.laws.design import Rows
-from engine.models.laws.run_times import RunTimes
+from engine.models.laws.run_times import LogTimes, RunTimes
 
 IGNORED_WEIGHT = 0.01
 """A fit with less weight is not asked."""
@@ -28,11 +28,7 @@ def heaviest(shares: Sequence[Share]) -> RunTimes:
     return max(shares, key=lambda share: share.weight).fit
 
 
-Moments = tuple[FloatArray, FloatArray, FloatArray]
-"""(n,) log time, (2, n) its scale below and above, and (n,) degrees of freedom."""
-
-
-def told_by(shares: Sequence[Sequence[Share]], rows: Rows, family: IntArray) -> Moments:
+def told_by(shares: Sequence[Sequence[Share]], rows: Rows, family: IntArray) -> LogTimes:
     """What the weighted fits of each row's `family` say. The fit of all runs, which all families
     share, is asked once for those rows where it counts."""
     asked = [_counting(own) for own in shares]
@@ -40,15 +36,13 @@ def told_by(shares: Sequence[Sequence[Share]], rows: Rows, family: IntArray) -> 
     counts = np.asarray([own[0].fit is joint for own in asked])[family]
     by_all = np.cumsum(counts) - 1
     of_all = joint.moments(rows.pick(counts))
-    found = np.empty(len(rows)), np.empty((2, len(rows))), np.empty(len(rows))
+    found = LogTimes(np.empty(len(rows)), np.empty((2, len(rows))), np.empty(len(rows)))
     for place in np.unique(family):
         at = np.flatnonzero(family == place)
         mixed = _mixed(
             np.asarray([share.weight for share in asked[place]]),
             [
-                tuple(part[..., by_all[at]] for part in of_all)
-                if share.fit is joint
-                else share.fit.moments(rows.pick(at))
+                of_all.pick(by_all[at]) if share.fit is joint else share.fit.moments(rows.pick(at))
                 for share in asked[place]
             ],
         )
@@ -89,13 +83,13 @@ def _counting(own: Sequence[Share]) -> list[Share]:
     return [share for share in own if share.weight >= IGNORED_WEIGHT]
 
 
-def _mixed(weights: FloatArray, parts: Sequence[tuple[FloatArray, ...]]) -> Moments:
+def _mixed(weights: FloatArray, parts: Sequence[LogTimes]) -> LogTimes:
     """The moments of a mixture of answers."""
     weights = weights / weights.sum()
     means, scales, dof = (np.stack(columns) for columns in zip(*parts, strict=True))
     mean = weights @ means
     variance = np.tensordot(weights, scales**2 + ((means - mean) ** 2)[:, None], axes=1)
-    return mean, np.sqrt(variance), weights @ dof
+    return LogTimes(mean, np.sqrt(variance), weights @ dof)
 
 
 def distinct_rows(rows: Rows, family: IntArray) -> tuple[Rows, IntArray, IntArray]:
