@@ -19,7 +19,7 @@ master never is), while the surcharge stays a share of the on-demand price.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -193,38 +193,40 @@ def itemised(
         UnknownName: when the catalog does not hold the master's type.
         ValueError: when the type has no spot price and spot is asked for.
     """
-    price, master = price_of(offer, billing), master_offer(catalog, billing)
+    name, price, master = (
+        offer.instance.name,
+        price_of(offer, billing),
+        master_offer(catalog, billing),
+    )
     if price is None:
-        raise ValueError(f"{offer.instance.name} has no spot price")
+        raise ValueError(f"{name} has no spot price")
     billed = float(billed_seconds(seconds, billing))
     workers = nodes * price.usd_per_hour / SECONDS_PER_HOUR
-    head = (master.on_demand.usd_per_hour if master else 0.0) / SECONDS_PER_HOUR
+    on_demand = master.on_demand if master else None
+    head = (on_demand.usd_per_hour if on_demand else 0.0) / SECONDS_PER_HOUR
     ran = min(seconds, billed - billing.startup_seconds)  # within the slack less is billed
     added = billed - billing.startup_seconds - ran
     if added <= _DIGITS * billed:  # nothing is added: the difference is one of digits
         added = 0.0
     every = [*([(nodes, offer)] if nodes else []), *([(1, master)] if master else [])]
+
+    def of_rate(usd_per_hour: Callable[[Offer, Billing], float]) -> float:
+        return sum(n * usd_per_hour(one, billing) for n, one in every) * billed / SECONDS_PER_HOUR
+
     return Cost(
         workers_usd=workers * ran,
         master_usd=head * ran,
         startup_usd=(workers + head) * billing.startup_seconds,
         rounding_usd=(workers + head) * added,
         discount_usd=0.0 - billing.discount_fraction * (workers + head) * billed,
-        surcharge_usd=sum(n * surcharge_rate(one, billing) for n, one in every)
-        * billed
-        / SECONDS_PER_HOUR,
-        dbu_usd=sum(n * dbu_rate(one, billing) for n, one in every) * billed / SECONDS_PER_HOUR,
+        surcharge_usd=of_rate(surcharge_rate),
+        dbu_usd=of_rate(dbu_rate),
         billed_seconds=billed,
         assumptions=(
-            *owned_lines(owned, offer.instance.name),
-            *assumptions(
-                price if nodes else None,
-                billing,
-                catalog.exchange,
-                head=master.on_demand if master else None,
-            ),
+            *owned_lines(owned, name),
+            *assumptions(price if nodes else None, billing, catalog.exchange, head=on_demand),
         ),
-        owned={offer.instance.name: owned} if owned else {},
+        owned={name: owned} if owned else {},
     )
 
 

@@ -230,17 +230,8 @@ class Client:
         """What a failure of the connection means, without anything that the server said."""
         reason = error.reason if isinstance(error, URLError) else error
         where = self.base + (" (through the proxy of the environment)" if self._proxied else "")
-        if isinstance(reason, ssl.SSLCertVerificationError):
-            why = " ".join(str(reason.verify_message).split())[:120]
-            return ServiceUnavailable(
-                f"its certificate is not trusted ({why})", where=where,
-                remedy=f"name the authority that signed it: {CA_FILE}=FILE.pem",
-            )  # fmt: skip
         if isinstance(reason, ssl.SSLError):
-            return ServiceUnavailable(
-                "speaks no TLS that this machine accepts", where=where,
-                remedy="check the port, or write http://",
-            )  # fmt: skip
+            return _broken_tls(reason, where)
         if isinstance(reason, TimeoutError):
             return ServiceUnavailable(
                 f"stalls: next to nothing for {self._access.timeout_seconds:g} s", where=where,
@@ -268,6 +259,17 @@ class Client:
             f"cannot be reached ({said or type(reason).__name__})", where=where,
             remedy="check the address",
         )  # fmt: skip
+
+
+def _broken_tls(reason: ssl.SSLError, where: str) -> EngineError:
+    if isinstance(reason, ssl.SSLCertVerificationError):
+        why = " ".join(str(reason.verify_message).split())[:120]
+        remedy = f"name the authority that signed it: {CA_FILE}=FILE.pem"
+        return ServiceUnavailable(
+            f"its certificate is not trusted ({why})", where=where, remedy=remedy
+        )
+    remedy = "check the port, or write http://"
+    return ServiceUnavailable("speaks no TLS that this machine accepts", where=where, remedy=remedy)
 
 
 _LATER = "try again later"

@@ -83,8 +83,7 @@ class StageBatch:
         """
         times, counts = outlines.ordered, outlines.counts
         typical = table.mean_seconds[places] * cuts.work
-        capped = np.minimum(times, typical[:, None])
-        weighed, work = counts * capped, counts * times
+        work = counts * times
         outlined, square = work.sum(axis=1), np.einsum("ij,ij->i", work, times)
         whole = np.where(outlined > 0.0, outlined, 1.0)
         points, beyond = _residuals(times, counts, work, whole)
@@ -103,12 +102,7 @@ class StageBatch:
             total=outlines.total,
             longest=times[:, -1],
             square=square * (outlines.total / whole),
-            capped=np.asarray(
-                [
-                    weighed.sum(axis=1),
-                    *(np.einsum("ij,ij->i", weighed, by) for by in (times, capped)),
-                ]
-            ),
+            capped=_capped(times, counts, typical),
             longest_first=table.longest_first[places],
             points=points,
             beyond=beyond,
@@ -195,6 +189,14 @@ class StageBatch:
 def _lanes(slots: int, cpus: FloatArray) -> FloatArray:
     """(s,) tasks that so many slots run at once, of which each holds (s,) several."""
     return np.asarray(np.maximum(1.0, slots // cpus))
+
+
+def _capped(times: FloatArray, counts: FloatArray, typical: FloatArray) -> FloatArray:
+    """(3, s) `Tasks.squares_up_to` of (s,) typical times."""
+    capped = np.minimum(times, typical[:, None])
+    weighed = counts * capped
+    squares = (np.einsum("ij,ij->i", weighed, by) for by in (times, capped))
+    return np.asarray([weighed.sum(axis=1), *squares])
 
 
 def _residuals(
