@@ -19,7 +19,7 @@ master never is), while the surcharge stays a share of the on-demand price.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -193,15 +193,12 @@ def itemised(
         UnknownName: when the catalog does not hold the master's type.
         ValueError: when the type has no spot price and spot is asked for.
     """
-    name, price, master = (
-        offer.instance.name,
-        price_of(offer, billing),
-        master_offer(catalog, billing),
-    )
+    price, name = price_of(offer, billing), offer.instance.name
     if price is None:
         raise ValueError(f"{name} has no spot price")
     billed = float(billed_seconds(seconds, billing))
     workers = nodes * price.usd_per_hour / SECONDS_PER_HOUR
+    master = master_offer(catalog, billing)
     on_demand = master.on_demand if master else None
     head = (on_demand.usd_per_hour if on_demand else 0.0) / SECONDS_PER_HOUR
     ran = min(seconds, billed - billing.startup_seconds)  # within the slack less is billed
@@ -209,18 +206,14 @@ def itemised(
     if added <= _DIGITS * billed:  # nothing is added: the difference is one of digits
         added = 0.0
     every = [*([(nodes, offer)] if nodes else []), *([(1, master)] if master else [])]
-
-    def of_rate(usd_per_hour: Callable[[Offer, Billing], float]) -> float:
-        return sum(n * usd_per_hour(one, billing) for n, one in every) * billed / SECONDS_PER_HOUR
-
     return Cost(
         workers_usd=workers * ran,
         master_usd=head * ran,
         startup_usd=(workers + head) * billing.startup_seconds,
         rounding_usd=(workers + head) * added,
         discount_usd=0.0 - billing.discount_fraction * (workers + head) * billed,
-        surcharge_usd=of_rate(surcharge_rate),
-        dbu_usd=of_rate(dbu_rate),
+        surcharge_usd=_hourly(surcharge_rate, every, billing) * billed / SECONDS_PER_HOUR,
+        dbu_usd=_hourly(dbu_rate, every, billing) * billed / SECONDS_PER_HOUR,
         billed_seconds=billed,
         assumptions=(
             *owned_lines(owned, name),
@@ -228,6 +221,13 @@ def itemised(
         ),
         owned={name: owned} if owned else {},
     )
+
+
+def _hourly(
+    rate: Callable[[Offer, Billing], float], nodes: Sequence[tuple[int, Offer]], billing: Billing
+) -> float:
+    """USD per hour of what is billed of each node at a rate, for so many nodes of each offer."""
+    return sum(number * rate(offer, billing) for number, offer in nodes)
 
 
 def usd_at(cost: Cost, seconds: float | None, billing: Billing) -> float | None:

@@ -226,15 +226,14 @@ class Replay:
         return replace(self, _kept=KeptInputs())
 
     def slowdown(
-        self,
-        shape: StageShape,
-        contention_growth: float,
-        scaled: Scaled,
-        tasks: Tasks,
-        slots: int,
+        self, shape: StageShape, per_doubling: float, scaled: Scaled, tasks: Tasks, slots: int
     ) -> Slowdown:
         """Time of a typical task relative to the observed one of the same size: more run at once,
-        and slots run the stage's code for longer or shorter."""
+        and slots run the stage's code for longer or shorter.
+
+        Args:
+            per_doubling: its `contention_growth`.
+        """
         cpus = shape.stage.task_cpus
         at_once, in_log = shape.at_once(slots, scaled.tasks), shape.at_once(self.slots)
         doublings = math.log2(at_once / in_log)
@@ -252,7 +251,7 @@ class Replay:
                 late_fixed_seconds=shape.late_fixed_seconds * beyond,
             )
             warm = math.log(factor)
-        contention, warm = combined(contention_growth * doublings, warm)
+        contention, warm = combined(per_doubling * doublings, warm)
         return Slowdown(math.exp(contention + shape.law.slots * doublings), math.exp(warm))
 
     def _outcome(
@@ -274,14 +273,8 @@ class Replay:
         if not others:
             return stages, stages.closed_forms(slots, speed)
         places = np.asarray(list(others))
-        changed = PreparedStages.of(
-            self._table,
-            ratio,
-            np.asarray(list(others.values())),
-            contention_growth=self.contention_growth,
-            slots=self.slots,
-            places=places,
-        )
+        wanted = np.asarray(list(others.values()))
+        changed = PreparedStages.of(self._table, ratio, wanted, places)
         known = stages.closed_forms(slots, speed, without=frozenset(others))
         known = {place: form for place, form in known.items() if place not in others}
         known.update(changed.closed_forms(slots, speed))
@@ -289,19 +282,20 @@ class Replay:
 
     @cached_property
     def _table(self) -> StageTable:
-        return StageTable(self.shapes, self.dispatch_seconds, self.rotation)
+        return StageTable(
+            shapes=self.shapes,
+            slots=self.slots,
+            dispatch_seconds=self.dispatch_seconds,
+            rotation=self.rotation,
+            contention_growth=self.contention_growth,
+        )
 
     def _prepared(self, ratio: float, shuffle_partitions: int | None) -> PreparedStages:
         """The stages on the run's own slots."""
 
         def made() -> PreparedStages:
-            wanted = self._counts(ratio, shuffle_partitions).own
             return PreparedStages.of(
-                self._table,
-                ratio,
-                wanted,
-                contention_growth=self.contention_growth,
-                slots=self.slots,
+                self._table, ratio, self._counts(ratio, shuffle_partitions).own
             )
 
         return kept(self._kept.stages, (ratio, shuffle_partitions), made)

@@ -66,21 +66,8 @@ class StageBatch:
     warm_ups: WarmUps
 
     @classmethod
-    def of(
-        cls,
-        table: StageTable,
-        places: IntArray,
-        cuts: Cuts,
-        outlines: Outlines,
-        *,
-        contention_growth: FloatArray,
-        slots: int,
-    ) -> StageBatch:
-        """Some stages of a log that ran on so many slots, for one input.
-
-        Args:
-            contention_growth: (s,) of all stages of the log.
-        """
+    def of(cls, table: StageTable, places: IntArray, cuts: Cuts, outlines: Outlines) -> StageBatch:
+        """Some stages of a log for one input."""
         times, counts = outlines.ordered, outlines.counts
         typical = table.mean_seconds[places] * cuts.work
         work = counts * times
@@ -90,12 +77,12 @@ class StageBatch:
         return cls(
             places=places,
             count=cuts.tasks,
-            slots=slots,
-            observed=np.minimum(_lanes(slots, table.cpus[places]), table.observed[places]),
+            slots=table.slots,
+            observed=np.minimum(_lanes(table.slots, table.cpus[places]), table.observed[places]),
             cpus=table.cpus[places],
             own=cuts.work,
             partitions=cuts.partitions,
-            contention_growth=np.asarray(contention_growth[places], dtype=float),
+            contention_growth=table.contention_growth[places],
             law=table.law_slots[places],
             typical=typical,
             fixed=table.fixed_seconds[:, places] * np.maximum(0.0, cuts.work - 1.0),

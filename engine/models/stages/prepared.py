@@ -35,17 +35,12 @@ class PreparedStages:
         table: StageTable,
         ratio: float,
         wanted: FloatArray,
-        *,
-        contention_growth: FloatArray,
-        slots: int,
         places: IntArray | None = None,
     ) -> PreparedStages:
         """The stages of a log, or some of them.
 
         Args:
             wanted: (m,) partitions at `ratio` times the input.
-            contention_growth: (s,) of all stages, as in `Replay`.
-            slots: that the log ran on.
             places: (m,) which stages; None for all.
         """
         places = np.arange(len(table.shapes)) if places is None else places
@@ -59,11 +54,7 @@ class PreparedStages:
         for rows, members in groups(places, cuts):
             some = cuts.taken(rows)
             found = outlines(table, members, some)
-            batches.append(
-                StageBatch.of(
-                    table, members, some, found, contention_growth=contention_growth, slots=slots
-                )
-            )
+            batches.append(StageBatch.of(table, members, some, found))
         return cls(tuple(scaled), tuple(tasks), tuple(batches))
 
     def replaced(self, places: Sequence[int], others: PreparedStages) -> PreparedStages:

@@ -52,12 +52,16 @@ class StageTable:
     """What of s stages does not depend on the input.
 
     Args:
+        slots: that the log ran on.
         dispatch_seconds, rotation: (s,) as in `StageShape.tasks`.
+        contention_growth: (s,) of log task time, per doubling of tasks at once: the prior.
     """
 
     shapes: tuple[StageShape, ...]
+    slots: int
     dispatch_seconds: FloatArray
     rotation: FloatArray
+    contention_growth: FloatArray
 
     @cached_property
     def turns(self) -> list[float]:
