@@ -286,7 +286,7 @@ def _next_runs(
     n, trials = len(found.clusters), prospects.trials
     belief, learnt = prospects.belief, prospects.gains
     worth = told(belief, n) if opening else learnt.gain
-    then = belief.part(slice(n, None))
+    then = belief.taken(slice(n, None))
     mean = then.mean + found.longer[trials.owner]
     deviation = np.hypot(then.deviation, found.spread[trials.owner])
     paid = found.usd(np.exp(mean), trials.owner)

@@ -65,7 +65,7 @@ def prospects_of(
     points = Points.of(found.clusters, [workload] * n, fitted.profile)
     trials = _trials(fitted, points, fractions)
     belief = believe(fitted, points.joined(trials.points))
-    now = belief.part(slice(0, n))
+    now = belief.taken(slice(0, n))
     decision = decision_among(found, now.mean, now.dof, goal)
     return Prospects(points, trials, belief, gains(decision, belief, n), decision.weighs)
 

@@ -238,7 +238,7 @@ def gains(decision: Decision, belief: Belief, n: int) -> Gains:
         belief: over the n compositions of the decision, followed by the m places of the runs.
     """
     mean, covariance = belief.mean, belief.covariance
-    now = belief.part(slice(0, n))
+    now = belief.taken(slice(0, n))
     stakes = decision.stakes(now)
     chosen = decision.best(now)
     variance = np.diag(now.covariance)

@@ -118,7 +118,7 @@ def _interpolated(
     if not fitting.any():
         return seconds
     logs = np.full(len(grid.slots), math.nan)
-    logs[fitting] = _logs(plan, batch, grid.part(fitting), scale, partitions)
+    logs[fitting] = _logs(plan, batch, grid.taken(fitting), scale, partitions)
     start = 0
     for rows, points in zip(spans, chosen, strict=True):
         own = logs[start : start + len(points)]
@@ -136,7 +136,7 @@ def _logs(
     logs = np.empty(len(grid.slots))
     makes, which = grid.makes()
     for make in range(makes):
-        alike = grid.part(which == make)
+        alike = grid.taken(which == make)
         each = max(LEAST_POINTS, POINTS // makes)
         logs[which == make] = _log_of_make(plan, batch, alike, scale, partitions, each)
     return logs
@@ -249,7 +249,7 @@ class _Curve:
         found = np.empty(len(grid.slots))
         for start in range(0, len(found), _BLOCK):
             rows = slice(start, start + _BLOCK)
-            found[rows] = self._at(grid.part(rows))
+            found[rows] = self._at(grid.taken(rows))
         return found
 
     def _at(self, grid: Grid) -> FloatArray:

@@ -71,7 +71,7 @@ def _fits(fit_curve: FitCurve, runs: MachineRuns) -> dict[float, FittedCurve]:
     """By number of iterations, in rising order: the fits to the runs that did as many."""
     found = {}
     for count in _levels(runs.iterations):
-        same = runs.subset(np.abs(runs.iterations / count - 1.0) < SAME)
+        same = runs.taken(np.abs(runs.iterations / count - 1.0) < SAME)
         if distinct_configurations(same) >= MINIMUM_CONFIGURATIONS:
             found[count] = fit_curve(same)
     return found

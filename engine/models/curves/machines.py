@@ -67,7 +67,7 @@ class MachineRuns:
         rows = np.column_stack((self.machines, sizes, np.nan_to_num(self.iterations)))
         return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
-    def subset(self, mask: BoolArray) -> MachineRuns:
+    def taken(self, mask: BoolArray) -> MachineRuns:
         """The runs of the mask."""
         return replace(
             self,

@@ -23,7 +23,7 @@ class Asked:
     machines: FloatArray
     largest: float
 
-    def part(self, places: IntArray) -> Asked:
+    def taken(self, places: IntArray) -> Asked:
         """Some of the rows."""
         return Asked(self.new[places], self.machines[places], self.largest)
 

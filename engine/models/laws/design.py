@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
@@ -66,17 +66,9 @@ class Rows:
     def __len__(self) -> int:
         return len(self.machines)
 
-    def pick(self, places: IntArray | BoolArray | slice) -> Rows:
+    def taken(self, places: IntArray | BoolArray | slice) -> Rows:
         """Some of the rows."""
-        return Rows(
-            self.machines[places],
-            self.cores[places],
-            self.memory[places],
-            self.size[places],
-            self.iterations[places],
-            self.kind[places],
-            self.parameters[places],
-        )
+        return Rows(*(getattr(self, entry.name)[places] for entry in fields(self)))
 
     def iterated(self, iterations: float) -> Rows:
         """The same with another number of iterations."""

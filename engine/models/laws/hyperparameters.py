@@ -64,7 +64,7 @@ class KnownParts:
     coordinates: FloatArray
     lengths: FloatArray
 
-    def pick(self, places: IntArray) -> KnownParts:
+    def taken(self, places: IntArray) -> KnownParts:
         """The same of some of the runs."""
         both = np.ix_(places, places)
         waves = self.waves[:, places][:, :, places]

@@ -75,13 +75,11 @@ class Laws:
     def __len__(self) -> int:
         return len(self.cliff)
 
-    def pick(self, places: IntArray) -> Laws:
+    def taken(self, places: IntArray | slice) -> Laws:
         """Some of the laws."""
+        if isinstance(places, slice):
+            return Laws(self.frame, *(values[places] for values in self._numbers))
         return Laws(self.frame, *(values.take(places, axis=0) for values in self._numbers))
-
-    def part(self, rows: slice) -> Laws:
-        """Neighbouring laws."""
-        return Laws(self.frame, *(values[rows] for values in self._numbers))
 
     def where(self, mask: BoolArray, other: Laws) -> Laws:
         """`other`'s laws at the mask, these elsewhere."""

@@ -54,7 +54,7 @@ class Variances:
         among = np.concatenate([part.among for part in parts])
         return cls(about, among, np.concatenate([part.sides for part in parts], axis=1))
 
-    def pick(self, places: IntArray) -> Variances:
+    def taken(self, places: IntArray) -> Variances:
         """Those at some places."""
         return Variances(self.about[:, places], self.among[places], self.sides[:, places])
 

@@ -157,9 +157,9 @@ class TableModel(FittedModel):
         mean, below, scale, dof = (np.full(len(batch), np.nan) for _ in range(4))
         known = np.flatnonzero(~np.isnan(rows.machines))
         if len(known):
-            asked, family, back = distinct_rows(rows.pick(known), at.family[known])
+            asked, family, back = distinct_rows(rows.taken(known), at.family[known])
             told = self._told(wanted, asked, family)
-            found = where_measured(answers.joint, answers.noise, asked, told).pick(back)
+            found = where_measured(answers.joint, answers.noise, asked, told).taken(back)
             mean[known], dof[known] = found.mean, found.dof
             below[known], scale[known] = found.scale
         doubt = np.hypot(at.log_scale, answers.spread_beyond(rows))
@@ -202,7 +202,7 @@ class TableModel(FittedModel):
         if np.isnan(rows.machines[0]):
             return Explanation()
         best = heaviest(answers.shares[int(at.family[0])]).candidates
-        parts = best.law.laws.phases(best.encoding.points(rows.pick(slice(1)))).mean(axis=0)
+        parts = best.law.laws.phases(best.encoding.points(rows.taken(slice(1)))).mean(axis=0)
         parts = np.where(parts < SMALLEST_PHASE, 0.0, parts)
         seconds = self.forecast(batch, workload).seconds[0] * parts / parts.sum()
         named = zip((*PHASES, "re-reading"), seconds.tolist(), strict=True)
@@ -224,7 +224,7 @@ class TableModel(FittedModel):
         found += range_warnings(float(rows.size[0]), answers.tables, at)
         if not np.isnan(rows.machines[0]):
             unit = answers.tables[0].unit
-            found += memory_notices(fit, rows.pick(slice(1)), unit=unit, in_gib=answers.in_gib)
+            found += memory_notices(fit, rows.taken(slice(1)), unit=unit, in_gib=answers.in_gib)
         if wanted.shuffle_partitions is not None:
             said = "run times tell nothing of shuffle partitions: they change nothing here"
             found.append(Notice("not-modelled", said, "add an event log"))
@@ -278,7 +278,7 @@ def _alike(rows: Rows, wanted: Workload, names: Sequence[str]) -> BoolArray:
 
 def _shares(rows: Rows, seconds: FloatArray, joint: RunTimes, own: BoolArray) -> tuple[Share, ...]:
     """The fit of all runs, and one of the type's own where there are enough of them."""
-    picked = rows.pick(own)
+    picked = rows.taken(own)
     if own.all() or len(np.unique(picked.configurations, axis=0)) < FEW:
         return (Share(joint, 1.0),)
     alone = fit_run_times(picked, seconds[own], joint.counts[joint.places_of(picked)])

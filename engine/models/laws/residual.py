@@ -210,7 +210,7 @@ def smooth(runs: Inputs, residuals: FloatArray, lengths: FloatArray, counts: Flo
     order = np.random.default_rng(0).permutation(len(runs))
     few = order[counts[order] >= 0.5][:MOST_FOR_LENGTHS]
     parts = KnownParts(runs.effects @ runs.effects.T, _waves(runs), runs.coordinates, lengths)
-    found = Posterior(parts.pick(few), residuals[few]).most_probable()
+    found = Posterior(parts.taken(few), residuals[few]).most_probable()
     covariance = parts.covariance(found)[0] + np.diag(found.noise**2 * (1.0 / counts - 1.0))
     inverse = np.asarray(np.linalg.inv(covariance))
     return Process(runs, found.amplitude, found.waves, found.lengths, found.noise, inverse, counts)

@@ -51,7 +51,7 @@ class LogTimes(NamedTuple):
     scale: FloatArray
     dof: FloatArray
 
-    def pick(self, places: IntArray) -> LogTimes:
+    def taken(self, places: IntArray) -> LogTimes:
         """Those at some places."""
         return LogTimes(*(part[..., places] for part in self))
 
@@ -88,7 +88,7 @@ class RunTimes:
         A few rows at a time: so that what the laws say of them stays in the cache.
         """
         starts = range(0, max(1, len(rows)), BLOCK)
-        parts = [self._moments(rows.pick(slice(start, start + BLOCK))) for start in starts]
+        parts = [self._moments(rows.taken(slice(start, start + BLOCK))) for start in starts]
         return LogTimes(*(np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)))
 
     def _moments(self, rows: Rows) -> LogTimes:
@@ -98,8 +98,8 @@ class RunTimes:
         # Beyond both, the one that is less sure: asking further never makes an interval narrower.
         both = np.flatnonzero((asked.machines > 0.0) & (rows.size > asked.largest))
         if both.size:
-            shares = asked.part(both).squared(rows.size[both], machines_first=True)
-            other, other_dof = self._spread(shares, means[:, both], variances.pick(both))
+            shares = asked.taken(both).squared(rows.size[both], machines_first=True)
+            other, other_dof = self._spread(shares, means[:, both], variances.taken(both))
             wider = other > variance[:, both]
             dof[:, both] = np.where(wider, other_dof, dof[:, both])
             variance[:, both] = np.where(wider, other, variance[:, both])
@@ -116,7 +116,7 @@ class RunTimes:
             at = np.flatnonzero(share)
             if at.size:
                 found = self.validation(kind)
-                parts = variances.pick(at).on_sides(found.weights, means[:, at])
+                parts = variances.taken(at).on_sides(found.weights, means[:, at])
                 own, own_dof = found.spread.moments(*parts)
                 variance[:, at] += share[at] * own
                 dof[:, at] += share[at] * own_dof
@@ -142,7 +142,7 @@ class RunTimes:
         starts = range(0, len(rows), BLOCK)
         parts = [np.empty((len(iterations), 0))]
         parts += [
-            self._means(rows.pick(slice(start, start + BLOCK)), iterations) for start in starts
+            self._means(rows.taken(slice(start, start + BLOCK)), iterations) for start in starts
         ]
         return np.concatenate(parts, axis=1)
 
@@ -270,9 +270,9 @@ class RunTimes:
 
     def _held_out(self, out: BoolArray) -> tuple[FloatArray, Variances]:
         """(c, k) error and variances of log time of k runs, foretold from the others."""
-        rows = self.rows.pick(~out)
+        rows = self.rows.taken(~out)
         fitted, _ = CandidateLaws.of(rows, self.log_seconds[~out], self.counts[~out])
-        _, means, variances = fitted.moments(self.rows.pick(out))
+        _, means, variances = fitted.moments(self.rows.taken(out))
         return self.log_seconds[out] - means, variances
 
 
@@ -314,7 +314,7 @@ def fit_run_times(rows: Rows, seconds: FloatArray, counts: FloatArray | None = N
         counts: (n,) how much each counts, as far as that is known; None for one.
     """
     first, log_seconds, repetitions, repetition = _once(rows, np.log(seconds))
-    rows = rows.pick(first)
+    rows = rows.taken(first)
     known = np.ones(len(rows)) if counts is None else counts[first]
     candidates, counted = CandidateLaws.of(rows, log_seconds, known, may=repetitions == 1)
     inside = None

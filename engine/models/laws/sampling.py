@@ -170,9 +170,9 @@ class WeighedLaws:
     density: FloatArray
     prior: FloatArray
 
-    def pick(self, places: IntArray) -> WeighedLaws:
+    def taken(self, places: IntArray) -> WeighedLaws:
         """Some of them."""
-        laws = self.laws.pick(places)
+        laws = self.laws.taken(places)
         return WeighedLaws(laws, self.density[places], laws.log_prior)
 
 
@@ -187,7 +187,7 @@ class Likelihood:
         """The laws weighed: a few at a time, so that their times stay in the cache."""
         at_once = max(1, TIMES_AT_ONCE // len(self.evidence))
         parts = [
-            self.log_density(laws.part(slice(start, start + at_once)))
+            self.log_density(laws.taken(slice(start, start + at_once)))
             for start in range(0, len(laws), at_once)
         ]
         return WeighedLaws(laws, np.concatenate(parts), np.empty(0))
@@ -201,7 +201,7 @@ class Likelihood:
             step = _step(weighed.density, goal - power, LEFT * kept)
             power = goal if step == goal - power else power + step
             weights = normalised(step * weighed.density)
-            weighed = weighed.pick(evenly(weights, kept, chance.offset()))
+            weighed = weighed.taken(evenly(weights, kept, chance.offset()))
             for _ in range(LAST_MOVES if power == goal else MOVES):
                 weighed = _moved(weighed, self, power, chance.throw())
         return weighed

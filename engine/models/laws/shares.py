@@ -35,14 +35,16 @@ def told_by(shares: Sequence[Sequence[Share]], rows: Rows, family: IntArray) -> 
     joint = shares[0][0].fit
     counts = np.asarray([own[0].fit is joint for own in asked])[family]
     by_all = np.cumsum(counts) - 1
-    of_all = joint.moments(rows.pick(counts))
+    of_all = joint.moments(rows.taken(counts))
     found = LogTimes(np.empty(len(rows)), np.empty((2, len(rows))), np.empty(len(rows)))
     for place in np.unique(family):
         at = np.flatnonzero(family == place)
         mixed = _mixed(
             np.asarray([share.weight for share in asked[place]]),
             [
-                of_all.pick(by_all[at]) if share.fit is joint else share.fit.moments(rows.pick(at))
+                of_all.taken(by_all[at])
+                if share.fit is joint
+                else share.fit.moments(rows.taken(at))
                 for share in asked[place]
             ],
         )
@@ -64,7 +66,7 @@ def means_of(
     joint, found = shares[0][0][0].fit, np.zeros((len(shares), len(rows)))
     counts = np.any([[own[0].fit is joint for own in each] for each in asked], axis=0)
     by_all, of_all = np.asarray(counts)[family], np.empty_like(found)
-    of_all[:, by_all] = joint.means(rows.pick(by_all), iterations)
+    of_all[:, by_all] = joint.means(rows.taken(by_all), iterations)
     for number, each in enumerate(asked):
         for place in np.unique(family):
             at = np.flatnonzero(family == place)
@@ -72,7 +74,7 @@ def means_of(
                 if share.fit is joint:
                     told = of_all[number, at]
                 else:
-                    told = share.fit.means(rows.pick(at), iterations[number : number + 1])[0]
+                    told = share.fit.means(rows.taken(at), iterations[number : number + 1])[0]
                 found[number, at] += share.weight * told
             found[number, at] /= sum(share.weight for share in each[place])
     return found
@@ -96,4 +98,4 @@ def distinct_rows(rows: Rows, family: IntArray) -> tuple[Rows, IntArray, IntArra
     """The rows of each family without repetitions, their families, and where each row went."""
     keys = np.column_stack((rows.configurations, family))
     _, first, back = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    return rows.pick(first), family[first], back.reshape(-1)
+    return rows.taken(first), family[first], back.reshape(-1)

@@ -39,7 +39,7 @@ def slower_of_two(rows: Rows, seconds: FloatArray, runs: Sequence[Run]) -> tuple
     places = np.sort(np.concatenate((np.flatnonzero(alone), faster, slower)))
     means = np.where(alone, (np.bincount(group, logs) / count)[group], logs)[places]
     may = (alone & (count[group] == 1))[places] | np.isin(places, slower)
-    picked = rows.pick(places)
+    picked = rows.taken(places)
     encoding = Encoding.of(picked)
     effects = encoding.inputs(picked).effects
     evidence = Evidence(encoding.points(picked), means - float(means.mean()), effects)
