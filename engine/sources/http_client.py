@@ -60,7 +60,6 @@ class Client:
     Args:
         base: where the service is; what errors name.
         access: how to reach it.
-        what: what the service is, for errors ("a Spark history server").
         pause: sleeps that many seconds between tries.
     """
 
@@ -69,14 +68,12 @@ class Client:
         base: str,
         access: Access,
         *,
-        what: str = "a Spark history server",
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
         self.base = base
         self._access = access
-        self._what = what
         self._pause = pause
-        handlers: list[urllib.request.BaseHandler] = [SameServer(base, what), Http()]
+        handlers: list[urllib.request.BaseHandler] = [SameServer(base), Http()]
         if base.startswith("https:"):
             handlers.append(Https(context=tls_context(access)))
         self._proxied = _proxied(base)
@@ -187,8 +184,8 @@ class Client:
         if response.headers.get_content_type() == "text/html":
             raise ServiceUnavailable(
                 "answered a web page where data was asked for", where=self.base,
-                remedy=f"is it {self._what}, and not a login page? give the address of the server "
-                f"itself and credentials in {TOKEN} or {USER} and {PASSWORD}",
+                remedy="is it a Spark history server, and not a login page? give the address of the "
+                f"server itself and credentials in {TOKEN} or {USER} and {PASSWORD}",
             )  # fmt: skip
 
     def _refused(self, error: HTTPError) -> EngineError:

@@ -112,10 +112,9 @@ class Table(FrameWidget, can_focus=True):
         message: str = "",
         glyphs: Glyphs | None = None,
         id: str | None = None,
-        classes: str | None = None,
     ) -> None:
         """Create a table; `message` is shown while there are no rows."""
-        super().__init__(id=id, classes=classes)
+        super().__init__(id=id)
         self._columns = tuple(columns)
         self._rows: tuple[Row, ...] = tuple(tuple(row) for row in rows)
         self._message = message
