@@ -184,8 +184,8 @@ class Client:
         if response.headers.get_content_type() == "text/html":
             raise ServiceUnavailable(
                 "answered a web page where data was asked for", where=self.base,
-                remedy="is it a Spark history server, and not a login page? give the address of the "
-                f"server itself and credentials in {TOKEN} or {USER} and {PASSWORD}",
+                remedy="is it a Spark history server, and not a login page? give the address of "
+                f"the server itself and credentials in {TOKEN} or {USER} and {PASSWORD}",
             )  # fmt: skip
 
     def _refused(self, error: HTTPError) -> EngineError:
