@@ -333,10 +333,13 @@ def roomy_with(
 ) -> BoolArray | None:
     """(n,) clusters with which no log's cache would gain from more nodes, whichever of these inputs
     is asked about; None where no log keeps anything."""
-    kept, partitions = [cliff for cliff in cliffs if cliff], asked[0].shuffle_partitions
+    shuffle_partitions = asked[0].shuffle_partitions
     found = [
-        cliff.roomy(batch, max(ratio_of(wanted, cliff.replay.run) for wanted in asked), partitions)
-        for cliff in kept
+        cliff.roomy(
+            batch, max(ratio_of(wanted, cliff.replay.run) for wanted in asked), shuffle_partitions
+        )
+        for cliff in cliffs
+        if cliff
     ]
     return np.logical_and.reduce(found) if found else None
 

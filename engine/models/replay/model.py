@@ -200,19 +200,19 @@ class ReplayModel(FittedModel):
         """(n,) log of the factor by which memory that does not suffice (or now does) changes a
         replay's time."""
         cliff, spilling = self.cliffs[place], self.spilling[place]
-        run, partitions = self.replays[place].run, wanted.shuffle_partitions
+        run, shuffle_partitions = self.replays[place].run, wanted.shuffle_partitions
         ratio, added = ratio_of(wanted, run), np.zeros(len(batch))
         found = np.ones(len(batch))
         if cliff is not None:
             share = cliff.fitting_share(batch, ratio)
-            left = cliff.left_share(batch, ratio, partitions)
-            added += cliff.added_seconds(batch.slots, share, ratio, partitions, left)
+            left = cliff.left_share(batch, ratio, shuffle_partitions)
+            added += cliff.added_seconds(batch.slots, share, ratio, shuffle_partitions, left)
             more = cliff.found_again(share, left)
             if more.any():
                 all_found = self._replayed(cliff.all_found, wanted).at(batch.slots, speed)
                 found += more * (np.minimum(1.0, all_found.seconds / times.seconds) - 1.0)
         if spilling:
-            added += spill_seconds(spilling, Offered.of(run, batch), ratio, partitions)
+            added += spill_seconds(spilling, Offered.of(run, batch), ratio, shuffle_partitions)
         changed = np.maximum(1.0 + added / speed / times.seconds, LEAST_OF_REPLAY)
         return np.asarray(np.log(changed * found))
 
@@ -226,12 +226,12 @@ class ReplayModel(FittedModel):
         return times if before is None or share >= 1.0 else BetweenInputs(before, times, share)
 
     def _step(
-        self, replay: Replay, ratio: float, partitions: int | None, base: ReplayTimes | None
+        self, replay: Replay, ratio: float, shuffle_partitions: int | None, base: ReplayTimes | None
     ) -> ReplayTimes:
         return kept(
             self._times,
-            (id(replay), ratio, partitions),
-            lambda: ReplayTimes(replay, ratio, partitions, base),
+            (id(replay), ratio, shuffle_partitions),
+            lambda: ReplayTimes(replay, ratio, shuffle_partitions, base),
             most=KEPT_TIMES,
         )
 
@@ -252,13 +252,15 @@ class ReplayModel(FittedModel):
             return None
         slots = int(batch.slots[0])
         replay = self._nearest(slots, wanted)
-        ratio, partitions = ratio_of(wanted, replay.run), wanted.shuffle_partitions
-        busy = min(slots, replay.most_useful_slots(ratio, partitions))
+        ratio, shuffle_partitions = ratio_of(wanted, replay.run), wanted.shuffle_partitions
+        busy = min(slots, replay.most_useful_slots(ratio, shuffle_partitions))
         speed = speed_of(batch.types[0], replay.run.cluster.instance, batch.catalog).relative
-        key = (id(replay), busy, ratio, speed, partitions)
+        key = (id(replay), busy, ratio, speed, shuffle_partitions)
         found = self._explained.get(key)
         if found is None:
-            found = replay.replayed(busy, ratio=ratio, speed=speed, shuffle_partitions=partitions)
+            found = replay.replayed(
+                busy, ratio=ratio, speed=speed, shuffle_partitions=shuffle_partitions
+            )
             self._explained.clear()  # another thread may ask meanwhile: nothing is looked up again
             self._explained[key] = found
         return replay, found, slots
@@ -293,7 +295,7 @@ class ReplayModel(FittedModel):
                     found,
                     slots=slots,
                     useful=lambda most: self._useful_slots(replay, wanted, slots, most),
-                    partitions=wanted.shuffle_partitions,
+                    shuffle_partitions=wanted.shuffle_partitions,
                 )
             )
             notices += skewed_stages(replay, found, slots=slots)
@@ -305,9 +307,9 @@ class ReplayModel(FittedModel):
     def _memory_notices(self, place: int, batch: ClusterBatch, wanted: Workload) -> list[Notice]:
         run, cliff = self.replays[place].run, self.cliffs[place]
         ratio = ratio_of(wanted, run)
-        offered, partitions = Offered.of(run, batch), wanted.shuffle_partitions
-        notices = spill_notices(self.spilling[place], offered, ratio, partitions)
-        return notices + (cache_notices(cliff, batch, ratio, partitions) if cliff else [])
+        offered, shuffle_partitions = Offered.of(run, batch), wanted.shuffle_partitions
+        notices = spill_notices(self.spilling[place], offered, ratio, shuffle_partitions)
+        return notices + (cache_notices(cliff, batch, ratio, shuffle_partitions) if cliff else [])
 
     def _speed_notice(self, target: InstanceType | None, catalog: Catalog | None) -> Notice | None:
         """The warning of the log whose machines say most about the target's."""
@@ -370,18 +372,18 @@ def fit_replays(profile: Profile) -> ReplayModel:
     return ReplayModel(
         "sparkplan",
         profile,
-        tuple(learnt.values()),
-        tuple(
+        replays=tuple(learnt.values()),
+        cliffs=tuple(
             None if cliff is None else replace(cliff, replay=replay)
             for cliff, replay in zip(cliffs, learnt.values(), strict=True)
         ),
-        tuple(spilling_stages(replay) for replay in learnt.values()),
-        bias,
-        pairs.doubt(),
-        log_scale,
-        left_out.factor,
-        dof,
-        machine_spread(chosen),
+        spilling=tuple(spilling_stages(replay) for replay in learnt.values()),
+        bias=bias,
+        doubt=pairs.doubt(),
+        log_scale=log_scale,
+        factor=left_out.factor,
+        dof=dof,
+        machine_scale=machine_spread(chosen),
         fit_notices=(*left_aside(logs), *fit_notices(replays, own)),
         validation=left_out.validation,
     )

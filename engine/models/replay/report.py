@@ -264,7 +264,7 @@ def too_few_tasks(
     *,
     slots: int,
     useful: Callable[[int], Useful],
-    partitions: int | None,
+    shuffle_partitions: int | None,
 ) -> Notice | None:
     """Whether slots idle for want of tasks.
 
@@ -294,11 +294,8 @@ def too_few_tasks(
             "other down"
         )
     shuffled = stage.shuffle_read_bytes is not None and stage.shuffle_read_bytes.total > 0.0
-    more = (
-        f"raise --shuffle-partitions above {partitions}"
-        if partitions
-        else ("raise --shuffle-partitions")
-    )
+    above = f" above {shuffle_partitions}" if shuffle_partitions else ""
+    more = f"raise --shuffle-partitions{above}"
     remedy = f"use fewer nodes, or {more}" if shuffled else "use fewer nodes, or smaller splits"
     return Notice("too-few-tasks", text, remedy)
 
