@@ -13,6 +13,7 @@ from engine.cluster import Cluster, Layout
 from engine.errors import BadInput, require_kind
 from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.machines.beside_heap import observed_layout, planned_beside
+from engine.machines.transfer import speed_of
 from engine.memory import executor_cores_for, layout_of
 from engine.profile import Profile
 from engine.runs.carried_settings import task_cpus
@@ -47,6 +48,14 @@ class ClusterBatch:
     def slots(self) -> FloatArray:
         """(n,) tasks that run at once; NaN where the layout is not known."""
         return self.executors * self.executor_cores
+
+    def speeds(self, source: InstanceType | None) -> tuple[FloatArray, FloatArray]:
+        """(n,) speed of a core relative to one of a measured type, and (n,) spread of its logarithm
+        (`engine.machines.transfer`)."""
+        speeds = [speed_of(kind, source, self.catalog) for kind in self.types]
+        relative = np.asarray([speed.relative for speed in speeds])
+        doubt = np.asarray([speed.log_scale for speed in speeds])
+        return relative[self.type_index], doubt[self.type_index]
 
     def taken(self, rows: IntArray) -> ClusterBatch:
         """Some of the clusters."""

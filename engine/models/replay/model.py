@@ -20,7 +20,7 @@ from engine.catalog import Catalog, InstanceType
 from engine.cluster import Workload
 from engine.errors import ModelDoesNotFit
 from engine.forecast import FloatArray, Forecast, IntArray
-from engine.machines.transfer import notice_of, speed_of, speeds_of
+from engine.machines.transfer import notice_of, speed_of
 from engine.models.base import Explanation, FittedModel
 from engine.models.log_notices import corrections, range_notices
 from engine.models.replay.broadcasts import broadcast_notice
@@ -130,9 +130,7 @@ class ReplayModel(FittedModel):
         for place, replay in enumerate(self.replays):
             ratio = ratio_of(wanted, replay.run)
             replayed = self._replayed(replay, wanted)
-            speeds = speeds_of(batch.types, replay.run.cluster.instance, batch.catalog)
-            relative = np.asarray([speed.relative for speed in speeds])[batch.type_index]
-            doubt = np.asarray([speed.log_scale for speed in speeds])[batch.type_index]
+            relative, doubt = batch.speeds(replay.run.cluster.instance)
             times = replayed.at(slots, relative)
             busy = np.minimum(slots, max(replayed.most_useful_slots, replay.slots))
             far.append(doublings(busy / replay.slots, ratio))
