@@ -40,6 +40,7 @@ class GoalView:
 
     @classmethod
     def of(cls, surface: Surface, goal: Goal, billing: Billing, candidates: Candidates) -> GoalView:
+        """The part of a surface that a goal and its candidates leave."""
         m = goal.max_nodes
         if candidates is surface.candidates:
             rows = np.arange(surface.shape[0])

@@ -209,7 +209,7 @@ class Belief:
 
 
 def expected_seconds(mean: FloatArray, deviation: FloatArray) -> FloatArray:
-    """E[T] of a log-normal time."""
+    """(n,) E[T] in seconds of log-normal times of (n,) mean and deviation."""
     return np.asarray(np.exp(mean + 0.5 * np.square(deviation)))
 
 

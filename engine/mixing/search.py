@@ -171,10 +171,11 @@ class Cover:
         return float(self.floor.min())
 
     def without(self, places: BoolArray) -> Cover:
+        """All windows but those at the mask."""
         return Cover(self.low[~places], self.high[~places], self.floor[~places])
 
     def split(self, places: BoolArray, pieces: int) -> tuple[FloatArray, FloatArray]:
-        """Both ends of some windows, each cut into so many."""
+        """(k,) lower and (k,) upper ends of the windows at the mask, each cut into so many."""
         share = np.arange(pieces + 1) / pieces
         low, high = self.low[places, None], self.high[places, None]
         edges = low * (high / low) ** share

@@ -86,7 +86,7 @@ class ParameterScales:
 
 
 def parameter_spread(doublings: FloatArray | float) -> FloatArray:
-    """Prior spread of log time so many doublings away from the nearest values that were run."""
+    """(n,) prior spread of log time (n,) doublings away from the nearest values that were run."""
     return np.asarray(SPREAD_PER_PARAMETER * np.minimum(doublings, MOST_DOUBLINGS))
 
 

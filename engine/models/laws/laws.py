@@ -152,7 +152,7 @@ class Laws:
         return self.log_times_at(self.frame.seen(at))
 
     def log_times_at(self, seen: Seen) -> FloatArray:
-        """`log_times` of points that the frame has seen."""
+        """(n, d) `log_times` of points that the frame has seen."""
         sums = seen.terms @ self.shares.T
         met = (self.threshold > seen.memory_per_input.min(initial=np.inf)).nonzero()[0]
         if len(met):

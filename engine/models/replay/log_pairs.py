@@ -96,6 +96,12 @@ class LogPairs:
         cliffs: Sequence[MemoryCliff | None],
         bias: FloatArray,
     ) -> LogPairs:
+        """Every log asked about every other.
+
+        Args:
+            cliffs: (r,) what each tells of its cache.
+            bias: (r,) as in `LogPairs`.
+        """
         r = len(replays)
         doublings = np.zeros((r, r, 2))
         for i, j in permutations(range(r), 2):

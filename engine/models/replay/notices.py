@@ -78,6 +78,7 @@ def repeated_share(replay: Replay) -> float:
 
 
 def iteration_notices(replay: Replay, wanted: Workload) -> list[Notice | None]:
+    """That the time is scaled to other iterations than the log's."""
     own = replay.run.workload.iterations
     if own is None or wanted.iterations is None or own == wanted.iterations:
         return []
@@ -93,6 +94,11 @@ def iteration_notices(replay: Replay, wanted: Workload) -> list[Notice | None]:
 
 
 def fit_notices(replays: Sequence[Replay], own: FloatArray) -> tuple[Notice, ...]:
+    """What is to be said of some logs, whatever they are asked.
+
+    Args:
+        own: (r,) log of observed over replayed time of each.
+    """
     runs = [replay.run for replay in replays]
     found = [notice for run in runs for notice in run.notices]
     alone = single_run(runs)

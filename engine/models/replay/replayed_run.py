@@ -184,14 +184,17 @@ class Replay:
 
     @cached_property
     def locality(self) -> Locality:
+        """Which stages read what lies on the executors that ran others."""
         return Locality.of(self.run)
 
     @property
     def executor_slots(self) -> int:
+        """As `executor_slots_of` its run."""
         return executor_slots_of(self.run)
 
     @cached_property
     def launch_seconds(self) -> float:
+        """What the driver takes for the launch of a task (`stages/launching.py`)."""
         return launch_seconds(self.run)
 
     @cached_property

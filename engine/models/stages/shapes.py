@@ -225,9 +225,9 @@ def _shuffle_partitions(run: Run) -> int:
 
 
 def warm_and_cold(stage: StageRun) -> tuple[FloatArray, float, FloatArray]:
-    """Times that all tasks of a stage take on slots that ran tasks before, their mean, and the same
-    on slots that never did; none of the latter where all tasks were first tasks, since then nothing
-    tells them apart.
+    """(q,) ascending times in seconds that all tasks of a stage take on slots that ran tasks
+    before, their mean, and the same on slots that never did; none of the latter where all tasks
+    were first tasks, since then nothing tells them apart.
 
     What data a task has is none of its slot's doing: a first task is one like the others, and what
     starting its executor took it. So a long one stays, whatever slot it meets elsewhere.

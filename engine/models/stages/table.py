@@ -34,7 +34,7 @@ class Cuts:
 
     @property
     def partitions(self) -> FloatArray:
-        """`Scaled.partitions`."""
+        """(m,) `Scaled.partitions`."""
         return self.tasks - 1.0 + self.last
 
     def each(self) -> list[Scaled]:
@@ -65,6 +65,7 @@ class StageTable:
 
     @cached_property
     def turns(self) -> list[float]:
+        """(s,) `rotation` as plain numbers."""
         return list(map(float, self.rotation))
 
     @cached_property
@@ -121,6 +122,7 @@ class StageTable:
 
     @cached_property
     def overhead(self) -> FloatArray:
+        """(s,) seconds of a task outside its run time."""
         return np.asarray([shape.overhead_seconds for shape in self.shapes])
 
     @cached_property
@@ -272,7 +274,7 @@ class StageTable:
         )
 
     def stretched(self, places: IntArray, seconds: FloatArray, work: FloatArray) -> FloatArray:
-        """`set_up.stretched`, with what a slot idles before each task."""
+        """(m, p) `set_up.stretched` of (m, p) seconds, with what a slot idles before each task."""
         column = places[:, None]
         found = stretched(
             seconds, work, overhead_seconds=self.overhead[column], share=self.set_up_share[column]
