@@ -21,7 +21,7 @@ import engine
 from engine.choosing.candidates import select_candidates
 from engine.choosing.surface import Surface
 from engine.models.laws import sampling
-from engine.models.laws.physical import fit_table
+from engine.models.laws.model import fit_table
 from engine.profile import Profile
 
 

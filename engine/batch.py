@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.catalog import Catalog, InstanceType, MemoryRule
 from engine.cluster import Cluster, Layout
 from engine.errors import BadInput, require_kind
-from engine.forecast import FloatArray, IntArray
+from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.machines.beside_heap import observed_layout, planned_beside
+from engine.machines.transfer import speed_of
 from engine.memory import executor_cores_for, layout_of
 from engine.profile import Profile
 from engine.runs.carried_settings import task_cpus
@@ -49,6 +49,14 @@ class ClusterBatch:
         """(n,) tasks that run at once; NaN where the layout is not known."""
         return self.executors * self.executor_cores
 
+    def speeds(self, source: InstanceType | None) -> tuple[FloatArray, FloatArray]:
+        """(n,) speed of a core relative to one of a measured type, and (n,) spread of its logarithm
+        (`engine.machines.transfer`)."""
+        speeds = [speed_of(kind, source, self.catalog) for kind in self.types]
+        relative = np.asarray([speed.relative for speed in speeds])
+        doubt = np.asarray([speed.log_scale for speed in speeds])
+        return relative[self.type_index], doubt[self.type_index]
+
     def taken(self, rows: IntArray) -> ClusterBatch:
         """Some of the clusters."""
         return replace(
@@ -60,9 +68,7 @@ class ClusterBatch:
             executor_memory_gib=self.executor_memory_gib[rows],
         )
 
-    def alike(
-        self, slots: float, roomy: NDArray[np.bool_] | None = None
-    ) -> tuple[IntArray, IntArray]:
+    def alike(self, slots: float, roomy: BoolArray | None = None) -> tuple[IntArray, IntArray]:
         """Rows that differ for an application that never runs more than `slots` tasks at once, and
         for each of the n rows which of those it is like.
 

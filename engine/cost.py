@@ -19,16 +19,15 @@ master never is), while the surcharge stays a share of the on-demand price.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from engine.catalog import Billing, Catalog, Exchange, Offer, Price
+from engine.forecast import FloatArray
 from engine.units import SECONDS_PER_HOUR
-
-FloatArray = NDArray[np.float64]
 
 EXACT_BILLING = Billing(granularity_seconds=0.0)
 """OptEx Eq. 9: price x nodes x time, nothing added and nothing rounded."""
@@ -194,12 +193,14 @@ def itemised(
         UnknownName: when the catalog does not hold the master's type.
         ValueError: when the type has no spot price and spot is asked for.
     """
-    price, master = price_of(offer, billing), master_offer(catalog, billing)
+    price, name = price_of(offer, billing), offer.instance.name
     if price is None:
-        raise ValueError(f"{offer.instance.name} has no spot price")
+        raise ValueError(f"{name} has no spot price")
     billed = float(billed_seconds(seconds, billing))
     workers = nodes * price.usd_per_hour / SECONDS_PER_HOUR
-    head = (master.on_demand.usd_per_hour if master else 0.0) / SECONDS_PER_HOUR
+    master = master_offer(catalog, billing)
+    on_demand = master.on_demand if master else None
+    head = (on_demand.usd_per_hour if on_demand else 0.0) / SECONDS_PER_HOUR
     ran = min(seconds, billed - billing.startup_seconds)  # within the slack less is billed
     added = billed - billing.startup_seconds - ran
     if added <= _DIGITS * billed:  # nothing is added: the difference is one of digits
@@ -211,22 +212,22 @@ def itemised(
         startup_usd=(workers + head) * billing.startup_seconds,
         rounding_usd=(workers + head) * added,
         discount_usd=0.0 - billing.discount_fraction * (workers + head) * billed,
-        surcharge_usd=sum(n * surcharge_rate(one, billing) for n, one in every)
-        * billed
-        / SECONDS_PER_HOUR,
-        dbu_usd=sum(n * dbu_rate(one, billing) for n, one in every) * billed / SECONDS_PER_HOUR,
+        surcharge_usd=_hourly(surcharge_rate, every, billing) * billed / SECONDS_PER_HOUR,
+        dbu_usd=_hourly(dbu_rate, every, billing) * billed / SECONDS_PER_HOUR,
         billed_seconds=billed,
         assumptions=(
-            *owned_lines(owned, offer.instance.name),
-            *assumptions(
-                price if nodes else None,
-                billing,
-                catalog.exchange,
-                head=master.on_demand if master else None,
-            ),
+            *owned_lines(owned, name),
+            *assumptions(price if nodes else None, billing, catalog.exchange, head=on_demand),
         ),
-        owned={offer.instance.name: owned} if owned else {},
+        owned={name: owned} if owned else {},
     )
+
+
+def _hourly(
+    rate: Callable[[Offer, Billing], float], nodes: Sequence[tuple[int, Offer]], billing: Billing
+) -> float:
+    """USD per hour of what is billed of each node at a rate, for so many nodes of each offer."""
+    return sum(number * rate(offer, billing) for number, offer in nodes)
 
 
 def usd_at(cost: Cost, seconds: float | None, billing: Billing) -> float | None:

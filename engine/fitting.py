@@ -12,12 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from engine.forecast import FloatArray
-
-BoolArray = NDArray[np.bool_]
-IntArray = NDArray[np.int64]
+from engine.forecast import BoolArray, FloatArray, IntArray
 
 GRADIENT_TOLERANCE = 1e-9
 """A term enters a fit when its cosine with what is left unexplained, relative to the whole target,

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine import exports
 from engine.catalog import Billing, Catalog
@@ -22,7 +21,7 @@ from engine.choosing.recommendation import Choice, Goal, Recommendation
 from engine.choosing.surface import Surface
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput
-from engine.forecast import FloatArray
+from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.handovers import handover_of
 from engine.machines.platforms import NOT_SUPPORTED
 from engine.mixing.composition import Placed
@@ -64,12 +63,12 @@ class Curve:
     """
 
     instance: str
-    nodes: NDArray[np.int64]
+    nodes: IntArray
     seconds: FloatArray
     low: FloatArray
     high: FloatArray
     cost_usd: FloatArray
-    feasible: NDArray[np.bool_]
+    feasible: BoolArray
     p_deadline: FloatArray
     unpriced: str = ""
 

@@ -84,11 +84,7 @@ def reduce(state: PlanState, action: Action) -> PlanState:
         case Restore(inputs):
             return with_inputs(state, inputs)
         case Adopt(inputs, read):
-            return replace(
-                with_inputs(state, inputs),
-                reading=state.reading + (read and inputs.sources == state.sources),
-                pricing=state.pricing + (read and inputs.catalog == state.catalog),
-            )
+            return _adopted(state, inputs, read=read)
         case SetDeadline() | SetBudget() | SetScale() | SetMaxNodes() | SetConfidence():
             return _with_goal(state, action)
         case FollowPoint(seconds, nodes):
@@ -112,6 +108,15 @@ def reduce(state: PlanState, action: Action) -> PlanState:
             return _with_look(state, action)
         case _:
             return _with_input(state, action)
+
+
+def _adopted(state: PlanState, inputs: PlanState, *, read: bool) -> PlanState:
+    """With other inputs; to `read` what stays open reads it again, as it may have changed."""
+    return replace(
+        with_inputs(state, inputs),
+        reading=state.reading + (read and inputs.sources == state.sources),
+        pricing=state.pricing + (read and inputs.catalog == state.catalog),
+    )
 
 
 def _with_goal(
@@ -201,19 +206,7 @@ def _with_input(
         case SetJob(job):
             return replace(state, job=job)
         case SetCatalog(catalog, region):
-            # Names of types, regions and discounts mean nothing in another provider's catalog.
-            kept = NO_LIMITS._replace(
-                max_vcpus=state.limits.max_vcpus, min_nodes=state.limits.min_nodes
-            )
-            return replace(
-                state,
-                catalog=catalog,
-                pricing=state.pricing + (catalog == state.catalog),
-                terms=AS_TOLD._replace(region=region),
-                instances=(),
-                limits=kept,
-                selected=None,
-            )
+            return _with_catalog(state, catalog, region)
         case SetTerms(terms):
             return replace(state, terms=terms, selected=None)
         case SetModel(model):
@@ -224,6 +217,21 @@ def _with_input(
             return replace(state, mix=min(MOST_TYPES, max(1, types)))
         case SetLimits(limits):
             return replace(state, limits=limits)
+
+
+def _with_catalog(state: PlanState, catalog: str, region: str | None) -> PlanState:
+    """With another catalog, in which names of types, regions and discounts of a provider mean
+    nothing."""
+    kept = NO_LIMITS._replace(max_vcpus=state.limits.max_vcpus, min_nodes=state.limits.min_nodes)
+    return replace(
+        state,
+        catalog=catalog,
+        pricing=state.pricing + (catalog == state.catalog),
+        terms=AS_TOLD._replace(region=region),
+        instances=(),
+        limits=kept,
+        selected=None,
+    )
 
 
 def _opened(state: PlanState, sources: tuple[str, ...], *, add: bool) -> PlanState:

@@ -65,15 +65,14 @@ def prepare(environ: MutableMapping[str, str] | None = None) -> None:
             reconfigure(encoding="utf-8", errors="replace")
 
 
-def hasten(environ: MutableMapping[str, str] | None = None) -> None:
+def hasten() -> None:
     """What makes a planner that is about to be imported faster; `settle` ends the first part.
 
     Until the first frame hardly anything becomes garbage, and looking for some takes a tenth of the
     start. A change is painted within 1/120 s, as several panels change one after another.
     """
     gc.disable()
-    variables = os.environ if environ is None else environ
-    variables.setdefault("TEXTUAL_FPS", "120")
+    os.environ.setdefault("TEXTUAL_FPS", "120")
 
 
 def settle() -> None:

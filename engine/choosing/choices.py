@@ -14,9 +14,9 @@ from engine.choosing.differences import in_runs, missed_by, more_usd, takes_long
 from engine.choosing.interruptions import SpotNodes, interruption_notice
 from engine.choosing.recommendation import Choice, Goal, Rejected
 from engine.choosing.surface import Surface
-from engine.choosing.sweeps import TIE, IntArray
-from engine.cost import itemised, master_offer, price_of, usd_at
-from engine.forecast import known
+from engine.choosing.sweeps import TIE
+from engine.cost import Cost, itemised, master_offer, price_of, usd_at
+from engine.forecast import IntArray, known
 from engine.machines.platforms import NOT_SUPPORTED, support_notice
 from engine.notice_order import in_order
 from engine.profile import Notice
@@ -58,16 +58,10 @@ class Answers:
         forecast = self.surface.at(flat)
         seconds = float(forecast.seconds[0])
         low, high = (known(bound[0]) for bound in forecast.interval(self.goal.confidence))
-        cost = itemised(
-            nodes=self._paid(row, nodes),
-            seconds=seconds,
-            offer=offer,
-            billing=self._rules(row),
-            catalog=self.catalog,
-            owned=nodes - self._paid(row, nodes),
-        )
+        cost = self._cost(row, nodes, seconds)
         executors = layout.executors_per_node * nodes
-        speed, speed_notices = self.surface.fitted.transferred(offer.instance, self.catalog)
+        speed, of_speed = self.surface.fitted.transferred(offer.instance, self.catalog)
+        notices = [*self._service_notices(row), *of_speed, *self._paid_notices(row, nodes)]
         return Choice(
             composition={name: nodes},
             instance=name,
@@ -86,13 +80,19 @@ class Answers:
             note=_NOTES[speed.code],
             spot=self._spot(row, nodes),
             executors_per_node={name: layout.executors_per_node},
-            warnings=in_order(
-                [
-                    *self._service_notices(row),
-                    *speed_notices,
-                    *self._paid_notices(row, nodes),
-                ]
-            ),
+            warnings=in_order(notices),
+        )
+
+    def _cost(self, row: int, nodes: int, seconds: float) -> Cost:
+        """What so many nodes of a type cost for so long."""
+        paid = self._paid(row, nodes)
+        return itemised(
+            nodes=paid,
+            seconds=seconds,
+            offer=self.surface.candidates.offers[row],
+            billing=self._rules(row),
+            catalog=self.catalog,
+            owned=nodes - paid,
         )
 
     def _rules(self, row: int) -> Billing:

@@ -12,8 +12,8 @@ from engine.catalog import Billing
 from engine.choosing.candidates import Candidates
 from engine.choosing.recommendation import Goal
 from engine.choosing.surface import Surface
-from engine.choosing.sweeps import TIE, IntArray, row_blocks, significant
-from engine.forecast import FloatArray
+from engine.choosing.sweeps import TIE, row_blocks, significant
+from engine.forecast import FloatArray, IntArray
 
 NEARLY = 0.02
 """Share by which models that interpolate over a surface may be off."""
@@ -40,6 +40,7 @@ class GoalView:
 
     @classmethod
     def of(cls, surface: Surface, goal: Goal, billing: Billing, candidates: Candidates) -> GoalView:
+        """The part of a surface that a goal and its candidates leave."""
         m = goal.max_nodes
         if candidates is surface.candidates:
             rows = np.arange(surface.shape[0])

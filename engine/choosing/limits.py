@@ -14,10 +14,9 @@ from fnmatch import fnmatchcase
 import numpy as np
 
 from engine.catalog import Catalog, InstanceType
-from engine.choosing.sweeps import IntArray
 from engine.cluster import Layout, is_finite, is_number
 from engine.errors import BadInput, UnknownName
-from engine.forecast import FloatArray
+from engine.forecast import FloatArray, IntArray
 from engine.runs.barrier_stages import BarrierStage
 
 ARCHITECTURES = ("x86_64", "arm64")

@@ -18,10 +18,10 @@ from engine.choosing.answer_notices import NO_INTERVAL
 from engine.choosing.differences import in_runs, missed_by
 from engine.choosing.exact_points import with_exact
 from engine.choosing.recommendation import Choice, Goal, Recommendation, Rejected
-from engine.choosing.sweeps import IntArray, significant
+from engine.choosing.sweeps import significant
 from engine.cluster import BesideHeap, Cluster, Layout, Workload
 from engine.errors import BadInput, UnknownName
-from engine.forecast import FloatArray, Forecast, known
+from engine.forecast import FloatArray, Forecast, IntArray, known
 from engine.lazy import Lazy
 from engine.machines.beside_heap import planned_beside, planned_notices
 from engine.memory import beside_of

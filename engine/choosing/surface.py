@@ -13,7 +13,6 @@ from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.batch import ClusterBatch
 from engine.catalog import Billing
@@ -25,7 +24,6 @@ from engine.choosing.sweeps import (
     BLOCK,
     RUN,
     TIE,
-    IntArray,
     StudentGrid,
     falling,
     row_blocks,
@@ -35,7 +33,7 @@ from engine.choosing.sweeps import (
 from engine.cluster import Cluster, Workload, require_workload
 from engine.cost import billed_seconds, master_offer, master_rate, node_rate, service_rate, weighing
 from engine.errors import BadInput, UnknownName
-from engine.forecast import FloatArray, Forecast
+from engine.forecast import BoolArray, FloatArray, Forecast, IntArray
 from engine.models.base import FittedModel
 from engine.profile import Notice
 from engine.units import SECONDS_PER_HOUR
@@ -166,7 +164,7 @@ class Surface:
         return np.where(self.allowed, self.predicted, np.inf)
 
     @cached_property
-    def allowed(self) -> NDArray[np.bool_]:
+    def allowed(self) -> BoolArray:
         """(k, m) whether the limits allow so many nodes of a type by itself."""
         most, fewest = self.constraints.most(self.max_nodes), self.constraints.fewest()
         return (self.nodes >= fewest[:, None]) & (self.nodes <= most[:, None])
@@ -193,7 +191,7 @@ class Surface:
         return np.asarray(np.maximum(nodes - self.owned[rows], 0), dtype=float)
 
     @cached_property
-    def has_interval(self) -> NDArray[np.bool_]:
+    def has_interval(self) -> BoolArray:
         """(k, m) whether the model says how sure it is."""
         unknown = np.isnan(self.outlook.log_scale) | np.isnan(self.outlook.dof)
         return ~unknown.reshape(self.shape)

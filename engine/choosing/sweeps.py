@@ -6,11 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from engine.forecast import LARGE_DOF, FloatArray
-
-IntArray = NDArray[np.int64]
+from engine.forecast import LARGE_DOF, FloatArray, IntArray
 
 TIE = 1e-9
 """Costs (or times) that differ by less than this share are equal: only rounding separates them."""

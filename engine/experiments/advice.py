@@ -151,7 +151,19 @@ def advise(
     )  # fmt: skip
     prospects = prospects_of(fitted, found, whole, fractions, goal)
     best = _recommended(fitted, prospects.points, found, goal, surface)
-    opening = is_opening(fitted.profile)
+    return _advice(prospects, found, best, goal, shown=shown, opening=is_opening(fitted.profile))
+
+
+def _advice(
+    prospects: Prospects,
+    found: Weighed,
+    best: Recommended,
+    goal: Goal,
+    *,
+    shown: int,
+    opening: bool,
+) -> Advice:
+    """What would be chosen now, and the next runs by what is believed of all compositions."""
     runs = _next_runs(prospects, found, best=best, goal=goal, shown=shown, opening=opening)
     most_likely_change = float(prospects.gains.changes.max())
     stop, reason = _verdict(most_likely_change, runs, opening=opening)
@@ -274,7 +286,7 @@ def _next_runs(
     n, trials = len(found.clusters), prospects.trials
     belief, learnt = prospects.belief, prospects.gains
     worth = told(belief, n) if opening else learnt.gain
-    then = belief.part(slice(n, None))
+    then = belief.taken(slice(n, None))
     mean = then.mean + found.longer[trials.owner]
     deviation = np.hypot(then.deviation, found.spread[trials.owner])
     paid = found.usd(np.exp(mean), trials.owner)

@@ -201,18 +201,15 @@ class Belief:
         """(n,) expected seconds."""
         return expected_seconds(self.mean, self.deviation)
 
-    def taken(self, places: IntArray) -> Belief:
+    def taken(self, places: IntArray | slice) -> Belief:
         """The law of some of the places, in their order, also several times."""
-        covariance = self.covariance[np.ix_(places, places)]
-        return Belief(self.mean[places], covariance, self.noise[places], self.dof[places])
-
-    def part(self, places: slice) -> Belief:
-        """The law of a stretch of the places."""
-        return self.taken(np.arange(len(self.mean))[places])
+        rows = np.arange(len(self.mean))[places]
+        covariance = self.covariance[np.ix_(rows, rows)]
+        return Belief(self.mean[rows], covariance, self.noise[rows], self.dof[rows])
 
 
 def expected_seconds(mean: FloatArray, deviation: FloatArray) -> FloatArray:
-    """E[T] of a log-normal time."""
+    """(n,) E[T] in seconds of log-normal times of (n,) mean and deviation."""
     return np.asarray(np.exp(mean + 0.5 * np.square(deviation)))
 
 

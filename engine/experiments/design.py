@@ -18,12 +18,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.errors import BadInput
-from engine.forecast import FloatArray
-
-IntArray = NDArray[np.int64]
+from engine.forecast import FloatArray, IntArray
 
 TOLERANCE = 1e-5
 """Relative gap between the objective and its lower bound at which the solver stops."""

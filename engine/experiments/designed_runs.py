@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from engine.errors import BadInput
-from engine.experiments.design import IntArray, a_optimal, covariance, criterion, rank, undetermined
+from engine.experiments.design import a_optimal, covariance, criterion, rank, undetermined
 from engine.experiments.plans import (
     Estimates,
     ExperimentPlan,
@@ -20,7 +20,7 @@ from engine.experiments.plans import (
     smallest_runs,
 )
 from engine.experiments.rounding import cheapest_first, efficiency, whole_runs
-from engine.forecast import FloatArray
+from engine.forecast import FloatArray, IntArray
 from engine.models.curves.terms import ERNEST_TERMS, Term
 
 

@@ -16,7 +16,7 @@ from engine.experiments.known_runs import known_of
 from engine.experiments.plans import Experiment, Grid, Known
 from engine.forecast import FloatArray
 from engine.models.base import FittedModel
-from engine.models.curves.terms import ERNEST_TERMS, Term, columns
+from engine.models.curves.terms import ERNEST_TERMS, columns
 
 MISFIT = 0.12
 """Relative error of Ernest's terms that no number of runs takes away: the mean over its MLlib
@@ -47,7 +47,6 @@ def narrowed(
     cluster: Cluster,
     runs: Sequence[Experiment],
     workload: Workload | None = None,
-    terms: Sequence[Term] = ERNEST_TERMS,
     confidence: float = 0.9,
 ) -> Narrowing:
     """The interval of a composition now, and once planned runs of its type have been fitted.
@@ -67,8 +66,8 @@ def narrowed(
     points = Points.of([cluster], [whole], fitted.profile)
     told, now = forecast_at(fitted, points), believe(fitted, points)
     grid = Grid.of(nodes=[cluster.nodes or 1], fractions=[1.0], instances=[runs[0].instance])
-    rows = _rows(runs, known_of(fitted.profile, grid, whole), terms)
-    target = columns(tuple(terms), grid.machines, grid.fraction)[0] / told.seconds[0]
+    rows = _rows(runs, known_of(fitted.profile, grid, whole))
+    target = columns(ERNEST_TERMS, grid.machines, grid.fraction)[0] / told.seconds[0]
     after = _deviation(rows, target, now)
     if after is None:
         raise BadInput("the planned runs do not tell the terms apart")
@@ -86,13 +85,13 @@ def narrowed(
     )
 
 
-def _rows(runs: Sequence[Experiment], known: Known, terms: Sequence[Term]) -> FloatArray:
+def _rows(runs: Sequence[Experiment], known: Known) -> FloatArray:
     """(r, p) terms of the planned runs, then of those that are known, relative to their times."""
     machines = np.asarray([float(run.nodes or 1) for run in runs])
     fractions = np.asarray([run.fraction for run in runs])
     times = np.asarray([run.seconds for run in runs], dtype=float)
-    planned = columns(tuple(terms), machines, fractions) / times[:, None]
-    earlier = columns(tuple(terms), known.machines, known.fraction) / known.seconds[:, None]
+    planned = columns(ERNEST_TERMS, machines, fractions) / times[:, None]
+    earlier = columns(ERNEST_TERMS, known.machines, known.fraction) / known.seconds[:, None]
     return np.concatenate((planned, earlier))
 
 

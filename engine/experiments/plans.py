@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from engine.errors import BadInput
-from engine.experiments.design import IntArray
-from engine.forecast import FloatArray
+from engine.forecast import FloatArray, IntArray
 from engine.models.curves.terms import Term, columns
 from engine.profile import Notice
 

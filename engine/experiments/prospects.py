@@ -10,10 +10,9 @@ import numpy as np
 from engine.choosing.recommendation import Goal
 from engine.cluster import Workload
 from engine.experiments.belief import Belief, Points, believe
-from engine.experiments.design import IntArray
 from engine.experiments.sequential import Decision, Gains, gains
 from engine.experiments.weighed import Weighed
-from engine.forecast import FloatArray
+from engine.forecast import FloatArray, IntArray
 from engine.models.base import FittedModel
 
 
@@ -66,7 +65,7 @@ def prospects_of(
     points = Points.of(found.clusters, [workload] * n, fitted.profile)
     trials = _trials(fitted, points, fractions)
     belief = believe(fitted, points.joined(trials.points))
-    now = belief.part(slice(0, n))
+    now = belief.taken(slice(0, n))
     decision = decision_among(found, now.mean, now.dof, goal)
     return Prospects(points, trials, belief, gains(decision, belief, n), decision.weighs)
 

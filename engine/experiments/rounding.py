@@ -9,11 +9,10 @@ optimum, which no set of whole runs can beat, is known and reported.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.errors import BudgetTooSmall
-from engine.experiments.design import RANK_TOLERANCE, IntArray, criterion
-from engine.forecast import FloatArray
+from engine.experiments.design import RANK_TOLERANCE, criterion
+from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.units import format_seconds, format_usd
 
 NEGLIGIBLE = 1e-3
@@ -243,7 +242,7 @@ def _made_room(
 
 
 def _missed_least(
-    information: FloatArray, rows: FloatArray, costs: FloatArray, free: NDArray[np.bool_]
+    information: FloatArray, rows: FloatArray, costs: FloatArray, free: BoolArray
 ) -> int | None:
     """Which run raises tr(M^-1) least for what it costs when it leaves; None where all are needed,
     as they are where even all of them tell the coefficients apart in name only.

@@ -14,11 +14,9 @@ from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.experiments.belief import RUNS_FOR_PROCESS, Belief, expected_seconds
-from engine.experiments.design import IntArray
-from engine.forecast import FloatArray, Forecast
+from engine.forecast import BoolArray, FloatArray, Forecast, IntArray
 from engine.profile import Profile
 
 OUTCOMES = 41
@@ -194,7 +192,7 @@ class Decision:
         )
 
 
-def _least(values: FloatArray, among: NDArray[np.bool_]) -> float:
+def _least(values: FloatArray, among: BoolArray) -> float:
     """The least of some values; 0 of none."""
     return float(values[among].min()) if among.any() else 0.0
 
@@ -240,7 +238,7 @@ def gains(decision: Decision, belief: Belief, n: int) -> Gains:
         belief: over the n compositions of the decision, followed by the m places of the runs.
     """
     mean, covariance = belief.mean, belief.covariance
-    now = belief.part(slice(0, n))
+    now = belief.taken(slice(0, n))
     stakes = decision.stakes(now)
     chosen = decision.best(now)
     variance = np.diag(now.covariance)

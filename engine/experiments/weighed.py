@@ -17,8 +17,7 @@ from engine.choosing.surface import Surface
 from engine.cluster import Cluster, Workload
 from engine.cost import EXACT_BILLING, billed_seconds
 from engine.errors import BadInput
-from engine.experiments.design import IntArray
-from engine.forecast import FloatArray
+from engine.forecast import FloatArray, IntArray
 from engine.models.base import FittedModel
 from engine.units import SECONDS_PER_HOUR
 

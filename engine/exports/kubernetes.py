@@ -80,12 +80,8 @@ def _dynamic(handover: Handover) -> dict[str, Any]:
     }
 
 
-def application_of(handover: Handover) -> dict[str, Any]:
-    """The resource, as plain data.
-
-    Raises:
-        BadInput: for a mix: an application has executors of one shape, on nodes of one type.
-    """
+def _executor(handover: Handover) -> tuple[dict[str, Any], dict[str, str]]:
+    """The executors, and what the resource says of their memory among the settings."""
     executor: dict[str, Any] = {
         "instances": handover.executors,
         "cores": handover.layout.executor_cores,
@@ -103,6 +99,16 @@ def application_of(handover: Handover) -> dict[str, Any]:
     if handover.composition:
         worker = only_type(handover, "SparkApplications")
         executor["nodeSelector"] = {"node.kubernetes.io/instance-type": worker}
+    return executor, settings
+
+
+def application_of(handover: Handover) -> dict[str, Any]:
+    """The resource, as plain data.
+
+    Raises:
+        BadInput: for a mix: an application has executors of one shape, on nodes of one type.
+    """
+    executor, settings = _executor(handover)
     spec: dict[str, Any] = {
         "type": "Python",
         "mode": "cluster",

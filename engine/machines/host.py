@@ -136,13 +136,7 @@ def measure_host(
     say("processor")
     single, every = _cpu_rates(cores, seconds)
     say("memory")
-    copied = rate_on_all_cores(
-        memory_copy(total_bytes=memory, threads=cores),
-        threads=cores,
-        repetitions=5,
-        seconds=seconds * 0.2,
-        clock=time.perf_counter,
-    )
+    copied = _memory_rates(memory, cores, seconds)
     say("disk")
     disk = disk_rates(where, size_bytes=disk_bytes, repetitions=3, seconds=seconds * 1.5)
     say("network loopback")
@@ -180,6 +174,17 @@ def _check(name: str, folder: Path, disk_bytes: int) -> None:
     if not MIB <= disk_bytes <= MOST_DISK_BYTES:
         raise BadInput(f"a file of 1 MiB to 8 GiB is written, not of {disk_bytes:,} bytes")
     require_room(folder, disk_bytes)
+
+
+def _memory_rates(memory_bytes: int, cores: int, seconds: float) -> list[float]:
+    """Bytes per second that all cores copy together, repetition by repetition."""
+    return rate_on_all_cores(
+        memory_copy(total_bytes=memory_bytes, threads=cores),
+        threads=cores,
+        repetitions=5,
+        seconds=seconds * 0.2,
+        clock=time.perf_counter,
+    )
 
 
 def _cpu_rates(cores: int, seconds: float) -> tuple[dict[str, list[float]], dict[str, list[float]]]:

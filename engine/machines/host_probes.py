@@ -23,9 +23,9 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.errors import BadInput
+from engine.forecast import IntArray
 
 MIB = 1024**2
 CHUNK_BYTES = 4 * MIB
@@ -91,7 +91,7 @@ def _sort() -> Work:
 
 
 @cache
-def _numbers() -> NDArray[np.int64]:
+def _numbers() -> IntArray:
     """Numbers without an order; the same everywhere."""
     return np.random.default_rng(1).integers(0, 1 << 62, 200_000)
 

@@ -8,7 +8,6 @@ spread.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.catalog import Catalog, InstanceType
@@ -62,13 +61,6 @@ def speed_of(
     spread = SPREAD_BETWEEN_CATALOGS if foreign else SPREAD_TRANSFERRED
     doubts = (spread, source.cpu_score_spread or 0.0, target.cpu_score_spread or 0.0)
     return Speed(target_score / source_score, math.hypot(*doubts), "transferred-speed")
-
-
-def speeds_of(
-    targets: Sequence[InstanceType | None], source: InstanceType | None, catalog: Catalog | None
-) -> list[Speed]:
-    """`speed_of` for many targets."""
-    return [speed_of(target, source, catalog) for target in targets]
 
 
 def _scored(instance: InstanceType, catalog: Catalog | None) -> InstanceType:

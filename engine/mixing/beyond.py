@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.choosing.surface import Surface
-from engine.choosing.sweeps import IntArray
-from engine.forecast import FloatArray, Forecast
+from engine.forecast import FloatArray, Forecast, IntArray
 
 STEP = 1.05
 """From one count to the next: between them the law takes a + b / n."""

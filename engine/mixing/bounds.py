@@ -36,9 +36,9 @@ from functools import cached_property
 import numpy as np
 
 from engine.choosing.recommendation import Goal
-from engine.choosing.sweeps import TIE, IntArray
+from engine.choosing.sweeps import TIE
 from engine.cost import billed_seconds
-from engine.forecast import FloatArray
+from engine.forecast import FloatArray, IntArray
 from engine.mixing.hulls import Corner, Fixed, corners, hull_chains
 from engine.mixing.market import Market, extreme_quantiles
 from engine.mixing.nodes import NOTHING_OWNED, NodeTerms, PartialSums, Start, TypeSpreads

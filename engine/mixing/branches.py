@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.choosing.recommendation import Goal
-from engine.choosing.sweeps import TIE, IntArray
+from engine.choosing.sweeps import TIE
+from engine.forecast import BoolArray, IntArray
 from engine.mixing.bounds import Windows
 from engine.mixing.market import Market
 from engine.mixing.nodes import NodeTerms, PartialSums
@@ -162,7 +162,7 @@ class Branches:
 
     def _open(
         self, parts: PartialSums, rows: IntArray, counts: IntArray, places: IntArray
-    ) -> NDArray[np.bool_]:
+    ) -> BoolArray:
         """Whether some parts with so many nodes of a type more are below the target."""
         some = parts.taken(places)
         whole = self.windows.with_one(some, rows[places], counts[places])
@@ -200,7 +200,7 @@ class Branches:
         """Whether no type comes twice: as spot nodes, or as nodes that are owned."""
         return self.market.share is None and not self.windows.start.rows
 
-    def _held(self, state: PartialMixes, at: IntArray, ranks: IntArray) -> NDArray[np.bool_]:
+    def _held(self, state: PartialMixes, at: IntArray, ranks: IntArray) -> BoolArray:
         """Whether a follower is a type that the state holds already: owned, or rented otherwise."""
         if self._each_once:
             return np.zeros(len(at), dtype=bool)

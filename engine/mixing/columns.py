@@ -7,8 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from engine.choosing.sweeps import IntArray
-from engine.forecast import FloatArray
+from engine.forecast import FloatArray, IntArray
 
 ROUNDING = 1e-9
 """A count this close to a whole one is whole: the difference is from dividing capacities."""

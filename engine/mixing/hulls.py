@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.choosing.sweeps import IntArray
-from engine.forecast import FloatArray
+from engine.forecast import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,14 +6,12 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.catalog import Billing
 from engine.choosing.limits import Constraints
 from engine.choosing.recommendation import Goal
-from engine.choosing.sweeps import IntArray
 from engine.cost import billed_seconds
-from engine.forecast import FloatArray, student_quantile
+from engine.forecast import BoolArray, FloatArray, IntArray, student_quantile
 from engine.mixing.mix_law import MixLaw
 from engine.units import SECONDS_PER_HOUR
 
@@ -28,10 +26,10 @@ class SpotShare:
     """
 
     types: IntArray
-    spot: NDArray[np.bool_]
+    spot: BoolArray
     most: float
 
-    def allowed(self, rows: IntArray, counts: IntArray) -> NDArray[np.bool_]:
+    def allowed(self, rows: IntArray, counts: IntArray) -> BoolArray:
         """(n,) whether compositions keep it."""
         spot = np.where(self.spot[rows], counts, 0).sum(axis=1)
         return np.asarray(spot <= self.most * counts.sum(axis=1) * (1.0 + 1e-12))
@@ -151,9 +149,7 @@ def values_of(
     return np.where(met, values, np.inf)
 
 
-def in_time(
-    seconds: FloatArray, scale: FloatArray, dof: FloatArray, goal: Goal
-) -> NDArray[np.bool_]:
+def in_time(seconds: FloatArray, scale: FloatArray, dof: FloatArray, goal: Goal) -> BoolArray:
     """(n,) whether P(T <= deadline) >= confidence; strictly T < deadline without an interval.
 
     The quantiles at the fewest and the most degrees of freedom bracket all others and settle most;

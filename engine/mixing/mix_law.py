@@ -30,8 +30,7 @@ import numpy as np
 
 from engine.choosing.interruptions import NOTHING_LOST, LostWork, with_hold_ups
 from engine.choosing.surface import Surface
-from engine.choosing.sweeps import IntArray
-from engine.forecast import FloatArray, Forecast
+from engine.forecast import FloatArray, Forecast, IntArray
 from engine.machines.transfer import source_of, speed_of
 from engine.mixing.beyond import Beyond, asked_beyond
 from engine.mixing.columns import Columns

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.catalog import Billing
 from engine.choosing.answer_notices import with_interval_notice
@@ -22,11 +21,11 @@ from engine.choosing.choices import Answers
 from engine.choosing.differences import more_usd, takes_longer
 from engine.choosing.recommendation import Choice, Goal, Recommendation
 from engine.choosing.surface import Surface
-from engine.choosing.sweeps import TIE, IntArray
+from engine.choosing.sweeps import TIE
 from engine.cluster import BesideHeap, Layout
 from engine.cost import Cost, itemised, usd_at
 from engine.errors import BadInput
-from engine.forecast import FloatArray, Forecast, known
+from engine.forecast import BoolArray, FloatArray, Forecast, IntArray, known
 from engine.lazy import Lazy
 from engine.memory import beside_heap_gib
 from engine.mixing.beyond import Beyond
@@ -136,7 +135,7 @@ class Stock:
 
     billing: Billing
     base: IntArray
-    spot: NDArray[np.bool_]
+    spot: BoolArray
     market: Market
     beyond: Beyond | None = None
 

@@ -8,8 +8,7 @@ from itertools import combinations, product
 
 import numpy as np
 
-from engine.choosing.sweeps import IntArray
-from engine.forecast import FloatArray
+from engine.forecast import FloatArray, IntArray
 from engine.mixing.columns import Columns
 from engine.mixing.market import Market
 from engine.mixing.mix_law import MixLaw

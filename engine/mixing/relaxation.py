@@ -13,9 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.choosing.recommendation import Goal
-from engine.choosing.sweeps import IntArray
 from engine.errors import BadInput
-from engine.forecast import FloatArray, student_quantile
+from engine.forecast import FloatArray, IntArray, student_quantile
 from engine.mixing.market import Market, values_of
 from engine.mixing.mix_law import MixLaw
 from engine.units import SECONDS_PER_HOUR

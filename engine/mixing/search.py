@@ -21,11 +21,10 @@ from itertools import combinations, count
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.choosing.recommendation import Goal
-from engine.choosing.sweeps import TIE, IntArray
-from engine.forecast import FloatArray
+from engine.choosing.sweeps import TIE
+from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.mixing.bounds import Windows
 from engine.mixing.branches import Branches, OutOfTime
 from engine.mixing.charges import (
@@ -171,11 +170,12 @@ class Cover:
         """No composition is better."""
         return float(self.floor.min())
 
-    def without(self, places: NDArray[np.bool_]) -> Cover:
+    def without(self, places: BoolArray) -> Cover:
+        """All windows but those at the mask."""
         return Cover(self.low[~places], self.high[~places], self.floor[~places])
 
-    def split(self, places: NDArray[np.bool_], pieces: int) -> tuple[FloatArray, FloatArray]:
-        """Both ends of some windows, each cut into so many."""
+    def split(self, places: BoolArray, pieces: int) -> tuple[FloatArray, FloatArray]:
+        """(k,) lower and (k,) upper ends of the windows at the mask, each cut into so many."""
         share = np.arange(pieces + 1) / pieces
         low, high = self.low[places, None], self.high[places, None]
         edges = low * (high / low) ** share
@@ -279,7 +279,7 @@ class _Group:
         goal = self.owner.goal
         return not goal.by_time or goal.budget_usd is not None
 
-    def _promising(self, windows: Windows, hot: NDArray[np.bool_]) -> IntArray:
+    def _promising(self, windows: Windows, hot: BoolArray) -> IntArray:
         """The types of which one node may be part of something better in any of these windows."""
         rows, places = np.nonzero(np.isfinite(windows.seconds) & hot)
         parts = windows.with_one(windows.root.taken(places), rows, np.ones_like(rows))

@@ -14,10 +14,14 @@ import numpy as np
 
 from engine.errors import ModelDoesNotFit
 from engine.fitting import chosen, fit_candidates
-from engine.forecast import FloatArray
 from engine.models.base import FittedModel, Model
 from engine.models.curves.applicability import applicability
-from engine.models.curves.fits import fit_terms, scaled_terms
+from engine.models.curves.fits import (
+    Features,
+    every_iteration,
+    fit_terms,
+    once_and_every_iteration,
+)
 from engine.models.curves.fitted_curve import FittedCurve
 from engine.models.curves.machines import MachineRuns
 from engine.models.curves.model import CurvesModel
@@ -26,8 +30,6 @@ from engine.models.curves.terms import (
     EXTRA_TERMS,
     SERIAL_DATA,
     SQUARE_ROOT,
-    Term,
-    columns,
 )
 from engine.profile import Profile
 
@@ -75,25 +77,12 @@ def fitted(
     return CurvesModel(name, profile, fit_curve).validated()
 
 
-def affine_terms(
-    terms: tuple[Term, ...],
-    largest: float,
-    machines: FloatArray,
-    size: FloatArray,
-    iterations: FloatArray,
-) -> FloatArray:
-    """(n, 2 p) the terms once per run, and once per iteration: for runs whose iterations differ,
-    where what is done once can be told from what is done every time."""
-    once = columns(terms, machines, size / largest)
-    return np.concatenate((once, once * iterations[:, None]), axis=1)
-
-
 def fit_extended(runs: MachineRuns) -> FittedCurve:
     """`DEFAULT_TERMS`, or the set of terms that predicts left-out runs clearly better."""
     terms = ERNEST_TERMS + EXTRA_TERMS
     affine = len(np.unique(runs.iterations)) > 1
-    features = partial(affine_terms if affine else scaled_terms, terms, runs.size.max())
-    repeat = 2 if affine else 1
+    repeated = once_and_every_iteration if affine else every_iteration
+    features, repeat = Features(terms, float(runs.size.max()), repeated), 2 if affine else 1
     candidates = np.asarray([mask * repeat for mask in candidate_sets(runs)])
     fits = fit_candidates(
         features(runs.machines, runs.size, runs.iterations),

@@ -32,6 +32,30 @@ def single_run(runs: Sequence[Run]) -> Notice | None:
     )
 
 
+LARGEST_CORRECTION = 0.35
+"""A model that misses its own log by more (in log time) has not understood it: no further
+correction, but a notice."""
+
+
+def corrections(own: FloatArray) -> FloatArray:
+    """(r,) log time that is added to answers from logs which a model misses by (r,) their own."""
+    return np.clip(own, -LARGEST_CORRECTION, LARGEST_CORRECTION)
+
+
+def misses_itself(own: FloatArray, *, what: str, remedy: str) -> Notice | None:
+    """The warning that a model is far off on a log's own cluster; None where it is on none.
+
+    Args:
+        own: (r,) log of observed over predicted time of each log.
+        what: is off, as the subject of a sentence.
+    """
+    most = np.abs(own).max()
+    if most <= LARGEST_CORRECTION:
+        return None
+    said = f"{what} off by {np.expm1(most):.0%} on its own cluster"
+    return Notice("model-does-not-fit", said, remedy)
+
+
 TRANSFERRED_PARAMETERS, THESE_PARAMETERS = "transferred-parameters", "these parameters"
 """The warning that runs of other parameters answer, and what to add: of run tables and of logs."""
 

@@ -17,7 +17,7 @@ from engine.fitting import Spread
 from engine.forecast import FloatArray
 from engine.models.base import FittedModel, Model
 from engine.models.curves.model import CurvesModel
-from engine.models.laws.physical import fit_table
+from engine.models.laws.model import fit_table
 from engine.models.logs_by_parameters import ByParameters, NearestLogs
 from engine.models.replay.model import fit_replays
 from engine.models.replay.priors import NOISE, PRIOR_DOF

@@ -11,7 +11,7 @@ from engine.profile import Notice, Profile, Run, runs_aside
 from engine.text.lists import in_a_row, listed
 
 SAME = 1e-9
-"""Difference, relative and absolute, below which two parameters are the same number."""
+"""Difference, relative and absolute, below which two sizes or parameters are the same number."""
 
 
 def completed(workload: Workload, profile: Profile) -> Workload:

@@ -80,10 +80,7 @@ def observe(
     number = max(1, round(slots / cores)) if slots and cores else None
     nodes = max(1, round(_typical(hosts, busy, churns=churns))) if hosts else None
     notices += _changes(application, executors, busy, varies=churns and _varies(count, busy))
-    if len({executor.cores for executor in executors}) > 1:
-        notices.append(_MIXED)
-    if application.properties.get("spark.master", "").startswith("k8s"):
-        notices.append(_PODS)
+    notices += _unlike(application, executors)
     storage = [e.storage_bytes for e in executors if e.storage_bytes is not None]
     instance = ran_on or _stated_type(application, cores)
     return Observed(
@@ -98,6 +95,13 @@ def observe(
         storage_memory_bytes=sum(storage) / len(storage) * (number or 1) if storage else None,
         notices=tuple(notices),
     )
+
+
+def _unlike(application: Application, executors: Sequence[Executor]) -> list[Notice]:
+    """What is said of executors of several sizes, and of nodes that are pods."""
+    mixed = len({executor.cores for executor in executors}) > 1
+    pods = application.properties.get("spark.master", "").startswith("k8s")
+    return [*([_MIXED] if mixed else []), *([_PODS] if pods else [])]
 
 
 def _stated_type(application: Application, cores: int | None) -> InstanceType | None:

@@ -60,7 +60,6 @@ class Client:
     Args:
         base: where the service is; what errors name.
         access: how to reach it.
-        what: what the service is, for errors ("a Spark history server").
         pause: sleeps that many seconds between tries.
     """
 
@@ -69,14 +68,12 @@ class Client:
         base: str,
         access: Access,
         *,
-        what: str = "a Spark history server",
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
         self.base = base
         self._access = access
-        self._what = what
         self._pause = pause
-        handlers: list[urllib.request.BaseHandler] = [SameServer(base, what), Http()]
+        handlers: list[urllib.request.BaseHandler] = [SameServer(base), Http()]
         if base.startswith("https:"):
             handlers.append(Https(context=tls_context(access)))
         self._proxied = _proxied(base)
@@ -187,8 +184,8 @@ class Client:
         if response.headers.get_content_type() == "text/html":
             raise ServiceUnavailable(
                 "answered a web page where data was asked for", where=self.base,
-                remedy=f"is it {self._what}, and not a login page? give the address of the server "
-                f"itself and credentials in {TOKEN} or {USER} and {PASSWORD}",
+                remedy="is it a Spark history server, and not a login page? give the address of "
+                f"the server itself and credentials in {TOKEN} or {USER} and {PASSWORD}",
             )  # fmt: skip
 
     def _refused(self, error: HTTPError) -> EngineError:
@@ -230,17 +227,8 @@ class Client:
         """What a failure of the connection means, without anything that the server said."""
         reason = error.reason if isinstance(error, URLError) else error
         where = self.base + (" (through the proxy of the environment)" if self._proxied else "")
-        if isinstance(reason, ssl.SSLCertVerificationError):
-            why = " ".join(str(reason.verify_message).split())[:120]
-            return ServiceUnavailable(
-                f"its certificate is not trusted ({why})", where=where,
-                remedy=f"name the authority that signed it: {CA_FILE}=FILE.pem",
-            )  # fmt: skip
         if isinstance(reason, ssl.SSLError):
-            return ServiceUnavailable(
-                "speaks no TLS that this machine accepts", where=where,
-                remedy="check the port, or write http://",
-            )  # fmt: skip
+            return _broken_tls(reason, where)
         if isinstance(reason, TimeoutError):
             return ServiceUnavailable(
                 f"stalls: next to nothing for {self._access.timeout_seconds:g} s", where=where,
@@ -268,6 +256,17 @@ class Client:
             f"cannot be reached ({said or type(reason).__name__})", where=where,
             remedy="check the address",
         )  # fmt: skip
+
+
+def _broken_tls(reason: ssl.SSLError, where: str) -> EngineError:
+    if isinstance(reason, ssl.SSLCertVerificationError):
+        why = " ".join(str(reason.verify_message).split())[:120]
+        remedy = f"name the authority that signed it: {CA_FILE}=FILE.pem"
+        return ServiceUnavailable(
+            f"its certificate is not trusted ({why})", where=where, remedy=remedy
+        )
+    remedy = "check the port, or write http://"
+    return ServiceUnavailable("speaks no TLS that this machine accepts", where=where, remedy=remedy)
 
 
 _LATER = "try again later"

@@ -75,9 +75,8 @@ class SameServer(urllib.request.HTTPRedirectHandler):
 
     max_redirections = MOST_REDIRECTS
 
-    def __init__(self, base: str, what: str) -> None:
+    def __init__(self, base: str) -> None:
         self._base = base
-        self._what = what
 
     def redirect_request(
         self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str,
@@ -95,7 +94,7 @@ class SameServer(urllib.request.HTTPRedirectHandler):
             raise ServiceUnavailable(
                 f"redirects to another server, {printed(name)}, where nothing was sent",
                 where=self._base,
-                remedy=f"if that is {self._what}, give its address",
+                remedy="if that is a Spark history server, give its address",
             )
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 

@@ -12,8 +12,8 @@ from functools import lru_cache
 from itertools import islice
 
 import numpy as np
-from numpy.typing import NDArray
 
+from engine.forecast import FloatArray, IntArray
 from engine.profile import EXACT_VALUES, Measure
 from engine.sources.sketch import QuantileSketch
 
@@ -36,7 +36,7 @@ def rounded(value: float) -> float:
     return float(f"{value:.{SIGNIFICANT_DIGITS}g}")
 
 
-def all_rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def all_rounded(values: FloatArray) -> FloatArray:
     """`rounded` of (n,) values from 0 up to 2^63.
 
     A whole number of up to five digits times or through an exact power of ten is, in floating
@@ -46,7 +46,7 @@ def all_rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
     shrunk, grown = _POWERS[np.maximum(-digits, 0)], _POWERS[np.maximum(digits, 0)]
     scaled = values * grown / shrunk
     whole = np.rint(scaled)
-    found: NDArray[np.float64] = whole / grown * shrunk
+    found: FloatArray = whole / grown * shrunk
     tied = np.abs(scaled - whole) > 0.5 - _TIE
     if tied.any():
         found[tied] = [rounded(value) for value in values[tied].tolist()]
@@ -54,7 +54,7 @@ def all_rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def of_columns(
-    values: NDArray[np.int64], *, units: Sequence[float], points: Sequence[int]
+    values: IntArray, *, units: Sequence[float], points: Sequence[int]
 ) -> list[Measure | None]:
     """The measures of (m, n) whole numbers, one of each row; None where no value was reported.
 
@@ -93,9 +93,7 @@ def of_columns(
 
 
 @lru_cache(maxsize=256)
-def _positions(
-    count: int, points: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+def _positions(count: int, points: int) -> tuple[IntArray, IntArray, FloatArray]:
     """Where (points,) linear quantiles lie among `count` ordered values: the values below and
     above, and how far between them."""
     position = np.linspace(0.0, count - 1.0, points)

@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
+
+from engine.forecast import FloatArray, IntArray
 
 RELATIVE_ERROR = 0.005
 """Quantiles of a sketched measure are within this share of a true value of that rank."""
@@ -34,7 +35,7 @@ class QuantileSketch:
         self.maximum = 0
         self._buckets = np.zeros(_BUCKETS, dtype=np.int64)
 
-    def add(self, values: NDArray[np.int64]) -> None:
+    def add(self, values: IntArray) -> None:
         """Counts (n,) values >= 0."""
         if not len(values):
             return
@@ -48,7 +49,7 @@ class QuantileSketch:
         self._buckets += np.bincount(index, minlength=_BUCKETS)
         self._buckets[0] += len(values) - len(positive)
 
-    def quantiles(self, points: int) -> NDArray[np.float64]:
+    def quantiles(self, points: int) -> FloatArray:
         """(points,) values at equally spaced probabilities 0 ... 1."""
         ranks = np.linspace(0.0, 1.0, points) * (self.count - 1)
         bucket = np.searchsorted(np.cumsum(self._buckets), ranks, side="right")

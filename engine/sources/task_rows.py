@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from struct import Struct
 
-import numpy as np
-from numpy.typing import NDArray
-
+from engine.forecast import IntArray
 from engine.sources.events import NO_METRICS, TaskEnd
 
-Rows = NDArray[np.int64]
+Rows = IntArray
 
 COLUMNS = (
     "attempt", "index", "partition", "status", "cold", "launch", "finish", "run", "cpu", "gc",

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from engine.forecast import BoolArray
 from engine.sources.python_workers import WorkerStarts
 from engine.sources.sketch import QuantileSketch
 from engine.sources.task_rows import (
@@ -328,16 +328,16 @@ def _places(rows: Rows) -> Rows:
     return np.where(rows[:, PARTITION] >= 0, rows[:, PARTITION], rows[:, INDEX])
 
 
-def _numbered(rows: Rows) -> NDArray[np.bool_]:
+def _numbered(rows: Rows) -> BoolArray:
     """Whether that number is that of the partition."""
-    known: NDArray[np.bool_] = (rows[:, PARTITION] >= 0) | (rows[:, ATTEMPT] == 0)
+    known: BoolArray = (rows[:, PARTITION] >= 0) | (rows[:, ATTEMPT] == 0)
     return known
 
 
-def _sensible(rows: Rows) -> NDArray[np.bool_]:
+def _sensible(rows: Rows) -> BoolArray:
     """Whether times and partition make sense; a resubmitted task may have no finish time."""
     place, launch, finish = _places(rows), rows[:, LAUNCH], rows[:, FINISH]
-    good: NDArray[np.bool_] = (launch > 0) & (place >= 0) & (place < MOST_PARTITIONS)
+    good: BoolArray = (launch > 0) & (place >= 0) & (place < MOST_PARTITIONS)
     good &= (launch < LATEST_MS) & (finish < LATEST_MS)
     good &= (finish >= launch) | (rows[:, STATUS] != SUCCESS)
     return good

@@ -237,13 +237,13 @@ def _job(
     sources = (*entry.names("source"), *entry.names("sources"))
     memory = entry.get("task_memory", container_memory) or 0.0
     stages = _stages(entry.listed("stages"), memory)
-    if bool(sources) == bool(stages):
-        if not sources and not stages:
-            raise BadInput(
-                f"job {name!r} has no tasks",
-                where=entry.where(),
-                remedy="give it a source (an event log, a profile, a sample) or stages",
-            )
+    if not sources and not stages:
+        raise BadInput(
+            f"job {name!r} has no tasks",
+            where=entry.where(),
+            remedy="give it a source (an event log, a profile, a sample) or stages",
+        )
+    if sources and stages:
         raise BadInput(
             f"job {name!r} has both a source and stages", where=entry.where("stages"),
             remedy="leave out one of them",

@@ -7,13 +7,13 @@ import re
 
 from engine.catalog import DEFAULT_CATALOG, MOST_MEMORY_GIB, InstanceType
 from engine.catalog_files.find_type import named_type
+from engine.cluster import MOST_NODES
 from engine.errors import BadInput
 from engine.units import check_times, parse_bytes, parse_memory_gib, parse_seconds, parse_times
 
 MOST_TASKS = 10_000_000
 """A stage with more tasks is a slip: no scheduler bears them."""
 
-MOST_NODES = 1_000_000
 LEAST_CORES, LEAST_GIB = 1e-3, 1e-6
 LEAST_SECONDS, MOST_SECONDS = 1e-6, 365.25 * 86400.0
 MOST_BYTES = 1e15

@@ -16,17 +16,16 @@ def cluster_of(
     args: argparse.Namespace, profile: engine.Profile, *, nodes: int | None
 ) -> engine.Cluster:
     """The cluster asked for: executors, nodes of a type, or that of the profile's largest run."""
+    looked_up = ["--catalog"] * (args.catalog is not None) + options.given_terms(args)
     if args.executors is not None:
         if nodes is not None or args.instance is not None:
             raise engine.BadInput(
                 "give either nodes (--nodes, --instance) or executors (--executors), not both"
             )
-        if args.catalog is not None or options.given_terms(args):
+        if looked_up:
             raise engine.BadInput(
                 "executors are no instance types: nothing is looked up in a catalog",
-                where=" ".join(
-                    ["--catalog"] * (args.catalog is not None) + options.given_terms(args)
-                ),
+                where=" ".join(looked_up),
                 remedy="leave it out, or give --nodes N --instance TYPE",
             )
         check_laid_out(args)
@@ -35,13 +34,8 @@ def cluster_of(
         raise engine.BadInput(
             "--executor-cores and --executor-memory need --executors", remedy="add --executors N"
         )
-    largest = profile.largest_run
-    if nodes is None and args.instance is None and largest is not None:
-        _check_named(args, largest.cluster)
-        check_laid_out(args)
-        return largest.cluster
     if nodes is None:
-        raise engine.BadInput("how many nodes is not said", remedy="add --nodes N")
+        return _as_run(args, profile, looked_up)
     name = args.instance or _only_type(profile)
     catalog = type_catalog(args, profile, name)
     _check_used(args, catalog)
@@ -55,17 +49,6 @@ def _check_used(args: argparse.Namespace, catalog: engine.Catalog | None) -> Non
             "no catalog is used",
             where=" ".join(options.given_terms(args)),
             remedy="add --catalog NAME",
-        )
-
-
-def _check_named(args: argparse.Namespace, cluster: engine.Cluster) -> None:
-    """Refuses options of a catalog where nobody says what the measured nodes are."""
-    unused = ["--catalog"] * (args.catalog is not None) + options.given_terms(args)
-    if unused and cluster.instance is None:
-        raise engine.BadInput(
-            "no type is looked up",
-            where=" ".join(unused),
-            remedy="add --nodes N --instance TYPE, or --ran-on TYPE",
         )
 
 
@@ -104,6 +87,27 @@ def check_unpriced(args: argparse.Namespace, why: str = NO_PRICES, *, remedy: st
     given = [f"--{name.replace('_', '-')}" for name in names if getattr(args, name) is not None]
     if given:
         raise engine.BadInput(why, where=" ".join(given), remedy=remedy)
+
+
+def _as_run(
+    args: argparse.Namespace, profile: engine.Profile, looked_up: list[str]
+) -> engine.Cluster:
+    """The cluster of the profile's largest run, where the command says none.
+
+    Args:
+        looked_up: the options that were given of what a type is looked up in.
+    """
+    largest = profile.largest_run
+    if args.instance is not None or largest is None:
+        raise engine.BadInput("how many nodes is not said", remedy="add --nodes N")
+    if looked_up and largest.cluster.instance is None:
+        raise engine.BadInput(
+            "no type is looked up",
+            where=" ".join(looked_up),
+            remedy="add --nodes N --instance TYPE, or --ran-on TYPE",
+        )
+    check_laid_out(args)
+    return largest.cluster
 
 
 def check_answered(seconds: Iterable[float], cluster: engine.Cluster) -> None:

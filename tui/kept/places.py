@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 
 
@@ -13,11 +12,10 @@ def is_there(path: str | Path) -> bool:
     return os.path.exists(path)
 
 
-def home(kind: str, environ: Mapping[str, str] | None = None) -> Path:
+def home(kind: str) -> Path:
     """The folder of sparkplan for "config", "data" or "state" files."""
-    variables = os.environ if environ is None else environ
     below = {"config": ".config", "data": ".local/share", "state": ".local/state"}[kind]
-    chosen = variables.get(f"XDG_{kind.upper()}_HOME", "")
+    chosen = os.environ.get(f"XDG_{kind.upper()}_HOME", "")
     # The specification says that a relative path is to be ignored.
-    base = Path(chosen) if chosen.startswith("/") else Path(variables.get("HOME", "~")) / below
+    base = Path(chosen) if chosen.startswith("/") else Path(os.environ.get("HOME", "~")) / below
     return base.expanduser() / "sparkplan"

@@ -108,10 +108,9 @@ class Prose(ScrollingFrame):
         focusable: bool = False,
         glyphs: Glyphs | None = None,
         id: str | None = None,
-        classes: str | None = None,
     ) -> None:
         """Create a text."""
-        super().__init__(id=id, classes=classes)
+        super().__init__(id=id)
         self.can_focus = focusable
         self._lines: tuple[Line, ...] = tuple(lines)
         self._glyphs = glyphs or choose_glyphs()

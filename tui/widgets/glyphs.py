@@ -31,7 +31,6 @@ class Glyphs(NamedTuple):
     filled: str
     knob: str
     focus: str
-    caret: str
     ellipsis: str
     rule: str
 
@@ -60,7 +59,6 @@ UNICODE = Glyphs(
     filled="━",
     knob="●",
     focus="▸",
-    caret="▏",
     ellipsis="…",
     rule="─",
 )
@@ -85,7 +83,6 @@ BLOCKS = Glyphs(
     filled="═",
     knob="█",
     focus="►",
-    caret="▌",
     ellipsis="…",
     rule="─",
 )
@@ -109,7 +106,6 @@ ASCII = Glyphs(
     filled="=",
     knob="O",
     focus=">",
-    caret="_",
     ellipsis="~",
     rule="-",
 )

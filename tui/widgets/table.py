@@ -16,6 +16,7 @@ from tui.widgets.columns import (
     Cell,
     CellStyle,
     Column,
+    Fitted,
     Row,
     cut_alike_in,
     fit_columns,
@@ -70,48 +71,38 @@ class Table(FrameWidget, can_focus=True):
     ]
 
     @dataclass(eq=False, repr=False)
-    class Moved(Message):
-        """The cursor went to row `index`; a later message stands for all queued ones."""
+    class _Told(Message, namespace="table"):
+        """What a table tells of itself."""
 
         table: Table
-        index: int
 
         @property
         def control(self) -> Table:
             """The table, for `on` selectors."""
             return self.table
+
+    @dataclass(eq=False, repr=False)
+    class Moved(_Told, namespace="table"):
+        """The cursor went to row `index`; a later message stands for all queued ones."""
+
+        index: int
 
         def can_replace(self, message: Message) -> bool:
             """Only where the cursor rests matters."""
             return isinstance(message, Table.Moved) and message.table is self.table
 
-    class Asked(Message):
+    class Asked(_Told, namespace="table"):
         """Another column, or none, is asked about: by keys or by the mouse over it."""
-
-        def __init__(self, table: Table) -> None:
-            super().__init__()
-            self.table = table
-
-        @property
-        def control(self) -> Table:
-            """The table, for `on` selectors."""
-            return self.table
 
         def can_replace(self, message: Message) -> bool:
             """Only the last question counts."""
             return isinstance(message, Table.Asked)
 
     @dataclass(eq=False, repr=False)
-    class Chosen(Message):
+    class Chosen(_Told, namespace="table"):
         """Row `index` was chosen by Enter or a double click."""
 
-        table: Table
         index: int
-
-        @property
-        def control(self) -> Table:
-            """The table, for `on` selectors."""
-            return self.table
 
     def __init__(
         self,
@@ -121,10 +112,9 @@ class Table(FrameWidget, can_focus=True):
         message: str = "",
         glyphs: Glyphs | None = None,
         id: str | None = None,
-        classes: str | None = None,
     ) -> None:
         """Create a table; `message` is shown while there are no rows."""
-        super().__init__(id=id, classes=classes)
+        super().__init__(id=id)
         self._columns = tuple(columns)
         self._rows: tuple[Row, ...] = tuple(tuple(row) for row in rows)
         self._message = message
@@ -193,14 +183,11 @@ class Table(FrameWidget, can_focus=True):
     def matching(self, wanted: str) -> tuple[int, ...]:
         """The indexes of the rows with every one of these words in them."""
         words = wanted.lower().split()
-        if not words:
-            return tuple(range(len(self._rows)))
-        found = []
-        for index, row in enumerate(self._rows):
-            said = " ".join(text_of(cell) for cell in row).lower()
-            if all(word in said for word in words):
-                found.append(index)
-        return tuple(found)
+        return tuple(
+            index
+            for index, row in enumerate(self._rows)
+            if all(word in " ".join(map(text_of, row)).lower() for word in words)
+        )
 
     def _keep(self) -> None:
         """Which rows are shown; the cursor is on one of them."""
@@ -255,7 +242,7 @@ class Table(FrameWidget, can_focus=True):
 
     # Asking about columns
 
-    def _fitted(self, width: int) -> tuple[tuple[int, int], ...]:
+    def _fitted(self, width: int) -> Fitted:
         """Which columns are shown, and how wide; the count of rows has room in the header."""
         hidden = max(0, len(self._kept) - max(1, self.size.height - 1))
         count = self._more(0, hidden)  # however far they are scrolled: no column moves
@@ -329,22 +316,29 @@ class Table(FrameWidget, can_focus=True):
         self._top = max(self._top, place - visible + 1)
         shown = self._kept[self._top : self._top + visible]
         fitted = self._fitted(frame.width)
+        self._draw_header(frame, fitted, below=len(self._kept) - self._top - len(shown))
+        self._draw_rows(frame, fitted, shown)
+        if not self._kept:
+            self._draw_message(frame, visible)
+
+    def _draw_header(self, frame: Frame, fitted: Fitted, *, below: int) -> None:
+        """The titles, and how many rows there are above and below; those above give way to the last
+        title where both have no room."""
         titles = [
             (column.title, "cursor" if place == self._column else "header")
             for place, column in enumerate(self._columns)
         ]
-        alike = cut_alike_in(self._columns, self._rows, fitted, self._glyphs.ascii_only)
-        above, below = self._top, len(self._kept) - self._top - len(shown)
-        more = self._more(above, below)
-        if (
-            above
-            and below
-            and cell_len(more) >= frame.width - _MARK - title_end(self._columns, fitted)
-        ):
+        above, more = self._top, self._more(self._top, below)
+        room = frame.width - _MARK - title_end(self._columns, fitted)
+        if above and below and cell_len(more) >= room:
             more = self._more(0, below)
         end = frame.width - cell_len(more) - 1 if more else frame.width
         self._draw_row(frame, 0, titles, fitted, None, end=end)
         frame.put(end + 1, 0, more, "header")
+
+    def _draw_rows(self, frame: Frame, fitted: Fitted, shown: Sequence[int]) -> None:
+        """The rows that are shown; names that a cut would make alike lose their middle."""
+        alike = cut_alike_in(self._columns, self._rows, fitted, self._glyphs.ascii_only)
         for y, index in enumerate(shown, start=1):
             row = [self._cell(cell) for cell in self._rows[index]]
             for place, width, texts in alike:
@@ -352,17 +346,18 @@ class Table(FrameWidget, can_focus=True):
                     ends = fit_ends(row[place][0], width, ellipsis=self._glyphs.ellipsis)
                     row[place] = ends, row[place][1]
             at_cursor = index == self._cursor
-            self._draw_row(
-                frame, y, row, fitted, "cursor" if at_cursor and self.has_focus else None
-            )
+            over = "cursor" if at_cursor and self.has_focus else None
+            self._draw_row(frame, y, row, fitted, over)
             if at_cursor:
                 frame.put(0, y, self._glyphs.focus, "cursor")
+
+    def _draw_message(self, frame: Frame, visible: int) -> None:
+        """Why there is no row."""
         message = self._message if not self._rows else f"no row has {self._wanted}; esc shows all"
-        if not self._kept and message:
-            text = plain(message, ascii_only=self._glyphs.ascii_only)
-            width = max(0, frame.width - _MARK)
-            for y, line in enumerate(wrapped(text, width)[:visible], start=1):
-                frame.put(_MARK, y, fit(line, width, ellipsis=self._glyphs.ellipsis), "message")
+        text = plain(message, ascii_only=self._glyphs.ascii_only)
+        width = max(0, frame.width - _MARK)
+        for y, line in enumerate(wrapped(text, width)[:visible], start=1):
+            frame.put(_MARK, y, fit(line, width, ellipsis=self._glyphs.ellipsis), "message")
 
     def _cell(self, cell: Cell) -> tuple[str, str]:
         """Printable text and style name of a cell."""
@@ -374,7 +369,7 @@ class Table(FrameWidget, can_focus=True):
         frame: Frame,
         y: int,
         row: Sequence[tuple[str, str]],
-        fitted: Sequence[tuple[int, int]],
+        fitted: Fitted,
         over: str | None,
         *,
         end: int | None = None,

@@ -118,7 +118,9 @@ class FittedStates(FittedModel):
         logs, far, spreads = [], [], []
         for plan, bias in zip(self.plans, self.bias, strict=True):
             scale = self._scale(plan, wanted)
-            seconds = seconds_on(plan, batch, scale=scale, partitions=wanted.shuffle_partitions)
+            seconds = seconds_on(
+                plan, batch, scale=scale, shuffle_partitions=wanted.shuffle_partitions
+            )
             logs.append(np.log(seconds) + bias)
             slots, doubt = self._away(plan, batch)
             sizes = abs(math.log2(scale)) if self.is_job else 0.0

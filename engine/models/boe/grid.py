@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.batch import ClusterBatch
 from engine.catalog import Catalog, InstanceType
-from engine.forecast import FloatArray, IntArray
+from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.boe.jobs import NodeRates
 from engine.models.boe.plan import Target, WorkflowPlan
 from engine.models.boe.workflow_course import Activity, containers_on
@@ -100,7 +99,7 @@ class Grid:
         found, which = np.unique(np.stack(keys), axis=1, return_inverse=True)
         return found.shape[1], np.asarray(which, dtype=np.int64).reshape(-1)
 
-    def part(self, rows: slice | NDArray[np.bool_]) -> Grid:
+    def taken(self, rows: slice | BoolArray) -> Grid:
         """Some of the clusters."""
         return Grid(*(getattr(self, entry.name)[rows] for entry in fields(self)))
 
@@ -117,7 +116,7 @@ class Grid:
         )
         return np.asarray(np.maximum(1.0, np.minimum(self.slots, held)))
 
-    def fitting(self, activities: Sequence[Activity]) -> NDArray[np.bool_]:
+    def fitting(self, activities: Sequence[Activity]) -> BoolArray:
         """(n,) whether a container of every activity's tasks fits: a node, or all together where
         these are not known to be alike."""
         found = np.ones(len(self.slots), dtype=bool)

@@ -17,7 +17,7 @@ import numpy as np
 from engine.batch import ClusterBatch
 from engine.cluster import Workload
 from engine.errors import BadInput, ModelDoesNotFit
-from engine.fitting import IntArray
+from engine.forecast import IntArray
 from engine.models.base import LeaveOneOut, Model
 from engine.models.boe.fitted_states import (
     NAME,
@@ -30,21 +30,18 @@ from engine.models.boe.jobs import ObservedJob
 from engine.models.boe.notices import PRIOR_INTERVAL
 from engine.models.boe.plan import Part, Target, WorkflowPlan
 from engine.models.boe.workflow import TASK_PROFILES, Workflow, WorkflowJob, single_job
-from engine.models.log_notices import chosen_notice, single_run
+from engine.models.log_notices import chosen_notice, corrections, misses_itself, single_run
 from engine.models.replay.priors import COUNTS_FOR_SPREAD
 from engine.models.replay.unseen_tasks import as_if_whole, in_part_notice, unseen_spread
 from engine.models.stages.disturbance import held_up_notices, with_disturbance
 from engine.models.stages.pauses import pause_notice
 from engine.models.workloads import completed, left_aside, logs_of, sharing_parameters
 from engine.notice_order import in_order
-from engine.profile import Notice, Profile, Run, completed_runs
+from engine.profile import Profile, Run, completed_runs
 from engine.runs.configurations import configurations, repetition_spread
 
 SPREAD_EXPLICIT = 0.18
 """Of a workflow with explicit rates: about what the paper's task model is off by at worst."""
-
-LARGEST_CORRECTION = 0.35
-"""A plan that misses its own run by more (in log time) has not understood it."""
 
 MOST_LOGS = 8
 """Logs that are estimated, at most."""
@@ -118,19 +115,11 @@ def fit_runs(profile: Profile, runs: Sequence[Run], *, noise: float) -> FittedSt
     runs = [as_if_whole(run) for run in runs]
     plans = [WorkflowPlan((Part(workflow.jobs[0], ObservedJob.of(run)),), "fifo") for run in runs]
     own = np.asarray([own_error(plan) for plan in plans])
-    bias = np.clip(own, -LARGEST_CORRECTION, LARGEST_CORRECTION)
-    if np.abs(own).max() > LARGEST_CORRECTION:
-        notices.append(
-            Notice(
-                "model-does-not-fit",
-                f"the states of a log are off by {np.expm1(np.abs(own).max()):.0%} on its own "
-                "cluster",
-                "add a log of a whole run, or ask the model sparkplan",
-            )
-        )
-    found = (*held_up_notices(runs), pause_notice(runs))
+    remedy = "add a log of a whole run, or ask the model sparkplan"
+    off = misses_itself(own, what="the states of a log are", remedy=remedy)
+    found = (off, *held_up_notices(runs), pause_notice(runs))
     notices += [notice for notice in found if notice is not None]
-    fitted = FittedStates(NAME, profile, workflow, tuple(plans), bias)
+    fitted = FittedStates(NAME, profile, workflow, tuple(plans), corrections(own))
     alone = single_run(runs)
     if alone is not None:
         spread = math.hypot(max(with_disturbance(SPREAD, runs, tested=False), noise), unseen)

@@ -75,13 +75,19 @@ class Part:
         return speed_of(target.instance, self.job.ran_on, target.catalog)
 
     def activities(
-        self, scale: float, partitions: int | None, *, job: int, offset: int, after: Sequence[int]
+        self,
+        scale: float,
+        shuffle_partitions: int | None,
+        *,
+        job: int,
+        offset: int,
+        after: Sequence[int],
     ) -> list[Activity]:
         """The job's activities; the last one is its end."""
         if self.observed is not None:
             return self.observed.activities(
                 ratio=self.ratio * scale,
-                shuffle_partitions=partitions,
+                shuffle_partitions=shuffle_partitions,
                 job=job,
                 offset=offset,
                 after=after,
@@ -119,21 +125,25 @@ class WorkflowPlan:
         default_factory=OrderedDict, repr=False
     )
 
-    def activities(self, scale: float = 1.0, partitions: int | None = None) -> tuple[Activity, ...]:
+    def activities(
+        self, scale: float = 1.0, shuffle_partitions: int | None = None
+    ) -> tuple[Activity, ...]:
         """All jobs' activities, as on the machines that they were measured on."""
         return kept(
             self._made,
-            (scale, partitions),
-            lambda: tuple(self._activities(scale, partitions)),
+            (scale, shuffle_partitions),
+            lambda: tuple(self._activities(scale, shuffle_partitions)),
             most=KEPT,
         )
 
-    def _activities(self, scale: float, partitions: int | None) -> list[Activity]:
+    def _activities(self, scale: float, shuffle_partitions: int | None) -> list[Activity]:
         found: list[Activity] = []
         last: dict[str, int] = {}
         for number, part in enumerate(self.parts):
             after = tuple(last[name] for name in part.job.after)
-            found += part.activities(scale, partitions, job=number, offset=len(found), after=after)
+            found += part.activities(
+                scale, shuffle_partitions, job=number, offset=len(found), after=after
+            )
             last[part.job.name] = len(found) - 1
         return found
 
@@ -141,7 +151,7 @@ class WorkflowPlan:
         self,
         target: Target,
         scale: float,
-        partitions: int | None,
+        shuffle_partitions: int | None,
         *,
         record: bool = True,
         tracks: int | None = None,
@@ -149,7 +159,8 @@ class WorkflowPlan:
         """The course of the plan on a cluster; `record` and `tracks` as `estimate` has them."""
         speeds = [part.speed_on(target).relative for part in self.parts]
         activities = [
-            at_speed(entry, speeds[entry.job]) for entry in self.activities(scale, partitions)
+            at_speed(entry, speeds[entry.job])
+            for entry in self.activities(scale, shuffle_partitions)
         ]
         scheduler = scheduler_named(self.scheduler)
         if self.printed:
@@ -160,7 +171,7 @@ class WorkflowPlan:
         )
 
     def skew_seconds(
-        self, target: Target, scale: float, partitions: int | None, *, seconds: float
+        self, target: Target, scale: float, shuffle_partitions: int | None, *, seconds: float
     ) -> float | None:
         """What unlike tasks add to the time of the plan, `seconds` by Algorithm 2, beside
         Algorithm 1 on tasks of the same mean; None where tasks are taken as alike anyway.
@@ -170,7 +181,7 @@ class WorkflowPlan:
         if self.profile != "normal" or self.printed:
             return None
         alike = replace(self, profile="mean")
-        return seconds - alike.course(target, scale, partitions, record=False).seconds
+        return seconds - alike.course(target, scale, shuffle_partitions, record=False).seconds
 
     @property
     def slots_per_node(self) -> float:
@@ -217,6 +228,31 @@ class WorkflowPlan:
             instance=instance,
             catalog=batch.catalog,
             alike=alike,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class AskedPlan:
+    """A plan for one input.
+
+    Args:
+        scale: times the input that its jobs were planned for.
+        shuffle_partitions: another number of them; None for what was observed.
+    """
+
+    plan: WorkflowPlan
+    scale: float = 1.0
+    shuffle_partitions: int | None = None
+
+    @property
+    def activities(self) -> tuple[Activity, ...]:
+        """As `WorkflowPlan.activities`."""
+        return self.plan.activities(self.scale, self.shuffle_partitions)
+
+    def course(self, target: Target, *, tracks: int | None = None) -> Course:
+        """Starts and ends on a cluster, without the states."""
+        return self.plan.course(
+            target, self.scale, self.shuffle_partitions, record=False, tracks=tracks
         )
 
 

@@ -155,8 +155,8 @@ def lanes_of(entry: Activity, slots: FloatArray) -> FloatArray:
 
 
 def spread_out(counts: FloatArray, most: int) -> FloatArray:
-    """At most about so many of some whole numbers: the fewest, where the time falls in steps, and
-    others evenly spaced in their logarithm."""
+    """(k,) at most about so many of some whole numbers (n,): the fewest, where the time falls in
+    steps, and others evenly spaced in their logarithm."""
     distinct = np.unique(counts)
     if len(distinct) <= most:
         return distinct

@@ -19,7 +19,7 @@ from engine.batch import ClusterBatch
 from engine.catalog import Catalog, InstanceType
 from engine.forecast import FloatArray, IntArray
 from engine.models.boe.grid import Grid
-from engine.models.boe.plan import Target, WorkflowPlan, distinct_targets
+from engine.models.boe.plan import AskedPlan, Target, WorkflowPlan, distinct_targets
 from engine.models.boe.stage_course import StageCourses, spread_out
 from engine.models.boe.states import ALIKE
 from engine.models.boe.task_draw import TaskLaw, task_law
@@ -60,19 +60,24 @@ _BLOCK = 4096
 
 
 def seconds_on(
-    plan: WorkflowPlan, batch: ClusterBatch, *, scale: float = 1.0, partitions: int | None = None
+    plan: WorkflowPlan,
+    batch: ClusterBatch,
+    *,
+    scale: float = 1.0,
+    shuffle_partitions: int | None = None,
 ) -> FloatArray:
     """(n,) seconds of a plan on the clusters of a batch; NaN where slots are not known, a task's
     container does not fit, or nothing says how long any task takes."""
+    asked = AskedPlan(plan, scale, shuffle_partitions)
     if len(batch) > LARGE:
-        return _interpolated(plan, batch, scale, partitions)
+        return _interpolated(asked, batch)
     places, inverse = distinct_targets(batch)
     if len(places) > (ALONE if len(plan.parts) == 1 else WORKFLOWS_ALONE):
-        return _interpolated(plan, batch, scale, partitions)
-    activities = plan.activities(scale, partitions)
+        return _interpolated(asked, batch)
+    activities = asked.activities
     targets = [plan.target(batch, place) for place in places]
     found = [
-        plan.course(target, scale, partitions, record=False).seconds
+        asked.course(target).seconds
         if target is not None and fits(target, activities)
         else math.nan
         for target in targets
@@ -91,9 +96,7 @@ def _timed(seconds: FloatArray) -> FloatArray:
     return np.asarray(np.where(seconds > 0.0, seconds, math.nan))
 
 
-def _interpolated(
-    plan: WorkflowPlan, batch: ClusterBatch, scale: float, partitions: int | None
-) -> FloatArray:
+def _interpolated(asked: AskedPlan, batch: ClusterBatch) -> FloatArray:
     """A grid: for each type a curve over its node counts."""
     seconds = np.full(len(batch), math.nan)
     slots = batch.slots
@@ -102,9 +105,8 @@ def _interpolated(
     spans: list[IntArray] = []
     order = np.lexsort((size, batch.type_index))
     count = PER_TYPE
-    if len(plan.parts) == 1:
-        stages = len(plan.activities(scale, partitions))
-        count = max(count, JOB_STAGES // (stages * len(batch.types)))
+    if len(asked.plan.parts) == 1:
+        count = max(count, JOB_STAGES // (len(asked.activities) * len(batch.types)))
     for rows in np.split(order, np.flatnonzero(np.diff(batch.type_index[order])) + 1):
         known = rows[slots[rows] >= 1.0]
         if known.size:
@@ -113,12 +115,12 @@ def _interpolated(
             spans.append(known)
     if not chosen:
         return seconds
-    grid = Grid.of(plan, batch, chosen, slots)
-    fitting = grid.fitting(plan.activities(scale, partitions))
+    grid = Grid.of(asked.plan, batch, chosen, slots)
+    fitting = grid.fitting(asked.activities)
     if not fitting.any():
         return seconds
     logs = np.full(len(grid.slots), math.nan)
-    logs[fitting] = _logs(plan, batch, grid.part(fitting), scale, partitions)
+    logs[fitting] = _logs(asked, batch, grid.taken(fitting))
     start = 0
     for rows, points in zip(spans, chosen, strict=True):
         own = logs[start : start + len(points)]
@@ -127,29 +129,20 @@ def _interpolated(
     return seconds
 
 
-def _logs(
-    plan: WorkflowPlan, batch: ClusterBatch, grid: Grid, scale: float, partitions: int | None
-) -> FloatArray:
+def _logs(asked: AskedPlan, batch: ClusterBatch, grid: Grid) -> FloatArray:
     """(n,) log seconds on clusters that hold the containers of all tasks."""
-    if len(plan.parts) == 1:
-        return np.log(_timed(_Curve.of(plan, grid, scale, partitions, JOB_POINTS).at(grid)))
+    if len(asked.plan.parts) == 1:
+        return np.log(_timed(_Curve.of(asked, grid, JOB_POINTS).at(grid)))
     logs = np.empty(len(grid.slots))
     makes, which = grid.makes()
     for make in range(makes):
-        alike = grid.part(which == make)
+        alike = grid.taken(which == make)
         each = max(LEAST_POINTS, POINTS // makes)
-        logs[which == make] = _log_of_make(plan, batch, alike, scale, partitions, each)
+        logs[which == make] = _log_of_make(asked, batch, alike, each)
     return logs
 
 
-def _log_of_make(
-    plan: WorkflowPlan,
-    batch: ClusterBatch,
-    grid: Grid,
-    scale: float,
-    partitions: int | None,
-    count: int,
-) -> FloatArray:
+def _log_of_make(asked: AskedPlan, batch: ClusterBatch, grid: Grid, count: int) -> FloatArray:
     """(n,) log seconds of a workflow on machines of one make: between a curve on the slowest of
     their cores and one on the fastest.
 
@@ -162,7 +155,7 @@ def _log_of_make(
         ends = [int(np.argsort(pace)[len(pace) // 2])]
     curves = [
         _Curve.of(
-            plan, grid, scale, partitions, max(FEWEST_POINTS, count // len(ends)),
+            asked, grid, max(FEWEST_POINTS, count // len(ends)),
             instance=batch.types[int(grid.kinds[end])], catalog=batch.catalog,
         )
         for end in ends
@@ -172,7 +165,7 @@ def _log_of_make(
     if len(ends) > 1:
         share = (pace - pace[ends[0]]) / (pace[ends[1]] - pace[ends[0]])
         found = (1.0 - share) * logs[0] + share * logs[1]
-    return np.asarray(found + curves[0].coarse(plan, grid, scale, partitions))
+    return np.asarray(found + curves[0].coarse(grid))
 
 
 SAME_PACE = 0.05
@@ -184,11 +177,13 @@ class _Curve:
     """How long the cluster waits for each activity, over the number of slots.
 
     Args:
+        activities: of what is `asked`.
         log_slots: (p,) points. waits: (p, a) seconds. idle: (p,) seconds without any task.
         reference: (p, a) seconds of each activity at the points, when it runs alone.
         targets: (p,) the machines of the points. courses: what an activity takes alone.
     """
 
+    asked: AskedPlan
     activities: tuple[Activity, ...]
     log_slots: FloatArray
     waits: FloatArray
@@ -200,17 +195,15 @@ class _Curve:
     @classmethod
     def of(
         cls,
-        plan: WorkflowPlan,
+        asked: AskedPlan,
         grid: Grid,
-        scale: float,
-        partitions: int | None,
         count: int,
         *,
         instance: InstanceType | None = None,
         catalog: Catalog | None = None,
     ) -> _Curve:
         """From `count` numbers of slots on machines in the middle of the grid."""
-        activities = plan.activities(scale, partitions)
+        plan, activities = asked.plan, asked.activities
         usable = grid.usable(activities)
         most = max(1.0, min(float(usable.max()), float(sum(a.tasks for a in activities))))
         points = spread_out(np.minimum(usable, most), count)
@@ -219,18 +212,18 @@ class _Curve:
         ran = np.asarray([entry.tasks > 0 for entry in activities])
         waits, idle = np.zeros((len(points), len(activities))), np.empty(len(points))
         for place, target in enumerate(middle):
-            found = plan.course(target, scale, partitions, record=False, tracks=tracks)
+            found = asked.course(target, tracks=tracks)
             waits[place, ran] = exclusive_seconds(found.start[ran], found.end[ran])
             idle[place] = found.seconds - waits[place].sum()
         at = Grid.of_targets(plan, middle)
         laws = [law_of(plan, entry, middle[0]) for entry in activities]
         courses = StageCourses.of(activities, laws, np.concatenate((usable, points)))
         reference = courses.seconds(at, points)
-        return cls(activities, np.log(points), waits, idle, reference, tuple(middle), courses)
+        return cls(
+            asked, activities, np.log(points), waits, idle, reference, tuple(middle), courses
+        )
 
-    def coarse(
-        self, plan: WorkflowPlan, grid: Grid, scale: float, partitions: int | None
-    ) -> FloatArray:
+    def coarse(self, grid: Grid) -> FloatArray:
         """(n,) log of the time over that of `TRACKS` tracks, which are too few: from what
         `FINE_TRACKS` make of some points."""
         last = len(self.targets) - 1
@@ -238,8 +231,7 @@ class _Curve:
         logs = []
         for place in places:
             taken = float(self.waits[place].sum() + self.idle[place])
-            target = self.targets[place]
-            fine = plan.course(target, scale, partitions, record=False, tracks=FINE_TRACKS)
+            fine = self.asked.course(self.targets[place], tracks=FINE_TRACKS)
             logs.append(math.log(fine.seconds / taken) if taken > 0.0 else 0.0)
         x = np.log(grid.usable(self.activities))
         return np.asarray(np.interp(x, self.log_slots[places], logs))
@@ -249,7 +241,7 @@ class _Curve:
         found = np.empty(len(grid.slots))
         for start in range(0, len(found), _BLOCK):
             rows = slice(start, start + _BLOCK)
-            found[rows] = self._at(grid.part(rows))
+            found[rows] = self._at(grid.taken(rows))
         return found
 
     def _at(self, grid: Grid) -> FloatArray:

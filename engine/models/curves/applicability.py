@@ -5,11 +5,11 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.fitting import Fit
-from engine.forecast import FloatArray
-from engine.models.curves.machines import SAME, MachineRuns
+from engine.forecast import FloatArray, IntArray
+from engine.models.curves.machines import MachineRuns
+from engine.models.workloads import SAME
 from engine.profile import Notice
 
 ERROR_LIMIT = 0.20
@@ -101,7 +101,7 @@ def _job(runs: MachineRuns) -> FloatArray:
     return np.asarray([places[parameters] for parameters in told])
 
 
-def _alike(*columns: FloatArray) -> list[NDArray[np.int64]]:
+def _alike(*columns: FloatArray) -> list[IntArray]:
     """Places of runs that agree in all columns."""
     rows = np.column_stack(columns)
     group = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)

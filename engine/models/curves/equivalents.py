@@ -9,12 +9,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.batch import ClusterBatch
 from engine.catalog import Catalog, InstanceType
 from engine.errors import BadInput
-from engine.forecast import FloatArray
+from engine.forecast import FloatArray, IntArray
 from engine.machines.transfer import Speed, notice_of, speed_of
 from engine.models.curves.machines import MachineRuns, shape_of, vcpus_of
 from engine.profile import Notice
@@ -55,8 +54,8 @@ class Equivalents:
         notices: what was assumed about each type of the batch, None where nothing was.
     """
 
-    sources: NDArray[np.int64]
-    family: NDArray[np.int64]
+    sources: IntArray
+    family: IntArray
     machines: FloatArray
     speed: FloatArray
     log_scale: FloatArray

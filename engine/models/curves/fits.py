@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,17 +15,36 @@ from engine.models.curves.machines import MachineRuns
 from engine.models.curves.terms import Term, columns
 
 
-def scaled_terms(
-    terms: tuple[Term, ...],
-    largest: float,
-    machines: FloatArray,
-    size: FloatArray,
-    iterations: FloatArray,
-) -> FloatArray:
-    """(n, p) terms at scale = size / largest, each times the iterations where the runs have them:
-    training runs may do a share of them, and predictions scale linearly (Ernest 6.2)."""
-    times = np.where(np.isnan(iterations), 1.0, iterations)
-    return columns(terms, machines, size / largest) * times[:, None]
+def every_iteration(terms: FloatArray, iterations: FloatArray) -> FloatArray:
+    """(n, p) terms times the (n,) iterations where the runs have them: training runs may do a share
+    of them, and predictions scale linearly (Ernest 6.2)."""
+    return terms * np.where(np.isnan(iterations), 1.0, iterations)[:, None]
+
+
+def once_and_every_iteration(terms: FloatArray, iterations: FloatArray) -> FloatArray:
+    """(n, 2 p) the terms once per run, and once per iteration: for runs whose iterations differ,
+    where what is done once can be told from what is done every time."""
+    return np.concatenate((terms, terms * iterations[:, None]), axis=1)
+
+
+@dataclass(frozen=True)
+class Features:
+    """The features of runs: p terms at a scale relative to the largest run.
+
+    Args:
+        largest_size: of a run.
+        repeated: how the (n, p) terms count over the (n,) iterations.
+    """
+
+    terms: tuple[Term, ...]
+    largest_size: float
+    repeated: Callable[[FloatArray, FloatArray], FloatArray] = every_iteration
+
+    def __call__(
+        self, machines: FloatArray, size: FloatArray, iterations: FloatArray
+    ) -> FloatArray:
+        """(n, .) features of runs on (n,) machines."""
+        return self.repeated(columns(self.terms, machines, size / self.largest_size), iterations)
 
 
 def fit_terms(
@@ -36,7 +56,7 @@ def fit_terms(
         relative: least relative error, not absolute.
         model: whose name notices tell; steepest: see `applicability`.
     """
-    features = partial(scaled_terms, terms, float(runs.size.max()))
+    features = Features(terms, float(runs.size.max()))
     rows = features(runs.machines, runs.size, runs.iterations)
     fit = fit_nonnegative(rows, runs.seconds, relative=relative, groups=runs.configurations)
     return FittedCurve(

@@ -20,12 +20,12 @@ from engine.forecast import FloatArray
 from engine.models.curves.fitted_curve import FittedCurve, TypeCurve
 from engine.models.curves.machines import (
     MINIMUM_CONFIGURATIONS,
-    SAME,
     MachineRuns,
     distinct_configurations,
 )
 from engine.models.curves.measured_range import SPREAD_PER_DOUBLING
 from engine.models.curves.rising import rising
+from engine.models.workloads import SAME
 from engine.profile import Notice
 
 FitCurve = Callable[[MachineRuns], FittedCurve]
@@ -71,7 +71,7 @@ def _fits(fit_curve: FitCurve, runs: MachineRuns) -> dict[float, FittedCurve]:
     """By number of iterations, in rising order: the fits to the runs that did as many."""
     found = {}
     for count in _levels(runs.iterations):
-        same = runs.subset(np.abs(runs.iterations / count - 1.0) < SAME)
+        same = runs.taken(np.abs(runs.iterations / count - 1.0) < SAME)
         if distinct_configurations(same) >= MINIMUM_CONFIGURATIONS:
             found[count] = fit_curve(same)
     return found

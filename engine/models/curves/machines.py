@@ -16,12 +16,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.catalog import Catalog, InstanceType
 from engine.cluster import Cluster
 from engine.errors import ModelDoesNotFit
-from engine.forecast import FloatArray
+from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.machines.transfer import speed_of
 from engine.profile import Run
 from engine.runs.configurations import size_levels
@@ -32,9 +31,6 @@ MINIMUM_CONFIGURATIONS = 3
 UNLIKE_LAYOUTS = 1.25
 """Slots per node that differ by a larger factor are another layout: an executor that came late or
 went early makes up for less."""
-
-SAME = 1e-9
-"""Relative difference below which two sizes or parameters are the same number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,13 +61,13 @@ class MachineRuns:
         return len(self.seconds)
 
     @property
-    def configurations(self) -> NDArray[np.int64]:
+    def configurations(self) -> IntArray:
         """(r,) which configuration each run is of."""
         sizes = size_levels(self.size)
         rows = np.column_stack((self.machines, sizes, np.nan_to_num(self.iterations)))
         return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
-    def subset(self, mask: NDArray[np.bool_]) -> MachineRuns:
+    def taken(self, mask: BoolArray) -> MachineRuns:
         """The runs of the mask."""
         return replace(
             self,

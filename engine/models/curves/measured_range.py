@@ -6,7 +6,8 @@ from __future__ import annotations
 import numpy as np
 
 from engine.forecast import FloatArray
-from engine.models.curves.machines import SAME, MachineRuns
+from engine.models.curves.machines import MachineRuns
+from engine.models.workloads import SAME
 from engine.profile import Notice
 from engine.units import format_number
 

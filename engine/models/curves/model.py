@@ -22,9 +22,9 @@ from engine.models.curves.equivalents import Equivalents, equivalents
 from engine.models.curves.fitted_curve import FittedCurve, TypeCurve
 from engine.models.curves.iteration_curves import along_iterations
 from engine.models.curves.levels import Level, level_notice, level_of
-from engine.models.curves.machines import SAME, MachineRuns, families
+from engine.models.curves.machines import MachineRuns, families
 from engine.models.curves.measured_range import range_notices, spread_beyond
-from engine.models.workloads import completed, sharing_parameters
+from engine.models.workloads import SAME, completed, sharing_parameters
 from engine.notice_order import in_order
 from engine.profile import Notice, Run
 

@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from engine.forecast import FloatArray
+from engine.forecast import BoolArray, FloatArray
 from engine.profile import Run
 
 SPREAD_PER_PARAMETER = 0.2
@@ -44,7 +43,7 @@ class ParameterScales:
             all of them are.
     """
 
-    logarithmic: NDArray[np.bool_]
+    logarithmic: BoolArray
     smallest: FloatArray
     largest: FloatArray
 
@@ -87,7 +86,7 @@ class ParameterScales:
 
 
 def parameter_spread(doublings: FloatArray | float) -> FloatArray:
-    """Prior spread of log time so many doublings away from the nearest values that were run."""
+    """(n,) prior spread of log time (n,) doublings away from the nearest values that were run."""
     return np.asarray(SPREAD_PER_PARAMETER * np.minimum(doublings, MOST_DOUBLINGS))
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from engine.forecast import FloatArray
+from engine.forecast import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +23,7 @@ class Asked:
     machines: FloatArray
     largest: float
 
-    def part(self, places: NDArray[np.int64]) -> Asked:
+    def taken(self, places: IntArray) -> Asked:
         """Some of the rows."""
         return Asked(self.new[places], self.machines[places], self.largest)
 

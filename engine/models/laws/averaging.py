@@ -7,12 +7,11 @@ without any one of the runs, by other weights: leave-one-out costs one product o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from engine.forecast import FloatArray
+from engine.forecast import BoolArray, FloatArray
 from engine.models.laws.cliff_states import side_shares, states_shift
 from engine.models.laws.laws import Laws
 from engine.models.laws.sampling import (
@@ -67,7 +66,7 @@ class Averaged:
         mean, variance, sides = np.empty(len(at)), np.empty(len(at)), np.empty((2, len(at)))
         for rows in _blocks(at):
             own = effects[rows] @ self.effects
-            part = at.part(rows)
+            part = at.taken(rows)
             mean[rows], variance[rows], sides[:, rows] = _moments(self.laws, part, own)
         return mean, variance, sides
 
@@ -77,7 +76,7 @@ class Averaged:
         means = np.empty((len(sizes), len(at)))
         for rows in _blocks(at):
             own = effects[rows] @ self.effects
-            means[:, rows] = self.laws.mean_log_times(at.part(rows), own, sizes)
+            means[:, rows] = self.laws.mean_log_times(at.taken(rows), own, sizes)
         return means
 
     def cliff_at(self, memory_per_input: float, runs: FloatArray) -> Cliff:
@@ -97,7 +96,7 @@ class Averaged:
         )
         return Cliff(probability, float(np.exp(np.log1p(again).mean())))
 
-    def _shown_by(self, runs: FloatArray) -> NDArray[np.bool_]:
+    def _shown_by(self, runs: FloatArray) -> BoolArray:
         """(d,) whether runs lie on both sides of the threshold; or all on the cliff, but on parts
         of it so different that how it ends is seen."""
         threshold, height = self.laws.threshold, np.exp(self.laws.log_height)
@@ -168,10 +167,10 @@ def averaged(evidence: Evidence, followed: Followed | None = None, *, seed: int 
 def _representatives(laws: Laws, runs: Points) -> Laws:
     """Few laws for many: evenly from their order at more machines than any run had, where they
     differ most. Those whose cliff comes first are the first: they are reckoned with together."""
-    far = Points(*(values.max(keepdims=True) for values in astuple(runs)))
+    far = Points(*(getattr(runs, entry.name).max(keepdims=True) for entry in fields(runs)))
     order = np.argsort(laws.log_times(replace(far, machines=FAR * far.machines))[0])
-    few = laws.pick(order[evenly(np.ones(len(laws)), ANSWERING, 0.5)])
-    return few.pick(np.argsort(-few.threshold, kind="stable"))
+    few = laws.taken(order[evenly(np.ones(len(laws)), ANSWERING, 0.5)])
+    return few.taken(np.argsort(-few.threshold, kind="stable"))
 
 
 def _without_each(evidence: Evidence, followed: Followed) -> tuple[FloatArray, FloatArray]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.catalog import Catalog
-from engine.forecast import FloatArray
+from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.curves.machines import MachineRuns, shape_of, vcpus_of
 from engine.models.curves.parameter_scales import ParameterScales
 from engine.models.laws.residual import Inputs, Moved
@@ -61,23 +60,15 @@ class Rows:
     memory: FloatArray
     size: FloatArray
     iterations: FloatArray
-    kind: NDArray[np.int64]
+    kind: IntArray
     parameters: FloatArray
 
     def __len__(self) -> int:
         return len(self.machines)
 
-    def pick(self, places: NDArray[np.int64] | NDArray[np.bool_] | slice) -> Rows:
+    def taken(self, places: IntArray | BoolArray | slice) -> Rows:
         """Some of the rows."""
-        return Rows(
-            self.machines[places],
-            self.cores[places],
-            self.memory[places],
-            self.size[places],
-            self.iterations[places],
-            self.kind[places],
-            self.parameters[places],
-        )
+        return Rows(*(getattr(self, entry.name)[places] for entry in fields(self)))
 
     def iterated(self, iterations: float) -> Rows:
         """The same with another number of iterations."""
@@ -95,7 +86,7 @@ class Rows:
         return np.column_stack((*known, self.kind, self.parameters))
 
 
-def as_hard(rows: Rows) -> NDArray[np.bool_]:
+def as_hard(rows: Rows) -> BoolArray:
     """(r, r) whether run j (columns) had no more cores and memory than run i (rows) for no less
     input and the same job."""
     cores, memory = rows.machines * rows.cores, rows.machines * rows.memory
@@ -215,7 +206,7 @@ class Encoding:
         return Moved(columns, found, values[SIZE])
 
     @cached_property
-    def _varying(self) -> NDArray[np.bool_]:
+    def _varying(self) -> BoolArray:
         return np.asarray(np.ptp(self._coordinates(self.runs), axis=0) > 1e-9)
 
     def _coordinates(self, rows: Rows) -> FloatArray:

@@ -61,7 +61,7 @@ class Frame:
     def of(cls, runs: Points) -> Frame:
         """The frame of some runs."""
         cores, sized = runs.machines * runs.cores, runs.sized(float(runs.size.mean()))
-        fewest = sized.where(cores <= (1.0 + SAME_CORES) * cores.min())
+        fewest = sized.taken(cores <= (1.0 + SAME_CORES) * cores.min())
         per_input = runs.memory_per_input
         return cls(
             reference=mean_terms(fewest),

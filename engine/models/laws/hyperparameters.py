@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from engine.forecast import FloatArray
+from engine.forecast import FloatArray, IntArray
 
 AMPLITUDE, AMPLITUDE_SPREAD = 0.05, 1.0
 """Prior median of the amplitude of the smooth remainder of log time and the spread of its log."""
@@ -65,7 +64,7 @@ class KnownParts:
     coordinates: FloatArray
     lengths: FloatArray
 
-    def pick(self, places: NDArray[np.int64]) -> KnownParts:
+    def taken(self, places: IntArray) -> KnownParts:
         """The same of some of the runs."""
         both = np.ix_(places, places)
         waves = self.waves[:, places][:, :, places]

@@ -19,9 +19,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
-from engine.forecast import FloatArray
+from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.laws.cliff_states import states_shift
 from engine.models.laws.frame import Frame, Seen
 from engine.models.laws.terms import (
@@ -76,15 +75,13 @@ class Laws:
     def __len__(self) -> int:
         return len(self.cliff)
 
-    def pick(self, places: NDArray[np.int64]) -> Laws:
+    def taken(self, places: IntArray | slice) -> Laws:
         """Some of the laws."""
+        if isinstance(places, slice):
+            return Laws(self.frame, *(values[places] for values in self._numbers))
         return Laws(self.frame, *(values.take(places, axis=0) for values in self._numbers))
 
-    def part(self, rows: slice) -> Laws:
-        """Neighbouring laws."""
-        return Laws(self.frame, *(values[rows] for values in self._numbers))
-
-    def where(self, mask: NDArray[np.bool_], other: Laws) -> Laws:
+    def where(self, mask: BoolArray, other: Laws) -> Laws:
         """`other`'s laws at the mask, these elsewhere."""
         pairs = zip(other._numbers, self._numbers, strict=True)
         return Laws(
@@ -111,7 +108,7 @@ class Laws:
         network of each machine, to compute it again for its cores."""
         return self._again(slice(None))
 
-    def _again(self, laws: NDArray[np.int64] | slice) -> FloatArray:
+    def _again(self, laws: IntArray | slice) -> FloatArray:
         """`again` of some laws."""
         shares, height = self.shares[laws], np.exp(self.log_height[laws])
         moved = (shares[:, BY_CORES] + shares[:, BY_MACHINES]) * height
@@ -123,7 +120,7 @@ class Laws:
         """(d,) share of what is done again that goes with the data that does not fit."""
         return np.asarray(1.0 / (1.0 + np.exp(-self.logit_gradual)))
 
-    def missed(self, memory_per_input: FloatArray, laws: NDArray[np.int64] | slice) -> FloatArray:
+    def missed(self, memory_per_input: FloatArray, laws: IntArray | slice) -> FloatArray:
         """(n, d) share of what some laws do again if nothing fits that they do at (n,) log memory
         per input. Spark keeps what fits of one RDD and computes the rest again; where several
         compete, or tasks have too little, more is lost at once."""
@@ -155,7 +152,7 @@ class Laws:
         return self.log_times_at(self.frame.seen(at))
 
     def log_times_at(self, seen: Seen) -> FloatArray:
-        """`log_times` of points that the frame has seen."""
+        """(n, d) `log_times` of points that the frame has seen."""
         sums = seen.terms @ self.shares.T
         met = (self.threshold > seen.memory_per_input.min(initial=np.inf)).nonzero()[0]
         if len(met):
@@ -196,7 +193,7 @@ class Laws:
                 found[place, rows] += states_shift(slipped / len(self), times, mean)
         return found
 
-    def slipped(self, memory_per_input: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    def slipped(self, memory_per_input: FloatArray) -> tuple[IntArray, BoolArray]:
         """(m,) places among (n,) log memories per input where it is open whether data fits, and
         (m, d) the laws by which it does not there although that of a run did."""
         threshold = np.where(self.threshold <= self.frame.high, self.threshold, -np.inf)

@@ -11,14 +11,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from engine.forecast import FloatArray
+from engine.forecast import FloatArray, IntArray
 from engine.models.base import LeaveOneOut
 from engine.models.curves.machines import MachineRuns
 from engine.models.laws.design import Rows
-from engine.models.laws.run_times import RunTimes
-from engine.models.laws.shares import Moments, Share
+from engine.models.laws.run_times import LogTimes, RunTimes
+from engine.models.laws.shares import Share
 from engine.profile import Run
 from engine.runs.configurations import SAME_SIZE, size_levels
 from engine.runs.run_noise import Noise
@@ -45,7 +44,7 @@ def observed_of(tables: Sequence[MachineRuns]) -> list[Run]:
     return [run for table in tables for run in table.observed]
 
 
-def run_once(tables: Sequence[MachineRuns], places: NDArray[np.int64]) -> tuple[Run | None, ...]:
+def run_once(tables: Sequence[MachineRuns], places: IntArray) -> tuple[Run | None, ...]:
     """(r,) the run of each configuration from the places (n,) of all runs; None where there are
     several."""
     found = dict(zip(places.tolist(), observed_of(tables), strict=True))
@@ -71,7 +70,7 @@ def unusual_runs(fits: Sequence[RunTimes], runs: Sequence[Run | None]) -> list[U
 
 
 def left_out(
-    shares: Sequence[Sequence[Share]], tables: Sequence[MachineRuns], places: NDArray[np.int64]
+    shares: Sequence[Sequence[Share]], tables: Sequence[MachineRuns], places: IntArray
 ) -> LeaveOneOut | None:
     """What was foretold for runs of the wanted parameters without all runs of their configuration;
     for all runs where no type has enough of them. What went wrong in a run is no error of a model
@@ -101,8 +100,8 @@ def left_out(
     return LeaveOneOut(tuple(foretold[known].tolist()), tuple(actual[known].tolist()))
 
 
-def where_measured(fit: RunTimes, noise: Noise, asked: Rows, told: Moments) -> Moments:
-    """Log time, its scales and degrees of freedom as `told`, no wider where it was measured.
+def where_measured(fit: RunTimes, noise: Noise, asked: Rows, told: LogTimes) -> LogTimes:
+    """Log times as `told`, no wider where they were measured.
 
     Log T there is the measured one plus the noise of both runs, about which the mean lies so far
     off as it misses it; the mean stays, so that more input is never less time.
@@ -117,7 +116,8 @@ def where_measured(fit: RunTimes, noise: Noise, asked: Rows, told: Moments) -> M
     measured = _measured(fit, asked)
     repeated = np.hypot(np.sqrt(2.0) * noise.scale, measured - mean)
     surer = repeated < scale
-    return mean, np.where(surer, repeated, scale), np.where(surer[1], noise.dof, dof)
+    dof = np.where(surer[1], noise.dof, dof)
+    return LogTimes(mean, np.where(surer, repeated, scale), dof)
 
 
 def _measured(fit: RunTimes, asked: Rows) -> FloatArray:

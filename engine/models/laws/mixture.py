@@ -9,15 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from engine.forecast import FloatArray
+from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.laws.averaging import Averaged, averaged
 from engine.models.laws.design import Encoding, Rows, as_hard
 from engine.models.laws.left_out_spread import LeftOutSpread, studentised
 from engine.models.laws.residual import Process, linear, smooth
 from engine.models.laws.sampling import NOISE_DOF, Evidence
-from engine.models.laws.wrong_runs import BoolArray, followed_by
+from engine.models.laws.wrong_runs import followed_by
 
 MINIMUM_FOR_SMOOTH = 5
 """Configurations from which on a smooth remainder is considered."""
@@ -55,7 +54,7 @@ class Variances:
         among = np.concatenate([part.among for part in parts])
         return cls(about, among, np.concatenate([part.sides for part in parts], axis=1))
 
-    def pick(self, places: NDArray[np.int64]) -> Variances:
+    def taken(self, places: IntArray) -> Variances:
         """Those at some places."""
         return Variances(self.about[:, places], self.among[places], self.sides[:, places])
 

@@ -22,9 +22,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from engine.forecast import FloatArray
+from engine.forecast import FloatArray, IntArray
 from engine.models.laws.hyperparameters import KnownParts, Posterior
 
 WAVES_LENGTH = 0.1
@@ -64,7 +63,7 @@ class Moved:
         sizes: (s,) log of the input.
     """
 
-    columns: NDArray[np.int64]
+    columns: IntArray
     values: FloatArray
     sizes: FloatArray
 
@@ -152,7 +151,7 @@ class Process:
         return np.asarray(cross)
 
     @cached_property
-    def _cores(self) -> tuple[FloatArray, NDArray[np.int64]]:
+    def _cores(self) -> tuple[FloatArray, IntArray]:
         """(u,) the numbers of cores that runs had, as logarithms, and (r,) which of them each."""
         return np.unique(self.runs.cores, return_inverse=True)
 
@@ -211,7 +210,7 @@ def smooth(runs: Inputs, residuals: FloatArray, lengths: FloatArray, counts: Flo
     order = np.random.default_rng(0).permutation(len(runs))
     few = order[counts[order] >= 0.5][:MOST_FOR_LENGTHS]
     parts = KnownParts(runs.effects @ runs.effects.T, _waves(runs), runs.coordinates, lengths)
-    found = Posterior(parts.pick(few), residuals[few]).most_probable()
+    found = Posterior(parts.taken(few), residuals[few]).most_probable()
     covariance = parts.covariance(found)[0] + np.diag(found.noise**2 * (1.0 / counts - 1.0))
     inverse = np.asarray(np.linalg.inv(covariance))
     return Process(runs, found.amplitude, found.waves, found.lengths, found.noise, inverse, counts)

@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from engine.forecast import FloatArray
+from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.laws.asked import Asked, share_beyond
 from engine.models.laws.design import Rows
 from engine.models.laws.left_out_spread import as_foretold, with_one_dof
@@ -31,13 +31,29 @@ from engine.models.laws.sampling import NOISE_DOF
 from engine.models.workloads import SAME
 from engine.one_thread import one_thread
 
-BoolArray = NDArray[np.bool_]
-
 FOLDS = 5
 """Parts into which the sets of parameters are put when these are left out."""
 
 MINIMUM_LEFT_OUT = 3
 """Runs that a validation needs on either side."""
+
+
+class LogTimes(NamedTuple):
+    """What is said of log time at n places: a Student law of each.
+
+    Attributes:
+        mean: (n,).
+        scale: (2, n) below and above the mean.
+        dof: (n,) degrees of freedom.
+    """
+
+    mean: FloatArray
+    scale: FloatArray
+    dof: FloatArray
+
+    def taken(self, places: IntArray) -> LogTimes:
+        """Those at some places."""
+        return LogTimes(*(part[..., places] for part in self))
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,32 +82,29 @@ class RunTimes:
         return processes[-1].noise if len(processes) > 1 else 0.0
 
     @one_thread()
-    def moments(self, rows: Rows) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """(n,) mean of log time, never less for more input, (2, n) its scale below and above, and
-        (n,) degrees of freedom.
+    def moments(self, rows: Rows) -> LogTimes:
+        """Of n rows, the mean never less for more input.
 
         A few rows at a time: so that what the laws say of them stays in the cache.
         """
         starts = range(0, max(1, len(rows)), BLOCK)
-        parts = [self._moments(rows.pick(slice(start, start + BLOCK))) for start in starts]
-        columns = zip(*parts, strict=True)
-        mean, scale, dof = (np.concatenate(column, axis=-1) for column in columns)
-        return mean, scale, dof
+        parts = [self._moments(rows.taken(slice(start, start + BLOCK))) for start in starts]
+        return LogTimes(*(np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)))
 
-    def _moments(self, rows: Rows) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _moments(self, rows: Rows) -> LogTimes:
         law, means, variances = self.candidates.moments(rows)
         asked = self.asked(rows)
         variance, dof = self._spread(asked.squared(rows.size), means, variances)
         # Beyond both, the one that is less sure: asking further never makes an interval narrower.
         both = np.flatnonzero((asked.machines > 0.0) & (rows.size > asked.largest))
         if both.size:
-            shares = asked.part(both).squared(rows.size[both], machines_first=True)
-            other, other_dof = self._spread(shares, means[:, both], variances.pick(both))
+            shares = asked.taken(both).squared(rows.size[both], machines_first=True)
+            other, other_dof = self._spread(shares, means[:, both], variances.taken(both))
             wider = other > variance[:, both]
             dof[:, both] = np.where(wider, other_dof, dof[:, both])
             variance[:, both] = np.where(wider, other, variance[:, both])
         scale = np.sqrt(variance + self.repetition_variance)
-        return self._mean(rows, asked, law, means), *with_one_dof(scale, dof)
+        return LogTimes(self._mean(rows, asked, law, means), *with_one_dof(scale, dof))
 
     def _spread(
         self, shares: Mapping[str, FloatArray], means: FloatArray, variances: Variances
@@ -103,7 +116,7 @@ class RunTimes:
             at = np.flatnonzero(share)
             if at.size:
                 found = self.validation(kind)
-                parts = variances.pick(at).on_sides(found.weights, means[:, at])
+                parts = variances.taken(at).on_sides(found.weights, means[:, at])
                 own, own_dof = found.spread.moments(*parts)
                 variance[:, at] += share[at] * own
                 dof[:, at] += share[at] * own_dof
@@ -129,7 +142,7 @@ class RunTimes:
         starts = range(0, len(rows), BLOCK)
         parts = [np.empty((len(iterations), 0))]
         parts += [
-            self._means(rows.pick(slice(start, start + BLOCK)), iterations) for start in starts
+            self._means(rows.taken(slice(start, start + BLOCK)), iterations) for start in starts
         ]
         return np.concatenate(parts, axis=1)
 
@@ -229,7 +242,7 @@ class RunTimes:
         weights[0] = 1.0
         return Validated(weights, as_foretold(NOISE_DOF), np.empty(0))
 
-    def places_of(self, rows: Rows) -> NDArray[np.int64]:
+    def places_of(self, rows: Rows) -> IntArray:
         """(n,) where configurations that this fit has seen are among its own."""
         own = {row.tobytes(): place for place, row in enumerate(self.rows.configurations)}
         return np.asarray([own[row.tobytes()] for row in rows.configurations], dtype=np.int64)
@@ -257,9 +270,9 @@ class RunTimes:
 
     def _held_out(self, out: BoolArray) -> tuple[FloatArray, Variances]:
         """(c, k) error and variances of log time of k runs, foretold from the others."""
-        rows = self.rows.pick(~out)
+        rows = self.rows.taken(~out)
         fitted, _ = CandidateLaws.of(rows, self.log_seconds[~out], self.counts[~out])
-        _, means, variances = fitted.moments(self.rows.pick(out))
+        _, means, variances = fitted.moments(self.rows.taken(out))
         return self.log_seconds[out] - means, variances
 
 
@@ -301,7 +314,7 @@ def fit_run_times(rows: Rows, seconds: FloatArray, counts: FloatArray | None = N
         counts: (n,) how much each counts, as far as that is known; None for one.
     """
     first, log_seconds, repetitions, repetition = _once(rows, np.log(seconds))
-    rows = rows.pick(first)
+    rows = rows.taken(first)
     known = np.ones(len(rows)) if counts is None else counts[first]
     candidates, counted = CandidateLaws.of(rows, log_seconds, known, may=repetitions == 1)
     inside = None
@@ -310,9 +323,7 @@ def fit_run_times(rows: Rows, seconds: FloatArray, counts: FloatArray | None = N
     return RunTimes(rows, log_seconds, counted, repetition, candidates, inside)
 
 
-def _once(
-    rows: Rows, log_seconds: FloatArray
-) -> tuple[NDArray[np.int64], FloatArray, NDArray[np.int64], float]:
+def _once(rows: Rows, log_seconds: FloatArray) -> tuple[IntArray, FloatArray, IntArray, float]:
     """Where each of c configurations is first, (c,) its mean log time, (c,) how often it was run,
     and the variance among repetitions: leaving out a repetition of what was seen would test
     nothing."""

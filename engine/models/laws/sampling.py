@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
-from engine.forecast import FloatArray
+from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.laws.frame import Frame, Seen
 from engine.models.laws.laws import SHARES, SPARSEST, Laws, drawn
 from engine.models.laws.terms import Points
@@ -171,9 +170,9 @@ class WeighedLaws:
     density: FloatArray
     prior: FloatArray
 
-    def pick(self, places: NDArray[np.int64]) -> WeighedLaws:
+    def taken(self, places: IntArray) -> WeighedLaws:
         """Some of them."""
-        laws = self.laws.pick(places)
+        laws = self.laws.taken(places)
         return WeighedLaws(laws, self.density[places], laws.log_prior)
 
 
@@ -188,7 +187,7 @@ class Likelihood:
         """The laws weighed: a few at a time, so that their times stay in the cache."""
         at_once = max(1, TIMES_AT_ONCE // len(self.evidence))
         parts = [
-            self.log_density(laws.part(slice(start, start + at_once)))
+            self.log_density(laws.taken(slice(start, start + at_once)))
             for start in range(0, len(laws), at_once)
         ]
         return WeighedLaws(laws, np.concatenate(parts), np.empty(0))
@@ -202,7 +201,7 @@ class Likelihood:
             step = _step(weighed.density, goal - power, LEFT * kept)
             power = goal if step == goal - power else power + step
             weights = normalised(step * weighed.density)
-            weighed = weighed.pick(evenly(weights, kept, chance.offset()))
+            weighed = weighed.taken(evenly(weights, kept, chance.offset()))
             for _ in range(LAST_MOVES if power == goal else MOVES):
                 weighed = _moved(weighed, self, power, chance.throw())
         return weighed
@@ -245,7 +244,7 @@ def _step(density: FloatArray, longest: float, effective: float) -> float:
     return longest * high / STEPS
 
 
-def evenly(weights: FloatArray, count: int, offset: float) -> NDArray[np.int64]:
+def evenly(weights: FloatArray, count: int, offset: float) -> IntArray:
     """(count,) places in the order of the weights' running sum, at even distances: each place as
     often as its weight says, to within one."""
     sums = np.cumsum(weights)
@@ -268,9 +267,9 @@ class Throw:
         log_needed: (d,) least gain of log density with which the move is made.
     """
 
-    a: NDArray[np.int64]
-    b: NDArray[np.int64]
-    redrawn: NDArray[np.bool_]
+    a: IntArray
+    b: IntArray
+    redrawn: BoolArray
     cliff: FloatArray
     step: FloatArray
     steps: FloatArray

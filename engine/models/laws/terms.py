@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from engine.forecast import FloatArray
+from engine.forecast import BoolArray, FloatArray
 
 PHASES = (
     "serial",
@@ -42,19 +41,9 @@ class Points:
     def __len__(self) -> int:
         return len(self.machines)
 
-    def part(self, rows: slice) -> Points:
+    def taken(self, places: BoolArray | slice) -> Points:
         """Some of them."""
-        return Points(
-            self.machines[rows],
-            self.cores[rows],
-            self.memory[rows],
-            self.size[rows],
-            self.iterations[rows],
-        )
-
-    def where(self, places: NDArray[np.bool_]) -> Points:
-        """Those at the mask."""
-        return Points(*(values[places] for values in astuple(self)))
+        return Points(*(getattr(self, entry.name)[places] for entry in fields(self)))
 
     def times(self, factor: float) -> Points:
         """On so many times the machines."""

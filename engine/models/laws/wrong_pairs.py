@@ -11,9 +11,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from engine.forecast import FloatArray
+from engine.forecast import FloatArray, IntArray
 from engine.models.laws.design import Encoding, Rows, as_hard
 from engine.models.laws.sampling import Evidence
 from engine.models.laws.wrong_runs import followed_by
@@ -40,7 +39,7 @@ def slower_of_two(rows: Rows, seconds: FloatArray, runs: Sequence[Run]) -> tuple
     places = np.sort(np.concatenate((np.flatnonzero(alone), faster, slower)))
     means = np.where(alone, (np.bincount(group, logs) / count)[group], logs)[places]
     may = (alone & (count[group] == 1))[places] | np.isin(places, slower)
-    picked = rows.pick(places)
+    picked = rows.taken(places)
     encoding = Encoding.of(picked)
     effects = encoding.inputs(picked).effects
     evidence = Evidence(encoding.points(picked), means - float(means.mean()), effects)
@@ -54,9 +53,7 @@ def slower_of_two(rows: Rows, seconds: FloatArray, runs: Sequence[Run]) -> tuple
     )
 
 
-def _disagreeing(
-    logs: FloatArray, group: NDArray[np.int64], count: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _disagreeing(logs: FloatArray, group: IntArray, count: IntArray) -> tuple[IntArray, IntArray]:
     """The faster and the slower of each two runs that differ by more than noise may."""
     order = np.lexsort((logs, group))
     first = np.concatenate(([0], np.cumsum(count)[:-1]))[count == 2]

@@ -16,9 +16,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from engine.forecast import FloatArray
+from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.laws.sampling import (
     NOISE_DOF,
     RUN_NOISE,
@@ -29,8 +28,6 @@ from engine.models.laws.sampling import (
     posterior,
 )
 from engine.runs.slow_runs import LEAST, MOST, ODDS, WENT_WRONG
-
-BoolArray = NDArray[np.bool_]
 
 DOUBTED = ODDS / (1.0 + ODDS)
 """Probability that something went wrong from which on a run counts for less: tables of which that
@@ -120,7 +117,7 @@ class _Sought:
             as_hard=as_hard,
         )
 
-    def doubt(self, may: BoolArray, judged: NDArray[np.int64]) -> FloatArray:
+    def doubt(self, may: BoolArray, judged: IntArray) -> FloatArray:
         """(r,) probability that something went wrong in each run.
 
         Args:

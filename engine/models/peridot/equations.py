@@ -25,7 +25,7 @@ CHUNK = 4096
 
 
 def wave_seconds(*, group_seconds: FloatArray, group_waves: FloatArray) -> FloatArray:
-    """IV-B Eq. 2: W_i = S_i / N_i, the time of one wave of a stage group in seconds."""
+    """IV-B Eq. 2: W_i = S_i / N_i, the time of one wave of each stage group in seconds; (g,)."""
     return group_seconds / group_waves
 
 
@@ -51,7 +51,7 @@ def reference_partitions(
 
 
 def scaled_partitions(*, size: float, mean_size: float, mean_partitions: FloatArray) -> FloatArray:
-    """IV-C Eq. 3: P_i^new = D^new / D-hat x P-hat_i; not rounded."""
+    """IV-C Eq. 3: P_i^new = D^new / D-hat x P-hat_i, (g,); not rounded."""
     return size / mean_size * mean_partitions
 
 

@@ -15,9 +15,8 @@ import numpy as np
 from engine.batch import ClusterBatch
 from engine.cluster import Workload
 from engine.errors import BadInput
-from engine.fitting import IntArray
-from engine.forecast import FloatArray, Forecast
-from engine.machines.transfer import notice_of, speed_of, speeds_of
+from engine.forecast import FloatArray, Forecast, IntArray
+from engine.machines.transfer import notice_of, speed_of
 from engine.models.base import Explanation, FittedModel, LeaveOneOut, Model, StageForecast
 from engine.models.log_notices import chosen_notice
 from engine.models.peridot.equations import Parameters
@@ -100,9 +99,7 @@ class PeridotFitted(FittedModel):
 
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
         size = self._size(workload)
-        speeds = speeds_of(batch.types, self.references.instance, batch.catalog)
-        relative = np.asarray([speed.relative for speed in speeds])[batch.type_index]
-        unsure = np.asarray([speed.log_scale for speed in speeds])[batch.type_index]
+        relative, unsure = batch.speeds(self.references.instance)
         seconds = self.parameters.seconds(size, batch.slots, relative)
         own = self.doubt.factor * self._prior(size, batch.slots, seconds)
         runs, useful = self.references.every_run, self._useful_slots(size)

@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.catalog import InstanceType
 from engine.cluster import Workload
 from engine.errors import ModelDoesNotFit
-from engine.fitting import IntArray
-from engine.forecast import FloatArray
+from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.stages.groups import StageGroup, matched, stage_groups
 from engine.models.workloads import logs_of, sharing_parameters
 from engine.profile import Notice, Profile, Run, completed_runs
@@ -86,7 +84,7 @@ class References:
         return configurations((*self.runs, *self.elsewhere))
 
     @cached_property
-    def variable(self) -> NDArray[np.bool_]:
+    def variable(self) -> BoolArray:
         """(g,) which groups process other numbers of partitions for other inputs (IV-A): those of
         some two sizes share no number between their least and their most. What differs between
         repetitions of one size alone does not come from the input."""

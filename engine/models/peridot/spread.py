@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.fitting import IntArray
-from engine.forecast import FloatArray
+from engine.forecast import FloatArray, IntArray
 from engine.models.curves.measured_range import SPREAD_PER_DOUBLING, SPREAD_UNSCALED
 
 PUBLISHED_SPREAD = 0.083

@@ -199,10 +199,9 @@ class CacheReplay:
         left out. More memory is never more time, and all of it none.
         """
         lost = [self.again_seconds(cost, share * wanted_bytes) for share in SHARES[:-1]]
-        table = np.vstack([*lost, np.zeros(len(self.needed))])
-        table = np.maximum.accumulate(table[::-1])[::-1]
+        table = _never_more_for_more(lost)
         table[:-1] = np.mean([_at(room * SHARES[:-1], table) for room in ROOMS], axis=0)
-        return {int(place): table[:, place] for place in np.flatnonzero(table[0])}
+        return _by_stage(table)
 
     def driven_out_seconds(
         self, cost: Mapping[int, float], wanted_bytes: float, pressing: Sequence[int]
@@ -217,9 +216,7 @@ class CacheReplay:
             self.again_seconds(cost, math.inf, dict.fromkeys(pressing, share * wanted_bytes))
             for share in SHARES[:-1]
         ]
-        table = np.vstack([*lost, np.zeros(len(self.needed))])
-        table = np.maximum.accumulate(table[::-1])[::-1]
-        return {int(place): table[:, place] for place in np.flatnonzero(table[0])}
+        return _by_stage(_never_more_for_more(lost))
 
     def again_seconds(
         self,
@@ -299,6 +296,22 @@ class _Walk:
 
 
 ROOMS = (1.0 - UNEVEN, 1.0, 1.0 + UNEVEN)
+
+
+def _never_more_for_more(lost: Sequence[Sequence[float]]) -> FloatArray:
+    """(`len(SHARES)`, stages) seconds, of which more memory has no more, and all that is wanted
+    none.
+
+    Args:
+        lost: the same for each of `SHARES` but the last.
+    """
+    table = np.vstack([*lost, np.zeros(len(lost[0]))])
+    return np.asarray(np.maximum.accumulate(table[::-1])[::-1])
+
+
+def _by_stage(table: FloatArray) -> dict[int, FloatArray]:
+    """Stage -> its column, of those that lose anything where there is no memory."""
+    return {int(place): table[:, place] for place in np.flatnonzero(table[0])}
 
 
 def _at(shares: FloatArray, table: FloatArray) -> FloatArray:

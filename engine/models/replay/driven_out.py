@@ -17,7 +17,7 @@ import numpy as np
 from engine.batch import ClusterBatch
 from engine.forecast import FloatArray
 from engine.models.replay.cache_replay import CacheReplay
-from engine.models.replay.executor_memory import ExecutorMemory
+from engine.models.replay.executor_memory import ExecutorMemory, tasks_beside
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.spilling import SpillingStage, spilling_stages
 from engine.models.stages.task_times import StageShape
@@ -82,8 +82,8 @@ class Pressing:
         cores, shape = batch.executor_cores, self.stage.shape
         slots = np.where(batch.slots >= 1.0, batch.slots, 1.0)
         tasks, data = shape.data_on(ratio, shuffle_partitions, slots)
-        together = np.maximum(1.0, cores // shape.stage.task_cpus)
-        beside = np.clip(tasks * cores / slots, 1.0, together)
+        cpus = shape.stage.task_cpus
+        beside = tasks_beside(tasks, cpus=cpus, slots=slots, executor_cores=cores)
         taken = self.stage.task_bytes * data * np.maximum(beside, self.uneven)
         return memory.storage_bytes(batch, taken / cores)
 
@@ -111,6 +111,8 @@ def _uneven(shape: StageShape) -> float:
 
 def _beside(stage: SpillingStage, replay: Replay) -> float:
     """Tasks of a stage that ran beside each other on an executor of the log."""
-    tasks, cores = stage.shape.stage.tasks, replay.run.cluster.executor_cores or 1
-    together = max(1, cores // stage.shape.stage.task_cpus)
-    return min(max(1.0, tasks * cores / replay.slots), together)
+    ran = stage.shape.stage
+    cores = replay.run.cluster.executor_cores or 1
+    return float(
+        tasks_beside(ran.tasks, cpus=ran.task_cpus, slots=replay.slots, executor_cores=cores)
+    )

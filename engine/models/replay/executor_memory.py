@@ -16,6 +16,7 @@ from engine.memory import (
     STORAGE_FRACTION,
     unified_memory_gib,
 )
+from engine.models.stages.partitions import spark_version
 from engine.profile import Profile, Run
 from engine.units import GIB
 
@@ -57,7 +58,7 @@ class ExecutorMemory:
     @classmethod
     def of(cls, run: Run) -> ExecutorMemory:
         """What the settings say, and the storage memory that the log tells."""
-        usual = MEMORY_FRACTION_1_6 if _version(run) == ["1", "6"] else MEMORY_FRACTION
+        usual = MEMORY_FRACTION_1_6 if spark_version(run) == (1, 6) else MEMORY_FRACTION
         fraction = _share(run.config.get("spark.memory.fraction"), usual)
         heap, executors = run.cluster.executor_memory_gib, run.cluster.executors
         storage = run.storage_memory_bytes
@@ -122,14 +123,8 @@ configured one."""
 
 def _is_legacy(run: Run) -> bool:
     """Whether storage memory is a fixed share of the heap: before Spark 1.6, or asked for."""
-    major, *minor = _version(run) or [""]
-    before = major == "1" and bool(minor) and minor[0] in "012345"
+    before = (1, 0) <= spark_version(run) < (1, 6)
     return before or run.config.get("spark.memory.useLegacyMode", "").lower() == "true"
-
-
-def _version(run: Run) -> list[str]:
-    """Its first two parts."""
-    return (run.spark_version or "").split(".")[:2]
 
 
 def _share(text: str | None, default: float) -> float:
@@ -138,6 +133,19 @@ def _share(text: str | None, default: float) -> float:
     except ValueError:
         return default
     return value if 0.0 < value <= 1.0 else default
+
+
+def tasks_beside(
+    tasks: FloatArray | float,
+    *,
+    cpus: int,
+    slots: FloatArray | float,
+    executor_cores: FloatArray | float,
+) -> FloatArray:
+    """(n,) of (n,) tasks that hold so many cores, those that run beside each other on one executor.
+    Spark launches one on every executor before a second, so that few share one with fewer."""
+    most = np.maximum(1.0, executor_cores // cpus)
+    return np.asarray(np.clip(tasks * executor_cores / slots, 1.0, most))
 
 
 def own_batch(run: Run) -> ClusterBatch | None:

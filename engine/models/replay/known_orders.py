@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from engine.forecast import FloatArray, IntArray
 from engine.models.stages.launch_order import LONGEST_FIRST
-from engine.models.stages.task_times import Scaled, StageShape
+from engine.models.stages.partitioned_stage import Scaled
+from engine.models.stages.task_times import StageShape
 from engine.scheduling.launch_orders import TURNED_TASKS, LaunchOrder, luck_of
 
 

@@ -13,10 +13,8 @@ from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from engine.fitting import IntArray
-from engine.forecast import FloatArray
+from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.machines.transfer import speed_of
 from engine.models.base import LeaveOneOut
 from engine.models.replay.memory_cliff import MemoryCliff, unlike
@@ -98,6 +96,12 @@ class LogPairs:
         cliffs: Sequence[MemoryCliff | None],
         bias: FloatArray,
     ) -> LogPairs:
+        """Every log asked about every other.
+
+        Args:
+            cliffs: (r,) what each tells of its cache.
+            bias: (r,) as in `LogPairs`.
+        """
         r = len(replays)
         doublings = np.zeros((r, r, 2))
         for i, j in permutations(range(r), 2):
@@ -114,7 +118,7 @@ class LogPairs:
         groups = configurations([replay.run for replay in replays])
         return cls(tuple(replays), bias, fits, doublings, groups)
 
-    def learnt(self, kept: NDArray[np.bool_]) -> dict[int, Replay]:
+    def learnt(self, kept: BoolArray) -> dict[int, Replay]:
         """The kept logs by place, each with what the other kept ones tell of its stages."""
         places = np.flatnonzero(kept).tolist()
         shares = dict(zip(places, 1.0 / times_run(self.groups[kept]), strict=True))
@@ -124,7 +128,7 @@ class LogPairs:
             found[i] = with_laws(self.replays[i], told)
         return found
 
-    def doubt(self, kept: NDArray[np.bool_] | None = None) -> FloatArray:
+    def doubt(self, kept: BoolArray | None = None) -> FloatArray:
         """(2, 2) `doubt_per_doubling` of these logs, or of the kept ones; a repetition says nothing
         of growth."""
         places = np.arange(len(self.groups)) if kept is None else np.flatnonzero(kept)

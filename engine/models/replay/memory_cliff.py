@@ -15,11 +15,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.batch import ClusterBatch
 from engine.cluster import Workload
-from engine.forecast import FloatArray
+from engine.forecast import BoolArray, FloatArray
 from engine.models.replay.block_costs import (
     Reread,
     costs_of,
@@ -38,8 +37,6 @@ from engine.models.replay.priors import POWER_SPREAD, SIZE_NOISE, ratio_of
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.task_times import StageShape
 from engine.profile import Run
-
-BoolArray = NDArray[np.bool_]
 
 LEAST_READ = 0.05
 """A stage that reads cached data keeps this share of its time when nothing is computed again."""
@@ -336,10 +333,13 @@ def roomy_with(
 ) -> BoolArray | None:
     """(n,) clusters with which no log's cache would gain from more nodes, whichever of these inputs
     is asked about; None where no log keeps anything."""
-    kept, partitions = [cliff for cliff in cliffs if cliff], asked[0].shuffle_partitions
+    shuffle_partitions = asked[0].shuffle_partitions
     found = [
-        cliff.roomy(batch, max(ratio_of(wanted, cliff.replay.run) for wanted in asked), partitions)
-        for cliff in kept
+        cliff.roomy(
+            batch, max(ratio_of(wanted, cliff.replay.run) for wanted in asked), shuffle_partitions
+        )
+        for cliff in cliffs
+        if cliff
     ]
     return np.logical_and.reduce(found) if found else None
 

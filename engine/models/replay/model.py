@@ -20,9 +20,9 @@ from engine.catalog import Catalog, InstanceType
 from engine.cluster import Workload
 from engine.errors import ModelDoesNotFit
 from engine.forecast import FloatArray, Forecast, IntArray
-from engine.machines.transfer import notice_of, speed_of, speeds_of
+from engine.machines.transfer import notice_of, speed_of
 from engine.models.base import Explanation, FittedModel
-from engine.models.log_notices import range_notices
+from engine.models.log_notices import corrections, range_notices
 from engine.models.replay.broadcasts import broadcast_notice
 from engine.models.replay.held_answers import held_logs
 from engine.models.replay.log_answers import AnswersOfLogs, doublings
@@ -30,7 +30,6 @@ from engine.models.replay.log_pairs import LogPairs
 from engine.models.replay.memory_cliff import MemoryCliff, cliffs_of, roomy_with
 from engine.models.replay.memory_report import cache_notices, not_fitting_share, spill_notices
 from engine.models.replay.notices import (
-    LARGEST_CORRECTION,
     fit_notices,
     iteration_notices,
     log_iterations,
@@ -131,9 +130,7 @@ class ReplayModel(FittedModel):
         for place, replay in enumerate(self.replays):
             ratio = ratio_of(wanted, replay.run)
             replayed = self._replayed(replay, wanted)
-            speeds = speeds_of(batch.types, replay.run.cluster.instance, batch.catalog)
-            relative = np.asarray([speed.relative for speed in speeds])[batch.type_index]
-            doubt = np.asarray([speed.log_scale for speed in speeds])[batch.type_index]
+            relative, doubt = batch.speeds(replay.run.cluster.instance)
             times = replayed.at(slots, relative)
             busy = np.minimum(slots, max(replayed.most_useful_slots, replay.slots))
             far.append(doublings(busy / replay.slots, ratio))
@@ -201,19 +198,19 @@ class ReplayModel(FittedModel):
         """(n,) log of the factor by which memory that does not suffice (or now does) changes a
         replay's time."""
         cliff, spilling = self.cliffs[place], self.spilling[place]
-        run, partitions = self.replays[place].run, wanted.shuffle_partitions
+        run, shuffle_partitions = self.replays[place].run, wanted.shuffle_partitions
         ratio, added = ratio_of(wanted, run), np.zeros(len(batch))
         found = np.ones(len(batch))
         if cliff is not None:
             share = cliff.fitting_share(batch, ratio)
-            left = cliff.left_share(batch, ratio, partitions)
-            added += cliff.added_seconds(batch.slots, share, ratio, partitions, left)
+            left = cliff.left_share(batch, ratio, shuffle_partitions)
+            added += cliff.added_seconds(batch.slots, share, ratio, shuffle_partitions, left)
             more = cliff.found_again(share, left)
             if more.any():
                 all_found = self._replayed(cliff.all_found, wanted).at(batch.slots, speed)
                 found += more * (np.minimum(1.0, all_found.seconds / times.seconds) - 1.0)
         if spilling:
-            added += spill_seconds(spilling, Offered.of(run, batch), ratio, partitions)
+            added += spill_seconds(spilling, Offered.of(run, batch), ratio, shuffle_partitions)
         changed = np.maximum(1.0 + added / speed / times.seconds, LEAST_OF_REPLAY)
         return np.asarray(np.log(changed * found))
 
@@ -227,12 +224,12 @@ class ReplayModel(FittedModel):
         return times if before is None or share >= 1.0 else BetweenInputs(before, times, share)
 
     def _step(
-        self, replay: Replay, ratio: float, partitions: int | None, base: ReplayTimes | None
+        self, replay: Replay, ratio: float, shuffle_partitions: int | None, base: ReplayTimes | None
     ) -> ReplayTimes:
         return kept(
             self._times,
-            (id(replay), ratio, partitions),
-            lambda: ReplayTimes(replay, ratio, partitions, base),
+            (id(replay), ratio, shuffle_partitions),
+            lambda: ReplayTimes(replay, ratio, shuffle_partitions, base),
             most=KEPT_TIMES,
         )
 
@@ -253,13 +250,15 @@ class ReplayModel(FittedModel):
             return None
         slots = int(batch.slots[0])
         replay = self._nearest(slots, wanted)
-        ratio, partitions = ratio_of(wanted, replay.run), wanted.shuffle_partitions
-        busy = min(slots, replay.most_useful_slots(ratio, partitions))
+        ratio, shuffle_partitions = ratio_of(wanted, replay.run), wanted.shuffle_partitions
+        busy = min(slots, replay.most_useful_slots(ratio, shuffle_partitions))
         speed = speed_of(batch.types[0], replay.run.cluster.instance, batch.catalog).relative
-        key = (id(replay), busy, ratio, speed, partitions)
+        key = (id(replay), busy, ratio, speed, shuffle_partitions)
         found = self._explained.get(key)
         if found is None:
-            found = replay.replayed(busy, ratio=ratio, speed=speed, shuffle_partitions=partitions)
+            found = replay.replayed(
+                busy, ratio=ratio, speed=speed, shuffle_partitions=shuffle_partitions
+            )
             self._explained.clear()  # another thread may ask meanwhile: nothing is looked up again
             self._explained[key] = found
         return replay, found, slots
@@ -294,7 +293,7 @@ class ReplayModel(FittedModel):
                     found,
                     slots=slots,
                     useful=lambda most: self._useful_slots(replay, wanted, slots, most),
-                    partitions=wanted.shuffle_partitions,
+                    shuffle_partitions=wanted.shuffle_partitions,
                 )
             )
             notices += skewed_stages(replay, found, slots=slots)
@@ -306,9 +305,9 @@ class ReplayModel(FittedModel):
     def _memory_notices(self, place: int, batch: ClusterBatch, wanted: Workload) -> list[Notice]:
         run, cliff = self.replays[place].run, self.cliffs[place]
         ratio = ratio_of(wanted, run)
-        offered, partitions = Offered.of(run, batch), wanted.shuffle_partitions
-        notices = spill_notices(self.spilling[place], offered, ratio, partitions)
-        return notices + (cache_notices(cliff, batch, ratio, partitions) if cliff else [])
+        offered, shuffle_partitions = Offered.of(run, batch), wanted.shuffle_partitions
+        notices = spill_notices(self.spilling[place], offered, ratio, shuffle_partitions)
+        return notices + (cache_notices(cliff, batch, ratio, shuffle_partitions) if cliff else [])
 
     def _speed_notice(self, target: InstanceType | None, catalog: Catalog | None) -> Notice | None:
         """The warning of the log whose machines say most about the target's."""
@@ -357,7 +356,7 @@ def fit_replays(profile: Profile) -> ReplayModel:
         )
     replays = tuple(Replay.of(with_tasks_under_way(run)) for run in chosen)
     own = np.asarray([_missed(replay) for replay in replays])
-    bias = np.clip(own, -LARGEST_CORRECTION, LARGEST_CORRECTION)
+    bias = corrections(own)
     cliffs = cliffs_of(replays)
     pairs = LogPairs.of(replays, cliffs, bias)
     learnt = pairs.learnt(np.ones(len(replays), dtype=bool))
@@ -371,18 +370,18 @@ def fit_replays(profile: Profile) -> ReplayModel:
     return ReplayModel(
         "sparkplan",
         profile,
-        tuple(learnt.values()),
-        tuple(
+        replays=tuple(learnt.values()),
+        cliffs=tuple(
             None if cliff is None else replace(cliff, replay=replay)
             for cliff, replay in zip(cliffs, learnt.values(), strict=True)
         ),
-        tuple(spilling_stages(replay) for replay in learnt.values()),
-        bias,
-        pairs.doubt(),
-        log_scale,
-        left_out.factor,
-        dof,
-        machine_spread(chosen),
+        spilling=tuple(spilling_stages(replay) for replay in learnt.values()),
+        bias=bias,
+        doubt=pairs.doubt(),
+        log_scale=log_scale,
+        factor=left_out.factor,
+        dof=dof,
+        machine_scale=machine_spread(chosen),
         fit_notices=(*left_aside(logs), *fit_notices(replays, own)),
         validation=left_out.validation,
     )

@@ -10,7 +10,7 @@ import numpy as np
 
 from engine.cluster import Workload
 from engine.forecast import FloatArray
-from engine.models.log_notices import single_run
+from engine.models.log_notices import misses_itself, single_run
 from engine.models.replay.memory_report import unstored_notice
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.unseen_tasks import in_part_notice
@@ -20,11 +20,6 @@ from engine.models.stages.slots_over_time import missing_seconds
 from engine.notice_order import in_order
 from engine.profile import Notice, Run
 from engine.units import format_seconds
-
-LARGEST_CORRECTION = 0.35
-"""A replay that misses its own run by more (in log time) has not understood it: no further
-correction, but a notice."""
-
 
 LOST_WORTH_SAYING = 0.02
 """Share of the task time done in vain from which on it is reported."""
@@ -83,6 +78,7 @@ def repeated_share(replay: Replay) -> float:
 
 
 def iteration_notices(replay: Replay, wanted: Workload) -> list[Notice | None]:
+    """That the time is scaled to other iterations than the log's."""
     own = replay.run.workload.iterations
     if own is None or wanted.iterations is None or own == wanted.iterations:
         return []
@@ -98,6 +94,11 @@ def iteration_notices(replay: Replay, wanted: Workload) -> list[Notice | None]:
 
 
 def fit_notices(replays: Sequence[Replay], own: FloatArray) -> tuple[Notice, ...]:
+    """What is to be said of some logs, whatever they are asked.
+
+    Args:
+        own: (r,) log of observed over replayed time of each.
+    """
     runs = [replay.run for replay in replays]
     found = [notice for run in runs for notice in run.notices]
     alone = single_run(runs)
@@ -106,15 +107,10 @@ def fit_notices(replays: Sequence[Replay], own: FloatArray) -> tuple[Notice, ...
     lost = max(map(_lost_share, replays))
     if lost > LOST_WORTH_SAYING:
         found.append(_lost_work(lost, max(replays, key=_lost_share).run))
-    if np.abs(own).max() > LARGEST_CORRECTION:
-        found.append(
-            Notice(
-                "model-does-not-fit",
-                f"the replay of a log is off by {np.expm1(np.abs(own).max()):.0%} on its own "
-                "cluster",
-                "add a log of a whole run with a fixed number of executors",
-            )
-        )
+    remedy = "add a log of a whole run with a fixed number of executors"
+    off = misses_itself(own, what="the replay of a log is", remedy=remedy)
+    if off is not None:
+        found.append(off)
     found += [notice for replay in replays if (notice := _slow_start(replay)) is not None]
     said = (in_part_notice(runs), *held_up_notices(runs), pause_notice(runs), unstored_notice(runs))
     return in_order([*found, *(notice for notice in said if notice is not None)])

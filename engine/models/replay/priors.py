@@ -24,8 +24,8 @@ NOISE_SECONDS = 1.5
 ERROR_PER_DOUBLING_SLOTS = 0.10
 ERROR_PER_DOUBLING_INPUT = 0.10
 """Prior: standard deviation of the error of log time per doubling
-(docs/models/sparkplan_rules_logs.md). That of slots and `NOISE_SECONDS` were set after too many
-runs of benchmarks/logs.py lay outside, that of the input (0.15 before) after too few did."""
+(docs/models/sparkplan_rules_logs.md). They and `NOISE_SECONDS` are set by how many runs of
+benchmarks/logs.py lie outside their intervals."""
 
 COUNTS_FOR_SPREAD = 4
 """Configurations of logs from which on left-out errors are the interval of models that know no

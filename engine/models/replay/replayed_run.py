@@ -3,8 +3,8 @@
 Tasks are scheduled first in, first out on the slots (`engine.scheduling.stages`), stages wait for
 what they waited for in the log (`stages/application_graph`), task times come from the stored
 quantiles (`stages/task_times`). Three things are learnt from the log itself: what a slot loses
-between two tasks, where in the launch order the long tasks were, and what first tasks on a cold
-slot cost more.
+between two tasks, where in the launch order the long tasks were (`calibration.py`), and what first
+tasks on a cold slot cost more.
 """
 
 from __future__ import annotations
@@ -17,46 +17,31 @@ import numpy as np
 
 from engine.forecast import FloatArray, IntArray
 from engine.memory import EXECUTOR_CORES
-from engine.models.replay.known_orders import known_orders
+from engine.models.replay.calibration import calibrated
 from engine.models.replay.outcome import Replayed
-from engine.models.replay.time_between import usual_idle
-from engine.models.stages.application_graph import ApplicationGraph, graph_of, ran_alone
+from engine.models.stages.application_graph import ApplicationGraph, graph_of
 from engine.models.stages.contention import contention_growth
-from engine.models.stages.in_vain import seconds_in_vain
 from engine.models.stages.kept_inputs import KeptInputs, kept
-from engine.models.stages.launch_order import LONGEST_FIRST, turned
 from engine.models.stages.launching import launch_seconds, launching_seconds
 from engine.models.stages.locality import Locality
 from engine.models.stages.one_machine import of_local_master, waiting_law
 from engine.models.stages.partition_counts import CountedStages, PartitionCounts
+from engine.models.stages.partitioned_stage import Scaled
 from engine.models.stages.partitions import whole_tasks
 from engine.models.stages.prepared import PreparedStages
 from engine.models.stages.shapes import shapes_of
 from engine.models.stages.slots_over_time import (
     Slots,
     arrivals,
-    came_and_went,
-    end_of_tasks,
     first_arrivals,
-    idle_seconds,
-    stage_slots,
 )
 from engine.models.stages.table import StageTable
-from engine.models.stages.task_times import Scaled, StageShape
+from engine.models.stages.task_times import StageShape
 from engine.models.stages.warm_up import Slowdown, combined, warmed
 from engine.profile import Run
-from engine.runs.unused_slots import unused_met
-from engine.scheduling.launch_orders import ORDERS, TURNED_TASKS, LaunchOrder
+from engine.scheduling.launch_orders import LaunchOrder
 from engine.scheduling.stages import Node, Schedule, covered_seconds, schedule
 from engine.scheduling.waves import ClosedForm, Tasks
-
-TURNS = (*(part / ORDERS for part in range(ORDERS)), LONGEST_FIRST)
-"""Launch orders of a stage that are tried on the observed cluster: where the longest tasks stand is
-visible in how long the stage took."""
-
-DYNAMIC_DISPATCH = 0.10
-"""Where executors came and went, idle slots are mostly slots that were not there: no more than this
-share of a task's time is taken for time between tasks."""
 
 IDLE_SECONDS = 30.0
 IDLE_SHARE = 0.1
@@ -74,8 +59,8 @@ class Replay:
     Args:
         slots: task slots that it ran on.
         dispatch_seconds: (s,) time that a slot idles before each task of a stage.
-        rotation: (s,) launch order of each stage (`TURNS`).
-        growth: (s,) growth of log task time per doubling of tasks at once.
+        rotation: (s,) launch order of each stage (`calibration.TURNS`).
+        contention_growth: (s,) of log task time, per doubling of tasks at once.
         waste: (s,) work done in vain that lengthened a stage, relative to its work.
         orders: (s,) what is known of the launch order on other slots (`known_orders`).
         driver_growth: share of the driver's time between jobs that grows with the input.
@@ -87,7 +72,7 @@ class Replay:
     shapes: tuple[StageShape, ...]
     dispatch_seconds: FloatArray
     rotation: FloatArray
-    growth: FloatArray
+    contention_growth: FloatArray
     waste: FloatArray
     orders: tuple[LaunchOrder, ...] = ()
     driver_growth: float = 0.0
@@ -101,10 +86,19 @@ class Replay:
         shapes = shapes_of(run, run.cluster.slots)
         if of_local_master(run):
             shapes = [replace(shape, law=waiting_law(shape.stage)) for shape in shapes]
-        zero = np.zeros(len(shapes))
-        growth = np.asarray([contention_growth(shape) for shape in shapes])
-        plain = cls(run, run.cluster.slots, graph_of(run), tuple(shapes), zero, zero, growth, zero)
-        return plain._calibrated()
+        graph = graph_of(run)
+        learnt = calibrated(run, graph, shapes, executor_slots=executor_slots_of(run))
+        return cls(
+            run=run,
+            slots=run.cluster.slots,
+            graph=graph,
+            shapes=tuple(shapes),
+            contention_growth=np.asarray([contention_growth(shape) for shape in shapes]),
+            dispatch_seconds=learnt.dispatch_seconds,
+            rotation=learnt.rotation,
+            waste=learnt.waste,
+            orders=learnt.orders,
+        )
 
     def replayed(
         self,
@@ -159,7 +153,8 @@ class Replay:
         for place, (scaled, tasks) in enumerate(zip(prepared.scaled, prepared.tasks, strict=True)):
             shape, (slowdown, closed) = self.shapes[place], forms.get(place, (None, None))
             if slowdown is None:
-                slowdown = self.slowdown(shape, self.growth[place], scaled, tasks, slots)
+                growth = self.contention_growth[place]
+                slowdown = self.slowdown(shape, growth, scaled, tasks, slots)
             tasks = tasks.slowed(
                 contention=slowdown.contention,
                 typical_seconds=shape.mean_seconds * scaled.work,
@@ -189,17 +184,17 @@ class Replay:
 
     @cached_property
     def locality(self) -> Locality:
+        """Which stages read what lies on the executors that ran others."""
         return Locality.of(self.run)
 
     @property
     def executor_slots(self) -> int:
-        """Slots of one executor: those of the log's, and no fewer than a layout gives where the log
-        is of one machine."""
-        of_log = self.slots // (self.run.cluster.executors or 1)
-        return max(of_log, EXECUTOR_CORES) if of_local_master(self.run) else of_log
+        """As `executor_slots_of` its run."""
+        return executor_slots_of(self.run)
 
     @cached_property
     def launch_seconds(self) -> float:
+        """What the driver takes for the launch of a task (`stages/launching.py`)."""
         return launch_seconds(self.run)
 
     @cached_property
@@ -224,10 +219,14 @@ class Replay:
         return replace(self, _kept=KeptInputs())
 
     def slowdown(
-        self, shape: StageShape, growth: float, scaled: Scaled, tasks: Tasks, slots: int
+        self, shape: StageShape, per_doubling: float, scaled: Scaled, tasks: Tasks, slots: int
     ) -> Slowdown:
         """Time of a typical task relative to the observed one of the same size: more run at once,
-        and slots run the stage's code for longer or shorter."""
+        and slots run the stage's code for longer or shorter.
+
+        Args:
+            per_doubling: its `contention_growth`.
+        """
         cpus = shape.stage.task_cpus
         at_once, in_log = shape.at_once(slots, scaled.tasks), shape.at_once(self.slots)
         doublings = math.log2(at_once / in_log)
@@ -245,7 +244,7 @@ class Replay:
                 late_fixed_seconds=shape.late_fixed_seconds * beyond,
             )
             warm = math.log(factor)
-        contention, warm = combined(growth * doublings, warm)
+        contention, warm = combined(per_doubling * doublings, warm)
         return Slowdown(math.exp(contention + shape.law.slots * doublings), math.exp(warm))
 
     def _outcome(
@@ -267,14 +266,8 @@ class Replay:
         if not others:
             return stages, stages.closed_forms(slots, speed)
         places = np.asarray(list(others))
-        changed = PreparedStages.of(
-            self._table,
-            ratio,
-            np.asarray(list(others.values())),
-            growth=self.growth,
-            slots=self.slots,
-            places=places,
-        )
+        wanted = np.asarray(list(others.values()))
+        changed = PreparedStages.of(self._table, ratio, wanted, places)
         known = stages.closed_forms(slots, speed, without=frozenset(others))
         known = {place: form for place, form in known.items() if place not in others}
         known.update(changed.closed_forms(slots, speed))
@@ -282,15 +275,20 @@ class Replay:
 
     @cached_property
     def _table(self) -> StageTable:
-        return StageTable(self.shapes, self.dispatch_seconds, self.rotation)
+        return StageTable(
+            shapes=self.shapes,
+            slots=self.slots,
+            dispatch_seconds=self.dispatch_seconds,
+            rotation=self.rotation,
+            contention_growth=self.contention_growth,
+        )
 
     def _prepared(self, ratio: float, shuffle_partitions: int | None) -> PreparedStages:
         """The stages on the run's own slots."""
 
         def made() -> PreparedStages:
-            wanted = self._counts(ratio, shuffle_partitions).own
             return PreparedStages.of(
-                self._table, ratio, wanted, growth=self.growth, slots=self.slots
+                self._table, ratio, self._counts(ratio, shuffle_partitions).own
             )
 
         return kept(self._kept.stages, (ratio, shuffle_partitions), made)
@@ -334,67 +332,14 @@ class Replay:
         sign = np.repeat([1.0, -1.0], len(self.shapes))
         return np.lexsort((sign, np.asarray(moments))), sign
 
-    def _calibrated(self) -> Replay:
-        """With what the stages that ran alone tell of launch order and time between tasks."""
-        dispatch, rotation = np.full(len(self.shapes), np.nan), np.zeros(len(self.shapes))
-        waste, vain = np.zeros(len(self.shapes)), seconds_in_vain(self.run.stages)
-        alone = ran_alone(self.run.stages)
-        starts = np.asarray(self.graph.observed_start)[list(self.graph.stage_nodes)]
-        tasks = [shape.stage.tasks for shape in self.shapes]
-        met = unused_met(
-            starts,
-            tasks,
-            self.slots,
-            per_executor=self.executor_slots,
-            near=self.locality.near(tasks),
-            cpus=[shape.stage.task_cpus for shape in self.shapes],
-        )
-        for place, shape in enumerate(self.shapes):
-            if alone[place] and shape.stage.task_seconds.count == shape.stage.tasks:
-                fitted = self._fitted(place, int(met[place]), float(vain[place]))
-                dispatch[place], rotation[place], waste[place] = fitted
-        idle = usual_idle(dispatch, [shape.stage for shape in self.shapes], self.slots)
-        orders = known_orders(
-            self.shapes, self.slots, dispatch_seconds=idle, rotation=rotation, unused_met=met
-        )
-        return replace(self, dispatch_seconds=idle, rotation=rotation, waste=waste, orders=orders)
-
-    def _fitted(self, place: int, cold: int, vain: float) -> tuple[float, float, float]:
-        """Idle time per task, turn of the launch order and work done in vain (as far as it
-        lengthened the stage) that come closest to a stage's time.
-
-        Args:
-            cold: tasks on slots that never ran one, as a replay will have them. A first task that
-                failed met one too, which is no work to be lost again.
-            vain: seconds of work in vain that the stage may have waited for.
-        """
-        shape, stage = self.shapes[place], self.shapes[place].stage
-        start = self.graph.observed_start[self.graph.stage_nodes[place]]
-        observed = stage.completed_seconds - start
-        had = stage_slots(self.run.cores, start, stage.completed_seconds, self.slots)
-        lanes = max(1, len(had.added_seconds) // stage.task_cpus)
-        alike = Scaled(stage.tasks, 1.0)
-        best, best_turn, taken = math.inf, 0.0, np.empty(0)
-        # Where a replay takes the one order of so many tasks, half of the turns tell enough of it.
-        turns = TURNS if stage.tasks <= TURNED_TASKS else TURNS[::2]
-        turns = turns if stage.tasks > lanes else turns[:1]
-        tasks = shape.tasks(alike, dispatch_seconds=0.0, rotation=0.0)
-        warm, first = tasks.seconds, tasks.cold_seconds
-        for turn in turns:
-            met = Tasks(turned(warm, turn), None if first is None else turned(first, turn))
-            order = met.on(cold)
-            ended = end_of_tasks(order, had, stage.task_cpus)
-            if abs(ended - observed) < abs(best - observed):
-                best, best_turn, taken = ended, turn, order
-        missing = max(0.0, observed - best)
-        work = stage.task_seconds.total
-        lost = min(vain / work, missing / best) if work and best > 0.0 else 0.0
-        idle = idle_seconds(taken, had, stage.task_cpus, max(0.0, missing - lost * best))
-        if came_and_went(self.run):
-            idle = min(idle, DYNAMIC_DISPATCH * shape.mean_seconds)
-        return idle, best_turn, lost
-
     @cached_property
     def arrivals(self) -> FloatArray | None:
         """(slots,) when the run's slots came, where some came late (`first_arrivals`)."""
         return first_arrivals(self.run, self.slots)
+
+
+def executor_slots_of(run: Run) -> int:
+    """Slots of one executor: those of the log's, and no fewer than a layout gives where the log is
+    of one machine."""
+    of_log = (run.cluster.slots or 0) // (run.cluster.executors or 1)
+    return max(of_log, EXECUTOR_CORES) if of_local_master(run) else of_log

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -75,17 +75,31 @@ def explanation(
     driver = max(0.0, seconds - again_seconds - float(own.sum()))
     names = [stage_label(shape.stage) for shape in replay.shapes]
     bounds = {DRIVER: driver, MEMORY: again_seconds}
-    for word, spent in zip(words, own.tolist(), strict=True):
-        bounds[word] = bounds.get(word, 0.0) + spent
-    if driver < DRIVER_BOUND * seconds and len(bounds) > 1:
-        del bounds[DRIVER]
     waited = min(driver, waited_seconds(replay.run) * idle_factor)
     phases = dict(_phases(driver - waited, names, own))
     if waited > 0.0:
         phases[WAITING] = waited
     if again_seconds > 0.0:
         phases[AGAIN] = again_seconds
-    return Explanation(phases, stages, max(bounds, key=bounds.__getitem__))
+    return Explanation(phases, stages, _bound(bounds, words, own, seconds))
+
+
+def _bound(
+    bounds: Mapping[str, float], words: Sequence[str], own: FloatArray, seconds: float
+) -> str:
+    """What bounds a run of so many seconds: what most time goes to, the driver only where that is
+    much of it.
+
+    Args:
+        bounds: seconds that go to what is no stage, by word.
+        words, own: (s,) what bounds each stage, and its seconds.
+    """
+    spent = dict(bounds)
+    for word, of_stage in zip(words, own.tolist(), strict=True):
+        spent[word] = spent.get(word, 0.0) + of_stage
+    if bounds[DRIVER] < DRIVER_BOUND * seconds and len(spent) > 1:
+        del spent[DRIVER]
+    return max(spent, key=spent.__getitem__)
 
 
 def _stretched(replayed: float, of_stages: float, seconds: float) -> tuple[float, float]:
@@ -250,7 +264,7 @@ def too_few_tasks(
     *,
     slots: int,
     useful: Callable[[int], Useful],
-    partitions: int | None,
+    shuffle_partitions: int | None,
 ) -> Notice | None:
     """Whether slots idle for want of tasks.
 
@@ -280,11 +294,8 @@ def too_few_tasks(
             "other down"
         )
     shuffled = stage.shuffle_read_bytes is not None and stage.shuffle_read_bytes.total > 0.0
-    more = (
-        f"raise --shuffle-partitions above {partitions}"
-        if partitions
-        else ("raise --shuffle-partitions")
-    )
+    above = f" above {shuffle_partitions}" if shuffle_partitions else ""
+    more = f"raise --shuffle-partitions{above}"
     remedy = f"use fewer nodes, or {more}" if shuffled else "use fewer nodes, or smaller splits"
     return Notice("too-few-tasks", text, remedy)
 

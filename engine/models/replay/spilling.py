@@ -15,7 +15,7 @@ import numpy as np
 
 from engine.batch import ClusterBatch
 from engine.forecast import FloatArray, IntArray
-from engine.models.replay.executor_memory import ExecutorMemory, own_batch
+from engine.models.replay.executor_memory import ExecutorMemory, own_batch, tasks_beside
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.partitions import LARGEST_TASKS
 from engine.models.stages.task_times import StageShape
@@ -55,10 +55,8 @@ class Offered:
         return cls(ExecutorMemory.of(run).task_bytes(batch), batch.slots, batch.executor_cores)
 
     def to_each(self, tasks: FloatArray | float, cpus: int) -> FloatArray:
-        """(n,) memory of each of (n,) tasks that hold so many cores. Spark launches one on every
-        executor before a second, so that few of them share an executor with fewer others."""
-        together = np.maximum(1.0, self.cores // cpus)
-        beside = np.clip(tasks * self.cores / self.slots, 1.0, together)
+        """(n,) memory of each of (n,) tasks that hold so many cores."""
+        beside = tasks_beside(tasks, cpus=cpus, slots=self.slots, executor_cores=self.cores)
         return np.asarray(self.task_bytes * self.cores / beside)
 
     def distinct(self) -> tuple[Offered, IntArray, IntArray]:

@@ -25,8 +25,9 @@ from engine.models.replay.priors import (
 )
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.match import matches
+from engine.models.stages.partitioned_stage import Growth, Scaled
 from engine.models.stages.stage_law import StageLaw
-from engine.models.stages.task_times import Growth, Scaled, StageShape
+from engine.models.stages.task_times import StageShape
 from engine.models.stages.warm_up import combined_each, warmed
 from engine.profile import StageRun
 
@@ -171,7 +172,7 @@ def typical_seconds(
             late_fixed_seconds=shape.late_fixed_seconds * beyond,
         )
         warm = np.log(factor)
-    grown = np.full_like(work, replay.growth[place] * doublings)
+    grown = np.full_like(work, replay.contention_growth[place] * doublings)
     seconds = fixed + (shape.mean_seconds - fixed) * work
     contention, warm = (np.exp(logs) for logs in combined_each(grown, warm))
     seconds += (contention - 1.0) * np.minimum(seconds, typical)

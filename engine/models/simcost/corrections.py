@@ -10,10 +10,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from engine.fitting import IntArray, spread_of
-from engine.forecast import FloatArray
+from engine.fitting import spread_of
+from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.base import LeaveOneOut
 from engine.models.replay.log_pairs import weights_of
 from engine.models.replay.priors import COUNTS_FOR_SPREAD, NOISE
@@ -67,7 +66,7 @@ class RunPairs:
     seconds: FloatArray
     groups: IntArray
 
-    def corrections(self, kept: NDArray[np.bool_]) -> Corrections:
+    def corrections(self, kept: BoolArray) -> Corrections:
         """Learnt from the pairs of configurations among the kept logs, each by each other, so that
         their order does not matter; repetitions of a configuration together count as one log."""
         places, groups = np.flatnonzero(kept), self.groups[kept]

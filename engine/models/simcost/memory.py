@@ -22,6 +22,9 @@ from engine.units import GIB
 GRID = (0.5, 1.0, 1.5, 2.0, 2.5)
 """4.2.1: cache memory that is tried first, in multiples of the sample's size."""
 
+REFINED = 5
+"""Memories that are tried up to the first of the grid, where the curve is flat."""
+
 CACHE_FRACTION = 0.6
 """4.2.1: theta_cache, the share of a heap beyond its reserve that may hold cached data."""
 
@@ -42,10 +45,10 @@ def memory_grid(*, sample_gib: float) -> tuple[float, ...]:
     return tuple(sample_gib * multiple for multiple in GRID)
 
 
-def refined_grid(grid: Sequence[float], *, steps: int = 5) -> tuple[float, ...]:
+def refined_grid(grid: Sequence[float]) -> tuple[float, ...]:
     """4.2.1: where the curve is flat, its beginning is tried again: evenly up to the first memory
     of the grid, in GiB."""
-    return tuple(grid[0] * step / steps for step in range(1, steps + 1))
+    return tuple(grid[0] * step / REFINED for step in range(1, REFINED + 1))
 
 
 def is_flat(resource_times: FloatArray) -> bool:
@@ -92,11 +95,9 @@ def cache_at(assured_gib: Mapping[float, float], *, probability: float = 1.0) ->
     return float(max(slope * probability + start, m.min()))
 
 
-def cache_of_executor(
-    executor_gib: float, *, safe_gib: float = SAFE_GIB, fraction: float = CACHE_FRACTION
-) -> float:
+def cache_of_executor(executor_gib: float, *, safe_gib: float = SAFE_GIB) -> float:
     """4.2.1: M_cache = (M_executor - M_safe) x theta_cache, in GiB."""
-    return max(0.0, (executor_gib - safe_gib) * fraction)
+    return max(0.0, (executor_gib - safe_gib) * CACHE_FRACTION)
 
 
 def executor_memory(cache_gib: float) -> float:

@@ -19,12 +19,13 @@ import numpy as np
 from engine.batch import ClusterBatch
 from engine.cluster import Workload
 from engine.forecast import FloatArray, Forecast, IntArray
-from engine.machines.transfer import notice_of, speed_of, speeds_of
+from engine.machines.transfer import notice_of, speed_of
 from engine.models.assured_memory import AssuredMemory
 from engine.models.base import Explanation, FittedModel, Model
 from engine.models.log_notices import chosen_notice, range_notices
 from engine.models.logs_by_parameters import ByParameters
 from engine.models.replay.held_answers import held_mean
+from engine.models.replay.log_answers import doublings
 from engine.models.replay.log_pairs import weights_of
 from engine.models.replay.priors import NOISE, PRIOR_DOF, at_least, ratio_of
 from engine.models.replay.unseen_tasks import as_if_whole, in_part_notice, unseen_spread
@@ -139,11 +140,8 @@ class SimcostModel(FittedModel):
             seconds, doubt = self._of_run(run, batch, wanted)
             ratio = ratio_of(wanted, run.run)
             busy = np.minimum(batch.slots, max(run.most_useful_slots, run.slots))
-            doublings = np.stack(
-                (np.log2(busy / run.slots), np.full(len(batch), math.log2(ratio))), axis=-1
-            )
-            logs.append(np.log(seconds) + doublings @ self.corrections.mean)
-            far.append(doublings)
+            far.append(doublings(busy / run.slots, ratio))
+            logs.append(np.log(seconds) + far[-1] @ self.corrections.mean)
             doubts.append(doubt)
         weights = weights_of(np.asarray(far), np.asarray(doubts), repeated=self._repeated)
         mean = np.einsum("rn,rn->n", weights, np.asarray(logs))
@@ -173,8 +171,7 @@ class SimcostModel(FittedModel):
             shuffle_partitions=wanted.shuffle_partitions,
             iterations=wanted.iterations,
         )
-        speeds = speeds_of(batch.types, run.run.cluster.instance, batch.catalog)
-        doubt = np.asarray([speed.log_scale for speed in speeds])[batch.type_index]
+        _, doubt = batch.speeds(run.run.cluster.instance)
         at = clusters_of(run, batch)
         rows = np.column_stack((at.vcores, at.vcores_per_node, batch.type_index))
         _, distinct_rows, place = np.unique(rows, axis=0, return_index=True, return_inverse=True)
@@ -324,7 +321,7 @@ def clusters_of(run: RunCosts, batch: ClusterBatch) -> Clusters:
     """The clusters of a batch as the costs of a run see them: the types' own network and disks
     where both they and the run's are known from the catalog, else the run's."""
     own = seconds_per_byte(run.rates)
-    speeds = speeds_of(batch.types, run.run.cluster.instance, batch.catalog)
+    speed, _ = batch.speeds(run.run.cluster.instance)
     rates = np.tile(own, (len(batch.types), 1))
     if run.rates_from_shape:
         for place, kind in enumerate(batch.types):
@@ -336,7 +333,7 @@ def clusters_of(run: RunCosts, batch: ClusterBatch) -> Clusters:
     return Clusters(
         vcores=batch.slots,
         vcores_per_node=per_node,
-        speed=np.asarray([speed.relative for speed in speeds])[batch.type_index],
+        speed=speed,
         rates=rates[batch.type_index],
         shared=run.rates.shared,
     )
@@ -345,7 +342,7 @@ def clusters_of(run: RunCosts, batch: ClusterBatch) -> Clusters:
 def _pairs(learnt: Sequence[RunCosts]) -> RunPairs:
     """What each run's costs predict for each other run."""
     r = len(learnt)
-    predicted, doublings = np.zeros((r, r)), np.zeros((r, r, 2))
+    predicted, away = np.zeros((r, r)), np.zeros((r, r, 2))
     for i, source in enumerate(learnt):
         for j, target in enumerate(learnt):
             ratio = ratio_of(target.run.workload, source.run)
@@ -363,7 +360,7 @@ def _pairs(learnt: Sequence[RunCosts]) -> RunPairs:
             )
             found = predicted_seconds(stages, at, overhead_seconds=overhead)
             predicted[i, j] = math.log(float(found[0]))
-            doublings[i, j] = math.log2(target.slots / source.slots), math.log2(ratio)
+            away[i, j] = math.log2(target.slots / source.slots), math.log2(ratio)
     runs = [run.run for run in learnt]
     seconds = np.asarray([run.seconds for run in runs])
-    return RunPairs(predicted, doublings, seconds, configurations(runs))
+    return RunPairs(predicted, away, seconds, configurations(runs))

@@ -10,10 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.errors import BadInput
-from engine.forecast import FloatArray, student_quantile
+from engine.forecast import FloatArray, IntArray, student_quantile
 
 CONFIDENCE = 0.80
 EPSILON = 0.10
@@ -37,7 +36,7 @@ def estimated_size(*, sample_size: float, probability: float) -> float:
 
 def draw(
     *, partitions: int, probability: float, seed: int | tuple[int, ...], rounds: int = 1
-) -> NDArray[np.int64]:
+) -> IntArray:
     """Samples of partitions: (rounds, k) places, k = round(p x partitions) and at least one, drawn
     with replacement, each equally likely every time (4.1). The seed makes them the same again.
 

@@ -33,7 +33,8 @@ class StageBatch:
         cpus: slots of one task.
         own: tasks of the observed size for each task on one slot.
         partitions: whole ones and the part of the last.
-        growth, law: log of task time per doubling of tasks at once: prior, and what logs tell.
+        contention_growth, law: log of task time per doubling of tasks at once: prior, and what logs
+            tell.
         typical: time of a typical task.
         fixed: (2, s) the fixed part of a task and of a late one, times the work beyond one
             (`beside_fixed`).
@@ -51,7 +52,7 @@ class StageBatch:
     cpus: FloatArray
     own: FloatArray
     partitions: FloatArray
-    growth: FloatArray
+    contention_growth: FloatArray
     law: FloatArray
     typical: FloatArray
     fixed: FloatArray
@@ -65,49 +66,30 @@ class StageBatch:
     warm_ups: WarmUps
 
     @classmethod
-    def of(
-        cls,
-        table: StageTable,
-        places: IntArray,
-        cuts: Cuts,
-        outlines: Outlines,
-        *,
-        growth: FloatArray,
-        slots: int,
-    ) -> StageBatch:
-        """Some stages of a log that ran on so many slots, for one input.
-
-        Args:
-            growth: (s,) of all stages of the log.
-        """
+    def of(cls, table: StageTable, places: IntArray, cuts: Cuts, outlines: Outlines) -> StageBatch:
+        """Some stages of a log for one input."""
         times, counts = outlines.ordered, outlines.counts
         typical = table.mean_seconds[places] * cuts.work
-        capped = np.minimum(times, typical[:, None])
-        weighed, work = counts * capped, counts * times
+        work = counts * times
         outlined, square = work.sum(axis=1), np.einsum("ij,ij->i", work, times)
         whole = np.where(outlined > 0.0, outlined, 1.0)
         points, beyond = _residuals(times, counts, work, whole)
         return cls(
             places=places,
             count=cuts.tasks,
-            slots=slots,
-            observed=np.minimum(_lanes(slots, table.cpus[places]), table.observed[places]),
+            slots=table.slots,
+            observed=np.minimum(_lanes(table.slots, table.cpus[places]), table.observed[places]),
             cpus=table.cpus[places],
             own=cuts.work,
             partitions=cuts.partitions,
-            growth=np.asarray(growth[places], dtype=float),
+            contention_growth=table.contention_growth[places],
             law=table.law_slots[places],
             typical=typical,
             fixed=table.fixed_seconds[:, places] * np.maximum(0.0, cuts.work - 1.0),
             total=outlines.total,
             longest=times[:, -1],
             square=square * (outlines.total / whole),
-            capped=np.asarray(
-                [
-                    weighed.sum(axis=1),
-                    *(np.einsum("ij,ij->i", weighed, by) for by in (times, capped)),
-                ]
-            ),
+            capped=_capped(times, counts, typical),
             longest_first=table.longest_first[places],
             points=points,
             beyond=beyond,
@@ -126,7 +108,7 @@ class StageBatch:
             fixed_seconds=self.fixed[0],
             late_fixed_seconds=self.fixed[1],
         )
-        contention, warm = combined_each(self.growth * doublings, np.log(factor))
+        contention, warm = combined_each(self.contention_growth * doublings, np.log(factor))
         return np.exp(contention + self.law * doublings), np.exp(warm)
 
     def _lanes(self, slots: int) -> FloatArray:
@@ -194,6 +176,14 @@ class StageBatch:
 def _lanes(slots: int, cpus: FloatArray) -> FloatArray:
     """(s,) tasks that so many slots run at once, of which each holds (s,) several."""
     return np.asarray(np.maximum(1.0, slots // cpus))
+
+
+def _capped(times: FloatArray, counts: FloatArray, typical: FloatArray) -> FloatArray:
+    """(3, s) `Tasks.squares_up_to` of (s,) typical times."""
+    capped = np.minimum(times, typical[:, None])
+    weighed = counts * capped
+    squares = (np.einsum("ij,ij->i", weighed, by) for by in (times, capped))
+    return np.asarray([weighed.sum(axis=1), *squares])
 
 
 def _residuals(

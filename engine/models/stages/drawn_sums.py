@@ -11,9 +11,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from engine.forecast import FloatArray, IntArray
+from engine.forecast import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,13 +29,13 @@ class DrawnSums:
     values: FloatArray
     points: FloatArray
     tasks: FloatArray
-    tail: NDArray[np.bool_]
+    tail: BoolArray
     first: FloatArray
     before: FloatArray
 
     @classmethod
     def of(
-        cls, values: FloatArray, points: IntArray, tasks: FloatArray, tail: NDArray[np.bool_]
+        cls, values: FloatArray, points: IntArray, tasks: FloatArray, tail: BoolArray
     ) -> DrawnSums:
         """With the (m, q - 1) first task of each gap and the sum of those before it."""
         gap, last = np.arange(values.shape[1] - 1), (points - 2)[:, None]
@@ -95,7 +94,7 @@ class DrawnSums:
         low = self.values[rows, gap]
         return low, self.values[rows, gap + 1] - low
 
-    def _in_tail(self, gap: IntArray) -> NDArray[np.bool_]:
+    def _in_tail(self, gap: IntArray) -> BoolArray:
         return np.asarray(self.tail & (gap == self.points - 2))
 
     @property

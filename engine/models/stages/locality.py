@@ -37,6 +37,7 @@ class Locality:
 
     @classmethod
     def of(cls, run: Run) -> Locality:
+        """Of a run's stages, in its order."""
         place = {stage.stage_id: number for number, stage in enumerate(run.stages)}
         sources = []
         for number, stage in enumerate(run.stages):

@@ -23,7 +23,7 @@ LOGISTIC = 1.702
 """Makes the logistic function a normal distribution's, within 0.01."""
 
 
-def together(share: FloatArray) -> FloatArray:
+def merged_into_one(share: FloatArray) -> FloatArray:
     """(n,) how many partitions are merged on average where (n,) so many would fill a share: as many
     as fit, which of a whole number is a matter of chance."""
     fit = np.maximum(1.0, np.floor(share))
@@ -101,7 +101,7 @@ class MergedPartitions:
         their number stays, so that more input is never less time. What is left for a last one is
         merged with that before where it is smaller than the smallest."""
         total = self.total_bytes * ratio
-        for_cores = partitions / together(np.asarray(partitions / cores))
+        for_cores = partitions / merged_into_one(np.asarray(partitions / cores))
         whole = np.floor(for_cores)
         last_is_small = (for_cores - whole) * total < self.smallest_bytes * for_cores
         for_cores = np.where(last_is_small, whole, for_cores)

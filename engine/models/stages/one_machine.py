@@ -114,7 +114,7 @@ def waiting_law(stage: StageRun) -> StageLaw:
 
 
 def crowding(slots_doublings: FloatArray) -> FloatArray:
-    """Doublings of slots that share the machine's cores, within `MOST_DOUBLINGS`."""
+    """(n,) doublings of slots that share the machine's cores, within `MOST_DOUBLINGS`."""
     return np.clip(slots_doublings, -MOST_DOUBLINGS, MOST_DOUBLINGS)
 
 

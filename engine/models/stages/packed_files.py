@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from engine.forecast import FloatArray
+from engine.forecast import BoolArray, FloatArray
 
 ALIKE = 1.5
 """A scan that had up to so many times as many splits as files of one size would, or as few, was
@@ -40,7 +39,7 @@ class FileSizes:
     file_bytes: float | FloatArray
     split_bytes: float | FloatArray
     open_cost_bytes: float | FloatArray
-    cut: bool | NDArray[np.bool_] = True
+    cut: bool | BoolArray = True
 
     def largest(self, cores: FloatArray) -> FloatArray:
         """(n,) bytes that a split may hold on so many cores."""

@@ -65,7 +65,7 @@ class CountedStages:
             if count.by_cores is not None:
                 others.append((place, count.by_cores))
         counting = [(at, rule) for at, rule in self._ruled if self.shapes[at[0]].counts_slots]
-        return PartitionCounts(own, self.slots, ratio, [*counting, *together(others)])
+        return PartitionCounts(own, self.slots, ratio, [*counting, *by_kind(others)])
 
     @cached_property
     def _rules(self) -> list[ByInput | None]:
@@ -76,7 +76,7 @@ class CountedStages:
         """Those told by a rule: where slots count apart from where they do not."""
         found: list[tuple[IntArray, ByInput]] = []
         for counts in (True, False):
-            found += together(
+            found += by_kind(
                 [
                     (place, rule)
                     for place, rule in enumerate(self._rules)
@@ -90,7 +90,7 @@ class CountedStages:
         return [place for place, rule in enumerate(self._rules) if rule is None]
 
 
-def together(rules: Sequence[tuple[int, Rule]]) -> list[tuple[IntArray, Rule]]:
+def by_kind(rules: Sequence[tuple[int, Rule]]) -> list[tuple[IntArray, Rule]]:
     """Places of stages with the rule of all of them, one for each kind of rule."""
     kinds: dict[type, list[tuple[int, Rule]]] = {}
     for place, rule in rules:

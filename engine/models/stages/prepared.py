@@ -10,8 +10,8 @@ import numpy as np
 from engine.forecast import FloatArray, IntArray
 from engine.models.stages.batch import FEWEST_STAGES, StageBatch
 from engine.models.stages.outlines import groups, outlines
+from engine.models.stages.partitioned_stage import Scaled
 from engine.models.stages.table import StageTable
-from engine.models.stages.task_times import Scaled
 from engine.models.stages.warm_up import Slowdown
 from engine.scheduling.waves import ClosedForm, Tasks
 
@@ -35,17 +35,12 @@ class PreparedStages:
         table: StageTable,
         ratio: float,
         wanted: FloatArray,
-        *,
-        growth: FloatArray,
-        slots: int,
         places: IntArray | None = None,
     ) -> PreparedStages:
         """The stages of a log, or some of them.
 
         Args:
             wanted: (m,) partitions at `ratio` times the input.
-            growth: (s,) of all stages, as in `Replay`.
-            slots: that the log ran on.
             places: (m,) which stages; None for all.
         """
         places = np.arange(len(table.shapes)) if places is None else places
@@ -59,7 +54,7 @@ class PreparedStages:
         for rows, members in groups(places, cuts):
             some = cuts.taken(rows)
             found = outlines(table, members, some)
-            batches.append(StageBatch.of(table, members, some, found, growth=growth, slots=slots))
+            batches.append(StageBatch.of(table, members, some, found))
         return cls(tuple(scaled), tuple(tasks), tuple(batches))
 
     def replaced(self, places: Sequence[int], others: PreparedStages) -> PreparedStages:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from engine.forecast import FloatArray
 from engine.profile import StageRun
 
 SET_UP_SECONDS = 0.2
@@ -41,6 +42,20 @@ def set_up_share(stage: StageRun, seconds: float) -> float:
         return SET_UP_SHARE
     on_data /= max(1, stage.task_seconds.count)  # of a log that breaks off: those that ended
     return min(MOST_SET_UP, max(SET_UP_SHARE, 1.0 - share_of_data(seconds, on_data)))
+
+
+def stretched(
+    seconds: FloatArray,
+    work: FloatArray | float,
+    *,
+    overhead_seconds: FloatArray | float,
+    share: FloatArray | float,
+) -> FloatArray:
+    """(...) times of tasks whose data is `work` times as much: what is outside their run time
+    stays, and so does the `share` of that, up to `SET_UP_SECONDS`. All broadcast."""
+    outside = np.minimum(seconds, overhead_seconds)
+    fixed = outside + np.minimum(share * (seconds - outside), SET_UP_SECONDS)
+    return np.asarray(fixed + (seconds - fixed) * work)
 
 
 def share_of_data(seconds: float, on_data: float) -> float:

@@ -13,9 +13,10 @@ from engine.models.stages.disturbance import computes_in_python
 from engine.models.stages.drawn_times import drawn
 from engine.models.stages.first_tasks import starts_executors, warm_task
 from engine.models.stages.match import code_of
+from engine.models.stages.partitioned_stage import Growth
 from engine.models.stages.partitions import Partitioning, configured_number, spark_version
 from engine.models.stages.python_workers import start_share, without_start
-from engine.models.stages.task_times import LEAST_WARM, Growth, StageShape
+from engine.models.stages.task_times import LEAST_WARM, StageShape
 from engine.models.stages.warm_up import falling_to, warm_up_of
 from engine.profile import Run, StageRun
 
@@ -135,7 +136,7 @@ def _shape(
         mean_seconds=mean,
         cold=cold,
         overhead_seconds=(outside or 0.0) + mean * start_share(run, stage),
-        partitions=_shuffle_partitions(run),
+        shuffle_partitions=_shuffle_partitions(run),
         partitioning=partitioning,
     )
 
@@ -224,9 +225,9 @@ def _shuffle_partitions(run: Run) -> int:
 
 
 def warm_and_cold(stage: StageRun) -> tuple[FloatArray, float, FloatArray]:
-    """Times that all tasks of a stage take on slots that ran tasks before, their mean, and the same
-    on slots that never did; none of the latter where all tasks were first tasks, since then nothing
-    tells them apart.
+    """(q,) ascending times in seconds that all tasks of a stage take on slots that ran tasks
+    before, their mean, and the same on slots that never did; none of the latter where all tasks
+    were first tasks, since then nothing tells them apart.
 
     What data a task has is none of its slot's doing: a first task is one like the others, and what
     starting its executor took it. So a long one stays, whatever slot it meets elsewhere.

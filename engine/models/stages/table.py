@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
-from numpy.typing import NDArray
 
-from engine.forecast import FloatArray, IntArray
+from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.stages.drawn_times import longest_share, stand_for_more
 from engine.models.stages.launch_order import LONGEST_FIRST
+from engine.models.stages.partitioned_stage import Growth, Scaled
 from engine.models.stages.partitions import LARGEST_TASKS, whole_tasks
 from engine.models.stages.ranked_tasks import DeferredTasks
-from engine.models.stages.set_up import SET_UP_SECONDS
+from engine.models.stages.set_up import SET_UP_SECONDS, stretched
 from engine.models.stages.stage_law import faster_by
-from engine.models.stages.task_times import PLACED_TASKS, Growth, Scaled, StageShape
+from engine.models.stages.task_times import PLACED_TASKS, StageShape
 from engine.models.stages.warm_up import WarmUps
 from engine.scheduling.waves import Tasks, probabilities
 
@@ -34,7 +34,7 @@ class Cuts:
 
     @property
     def partitions(self) -> FloatArray:
-        """`Scaled.partitions`."""
+        """(m,) `Scaled.partitions`."""
         return self.tasks - 1.0 + self.last
 
     def each(self) -> list[Scaled]:
@@ -52,15 +52,20 @@ class StageTable:
     """What of s stages does not depend on the input.
 
     Args:
+        slots: that the log ran on.
         dispatch_seconds, rotation: (s,) as in `StageShape.tasks`.
+        contention_growth: (s,) of log task time, per doubling of tasks at once: the prior.
     """
 
     shapes: tuple[StageShape, ...]
+    slots: int
     dispatch_seconds: FloatArray
     rotation: FloatArray
+    contention_growth: FloatArray
 
     @cached_property
     def turns(self) -> list[float]:
+        """(s,) `rotation` as plain numbers."""
         return list(map(float, self.rotation))
 
     @cached_property
@@ -88,7 +93,7 @@ class StageTable:
         return np.asarray([shape.law.slots for shape in self.shapes])
 
     @cached_property
-    def hot(self) -> NDArray[np.bool_]:
+    def hot(self) -> BoolArray:
         """(s,) whether some of its partitions are larger than others can be."""
         return np.asarray([shape.hot is not None for shape in self.shapes])
 
@@ -117,6 +122,7 @@ class StageTable:
 
     @cached_property
     def overhead(self) -> FloatArray:
+        """(s,) seconds of a task outside its run time."""
         return np.asarray([shape.overhead_seconds for shape in self.shapes])
 
     @cached_property
@@ -136,7 +142,7 @@ class StageTable:
         return np.asarray([len(shape.warm) for shape in self.shapes])
 
     @cached_property
-    def sampled(self) -> NDArray[np.bool_]:
+    def sampled(self) -> BoolArray:
         """(s,) whether these stand for more tasks."""
         shapes = self.shapes
         return np.asarray([stand_for_more(one.warm, one.mean_seconds) for one in shapes])
@@ -258,7 +264,7 @@ class StageTable:
         return np.where((factor > 0.5) & (factor < 2.0), factor, 1.0)
 
     def unstretched(self, places: IntArray, seconds: FloatArray, work: FloatArray) -> FloatArray:
-        """(m,) the time of observed size that `_stretched` makes so long."""
+        """(m,) the time of observed size that `stretched` makes so long."""
         low, share = self.overhead[places], self.set_up_share[places]
         grown, reach = share + (1.0 - share) * work, SET_UP_SECONDS / share
         above = seconds - self.dispatch_seconds[places] - low
@@ -268,12 +274,12 @@ class StageTable:
         )
 
     def stretched(self, places: IntArray, seconds: FloatArray, work: FloatArray) -> FloatArray:
-        """`StageShape._stretched`, with what a slot idles before each task."""
-        outside = np.minimum(seconds, self.overhead[places][:, None])
-        share = self.set_up_share[places][:, None]
-        fixed = outside + np.minimum(share * (seconds - outside), SET_UP_SECONDS)
-        idle = self.dispatch_seconds[places][:, None]
-        return np.asarray(fixed + (seconds - fixed) * work + idle)
+        """(m, p) `set_up.stretched` of (m, p) seconds, with what a slot idles before each task."""
+        column = places[:, None]
+        found = stretched(
+            seconds, work, overhead_seconds=self.overhead[column], share=self.set_up_share[column]
+        )
+        return found + self.dispatch_seconds[column]
 
 
 def _total(rows: FloatArray) -> FloatArray:

@@ -78,6 +78,7 @@ class WarmUps:
 
     @classmethod
     def of(cls, curves: Sequence[WarmUp | None]) -> WarmUps:
+        """Of (s,) stages; None where one has no curve."""
         longest = max((len(curve.waves) for curve in curves if curve is not None), default=0) + 1
         waves, means = np.ones((len(curves), longest)), np.ones((len(curves), longest))
         late = np.ones(len(curves))

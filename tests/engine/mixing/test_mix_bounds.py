@@ -12,8 +12,7 @@ from test_mix_search import goal_for, random_law, random_market
 
 from engine.catalog import Billing
 from engine.choosing.recommendation import Goal
-from engine.choosing.sweeps import IntArray
-from engine.forecast import FloatArray
+from engine.forecast import FloatArray, IntArray
 from engine.mixing.bounds import Windows
 from engine.mixing.branches import Branches
 from engine.mixing.hulls import Fixed, corners, hull_chains

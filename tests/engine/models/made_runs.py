@@ -153,4 +153,4 @@ def without_growth(run: Run) -> Replay:
     """A replay that takes task times as they are on any number of slots."""
     replay = Replay.of(run)
     shapes = tuple(replace(shape, warm_up=None) for shape in replay.shapes)
-    return replace(replay, growth=np.zeros(len(replay.growth)), shapes=shapes)
+    return replace(replay, contention_growth=np.zeros(len(replay.contention_growth)), shapes=shapes)

@@ -83,7 +83,7 @@ def test_all_shared_work_is_done_again_as_often_as_the_cliff_is_high(term: int) 
     shares[0, term] = 0.0
     law = replace(one_law(frame, threshold_place=0.999), log_shares=shares)
     flat = replace(law, cliff=np.zeros(1))
-    at = three_shapes().part(slice(0, 1))
+    at = three_shapes().taken(slice(0, 1))
     for logit, again_as in ((-40.0, 6 if term == 6 else 1), (40.0, 6 if term == 6 else 7)):
         moved = replace(law, logit_reading=np.asarray([logit]))
         again = np.exp(moved.log_times(at)) - np.exp(flat.log_times(at))
@@ -149,7 +149,7 @@ def test_what_is_done_again_waits_for_cores_or_for_machines() -> None:
 
 def shared_at_first(at: Points) -> FloatArray:
     """(d,) share of the time on the first point that cores or machines share, before any run."""
-    fewest = at.part(slice(0, 1)).sized(float(at.size.mean()))
+    fewest = at.taken(slice(0, 1)).sized(float(at.size.mean()))
     phases = drawn(Frame.of(at), MOST_DRAWN, seed=1).phases(fewest)
     names = (*PHASES, "re-reading")
     kinds = ("parallel", "memory pressure", "disk and network", "re-reading")
@@ -195,7 +195,7 @@ def test_machines_of_one_size_do_not_tell_what_waits_for_them() -> None:
     assert other.log_times(many) == pytest.approx(times, abs=1e-9)
     shared = np.full((1, len(SHARES)), -40.0)
     shared[0, 7] = 0.0
-    law = replace(laws.pick(np.asarray([0])), log_shares=shared, cliff=np.zeros(1))
+    law = replace(laws.taken(np.asarray([0])), log_shares=shared, cliff=np.zeros(1))
     faster = law.log_times(grid()) - law.log_times(many)
     assert faster == pytest.approx(np.full((15, 1), np.log(4.0)), abs=1e-6)
     assert laws.phases(grid()).T[PHASES.index("disk and network")] == pytest.approx(np.zeros(500))
@@ -303,7 +303,7 @@ def test_laws_weighed_a_few_at_a_time_are_those_weighed_one_by_one() -> None:
     laws = drawn(frame, MOST_DRAWN, seed=3)
     found = Likelihood(evidence, frame.seen(evidence.at)).of(laws).density
     some = np.asarray([0, 1, 20_000, MOST_DRAWN - 1])
-    residuals = evidence.log_seconds[:, None] - laws.pick(some).log_times(evidence.at)
+    residuals = evidence.log_seconds[:, None] - laws.taken(some).log_times(evidence.at)
     assert found[some] == pytest.approx(log_density(evidence.misfit(residuals), 5), rel=1e-9)
 
 

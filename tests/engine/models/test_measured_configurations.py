@@ -155,7 +155,7 @@ def table_of(*seconds: float) -> Any:
 
 
 FOUR = rows_at([2.0, 4.0, 8.0, 16.0], [1.0, 1.0, 1.0, 1.0])
-THREE = FOUR.pick(slice(3))
+THREE = FOUR.taken(slice(3))
 
 
 def test_a_run_made_once_is_named_and_several_are_none() -> None:
@@ -167,8 +167,8 @@ def test_a_run_made_once_is_named_and_several_are_none() -> None:
 def test_a_run_is_unusual_by_what_the_fit_says_that_doubts_it_most() -> None:
     runs = [replace(run(2), seconds=one) for one in (10.0, 20.0)]
     joint = fit_of(FOUR, [0.1, 0.2, 0.3, 0.4], [1.0, 0.5, 0.4, 1.0])
-    alone = fit_of(THREE.pick(np.asarray([1, 0])), [0.7, 0.6], [0.3, 0.9])
-    mild = fit_of(THREE.pick(np.asarray([1])), [0.9], [0.35])
+    alone = fit_of(THREE.taken(np.asarray([1, 0])), [0.7, 0.6], [0.3, 0.9])
+    mild = fit_of(THREE.taken(np.asarray([1])), [0.9], [0.35])
     untold = SimpleNamespace(**{**vars(alone), "inside": None, "counts": np.zeros(2)})
     found = unusual_runs([joint, alone, mild, untold], [*runs, None, run(2)])
     assert [(one.run, one.count) for one in found] == [(runs[0], 0.9), (runs[1], 0.3)]
@@ -178,7 +178,7 @@ def test_a_run_is_unusual_by_what_the_fit_says_that_doubts_it_most() -> None:
 def test_a_run_left_out_is_foretold_by_the_fits_as_they_weigh() -> None:
     """That of all runs and that of its own type; in the order of the runs, each with its own."""
     joint = fit_of(THREE, [0.1, 0.2, 0.3])
-    alone = fit_of(THREE.pick(np.asarray([2, 0])), [0.7, 0.5])
+    alone = fit_of(THREE.taken(np.asarray([2, 0])), [0.7, 0.5])
     shares = [[Share(joint, 0.25), Share(alone, 0.75)], [Share(joint, 1.0)]]
     found = left_out(shares, [table_of(31.0, 11.0), table_of(12.0, 21.0)], np.asarray([2, 0, 0, 1]))
     assert found is not None

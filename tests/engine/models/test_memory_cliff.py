@@ -106,7 +106,8 @@ def test_tasks_that_compute_again_are_gone_where_the_cache_fits(executors: int) 
     run, truth = run_of(400, 9), run_of(400, executors)
     found = replace(fit(run), doubt=np.zeros((2, 2)))
     calm = tuple(
-        replace(replay, growth=np.zeros(len(replay.growth))).fresh() for replay in found.replays
+        replace(replay, contention_growth=np.zeros(len(replay.contention_growth))).fresh()
+        for replay in found.replays
     )
     cliffs = tuple(replace(found.cliffs[0], replay=replay) for replay in calm)
     found = replace(found, replays=calm, cliffs=cliffs)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from test_partitions import plan, shapes
 
-from engine.models.stages.merged_partitions import MergedPartitions, together
+from engine.models.stages.merged_partitions import MergedPartitions, merged_into_one
 from engine.units import MIB
 
 CORES = np.asarray([2, 4, 8, 16, 24, 32, 40, 50, 64, 80, 100, 128, 160, 200, 250], dtype=float)
@@ -28,7 +28,7 @@ def test_whole_partitions_are_merged_as_spark_merged_them() -> None:
 
 
 def test_a_share_of_a_whole_number_holds_one_fewer_as_often_as_not() -> None:
-    found = together(np.asarray([0.5, 1.0, 2.0, 2.5, 3.9, 4.0, 4.1]))
+    found = merged_into_one(np.asarray([0.5, 1.0, 2.0, 2.5, 3.9, 4.0, 4.1]))
     assert found == pytest.approx([1.0, 1.0, 1.5, 2.0, 3.15, 3.5, 3.85], abs=0.02)
 
 

@@ -9,7 +9,7 @@ from sparkplan_runs import executors, fit
 
 from engine.cluster import Workload
 from engine.models.base import FittedModel
-from engine.models.laws.physical import TableModel
+from engine.models.laws.model import TableModel
 from engine.models.replay.model import ReplayModel
 from engine.profile import Run
 

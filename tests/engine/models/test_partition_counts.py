@@ -12,8 +12,9 @@ from test_partitions import plan, shapes
 from engine.models.stages.merged_partitions import MergedPartitions
 from engine.models.stages.packed_files import PackedFiles
 from engine.models.stages.partition_counts import CountedStages
+from engine.models.stages.partitioned_stage import Growth
 from engine.models.stages.partitions import PerCore
-from engine.models.stages.task_times import Growth, StageShape
+from engine.models.stages.task_times import StageShape
 from engine.units import MIB
 
 OWN = 8

@@ -251,7 +251,7 @@ def test_new_code_makes_no_stage_slower_on_more_slots(
     run = observed([stage], slots=observed_on)
     replay = Replay.of(run)
     assert replay.shapes[0].warm_up is not None
-    calm = replace(replay, growth=np.zeros(1)).fresh()
+    calm = replace(replay, contention_growth=np.zeros(1)).fresh()
     found = [calm.replayed(slots).seconds for slots in (1, 2, 4, 8, 16)]
     assert found == pytest.approx(sorted(found, reverse=True), rel=0.02)
     assert calm.replayed(observed_on).seconds == pytest.approx(run.seconds, rel=0.01)

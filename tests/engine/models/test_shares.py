@@ -18,14 +18,14 @@ def test_means_of_several_iterations_are_those_of_the_whole_answers() -> None:
     rows = Rows(machines, one, one, one, iterations, kind, np.zeros((36, 0)))
     seconds = (20.0 + 30.0 * iterations / machines) * (1.0 + 0.1 * kind)
     joint = fit_run_times(rows, seconds)
-    alone = [fit_run_times(rows.pick(kind == k), seconds[kind == k]) for k in (1, 2)]
+    alone = [fit_run_times(rows.taken(kind == k), seconds[kind == k]) for k in (1, 2)]
     first = (
         (Share(joint, 1.0),),
         (Share(joint, 0.0), Share(alone[0], 1.0)),
         (Share(joint, 0.4), Share(alone[1], 0.6)),
     )
     second = ((Share(joint, 1.0),), (Share(joint, 1.0),), (Share(joint, 0.005), first[2][1]))
-    asked, family = rows.pick(np.arange(36) % 4 < 3), kind[np.arange(36) % 4 < 3]
+    asked, family = rows.taken(np.arange(36) % 4 < 3), kind[np.arange(36) % 4 < 3]
     counts = np.asarray([5.0, 30.0])
     found = means_of((first, second), asked, family, counts)
     for mean, shares, count in zip(found, (first, second), counts.tolist(), strict=True):

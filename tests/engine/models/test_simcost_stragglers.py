@@ -12,7 +12,7 @@ from engine.cluster import Cluster
 from engine.models import MODELS
 from engine.models.base import FittedModel
 from engine.models.simcost.model import Simcost
-from engine.models.stages.task_times import SET_UP_SECONDS
+from engine.models.stages.set_up import SET_UP_SECONDS
 from engine.profile import Profile
 
 LONG = Stage(np.append(6.0, np.full(39, 1.0)), input_bytes=1e9)

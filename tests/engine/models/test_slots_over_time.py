@@ -56,7 +56,7 @@ def plain(run: Run) -> Replay:
     """Its replay with task times as they are on any number of slots."""
     replay = Replay.of(run)
     shapes = tuple(replace(shape, warm_up=None) for shape in replay.shapes)
-    return replace(replay, growth=np.zeros(len(shapes)), shapes=shapes)
+    return replace(replay, contention_growth=np.zeros(len(shapes)), shapes=shapes)
 
 
 LATE = ((5.0, 4), (35.0, 20))

@@ -207,7 +207,7 @@ def test_growth_with_slots_is_learnt() -> None:
         ]
         slowed.append(observed(stages, slots=run.cluster.slots or 1))
     replay = learnt(slowed[0], *slowed[1:])
-    for shape, prior in zip(replay.shapes, replay.growth, strict=True):
+    for shape, prior in zip(replay.shapes, replay.contention_growth, strict=True):
         assert prior + shape.law.slots == pytest.approx(math.log(1.15), abs=0.03)
 
 

@@ -13,9 +13,9 @@ from engine.cluster import Workload
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import SLOTS, WORK, pair_fit, typical_seconds, with_laws
 from engine.models.stages.first_tasks import lost_to_new_code
+from engine.models.stages.partitioned_stage import Scaled
 from engine.models.stages.set_up import MOST_SET_UP, SET_UP_SECONDS, SET_UP_SHARE
 from engine.models.stages.shapes import shapes_of
-from engine.models.stages.task_times import Scaled
 from engine.models.stages.warm_up import (
     PARTS,
     WarmUp,
@@ -255,7 +255,7 @@ def test_what_logs_are_held_against_is_what_is_replayed(work: float, slots: int)
     replay = Replay.of(shuffled(1.0))
     shape, scaled = replay.shapes[0], Scaled(64, work)
     drawn = shape.tasks(scaled, dispatch_seconds=0.0, rotation=0.0)
-    slowdown = replay.slowdown(shape, replay.growth[0], scaled, drawn, slots)
+    slowdown = replay.slowdown(shape, replay.contention_growth[0], scaled, drawn, slots)
     tasks = drawn.slowed(
         contention=slowdown.contention,
         typical_seconds=shape.mean_seconds * work,

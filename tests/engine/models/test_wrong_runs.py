@@ -93,7 +93,7 @@ def test_the_evidence_of_a_hypothesis_is_that_of_the_other_runs(
     of freedom for the level) less that of all."""
     told = evidence(m6=2.0, m10=2.5)
     followed = posterior(told)
-    one = followed.laws.pick(np.asarray([7]))
+    one = followed.laws.taken(np.asarray([7]))
     sought = _Sought.of(told, told, Followed(one, 0.0, lambda: one), HARDER)
     residuals = told.log_seconds - one.log_times(told.at)[:, 0]
 
@@ -125,7 +125,7 @@ def test_a_slow_run_that_no_other_was_as_hard_as_may_be_right() -> None:
 def test_left_out_errors_are_those_of_laws_that_the_other_runs_bear_out() -> None:
     """For two laws, against what a normal distribution with known others says of each run."""
     told = evidence(m6=2.0)
-    two = posterior(told).laws.pick(np.asarray([3, 7]))
+    two = posterior(told).laws.taken(np.asarray([3, 7]))
     sought = _Sought.of(told, told, Followed(two, 0.0, lambda: two), HARDER)
     residuals = told.log_seconds[:, None] - two.log_times(told.at)
     x = told.effects / RUN_NOISE

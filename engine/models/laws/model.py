@@ -7,24 +7,20 @@ the wanted runs that were left out. Where there are too few wanted runs, all run
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.batch import ClusterBatch
-from engine.catalog import Catalog, InstanceType
+from engine.catalog import Catalog
 from engine.cluster import Workload
 from engine.errors import ModelDoesNotFit
-from engine.forecast import FloatArray, Forecast
+from engine.forecast import BoolArray, FloatArray, Forecast, IntArray
 from engine.models.base import Explanation, FittedModel
-from engine.models.curves.equivalents import Equivalents, equivalents
-from engine.models.curves.machines import MachineRuns, runs_by_type, shape_of, vcpus_of
-from engine.models.curves.measured_range import SPREAD_PER_DOUBLING, beyond
-from engine.models.curves.parameter_scales import nearest, parameter_spread
-from engine.models.laws.design import Kind, Rows, kinds_of, rows_of
+from engine.models.curves.machines import runs_by_type
+from engine.models.curves.parameter_scales import nearest
+from engine.models.laws.design import Rows, kinds_of, rows_of
 from engine.models.laws.iteration_course import along_iterations, counts_run
 from engine.models.laws.measured_configurations import (
     left_out,
@@ -44,8 +40,9 @@ from engine.models.laws.notices import (
     run_notices,
     shape_notices,
 )
-from engine.models.laws.run_times import RunTimes, fit_run_times
-from engine.models.laws.shares import Moments, Share, distinct_rows, heaviest, means_of, told_by
+from engine.models.laws.parameter_fit import ParameterFit
+from engine.models.laws.run_times import LogTimes, RunTimes, fit_run_times
+from engine.models.laws.shares import Share, distinct_rows, heaviest, means_of, told_by
 from engine.models.laws.terms import PHASES
 from engine.models.laws.wrong_pairs import slower_of_two
 from engine.models.log_notices import transferred_notice
@@ -58,9 +55,8 @@ from engine.models.workloads import (
 )
 from engine.notice_order import in_order
 from engine.profile import Notice, Profile, Run
-from engine.runs.run_noise import Noise, run_noise
+from engine.runs.run_noise import run_noise
 from engine.runs.slow_runs import (
-    SlowRun,
     UnusualRun,
     slow_notices,
     slow_runs,
@@ -95,43 +91,6 @@ def fit_table(profile: Profile) -> TableModel:
     return replace(model, validation=validation, fit_notices=tuple(notices))
 
 
-@dataclass(frozen=True, eq=False)
-class ParameterFit:
-    """What answers for one set of parameters.
-
-    Args:
-        tables, kinds: the measured types.
-        names: the parameters that vary among the runs, in order.
-        shares: of each type; the fit of all runs first.
-        noise: what a run differs by from another of the same.
-        same: runs with the wanted parameters.
-        runs: runs in all.
-        places: (n,) which configuration of the joint fit each run is of, in the tables' order.
-        slow, aside: runs that are left aside, since something went wrong in them: told by others
-            of the same, and by all others.
-        beside: what is asked of parameters that had one value in all runs, by how many doublings.
-        beside_notices: about those.
-    """
-
-    tables: tuple[MachineRuns, ...]
-    kinds: tuple[Kind, ...]
-    names: tuple[str, ...]
-    shares: tuple[tuple[Share, ...], ...]
-    noise: Noise
-    same: int
-    runs: int
-    places: NDArray[np.int64]
-    slow: tuple[SlowRun, ...]
-    aside: tuple[UnusualRun, ...]
-    beside: float
-    beside_notices: tuple[Notice, ...]
-
-    @property
-    def joint(self) -> RunTimes:
-        """The fit of all runs."""
-        return self.shares[0][0].fit
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class TableModel(FittedModel):
     """sparkplan fitted to run times; fits are made once per set of job parameters."""
@@ -147,7 +106,8 @@ class TableModel(FittedModel):
         return self._answers[key]
 
     def _fit(self, wanted: Workload, aside: tuple[UnusualRun, ...] = ()) -> ParameterFit:
-        slow = slow_runs(telling := without(_telling(self.profile.runs, wanted), aside))
+        telling = without(_telling(self.profile.runs, wanted), aside)
+        slow = slow_runs(telling)
         runs = without(telling, slow)
         tables = tuple(runs_by_type(_some(runs, wanted)))
         kinds = tuple(kinds_of(tables, _catalog(runs)))
@@ -156,57 +116,70 @@ class TableModel(FittedModel):
         rows = with_repetitions(rows)
         if not aside and (found := slower_of_two(rows, seconds, observed_of(tables))):
             return self._fit(wanted, found)
-        key = rows.configurations.tobytes()
-        if key not in self._joint:
-            self._joint[key] = fit_run_times(rows, seconds)
-        joint, alike = self._joint[key], _alike(rows, wanted, names)
+        joint, alike = self._fit_of_all(rows, seconds), _alike(rows, wanted, names)
         shares = tuple(
             _shares(rows, seconds, joint, alike & (rows.kind == place))
             for place in range(len(tables))
         )
         seen = joint.rows
-        scales = np.sqrt(np.mean(told_by(shares, seen, seen.kind)[1] ** 2, axis=0))
+        scales = np.sqrt(np.mean(told_by(shares, seen, seen.kind).scale ** 2, axis=0))
         constant = {name: v for name, v in wanted.parameters.items() if name not in names}
         taken, beside = nearest(runs, constant)
         notices = (transferred_notice(runs, constant, taken, beside, what="runs"),)
         usual = replace(self.profile, runs=without(self.profile.runs, [*slow, *aside]))
         noise = run_noise(usual, scales, fitted=joint.noise)
         return ParameterFit(
-            tables, kinds, names, shares, noise,
-            int(alike.sum()), len(rows), joint.places_of(rows), tuple(slow), aside,
-            beside, notices if beside else (),
-        )  # fmt: skip
+            tables=tables,
+            kinds=kinds,
+            names=names,
+            shares=shares,
+            noise=noise,
+            same=int(alike.sum()),
+            runs=len(rows),
+            places=joint.places_of(rows),
+            slow=tuple(slow),
+            aside=aside,
+            beside=beside,
+            beside_notices=notices if beside else (),
+        )
+
+    def _fit_of_all(self, rows: Rows, seconds: FloatArray) -> RunTimes:
+        """The fit of all runs, which several sets of parameters share."""
+        key = rows.configurations.tobytes()
+        if key not in self._joint:
+            self._joint[key] = fit_run_times(rows, seconds)
+        return self._joint[key]
 
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
         wanted = completed(workload, self.profile)
         answers = self.answers(wanted)
-        rows, at = _rows(answers, batch, wanted)
+        rows, at = answers.rows(batch, wanted)
         mean, below, scale, dof = (np.full(len(batch), np.nan) for _ in range(4))
         known = np.flatnonzero(~np.isnan(rows.machines))
         if len(known):
-            asked, family, back = distinct_rows(rows.pick(known), at.family[known])
+            asked, family, back = distinct_rows(rows.taken(known), at.family[known])
             told = self._told(wanted, asked, family)
-            log_seconds, scales, freedom = where_measured(answers.joint, answers.noise, asked, told)
-            mean[known], dof[known] = log_seconds[back], freedom[back]
-            below[known], scale[known] = scales[:, back]
-        doubt = np.hypot(at.log_scale, _beyond(rows, answers))
+            found = where_measured(answers.joint, answers.noise, asked, told).taken(back)
+            mean[known], dof[known] = found.mean, found.dof
+            below[known], scale[known] = found.scale
+        doubt = np.hypot(at.log_scale, answers.spread_beyond(rows))
         one = np.array_equal(below, scale, equal_nan=True)
-        found = Forecast.of(np.exp(mean), scale, dof, scale_below=None if one else below)
-        return found.widened(doubt)
+        below_mean = None if one else below
+        return Forecast.of(np.exp(mean), scale, dof, scale_below=below_mean).widened(doubt)
 
-    def _told(self, wanted: Workload, asked: Rows, family: NDArray[np.int64]) -> Moments:
+    def _told(self, wanted: Workload, asked: Rows, family: IntArray) -> LogTimes:
         """What the fits say of n rows of some types, made to grow with the iterations."""
         answers = self.answers(wanted)
-        here, scale, dof = told_by(answers.shares, asked, family)
+        here = told_by(answers.shares, asked, family)
         counts = counts_run(answers.joint.rows)
         if len(counts) < 2 or wanted.iterations is None:
-            return here, scale, dof
+            return here
         others = [count for count in counts if count != wanted.iterations]
         shares = [self.answers(replace(wanted, iterations=count)).shares for count in others]
         means = means_of(shares, asked, family, np.asarray(others))
-        told = {wanted.iterations: here, **dict(zip(others, means, strict=True))}
+        told = {wanted.iterations: here.mean, **dict(zip(others, means, strict=True))}
         laws = answers.joint.candidates.law.laws
-        return along_iterations(told, laws, counts, wanted.iterations), scale, dof
+        return here._replace(mean=along_iterations(told, laws, counts, wanted.iterations))
 
     def runs_used(self, workload: Workload) -> int:
         return self.answers(completed(workload, self.profile)).runs
@@ -225,11 +198,11 @@ class TableModel(FittedModel):
     def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
         wanted = completed(workload, self.profile)
         answers = self.answers(wanted)
-        rows, at = _rows(answers, batch, wanted)
+        rows, at = answers.rows(batch, wanted)
         if np.isnan(rows.machines[0]):
             return Explanation()
         best = heaviest(answers.shares[int(at.family[0])]).candidates
-        parts = best.law.laws.phases(best.encoding.points(rows.pick(slice(1)))).mean(axis=0)
+        parts = best.law.laws.phases(best.encoding.points(rows.taken(slice(1)))).mean(axis=0)
         parts = np.where(parts < SMALLEST_PHASE, 0.0, parts)
         seconds = self.forecast(batch, workload).seconds[0] * parts / parts.sum()
         named = zip((*PHASES, "re-reading"), seconds.tolist(), strict=True)
@@ -238,7 +211,7 @@ class TableModel(FittedModel):
     def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
         wanted = completed(workload, self.profile)
         answers = self.answers(wanted)
-        rows, at = _rows(answers, batch, wanted)
+        rows, at = answers.rows(batch, wanted)
         shares = answers.shares[int(at.family[0])]
         own = shares[1].weight if len(shares) > 1 else 0.0
         fit = heaviest(shares)
@@ -251,9 +224,7 @@ class TableModel(FittedModel):
         found += range_warnings(float(rows.size[0]), answers.tables, at)
         if not np.isnan(rows.machines[0]):
             unit = answers.tables[0].unit
-            found += memory_notices(
-                fit, rows.pick(slice(1)), unit=unit, in_gib=_in_gib(answers.kinds)
-            )
+            found += memory_notices(fit, rows.taken(slice(1)), unit=unit, in_gib=answers.in_gib)
         if wanted.shuffle_partitions is not None:
             said = "run times tell nothing of shuffle partitions: they change nothing here"
             found.append(Notice("not-modelled", said, "add an event log"))
@@ -298,18 +269,16 @@ def _varying(runs: Sequence[Run], wanted: Workload) -> list[str]:
     return [name for name in names if len({run.workload.parameters[name] for run in runs}) > 1]
 
 
-def _alike(rows: Rows, wanted: Workload, names: Sequence[str]) -> NDArray[np.bool_]:
+def _alike(rows: Rows, wanted: Workload, names: Sequence[str]) -> BoolArray:
     """(r,) runs with the wanted parameters and iterations."""
     goal = np.asarray([wanted.parameters[name] for name in names])
     same = np.isclose(rows.parameters, goal, rtol=SAME, atol=SAME).all(axis=1)
     return np.asarray(same & np.isclose(rows.iterations, wanted.iterations or 1.0, rtol=SAME))
 
 
-def _shares(
-    rows: Rows, seconds: FloatArray, joint: RunTimes, own: NDArray[np.bool_]
-) -> tuple[Share, ...]:
+def _shares(rows: Rows, seconds: FloatArray, joint: RunTimes, own: BoolArray) -> tuple[Share, ...]:
     """The fit of all runs, and one of the type's own where there are enough of them."""
-    picked = rows.pick(own)
+    picked = rows.taken(own)
     if own.all() or len(np.unique(picked.configurations, axis=0)) < FEW:
         return (Share(joint, 1.0),)
     alone = fit_run_times(picked, seconds[own], joint.counts[joint.places_of(picked)])
@@ -318,67 +287,3 @@ def _shares(
     errors = joint.inside.errors[joint.places_of(alone.rows)]
     weights = weights_of(np.stack((errors, alone.inside.errors)), alone.counts)
     return Share(joint, float(weights[0])), Share(alone, float(weights[1]))
-
-
-def _beyond(rows: Rows, answers: ParameterFit) -> FloatArray:
-    """(n,) prior spread of log time for what lies beyond the runs, or beside their parameters."""
-    runs, encoding = answers.joint.rows, answers.joint.candidates.encoding
-    machines = beyond(rows.machines * rows.cores, runs.machines * runs.cores)
-    by_range = SPREAD_PER_DOUBLING * np.hypot(machines, beyond(rows.size, runs.size))
-    away = np.hypot(encoding.parameter_doublings(rows), answers.beside)
-    return np.hypot(by_range, parameter_spread(away))
-
-
-def _in_gib(kinds: Sequence[Kind]) -> bool:
-    """Whether the memory of the measured types is known."""
-    return any(kind.memory != 1.0 for kind in kinds)
-
-
-def _rows(answers: ParameterFit, batch: ClusterBatch, wanted: Workload) -> tuple[Rows, Equivalents]:
-    """The batch as rows: measured types as they are, others by their own shape where it is known,
-    else as machines of the type that they resemble."""
-    at = equivalents(batch, answers.tables)
-    cores = np.asarray([kind.cores for kind in answers.kinds], dtype=float)[at.family]
-    memory = np.asarray([kind.memory for kind in answers.kinds], dtype=float)[at.family]
-    own_names = {own.name for own in answers.kinds}
-    measured = np.asarray([x is None or x.name in own_names for x in batch.types], dtype=bool)
-    seen = np.asarray(
-        [
-            not known
-            and target is not None
-            and _comparable(target, answers, int(source), batch.catalog)
-            for known, target, source in zip(measured, batch.types, at.sources, strict=True)
-        ],
-        dtype=bool,
-    )[batch.type_index]
-    machines = np.where(seen, batch.nodes, at.slow_machines)
-    cores *= at.machines / machines
-    if _in_gib(answers.kinds):
-        shapes = [target and shape_of(target, batch.catalog) for target in batch.types]
-        gib = np.asarray([shape.memory_gib if shape else np.nan for shape in shapes])
-        memory[seen] = gib[batch.type_index[seen]]
-    size = wanted.scale if wanted.input_bytes is None else wanted.input_bytes
-    n = len(batch)
-    parameters = np.asarray([wanted.parameters[name] for name in answers.names], dtype=float)
-    rows_asked = Rows(
-        machines=machines,
-        cores=cores,
-        memory=memory,
-        size=np.full(n, 1.0 if size is None else size),
-        iterations=np.full(n, wanted.iterations or 1.0),
-        kind=np.where(measured[batch.type_index], at.family, -1),
-        parameters=np.broadcast_to(parameters, (n, len(parameters))),
-    )
-    return rows_asked, at
-
-
-def _comparable(
-    target: InstanceType, answers: ParameterFit, source: int, catalog: Catalog | None
-) -> bool:
-    """Whether a type that was not measured can be seen in its own shape: the cores of measured
-    ones are vCPUs, and its own are known."""
-    shape, measured = shape_of(target, catalog), answers.tables[source]
-    if measured.unit != "nodes" or shape is None:
-        return False
-    known = not (math.isnan(shape.vcpus) or math.isnan(shape.memory_gib))
-    return known and vcpus_of(measured.instance, catalog) == answers.kinds[source].cores

@@ -1,0 +1,116 @@
+"""What a log tells of its own cluster by the stages that ran alone: where in the launch order their
+long tasks were, what a slot loses between two tasks, and what work in vain lengthened them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from engine.forecast import FloatArray
+from engine.models.replay.known_orders import known_orders
+from engine.models.replay.time_between import usual_idle
+from engine.models.stages.application_graph import ApplicationGraph, ran_alone
+from engine.models.stages.in_vain import seconds_in_vain
+from engine.models.stages.launch_order import LONGEST_FIRST, turned
+from engine.models.stages.locality import Locality
+from engine.models.stages.partitioned_stage import Scaled
+from engine.models.stages.slots_over_time import (
+    came_and_went,
+    end_of_tasks,
+    idle_seconds,
+    stage_slots,
+)
+from engine.models.stages.task_times import StageShape
+from engine.profile import Run
+from engine.runs.unused_slots import unused_met
+from engine.scheduling.launch_orders import ORDERS, TURNED_TASKS, LaunchOrder
+from engine.scheduling.waves import Tasks
+
+TURNS = (*(part / ORDERS for part in range(ORDERS)), LONGEST_FIRST)
+"""Launch orders of a stage that are tried on the observed cluster: where the longest tasks stand is
+visible in how long the stage took."""
+
+DYNAMIC_DISPATCH = 0.10
+"""Where executors came and went, idle slots are mostly slots that were not there: no more than this
+share of a task's time is taken for time between tasks."""
+
+
+class Calibration(NamedTuple):
+    """What was learnt; by these names, as in `Replay`."""
+
+    dispatch_seconds: FloatArray
+    rotation: FloatArray
+    waste: FloatArray
+    orders: tuple[LaunchOrder, ...]
+
+
+def calibrated(
+    run: Run, graph: ApplicationGraph, shapes: Sequence[StageShape], *, executor_slots: int
+) -> Calibration:
+    """What the stages of a run that ran alone tell of launch order and time between tasks.
+
+    Args:
+        executor_slots: of one executor.
+    """
+    slots, starts = run.cluster.slots or 0, np.asarray(graph.observed_start)[[*graph.stage_nodes]]
+    dispatch, rotation = np.full(len(shapes), np.nan), np.zeros(len(shapes))
+    waste, vain = np.zeros(len(shapes)), seconds_in_vain(run.stages)
+    alone, tasks = ran_alone(run.stages), [shape.stage.tasks for shape in shapes]
+    met = unused_met(
+        starts,
+        tasks,
+        slots,
+        per_executor=executor_slots,
+        near=Locality.of(run).near(tasks),
+        cpus=[shape.stage.task_cpus for shape in shapes],
+    )
+    for place, shape in enumerate(shapes):
+        if alone[place] and shape.stage.task_seconds.count == shape.stage.tasks:
+            cold, in_vain = int(met[place]), float(vain[place])
+            fitted = _fitted(run, shape, float(starts[place]), cold=cold, vain_seconds=in_vain)
+            dispatch[place], rotation[place], waste[place] = fitted
+    idle = usual_idle(dispatch, [shape.stage for shape in shapes], slots)
+    orders = known_orders(shapes, slots, dispatch_seconds=idle, rotation=rotation, unused_met=met)
+    return Calibration(idle, rotation, waste, orders)
+
+
+def _fitted(
+    run: Run, shape: StageShape, start: float, *, cold: int, vain_seconds: float
+) -> tuple[float, float, float]:
+    """Idle time per task, turn of the launch order and work done in vain (as far as it
+    lengthened the stage) that come closest to a stage's time.
+
+    Args:
+        start: of the stage, in seconds since the run's.
+        cold: tasks on slots that never ran one, as a replay will have them. A first task that
+            failed met one too, which is no work to be lost again.
+        vain_seconds: of work in vain that the stage may have waited for.
+    """
+    stage = shape.stage
+    observed = stage.completed_seconds - start
+    had = stage_slots(run.cores, start, stage.completed_seconds, run.cluster.slots or 0)
+    lanes = max(1, len(had.added_seconds) // stage.task_cpus)
+    alike = Scaled(stage.tasks, 1.0)
+    best, best_turn, taken = math.inf, 0.0, np.empty(0)
+    # Where a replay takes the one order of so many tasks, half of the turns tell enough of it.
+    turns = TURNS if stage.tasks <= TURNED_TASKS else TURNS[::2]
+    turns = turns if stage.tasks > lanes else turns[:1]
+    tasks = shape.tasks(alike, dispatch_seconds=0.0, rotation=0.0)
+    warm, first = tasks.seconds, tasks.cold_seconds
+    for turn in turns:
+        met = Tasks(turned(warm, turn), None if first is None else turned(first, turn))
+        order = met.on(cold)
+        ended = end_of_tasks(order, had, stage.task_cpus)
+        if abs(ended - observed) < abs(best - observed):
+            best, best_turn, taken = ended, turn, order
+    missing = max(0.0, observed - best)
+    work = stage.task_seconds.total
+    lost = min(vain_seconds / work, missing / best) if work and best > 0.0 else 0.0
+    idle = idle_seconds(taken, had, stage.task_cpus, max(0.0, missing - lost * best))
+    if came_and_went(run):
+        idle = min(idle, DYNAMIC_DISPATCH * shape.mean_seconds)
+    return idle, best_turn, lost

@@ -1,0 +1,253 @@
+"""Into how many partitions an observed stage is cut: for another input, on another cluster.
+
+A rule of Spark's says so where the log's own number follows one; else the stages that it follows,
+what other logs tell, or what its partitions come from (`Growth`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import cached_property
+
+import numpy as np
+
+from engine.forecast import FloatArray
+from engine.models.stages.input_splits import InputSplits
+from engine.models.stages.merged_partitions import MergedPartitions
+from engine.models.stages.partitions import (
+    LARGEST_TASKS,
+    SMALLEST_STAGE,
+    WHOLE,
+    ByInput,
+    PartitionCount,
+    Partitioning,
+    whole_tasks,
+)
+from engine.models.stages.stage_law import PRIOR_LAW, StageLaw
+from engine.profile import StageRun, total_of
+
+
+class Growth(Enum):
+    """How a stage grows with the input."""
+
+    TASKS = "tasks"
+    """Partitions come from the input: more of the same size."""
+    MERGED = "merged"
+    """Shuffle partitions merged to a size: more of them, up to the configured number."""
+    WORK = "work"
+    """A fixed number of partitions: each grows."""
+    NONE = "none"
+    """Reads nothing, or the first rows alone: stays as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scaled:
+    """A stage for another input.
+
+    Args:
+        tasks: how many it has.
+        work: of a task of a whole partition, relative to the observed (overhead apart).
+        last: share of a whole partition that the last one holds.
+    """
+
+    tasks: int
+    work: float
+    last: float = 1.0
+
+    @property
+    def partitions(self) -> float:
+        """Whole partitions and the part of the last one."""
+        return self.tasks - 1.0 + self.last
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PartitionedStage:
+    """The partitions of one observed stage.
+
+    Args:
+        shuffle_partitions: configured number of them.
+        partitioning: Spark's rules for how many partitions there are.
+        law: what other logs tell of it.
+        follows: the stage whose number of partitions this one has: of the input that its shuffle
+            takes over, or of what it reads of a cache or a checkpoint.
+    """
+
+    stage: StageRun
+    growth: Growth
+    shuffle_partitions: int
+    partitioning: Partitioning
+    law: StageLaw = PRIOR_LAW
+    follows: PartitionedStage | None = None
+
+    def scaled(
+        self, ratio: float, shuffle_partitions: int | None, slots: int | None = None
+    ) -> Scaled:
+        """The stage at `ratio` times the input, with another number of shuffle partitions or None,
+        on so many slots (None for the run's own).
+
+        Work is conserved: partitions x work grows as its law says, whatever their number. The last
+        partition may be a partial one, so that a little more input is a little more time.
+        """
+        return self.cut(ratio, self.partition_count(ratio, shuffle_partitions).at(slots))
+
+    def cut(self, ratio: float, wanted: float) -> Scaled:
+        """The stage at `ratio` times the input in so many partitions."""
+        partitions = max(min(wanted, LARGEST_TASKS), SMALLEST_STAGE)
+        tasks = max(1, math.ceil(partitions - WHOLE))
+        last = partitions - tasks + 1.0
+        base = 1.0 if self.growth is Growth.NONE else ratio
+        total = self.law.total(ratio, base, tasks=partitions / self.stage.tasks)
+        work = total * self.stage.tasks / partitions
+        return Scaled(tasks, work, last if last < 1.0 - WHOLE else 1.0)
+
+    def data(self, ratio: float) -> float:
+        """Bytes that it reads at `ratio` times the input, relative to the observed: in proportion
+        unless other logs tell how they grow, unchanged where it reads nothing."""
+        power = self.law.data
+        if power is None:
+            power = 0.0 if self.growth is Growth.NONE else 1.0
+        return math.pow(ratio, power)
+
+    def data_on(
+        self, ratio: float, shuffle_partitions: int | None, slots: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """(n,) tasks of `scaled` on (n,) numbers of slots, and (n,) bytes of the largest of them
+        relative to a task of the log: those of a whole partition, or of what there is of one."""
+        wanted = self.partition_count(ratio, shuffle_partitions).on(slots)
+        tasks, partitions, _ = whole_tasks(wanted)
+        return tasks, self.data(ratio) * self.stage.tasks / np.maximum(1.0, partitions)
+
+    def at_once(
+        self, slots: FloatArray | float, tasks: FloatArray | float | None = None
+    ) -> FloatArray:
+        """(n,) how many of (n,) tasks, None for the log's, run at once on (n,) slots, of which each
+        may hold several."""
+        lanes = np.maximum(1.0, slots // self.stage.task_cpus)
+        return np.asarray(np.minimum(lanes, self.stage.tasks if tasks is None else tasks))
+
+    @cached_property
+    def counts_slots(self) -> bool:
+        """Whether the number of partitions depends on the cluster."""
+        first = self
+        while first.follows is not None:
+            first = first.follows
+        if first is not self:
+            return first.counts_slots
+        if self.growth is Growth.MERGED:
+            rule = self._merging
+            return self._merged_by_rule and rule.merged_for is None and rule.counts_slots
+        return self.partitioning.scans_count_slots and self._splits.is_scan
+
+    def partition_count(self, ratio: float, shuffle_partitions: int | None) -> PartitionCount:
+        """Its partitions at `ratio` times the input, with another number of shuffle partitions or
+        None."""
+        rule = self.rule(shuffle_partitions)
+        if rule is None:
+            return self._told_by(shuffle_partitions)._own_count(ratio, shuffle_partitions)
+        own = float(rule.on_own(ratio))
+        if not self.counts_slots:
+            return PartitionCount(own)
+        return PartitionCount(own, self.partitioning.slots, rule, ratio)
+
+    def rule(self, shuffle_partitions: int | None) -> ByInput | None:
+        """The rule of Spark's that says how many partitions it has, where one does so on any
+        cluster and for any input."""
+        return self._told_by(shuffle_partitions)._own_rule(shuffle_partitions)
+
+    def _told_by(self, shuffle_partitions: int | None) -> PartitionedStage:
+        """The stage that says how many partitions it has: itself, or the first of those it follows
+        that does not follow another in this. Such chains are as long as a job has iterations."""
+        stage, asked = self, bool(shuffle_partitions)
+        while stage.follows is not None and not stage._counts_alone(shuffle_partitions):
+            stage = stage._leaders.get(asked, stage.follows)
+        self._leaders[asked] = stage
+        return stage
+
+    def _own_count(self, ratio: float, shuffle_partitions: int | None) -> PartitionCount:
+        """Its partitions where no rule of Spark's says them, and no stage that it follows."""
+        n, learnt = float(self.stage.tasks), self.law.partitions
+        if self.growth is Growth.MERGED:
+            grown = ratio if learnt is None else math.exp(learnt * math.log(ratio))
+            return PartitionCount(min(n * grown, self._most(shuffle_partitions)))
+        if shuffle_partitions and self._takes_partitions():
+            return PartitionCount(float(shuffle_partitions))
+        if learnt is not None:
+            return self._splits.for_slots(n * math.exp(learnt * math.log(ratio)), ratio)
+        return self._splits.count(ratio) if self.growth is Growth.TASKS else PartitionCount(n)
+
+    def _own_rule(self, shuffle_partitions: int | None) -> ByInput | None:
+        """`rule` of a stage that follows none in this."""
+        if self.growth is Growth.MERGED:
+            merged = self._merged_by_rule
+            return self._merged_from(self._most(shuffle_partitions)) if merged else None
+        if self._counts_alone(shuffle_partitions) or self.growth is not Growth.TASKS:
+            return None
+        return self._splits.packed
+
+    def _counts_alone(self, shuffle_partitions: int | None) -> bool:
+        """Whether it has a number of partitions of its own, whatever stage it follows."""
+        own = self.growth is Growth.MERGED or self.law.partitions is not None
+        return own or (bool(shuffle_partitions) and self._takes_partitions())
+
+    @cached_property
+    def _leaders(self) -> dict[bool, PartitionedStage]:
+        """What `_told_by` said, without and with another number of shuffle partitions."""
+        return {}
+
+    def _most(self, shuffle_partitions: int | None) -> float:
+        """Partitions before any are merged."""
+        return float(max(shuffle_partitions or self.shuffle_partitions, 1))
+
+    def _takes_partitions(self) -> bool:
+        return self._shuffled_bytes > 0.0 and self.stage.tasks > 1 and not self.stage.coalesced
+
+    @property
+    def _shuffled_bytes(self) -> float:
+        return total_of(self.stage.shuffle_read_bytes)
+
+    def _merged(self, ratio: float, slots: int | None) -> float:
+        return self._merging.merged(self._shuffled_bytes * ratio, slots)
+
+    @cached_property
+    def _merging(self) -> Partitioning:
+        """The rule that comes nearer to the observed partitions: for the cores, or by size alone,
+        which is the default of some platforms and not always in their logs."""
+
+        def off(rule: Partitioning) -> float:
+            merged = min(rule.merged(self._shuffled_bytes, None), self.shuffle_partitions)
+            return abs(math.log(self.stage.tasks / merged))
+
+        return min((self.partitioning, replace(self.partitioning, merged_for=1)), key=off)
+
+    @cached_property
+    def _merged_by_rule(self) -> bool:
+        """Whether the observed partitions are about as many as the rule says: local reads, which
+        have one for each task before them, and other engines have more."""
+        return self.stage.tasks <= MERGED_BEYOND * self._merged(1.0, None) + 1.0
+
+    def _merged_from(self, most: float) -> MergedPartitions:
+        """What says how many there are, where none are more than this before merging."""
+        found = self._merged_rules.get(most)
+        if found is None:
+            rule = self._merging
+            found = self._merged_rules[most] = MergedPartitions(
+                most, self._shuffled_bytes, rule.smallest_bytes, rule.advisory_bytes,
+                float(rule.merged_for or rule.cores(None)), float(self.stage.tasks),
+                float(self.shuffle_partitions),
+            )  # fmt: skip
+        return found
+
+    @cached_property
+    def _merged_rules(self) -> dict[float, MergedPartitions]:
+        return {}
+
+    @cached_property
+    def _splits(self) -> InputSplits:
+        return InputSplits.of(self.stage, self.partitioning, in_splits=self.growth is Growth.TASKS)
+
+
+MERGED_BEYOND = 2.0
+"""So many times the partitions that the rule of merging says are not its doing: packing whole
+partitions and two shuffles merged alike make up to half as many more or fewer."""
