@@ -56,9 +56,8 @@ PIPELINE_JOBS = (
     "recommend", "text_files",
 )  # fmt: skip
 WAREHOUSE_JOBS = (
-    "merge_history", "nested_orders", "outgrown_join", "one_parent", "several_keys", "by_curve",
-    "range_join", "combine_lines", "python_loop", "bucketed", "wide_pivot", "sketches",
-    "session_spans",
+    "merge_history", "nested_orders", "outgrown_join", "one_parent", "by_curve",
+    "range_join", "combine_lines", "python_loop", "bucketed", "wide_pivot", "session_spans",
 )  # fmt: skip
 CACHE_JOBS = ("kept_vectors", "kept_pairs", "kept_frame", "kept_graph")
 OVER_TABLES = (

@@ -136,15 +136,6 @@ def one_parent(spark: SparkSession, folder: str, out: str) -> None:
     clean.orderBy(sf.desc("z")).limit(1000).write.mode("overwrite").csv(f"{out}/top")
 
 
-def several_keys(spark: SparkSession, folder: str, out: str) -> None:
-    """Duplicates dropped by one pair of keys, then the latest of another, then by a hash."""
-    rows = events(spark, folder).dropDuplicates(["customer", "key"])
-    latest = Window.partitionBy("customer", "category").orderBy(sf.desc("at"), "id")
-    kept = rows.withColumn("place", sf.row_number().over(latest)).where("place = 1")
-    write(kept.drop("place").withColumn("hash", sf.expr("crc32(text) % 500000"))
-          .dropDuplicates(["hash"]), out)  # fmt: skip
-
-
 def by_curve(spark: SparkSession, folder: str, out: str) -> None:
     """Rows laid out along a curve through two columns: bits interleaved, ranges, sorted files."""
     bits = " + ".join(
@@ -229,19 +220,6 @@ def wide_pivot(spark: SparkSession, folder: str, out: str) -> None:
     write(kept.select(kept.columns[1:41]).summary("count", "mean", "stddev", "max"), f"{out}/held")
 
 
-def sketches(spark: SparkSession, folder: str, out: str) -> None:
-    """Sketches instead of sorts: distinct counts, percentiles and frequent items."""
-    rows = events(spark, folder)
-    sums = [sf.approx_count_distinct(name, 0.01).alias(f"n{i}")
-            for i, name in enumerate(("customer", "key", "text"))]  # fmt: skip
-    parts = [
-        sf.percentile_approx(name, [0.01, 0.5, 0.99], 5000).alias(f"p_{name}") for name in "xyz"
-    ]
-    write(rows.groupBy("category", sf.day("at").alias("day")).agg(*sums, *parts), f"{out}/groups")
-    rows.approxQuantile(["x", "y", "z"], [0.1, 0.5, 0.9], 0.001)
-    write(rows.freqItems(["key", "category"], 0.01), f"{out}/often")
-
-
 def session_spans(spark: SparkSession, folder: str, out: str) -> None:
     """Sessions of Spark's own windows, for customers and for keys of which some have many rows."""
     for by, gap in (("customer", "8 hours"), ("key", "20 minutes")):
@@ -255,9 +233,8 @@ def session_spans(spark: SparkSession, folder: str, out: str) -> None:
 JOBS: dict[str, Job] = {
     job.__name__: job
     for job in (
-        write_sources, merge_history, nested_orders, outgrown_join, one_parent, several_keys,
-        by_curve, range_join, combine_lines, python_loop, bucketed, wide_pivot, sketches,
-        session_spans,
+        write_sources, merge_history, nested_orders, outgrown_join, one_parent, by_curve,
+        range_join, combine_lines, python_loop, bucketed, wide_pivot, session_spans,
     )
 }  # fmt: skip
 
