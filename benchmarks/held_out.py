@@ -4,7 +4,8 @@ Each job runs on real Spark at three input sizes on two slots and at two on one.
 far predictions from one and two logs of smaller runs are off and how often the intervals hold,
 beside what one repetition says of the next. `benchmarks/logs.py --held-out` makes the logs: of the
 jobs of `spark_jobs.py` over records in CSV, and of `table_jobs.py`, `library_jobs.py`,
-`analysis_jobs.py`, `pipeline_jobs.py` and `cache_jobs.py` over Parquet and JSON.
+`analysis_jobs.py`, `pipeline_jobs.py`, `warehouse_jobs.py` and `cache_jobs.py` over Parquet and
+JSON.
 
 The jobs fall into two halves by their name. Causes may be looked for in the stages of the first;
 the second only says whether a change was one.
@@ -54,8 +55,19 @@ PIPELINE_JOBS = (
     "one_file", "three_at_once", "not_adaptive", "day_by_day", "checkpoints", "percentiles",
     "recommend", "text_files",
 )  # fmt: skip
+WAREHOUSE_JOBS = (
+    "merge_history", "nested_orders", "outgrown_join", "one_parent", "by_curve",
+    "range_join", "combine_lines", "python_loop", "bucketed", "wide_pivot", "session_spans",
+)  # fmt: skip
 CACHE_JOBS = ("kept_vectors", "kept_pairs", "kept_frame", "kept_graph")
-OVER_TABLES = (*TABLE_JOBS, *LIBRARY_JOBS, *ANALYSIS_JOBS, *PIPELINE_JOBS, *CACHE_JOBS)
+OVER_TABLES = (
+    *TABLE_JOBS,
+    *LIBRARY_JOBS,
+    *ANALYSIS_JOBS,
+    *PIPELINE_JOBS,
+    *WAREHOUSE_JOBS,
+    *CACHE_JOBS,
+)
 JOBS = {
     "skewed_join": ROOMY_MIB, "windows": ROOMY_MIB, "words": ROOMY_MIB, "kmeans": ROOMY_MIB,
     "logistic": ROOMY_MIB, "range_sort": SMALL_MIB, "python_udf": ROOMY_MIB, "unions": ROOMY_MIB,

@@ -47,6 +47,7 @@ OF_SCRIPTS = {
     "library_jobs.py": held_out.LIBRARY_JOBS,
     "analysis_jobs.py": held_out.ANALYSIS_JOBS,
     "pipeline_jobs.py": held_out.PIPELINE_JOBS,
+    "warehouse_jobs.py": held_out.WAREHOUSE_JOBS,
     "cache_jobs.py": held_out.CACHE_JOBS,
 }
 """The jobs of each script; all others are those of `spark_jobs.py`."""
@@ -177,6 +178,10 @@ def write_tables(folder: Path, files: int) -> None:
     if not (pool / "json" / f"part-{most - 1:04d}.json").exists():
         memory = {"spark.driver.memory": "4g", "spark.ui.enabled": "false"}
         submit("tables", "local[2]", memory, TABLE_JOBS, ("write_files", str(pool), str(most)))
+    if not (pool / "people" / f"part-{most - 1:04d}.parquet").exists():
+        memory = {"spark.driver.memory": "4g", "spark.ui.enabled": "false"}
+        script = JOBS.with_name("warehouse_jobs.py")
+        submit("sources", "local[2]", memory, script, ("write_sources", str(pool), str(most)))
     for source in (path for path in sorted(pool.glob("*/part-*")) if int(path.stem[5:]) < files):
         link = folder / source.parent.name / source.name
         link.parent.mkdir(parents=True, exist_ok=True)

@@ -119,6 +119,9 @@ class StageRun:
         operation_counts: how often each of `operations` is done in a task, 0 for those whose result
             is read from the cache; left out where that is once each.
         coalesced: it has the number of tasks that the program asked for, without a shuffle.
+        generated: it works on nothing but rows that the program made itself, as `range` and
+            `parallelize` do, in as many partitions as these have.
+        bucketed: it reads tables in buckets, which each of its tasks gets whole.
         in_part: it ran some partitions of its RDD alone, as `take`, `first` and `show` do.
         barrier: it starts all of its tasks at once or none.
         stored_by: the stage that computed the cached or checkpointed RDD of which each task reads
@@ -172,6 +175,8 @@ class StageRun:
     operations: tuple[str, ...] = ()
     operation_counts: tuple[int, ...] = ()
     coalesced: bool = False
+    generated: bool = False
+    bucketed: bool = False
     in_part: bool = False
     barrier: bool = False
     stored_by: int | None = None

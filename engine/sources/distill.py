@@ -355,6 +355,7 @@ class _Context:
             operations=stage.operations,
             operation_counts=stage.operation_counts,
             coalesced=stage.coalesced,
+            generated=stage.generated,
             barrier=stage.barrier,
             in_part=self._graph.in_part(stage_id),
             stored_by=maker if maker in own else None,

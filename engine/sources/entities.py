@@ -110,6 +110,7 @@ class Stage:
     operations: tuple[str, ...] = ()
     operation_counts: tuple[int, ...] = ()
     coalesced: bool = False
+    generated: bool = False
     barrier: bool = False
     file_scans: tuple[str, ...] = ()
     reads_cache: bool = False

@@ -71,6 +71,7 @@ class FileScan:
         parquet: whether these are Parquet.
         scheme: of its file system; None where the plan does not say.
         columns: whether it reads any, which a mere count of rows does not.
+        bucketed: whether each task reads one bucket of a table, or several.
     """
 
     execution: int
@@ -79,6 +80,7 @@ class FileScan:
     parquet: bool
     scheme: str | None
     columns: bool
+    bucketed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +178,10 @@ class FileScans:
         return InferredInput(told, not unknown, (*taken, *left))
 
     def _sized(self, stage: StageRun, entry: Stage) -> StageRun:
-        """With the size and number of its files where the log tells them of each of its scans."""
+        """With the size and number of its files where the log tells them of each of its scans, and
+        whether any of these reads buckets."""
         ran = [self._scans[rows] for rows in self._of_stage.get(stage.stage_id, ())]
+        stage = replace(stage, bucketed=any(scan.bucketed for scan in ran))
         files = [name for name in entry.file_scans if name.startswith("Scan ")]
         known = [self._told[scan.size] for scan in ran if scan.size in self._told]
         if not known or len(known) != len(entry.file_scans) or len(files) != len(known):
@@ -252,6 +256,7 @@ def _scan(node: PlanNode, execution: int, size: int, files: int | None) -> FileS
         "parquet" in f"{node.name} {told.format or ''}".lower(),
         scheme[1].lower() if scheme else None,
         told.schema != _NOTHING_READ,
+        told.buckets is not None,
     )
 
 

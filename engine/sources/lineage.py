@@ -21,7 +21,10 @@ _LIBRARIES = {b"graphx": "graphx", b"mllib": "mllib", b"ml": "mllib", b"streamin
 MOST_OPERATIONS = 64
 
 _FOLDERS = re.compile(r"(?<![^\s()])[^\s()]*[/\\](?=[^\s()])")
-_NO_INPUT = frozenset({"ParallelCollectionRDD", "EmptyRDD"})
+_GENERATED = "ParallelCollectionRDD"
+"""What Spark calls rows that the program made itself: ranges, collections."""
+
+_NO_INPUT = frozenset({_GENERATED, "EmptyRDD"})
 """Sources that read nothing from outside."""
 
 _PYTHON = "PythonRDD"
@@ -196,6 +199,15 @@ class Lineage:
             and 0 < rdd.partitions == rdds[0].partitions
             and any(by_id[p].partitions > rdd.partitions for p in rdd.parents if p in by_id)
             for rdd in rdds
+        )
+
+    def generated_in(self, rdds: Sequence[RddInfo]) -> bool:
+        """Whether a stage works on nothing but rows that the program made itself (a range, a
+        collection), each of its tasks on one partition of them."""
+        found = {rdd.rdd_id: rdd for rdd in self._computed_in(rdds)}
+        begins = [r for r in found.values() if not r.parents or not found.keys() >= set(r.parents)]
+        return bool(begins) and all(
+            rdd.name == _GENERATED and rdd.partitions == rdds[0].partitions for rdd in begins
         )
 
     def file_scans_in(self, rdds: Sequence[RddInfo]) -> tuple[str, ...]:

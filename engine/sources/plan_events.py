@@ -18,11 +18,12 @@ class PlanMetric(Struct, frozen=True, gc=False):
 
 class PlanMetadata(Struct, frozen=True, gc=False):
     """What the plan tells of a scan of files: where they are (cut where long), in which format and
-    which columns are read."""
+    which columns are read, and how many buckets where each task gets one or more of these."""
 
     location: str | None = field(default=None, name="Location")
     format: str | None = field(default=None, name="Format")
     schema: str | None = field(default=None, name="ReadSchema")
+    buckets: str | None = field(default=None, name="SelectedBucketsCount")
 
 
 class PlanNode(Struct, frozen=True, gc=False):

@@ -115,6 +115,13 @@ RECIPES = (
     Recipe("comet-off", "small", conf=COMET_OFF),
     Recipe("comet-ran", "operators", conf=COMET_OFF),
     Recipe("scans", master="local[2]", conf=ONE_FILE),
+    Recipe("divided", master="local[2]", conf=ONE_FILE),
+    Recipe(
+        "divided_more",
+        "divided",
+        master="local[8]",
+        conf={**ONE_FILE, "spark.divided.files": "15"},
+    ),
     Recipe("clients", master="local[2]", conf=ONE_FILE),
     Recipe("python_source", master="local[2]", conf=ONE_FILE),
     Recipe("python_workers", conf=ONE_FILE),

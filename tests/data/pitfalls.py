@@ -165,6 +165,28 @@ def scans(context: SparkContext) -> None:
     small.rdd.count()
 
 
+def divided(context: SparkContext) -> None:
+    """Files, blocks of a file, a small file, buckets, rows that the program makes: what is divided
+    by rules of its own, of as many files as `spark.divided.files` says."""
+    session = SparkSession(context)
+    files = int(context.getConf().get("spark.divided.files", "5"))
+    lines, block, one = (FOLDER / name for name in ("lines", "block", "one"))
+    for folder in (lines, block, one):
+        folder.mkdir(exist_ok=True)
+    for number in range(files):
+        (lines / f"part-{number}").write_text("".join(f"{n} {number}\n" for n in range(2000)))
+    (block / "whole").write_text(f"{'x' * 1023}\n" * (files * 16 * 1024))
+    (one / "whole").write_text("y\n" * (files * 1000))
+    for folder in (lines, block, one):
+        context.textFile(str(folder)).map(len).sum()
+    rows = session.range(0, files * 1000, 1, 3).selectExpr("id", "id % 50 AS k")
+    rows.write.bucketBy(5, "k").option("path", str(FOLDER / "table")).saveAsTable("buckets")
+    session.table("buckets").groupBy("k").count().collect()
+    session.range(100_000).selectExpr("sum(sqrt(id))").collect()
+    context.parallelize(range(1000)).map(lambda n: (n % 3, n)).reduceByKey(max).count()
+    context.parallelize(range(1000), 20).count()
+
+
 def python_source(context: SparkContext) -> None:
     """A data source written in Python: a scan like others by its name."""
     from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
@@ -307,6 +329,7 @@ JOBS: dict[str, Callable[[SparkContext], None]] = {
         works_alone,
         operators,
         scans,
+        divided,
         python_source,
         python_workers,
         evicted,

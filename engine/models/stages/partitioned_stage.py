@@ -138,7 +138,7 @@ class PartitionedStage:
         if self.growth is Growth.MERGED:
             rule = self._merging
             return self._merged_by_rule and rule.merged_for is None and rule.counts_slots
-        return self.partitioning.scans_count_slots and self._splits.is_scan
+        return self._splits.count_slots
 
     def partition_count(self, ratio: float, shuffle_partitions: int | None) -> PartitionCount:
         """Its partitions at `ratio` times the input, with another number of shuffle partitions or
@@ -173,6 +173,8 @@ class PartitionedStage:
             return PartitionCount(min(n * grown, self._most(shuffle_partitions)))
         if shuffle_partitions and self._takes_partitions():
             return PartitionCount(float(shuffle_partitions))
+        if self._splits.for_cores:
+            return self._splits.one_each()
         if learnt is not None:
             return self._splits.for_slots(n * math.exp(learnt * math.log(ratio)), ratio)
         return self._splits.count(ratio) if self.growth is Growth.TASKS else PartitionCount(n)

@@ -116,7 +116,7 @@ def _with_outputs(shapes: Sequence[StageShape]) -> list[StageShape]:
 
 def _hands_on(shape: StageShape) -> bool:
     """Whether shuffles of RDDs that read a stage have as many partitions as an input has."""
-    return shape.growth is Growth.TASKS or shape.follows is not None
+    return shape.growth is Growth.TASKS or shape.counts_slots or shape.follows is not None
 
 
 def _shape(
@@ -168,7 +168,8 @@ def _growth(
 
 def _cut_by_input(stage: StageRun) -> bool:
     """Whether a stage that reads from outside has partitions as its input has them."""
-    return not (stage.coalesced or stage.in_part or _joins_scans(stage))
+    asked = stage.coalesced or stage.in_part or stage.bucketed
+    return not (asked or _joins_scans(stage))
 
 
 def _joins_scans(stage: StageRun) -> bool:

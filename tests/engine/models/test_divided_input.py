@@ -1,0 +1,107 @@
+"""Into how many partitions input is divided that Spark SQL does not cut by its size: on real logs,
+of which each foretells the other (five files on two slots, fifteen on eight)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made_runs import Stage, observed
+
+from engine import read
+from engine.models.replay.replayed_run import Replay
+from engine.models.stages.shapes import shapes_of
+from engine.profile import Run
+from engine.units import MIB
+
+DATA = Path(__file__).parents[2] / "data"
+FEW, MORE = (read(DATA / name).runs[0] for name in ("divided.zstd", "divided_more.zstd"))
+FILES = 3.0
+"""So many times the files has the larger run."""
+
+WHOLE_FILES, BLOCKS, SMALL_FILE, ASKED, BUCKETS, RANGE = range(6)
+COLLECTION, REDUCED, ASKED_COLLECTION = range(7, 10)
+
+
+def foretold(known: Run, asked: Run) -> list[float]:
+    """Partitions of each stage of one run by the log of the other."""
+    slots = known.cluster.slots, asked.cluster.slots
+    assert slots[0]
+    assert slots[1]
+    ratio = FILES if asked is MORE else 1.0 / FILES
+    shapes = shapes_of(known, slots[0])
+    return [shape.partition_count(ratio, None).at(slots[1]) for shape in shapes]
+
+
+@pytest.mark.parametrize(("known", "asked"), [(FEW, MORE), (MORE, FEW)])
+def test_each_log_foretells_the_partitions_of_the_other(known: Run, asked: Run) -> None:
+    seen = [stage.tasks for stage in asked.stages]
+    assert seen[BLOCKS] == (8 if asked is MORE else 3)
+    assert foretold(known, asked)[BLOCKS] == pytest.approx(seen[BLOCKS], abs=1.0)
+    others = [place for place in range(len(seen)) if place != BLOCKS]
+    assert [foretold(known, asked)[place] for place in others] == [seen[p] for p in others]
+
+
+def test_the_logs_say_which_rows_the_program_made() -> None:
+    for run in (FEW, MORE):
+        made = [place for place, stage in enumerate(run.stages) if stage.generated]
+        assert made == [ASKED, RANGE, COLLECTION, ASKED_COLLECTION]
+        assert [place for place, stage in enumerate(run.stages) if stage.bucketed] == [BUCKETS]
+
+
+def test_rows_that_the_program_made_use_all_slots() -> None:
+    """A range without a number of partitions has one for each core, and no fewer than two; so has
+    the shuffle that takes over its number. Numbers that are asked for stay."""
+    replay = Replay.of(FEW)
+    for slots in (1, 2, 16):
+        tasks = replay.replayed(slots).tasks
+        assert {tasks[RANGE], tasks[COLLECTION], tasks[REDUCED]} == {max(2, slots)}
+        assert (tasks[ASKED], tasks[ASKED_COLLECTION]) == (3, 20)
+
+
+def test_a_set_parallelism_is_that_of_ranges_on_every_cluster() -> None:
+    made = Stage(np.full(4, 2.0), more={"generated": True})
+    free, named = (observed([made], slots=4, config=config) for config in ({}, PARALLELISM))
+    assert [shapes_of(run, 4)[0].scaled(1.0, None, 32).tasks for run in (free, named)] == [32, 4]
+
+
+PARALLELISM = {"spark.default.parallelism": "4"}
+
+
+@pytest.mark.parametrize(
+    ("operation", "tasks", "largest_mib", "at_four_times"),
+    [
+        ("textFile", 4, 20.0, 16),  # whole files
+        ("Scan hive spark_catalog.default.a", 4, 20.0, 16),
+        ("textFile", 2, 32.1, 8),  # whole blocks of local files
+        ("textFile", 2, 128.05, 8),
+        ("textFile", 2, 20.0, 2),  # one file that was cut in two
+        ("Scan csv", 4, 20.0, 4),  # cut by its size
+    ],
+)
+def test_hadoop_cuts_each_file_for_itself(
+    operation: str, tasks: int, largest_mib: float, at_four_times: int
+) -> None:
+    read = Stage(
+        np.full(tasks, 4.0),
+        input_bytes=tasks * largest_mib * MIB,
+        more={"operations": (operation, "map")},
+    )
+    shape = shapes_of(observed([read], slots=4), 4)[0]
+    assert shape.scaled(4.0, None).tasks == at_four_times
+    assert shape.counts_slots is (operation == "Scan csv")
+
+
+def test_the_split_size_of_spark_sql_is_none_of_hadoop() -> None:
+    config = {"spark.sql.files.maxPartitionBytes": "1m"}
+    read = Stage(np.full(2, 4.0), input_bytes=2 * MIB, more={"operations": ("textFile",)})
+    shape = shapes_of(observed([read], slots=4, config=config), 4)[0]
+    assert shape.scaled(8.0, None).tasks == 2
+
+
+def test_a_number_that_coalesce_left_as_it_was_is_no_number_of_files() -> None:
+    """GraphX reads edges in as many partitions as it is asked for, and coalesces to these."""
+    more = {"operations": ("coalesce", "textFile")}
+    read = Stage(np.full(16, 1.0), input_bytes=16 * MIB, more=more)
+    assert shapes_of(observed([read], slots=4), 4)[0].scaled(4.0, None).tasks == 16
