@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from real_spark import spark_home
+from real_spark import SHORT_LIVED, spark_home
 
 import engine
 from engine.collect import (
@@ -350,7 +350,8 @@ def test_a_broken_manifest_is_not_written_over(fake: Path, tmp_path: Path) -> No
 @pytest.mark.slow
 @pytest.mark.skipif(HOME is None, reason="no Spark here: set SPARK_HOME or install pyspark")
 def test_a_real_application_is_collected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+    for name, value in {**SHORT_LIVED, "SPARK_LOCAL_IP": "127.0.0.1"}.items():
+        monkeypatch.setenv(name, value)
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     program = tmp_path / "job.py"
     program.write_text(

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from handovers_made import handover, words
-from real_spark import spark_home
+from real_spark import SHORT_LIVED, spark_home
 from test_exports import resources
 
 from engine.exports import render
@@ -48,7 +48,7 @@ def submitted(folder: Path, **changes: Any) -> str:
     ]  # fmt: skip
     ran = subprocess.run(
         [str(HOME / "bin" / "spark-submit"), *options],
-        env={**os.environ, "SPARK_HOME": str(HOME), "SPARK_LOCAL_IP": "127.0.0.1"},
+        env={**os.environ, **SHORT_LIVED, "SPARK_HOME": str(HOME), "SPARK_LOCAL_IP": "127.0.0.1"},
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     said = ran.stdout + ran.stderr
