@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from screen import MOST_WAITS
 
 from tui import workers
 
@@ -60,8 +61,10 @@ def test_a_thread_without_a_job_ends_and_another_does_the_next(
     latest, did = workers.Latest("idle"), []
     for _ in range(2):
         latest.submit(lambda: did.append(threading.current_thread()))
-        while latest._thread is not None:
-            time.sleep(0.001)
+        for _ in range(MOST_WAITS):
+            if latest._thread is None:
+                break
+            time.sleep(0.01)
     first, second = did
     assert first is not second
     for thread in did:
