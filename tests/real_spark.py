@@ -14,6 +14,10 @@ from pathlib import Path
 
 STARTS_WITHIN_SECONDS = 90
 
+SHORT_LIVED = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+"""In the environment of a JVM that lives for seconds: compiling for a long life costs it as much
+processor time again."""
+
 
 def spark_home() -> Path | None:
     """The folder of a Spark: `SPARK_HOME`, else that of an installed pyspark; None without Java."""
@@ -42,6 +46,7 @@ def history_server(home: Path, logs: Path, work: Path) -> Iterator[str]:
     }
     environment = {
         **os.environ,
+        **SHORT_LIVED,
         "SPARK_HOME": str(home),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_LOG_DIR": str(work),

@@ -13,6 +13,11 @@ class Cancelled(Exception):
     """Raised within a job that nobody waits for any more."""
 
 
+IDLE_SECONDS = 2.0
+"""A thread without a job ends after so long, and the next job starts another one: it holds the
+streams that it was started with, and with these a planner that was left long ago."""
+
+
 class Latest:
     """Runs one job at a time in a daemon thread; of the jobs that wait, only the newest stays.
 
@@ -52,9 +57,14 @@ class Latest:
     def _work(self, generation: int) -> None:
         while True:
             with self._condition:
-                while self._waiting is None and self._abandoned == generation:
-                    self._condition.wait()
-                if self._abandoned != generation or self._waiting is None:
+                self._condition.wait_for(
+                    lambda: self._waiting is not None or self._abandoned != generation,
+                    IDLE_SECONDS,
+                )
+                if self._abandoned != generation:
+                    return
+                if self._waiting is None:
+                    self._thread = None
                     return
                 job, self._waiting = self._waiting, None
             job()

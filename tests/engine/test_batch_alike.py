@@ -63,17 +63,29 @@ def test_no_rows() -> None:
         ("movie-als-small", "movie-als-large"),
     ],
 )
-@pytest.mark.parametrize("scale", [0.2, 1.0, 2.6, 3000.0])
+@pytest.mark.parametrize(
+    ("scale", "instances", "most"),
+    [
+        (0.2, "m5.*,c6i.*", 200),
+        (1.0, "m5.*,c6i.*", 200),
+        (2.6, "m5.*,c6i.*", 200),
+        pytest.param(3000.0, "m5.2xlarge,c6i.2xlarge", 8, id="no two are alike"),
+    ],
+)
 def test_answers_are_those_of_every_cluster_worked_out(
-    sources: tuple[str, ...], scale: float, monkeypatch: pytest.MonkeyPatch
+    sources: tuple[str, ...],
+    scale: float,
+    instances: str,
+    most: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     profile = engine.read(*sources)
     fitted = engine.fit(profile)
     request = PlanRequest(
         profile=profile,
         catalog=engine.load_catalog("aws"),
-        instances=("m5.*", "c6i.*"),
-        max_nodes=200,
+        instances=tuple(instances.split(",")),
+        max_nodes=most,
         workload=profile.workload_at(scale),
     )
     asked: list[int] = []
@@ -88,7 +100,7 @@ def test_answers_are_those_of_every_cluster_worked_out(
     batch = ClusterBatch.grid(
         [offer.instance for offer in surface.candidates.offers],
         surface.candidates.layouts,
-        range(1, 201),
+        range(1, most + 1),
         surface.candidates.catalog,
     )
     assert asked[0] < len(batch) or scale > 100.0

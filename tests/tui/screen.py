@@ -10,19 +10,25 @@ MOST_WAITS = 6000
 """A minute and more: other programs may have the machine, and no test asserts a time."""
 
 
+def _at_rest(app: PlannerApp) -> bool:
+    """Whether no key waits for another one (`KeyOrder`), no plan is built and no mix searched."""
+    keys = app.message_queue_size or app._waiting or app._under_way
+    return not (keys or app.busy or app.settling)
+
+
 async def settled(pilot: Pilot[None]) -> PlannerApp:
-    """The app once no plan is being built, no mix is searched and everything is drawn."""
+    """The app once it is at rest and everything is drawn: also after that, as on a busy machine
+    keys may be longer on their way than any pause."""
     app = pilot.app
     assert isinstance(app, PlannerApp)
     for _ in range(MOST_WAITS):
         await pilot.pause(0.01)
-        if not app.busy and not app.settling:
-            break
-    assert not app.busy
-    assert not app.settling
-    await pilot.pause()
-    await pilot.pause()
-    return app
+        if _at_rest(app):
+            await pilot.pause()
+            await pilot.pause()
+            if _at_rest(app):
+                return app
+    raise AssertionError(f"never at rest: {app.busy!r}, settling {app.settling}")
 
 
 async def keyboard_is_seen(pilot: Pilot[None]) -> bool:

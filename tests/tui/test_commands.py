@@ -11,6 +11,7 @@ from textual.app import App
 from textual.events import Key, Paste
 
 import engine
+from tui.behaviours.key_order import Followed
 from tui.changes import (
     OpenSources,
     SetBudget,
@@ -259,6 +260,20 @@ async def test_keys_behind_an_enter_are_for_the_dialog_that_it_opens(planner):
         app.post_message(Key("down", None))
         await settled(pilot)
         assert app.screen.query_one(Table).cursor == 1
+
+
+async def test_keys_that_are_under_way_when_the_planner_is_left_are_let_go(planner):
+    """Quit while some were waiting, it ended with a traceback: no screen was left for them."""
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        _at_once(app, ":deadline 2h")
+        while not app._under_way:
+            await asyncio.sleep(0)
+        handed = app._handed
+    assert not app.screen_stack
+    app._handed, app._under_way = handed, True
+    await app.on_followed(Followed(handed, 2))
+    await app.on_dialog_stood()
 
 
 async def test_what_is_pasted_keeps_its_place_among_keys(planner):

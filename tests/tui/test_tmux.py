@@ -190,8 +190,10 @@ def test_it_follows_the_size_of_the_window(terminal):
     terminal.wait_for("Cost by nodes", "Inputs")
 
 
-@pytest.mark.parametrize("term", ["xterm", "screen", "linux", "vt100"])
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+@pytest.mark.parametrize(
+    ("term", "size"),
+    [("xterm", (80, 24)), ("screen", (120, 40)), ("linux", (80, 24)), ("vt100", (120, 40))],
+)
 def test_terminals_of_sixteen_colours(terminal, term, size):
     terminal.start(size=size, env={"TERM": term, "LANG": "C.UTF-8"})
     terminal.wait_for("finishes in", "deadline")

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
+
+import pytest
+from screen import MOST_WAITS
+
+from tui import workers
 
 ROOT = Path(__file__).parents[2]
 
@@ -44,3 +51,22 @@ def test_a_command_without_threads_returns() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT
     )
     assert done.stdout == "1 returned\n"
+
+
+def test_a_thread_without_a_job_ends_and_another_does_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each planner of a process left two threads for good, and they held it."""
+    monkeypatch.setattr(workers, "IDLE_SECONDS", 0.0)
+    latest, did = workers.Latest("idle"), []
+    for _ in range(2):
+        latest.submit(lambda: did.append(threading.current_thread()))
+        for _ in range(MOST_WAITS):
+            if latest._thread is None:
+                break
+            time.sleep(0.01)
+    first, second = did
+    assert first is not second
+    for thread in did:
+        thread.join(10.0)
+        assert not thread.is_alive()

@@ -138,7 +138,8 @@ def test_a_workflow_that_nobody_waits_for_is_not_kept(workflow):
 
 
 async def test_naming_where_it_ran_reads_the_workflow_again(planner):
-    app = planner(EngineSession(), sources=("nightly-pipeline",), ran_on="m5.xlarge")
+    few, ran_on = ("m5.xlarge", "c6i.2xlarge"), "m5.xlarge"
+    app = planner(EngineSession(), sources=("nightly-pipeline",), ran_on=ran_on, instances=few)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
         parts = app.built.plan.fitted.plans[0].parts
@@ -189,7 +190,7 @@ async def test_evidence_and_experiments_speak_of_a_workflow_not_of_a_job_profile
 
 
 async def test_the_jobs_of_a_workflow_have_rows_at_24_lines(planner):
-    app = planner(WorkflowSession(), sources=("nightly-pipeline",))
+    app = planner(WorkflowSession(), sources=("nightly-pipeline",), instances=("m4.*",))
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
         shown = text_of(app)

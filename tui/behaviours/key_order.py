@@ -90,8 +90,11 @@ class KeyOrder(PlannerPart):
         self._waiting = tuple(waiting)
 
     async def _hand_out(self) -> None:
-        """The next key to the screen, unless one is under way or a dialog does not stand yet."""
+        """The next key to the screen, unless one is under way or a dialog does not stand yet. While
+        the planner is left there is none any more."""
         app = self.planner
+        if not app.screen_stack:
+            return
         stands = not isinstance(app.screen, Dialog) or app.screen.stands
         if stands and self._waiting and not self._under_way:
             self._handed, *rest = self._waiting
@@ -107,7 +110,8 @@ class KeyOrder(PlannerPart):
     async def on_followed(self, message: Followed) -> None:
         """All is done that a key has caused, or the first part of it."""
         app = self.planner
-        if not self._under_way or message.typed is not self._handed:
+        left_behind = not self._under_way or message.typed is not self._handed
+        if left_behind or not app.screen_stack:
             return
         left = message.rounds - 1
         if not left or not (app.focused or app.screen).post_message(Followed(message.typed, left)):

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from handovers_made import handover, words
-from real_spark import spark_home
+from real_spark import SHORT_LIVED, spark_home
 from test_exports import resources
 
 from engine.exports import render
@@ -48,7 +48,7 @@ def submitted(folder: Path, **changes: Any) -> str:
     ]  # fmt: skip
     ran = subprocess.run(
         [str(HOME / "bin" / "spark-submit"), *options],
-        env={**os.environ, "SPARK_HOME": str(HOME), "SPARK_LOCAL_IP": "127.0.0.1"},
+        env={**os.environ, **SHORT_LIVED, "SPARK_HOME": str(HOME), "SPARK_LOCAL_IP": "127.0.0.1"},
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     said = ran.stdout + ran.stderr
@@ -58,9 +58,8 @@ def submitted(folder: Path, **changes: Any) -> str:
 
 
 @pytest.mark.skipif(HOME is None, reason="no Spark on this machine")
-@pytest.mark.parametrize("case", list(CASES))
-def test_spark_submit_reads_what_is_written(case: str, tmp_path: Path) -> None:
-    said = submitted(tmp_path, **CASES[case])
+def test_spark_submit_reads_what_is_written(tmp_path: Path) -> None:
+    said = submitted(tmp_path, **CASES["owned"])
     parsed = dict(
         line.split(maxsplit=1) for line in said.splitlines() if len(line.split(maxsplit=1)) == 2
     )
@@ -69,6 +68,14 @@ def test_spark_submit_reads_what_is_written(case: str, tmp_path: Path) -> None:
     assert parsed["executorMemory"] == "23040m"
     assert "spark.executor.memoryOverhead,2304m" in said
     assert "spark.sql.shuffle.partitions,400" in said
+
+
+@pytest.mark.parametrize("target", ["spark-submit", "spark-defaults"])
+def test_how_nodes_are_rented_is_nothing_to_spark(target: str) -> None:
+    """So that what it reads of one case, it reads of all of them."""
+    texts = [render(handover(**case), to=target) for case in CASES.values()]
+    settings = {"\n".join(line for line in text.splitlines() if line[:1] != "#") for text in texts}
+    assert len(settings) == 1
 
 
 @pytest.mark.skipif(HOME is None, reason="no Spark on this machine")

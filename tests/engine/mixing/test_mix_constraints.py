@@ -20,7 +20,7 @@ from engine.mixing.mix_law import MixLaw
 from engine.mixing.nodes import NodeTerms
 from engine.mixing.search import Search
 
-CASES = 250
+CASES = 150
 """Random catalogs per number of types in a mix."""
 
 

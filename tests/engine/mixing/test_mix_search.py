@@ -26,7 +26,7 @@ from engine.mixing.search import Search
 from engine.models import fit
 from engine.sources import read
 
-CASES = 200
+CASES = 120
 """Random catalogs per goal and number of types."""
 
 

@@ -64,6 +64,16 @@ def repeated(profile: Profile, factors: Sequence[float] = TWICE) -> Profile:
     return replace(profile, runs=tuple(again(run, f) for run in profile.runs for f in factors))
 
 
+@cache
+def fitted_once(name: str, model: str) -> FittedModel:
+    return engine.fit(pair(name), model=model)
+
+
+@cache
+def fitted_twice(name: str, model: str) -> FittedModel:
+    return engine.fit(repeated(pair(name)), model=model)
+
+
 def error(fitted: FittedModel) -> float:
     assert fitted.validation is not None
     return fitted.validation.mean_relative_error
@@ -79,7 +89,7 @@ def width(found: Prediction) -> float:
 @pytest.mark.parametrize("model", MODELS)
 def test_made_twice_logs_are_no_better_foretold(model: str, name: str) -> None:
     """By runs left out one by one the error fell to 6 %, that between the repetitions."""
-    once, twice = (engine.fit(p, model=model) for p in (pair(name), repeated(pair(name))))
+    once, twice = fitted_once(name, model), fitted_twice(name, model)
     assert twice.validation is not None
     assert len(twice.validation.actual_seconds) == 4
     assert error(twice) == pytest.approx(error(once), abs=0.01)
@@ -88,7 +98,7 @@ def test_made_twice_logs_are_no_better_foretold(model: str, name: str) -> None:
 @pytest.mark.parametrize("name", PAIRS)
 @pytest.mark.parametrize("model", MODELS)
 def test_made_twice_logs_make_no_narrower_interval(model: str, name: str) -> None:
-    once, twice = (engine.fit(p, model=model) for p in (pair(name), repeated(pair(name))))
+    once, twice = fitted_once(name, model), fitted_twice(name, model)
     run = pair(name).runs[0]
     slots = run.cluster.slots or 1
     for cluster in (run.cluster, Cluster.of_executors(executors=4 * slots, executor_cores=1)):
@@ -178,9 +188,8 @@ def test_made_twice_logs_answer_as_made_once(name: str, model: str) -> None:
     small, large = once.runs
     often = replace(once, runs=(*(again(small, 1.0 + k / 1e3) for k in range(-3, 3)), large))
     larger = Workload(4.0 * (once.reference_workload.input_bytes or 0.0))
-    expected = engine.fit(once, model=model).predict(cluster=large.cluster, workload=larger).seconds
-    for profile in (repeated(once), often):
-        fitted = engine.fit(profile, model=model)
+    expected = fitted_once(name, model).predict(cluster=large.cluster, workload=larger).seconds
+    for fitted in (fitted_twice(name, model), engine.fit(often, model=model)):
         found = fitted.predict(cluster=large.cluster, workload=larger).seconds
         assert found == pytest.approx(expected, rel=0.02)
 
