@@ -1,6 +1,6 @@
 """A restless user: no exception, no growth, always a state with a meaning, and undo to the start.
 
-300 random steps are part of the ordinary run. `SPARKPLAN_SOAK=10000 pytest tests/tui/test_soak.py`
+200 random steps are part of the ordinary run. `SPARKPLAN_SOAK=10000 pytest tests/tui/test_soak.py`
 takes so many; `SPARKPLAN_SOAK_SEED=7` (or `1-4`) chooses other seeds.
 """
 
@@ -20,7 +20,7 @@ from tui.history import changed_inputs
 from tui.session import EngineSession
 from tui.start import AppOptions
 
-COUNT = int(os.environ.get("SPARKPLAN_SOAK", "300"))
+COUNT = int(os.environ.get("SPARKPLAN_SOAK", "200"))
 ASKED = os.environ.get("SPARKPLAN_SOAK_SEED", "1")
 FIRST, LAST = (int(n) for n in ASKED.split("-")) if "-" in ASKED else (int(ASKED), int(ASKED))
 LONG = COUNT > 1000
