@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 
 import pytest
 
@@ -84,6 +84,16 @@ def test_peridot_and_its_neighbours(printed: dict[tuple[str, str], Cells], job: 
 def test_sparkplan(printed: dict[tuple[str, str], Cells], job: str, name: str) -> None:
     up, down = row_of("sparkplan_measured_logs.md", name)
     assert_near(up + down, list(printed[job, "sparkplan"][:2]))
+
+
+@pytest.mark.parametrize(("name", "way"), [("one small log", 0), ("one large log", 1)])
+def test_sparkplan_in_the_table_of_errors_by_evidence(
+    printed: dict[tuple[str, str], Cells], name: str, way: int
+) -> None:
+    _, (answers,), said, *_ = row_of("sparkplan_measured.md", f"{name} (bundled pair)")
+    errors = [abs(printed[job, "sparkplan"][way] or 0) for job in JOBS]
+    assert answers == len(errors)
+    assert_near(said, [round(fmean(errors)), round(median(errors)), max(errors)])
 
 
 def test_simcost(printed: dict[tuple[str, str], Cells]) -> None:

@@ -61,7 +61,7 @@ class InputSplits:
             cut = full
         largest = (read.maximum or 0.0) if read is not None else 0.0
         packed = _packed(stage, scans, rule) if scan else None
-        made = stage.generated and stage.tasks == rule.cores(None)
+        made = stage.generated and not stage.in_part and stage.tasks == rule.cores(None)
         for_cores = made and rule.scans_count_slots
         return cls(
             stage.tasks, total, largest, cut, scan, hadoop, for_cores, scans, rule, packed

@@ -173,7 +173,7 @@ class PartitionedStage:
             return PartitionCount(min(n * grown, self._most(shuffle_partitions)))
         if shuffle_partitions and self._takes_partitions():
             return PartitionCount(float(shuffle_partitions))
-        if self._splits.for_cores:
+        if learnt is None and self._splits.for_cores:
             return self._splits.one_each()
         if learnt is not None:
             return self._splits.for_slots(n * math.exp(learnt * math.log(ratio)), ratio)

@@ -11,6 +11,7 @@ from made_runs import Stage, observed
 
 from engine import read
 from engine.models.replay.replayed_run import Replay
+from engine.models.replay.stage_laws import pair_fit, with_laws
 from engine.models.stages.shapes import shapes_of
 from engine.profile import Run
 from engine.units import MIB
@@ -66,6 +67,28 @@ def test_a_set_parallelism_is_that_of_ranges_on_every_cluster() -> None:
     assert [shapes_of(run, 4)[0].scaled(1.0, None, 32).tasks for run in (free, named)] == [32, 4]
 
 
+def test_who_takes_the_first_rows_of_a_collection_runs_no_more_of_it_on_more_slots() -> None:
+    """`take` of a collection in 20 parts runs one, then four: here as many as there are cores."""
+    taken = Stage(np.full(4, 2.0), more={"generated": True, "in_part": True})
+    shape = shapes_of(observed([taken], slots=4), 4)[0]
+    assert shape.scaled(1.0, None, 32).tasks == 4
+    assert not shape.counts_slots
+
+
+def test_a_second_log_tells_of_a_number_that_was_asked_for() -> None:
+    """A program that makes a partition for each of its files may have had as many as cores."""
+    few, more = (
+        Replay.of(
+            observed([Stage(np.full(n, 2.0), more=MADE)], slots=4, input_bytes=n * 100.0 * MIB)
+        )
+        for n in (4, 12)
+    )
+    told = with_laws(few, [(pair_fit(few, more), 1.0)])
+    for slots in (4, 16):
+        assert told.replayed(slots, ratio=3.0).tasks == (12,)
+
+
+MADE = {"generated": True}
 PARALLELISM = {"spark.default.parallelism": "4"}
 
 
