@@ -131,7 +131,8 @@ def _recent_surface(
     limits: Limits,
 ) -> Surface:
     """`surface_of`, made once for questions that differ in nothing but goal and billing. Catalogs
-    are compared by identity, all else by content; fitted models never change."""
+    are compared by identity, all else by content; fitted models never change. What may change
+    later, as a list in the limits, is no content to compare by: nothing is kept of it."""
 
     def make() -> Surface:
         return surface_of(
@@ -146,7 +147,12 @@ def _recent_surface(
         require_workload(workload)
     asked = None if instances is None else tuple(instances)
     size = None if workload is None else workload.key
-    surface: Surface = fitted.recent.get((id(catalog), size, asked, max_nodes, limits), make)
+    question = (id(catalog), size, asked, max_nodes, limits)
+    try:
+        hash(question)
+    except TypeError:
+        return make()
+    surface: Surface = fitted.recent.get(question, make)
     return surface if surface.candidates.catalog is catalog else make()
 
 

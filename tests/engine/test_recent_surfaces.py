@@ -97,3 +97,20 @@ def test_what_is_no_list_of_names_is_kept_for_nobody(instances: Any) -> None:
     with suppress(engine.EngineError):
         recommended(fitted, instances=instances)
     assert not fitted.recent._kept
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        lambda some: {"exclude": some(["big"])},
+        lambda some: {"owned": some([("small", 2)])},
+        lambda some: {"most": some([("small", 3)])},
+    ],
+)
+def test_limits_in_lists_are_answered_as_those_in_tuples(
+    limits: Callable[[type], dict[str, Any]],
+) -> None:
+    fitted, _ = counted()
+    found = recommended(fitted, limits=engine.Limits(**limits(list)))
+    assert not fitted.recent._kept
+    assert found.to_dict() == recommended(fitted, limits=engine.Limits(**limits(tuple))).to_dict()

@@ -182,6 +182,17 @@ def test_the_run_as_it_was_measured_has_the_price_of_its_type(
     assert "no type is looked up; add --nodes N --instance TYPE, or --ran-on TYPE" in err
 
 
+@pytest.mark.parametrize("price", ["", "0.4"])
+@pytest.mark.parametrize("command", ["predict", "predict --nodes 4", "curve --over input-size"])
+def test_a_catalog_that_is_named_and_has_no_such_type_is_never_passed_over(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, command: str, price: str
+) -> None:
+    """Without --nodes the costs were those of the table, or none, and nothing was said."""
+    table = table_of(tmp_path, price=price)
+    _, err = run(capsys, f"{command} {table} --catalog azure", status=2)
+    assert err.startswith("sparkplan: catalog azure: unknown instance type 'm4.2xlarge'")
+
+
 def test_a_recommendation_says_what_it_hangs_on(capsys: pytest.CaptureFixture[str]) -> None:
     line = f"recommend {LOG} --ran-on m5.2xlarge --deadline 60s --instances m5.*,c5.*"
     found = answer(capsys, line)["sensitivity"]

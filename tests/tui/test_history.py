@@ -105,7 +105,7 @@ def test_a_notice_says_from_what_to_what():
     long = replace(after, instances=("r5.*", "c6i.*", "m5.*", "m6i.*", "c7i.*", "r6i.*", "m7i.*"))
     assert difference(before, long) == "instance types, deadline"
     dragged = replace(before, deadline_seconds=110.5518382, budget_usd=0.02**0.5)
-    assert difference(before, dragged) == "deadline 3m → 1m 51s, budget off → $0.14"
+    assert difference(before, dragged) == "deadline 3m → 1m 51s, budget off → $0.141"
 
 
 async def test_undo_and_redo_move_the_slider_and_the_answer(planner):

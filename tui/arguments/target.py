@@ -56,12 +56,19 @@ def at_prices_of(
     cluster: engine.Cluster, args: argparse.Namespace, profile: engine.Profile
 ) -> engine.Cluster:
     """The cluster, measured or asked for, with the catalog whose price its type has; as it is where
-    there is none."""
+    there is none.
+
+    Raises:
+        UnknownName: where the catalog that is named has no such type.
+        BadInput: for terms of a catalog where none is used.
+    """
     if cluster.catalog is not None or cluster.instance is None:
         return cluster
     catalog = type_catalog(args, profile, cluster.instance.name)
     _check_used(args, catalog)
-    if catalog is None or cluster.instance.name not in catalog.offers:
+    if catalog is None:
+        return cluster
+    if args.catalog is None and cluster.instance.name not in catalog.offers:
         return cluster
     listed = catalog.offer(cluster.instance.name).on_demand.usd_per_hour
     groups = (replace(cluster.groups[0], price_usd_per_hour=listed),)

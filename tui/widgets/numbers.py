@@ -52,10 +52,13 @@ def time_text(seconds: float) -> str:
 
 
 def money_text(usd: float, *, cents: bool | None = None) -> str:
-    """US dollars: "$12", "$7.90", "$12.5k"; `cents` forces or forbids two decimals below $10k."""
+    """US dollars: "$12", "$7.90", "$0.246", "$12.5k"; `cents` forces or forbids two decimals below
+    $10k. Below a dollar three figures, as budgets are named: what is typed is what is shown."""
     sign, amount = ("-", -usd) if usd < 0 else ("", usd)
     if amount >= _EXACT_BELOW:
         return f"{sign}${_scaled(amount, _THOUSANDS)}"
+    if cents is None and 0 < amount < 0.9995:
+        return f"{sign}${max(shortest(amount, 3), f'{amount:.2f}', key=len)}"
     if cents is None:
         cents = abs(amount - round(amount)) > 1e-9
     if cents and 0 < amount < 0.0995:

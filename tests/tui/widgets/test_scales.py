@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from engine.text.reachable import reachable_seconds
-from engine.units import parse_seconds
+from engine.text.reachable import reachable_seconds, reachable_usd
+from engine.units import parse_seconds, parse_usd
 from tui.widgets.numbers import (
     bytes_text,
     money_text,
@@ -163,6 +163,13 @@ def test_a_time_that_is_stepped_up_is_written_in_full(seconds):
     assert parse_seconds(time_text(stepped)) == stepped
 
 
+@pytest.mark.parametrize("usd", [0.00123, 0.0494, 0.0996, 0.2401, 0.2459, 0.5, 0.999, 7.891])
+def test_a_budget_that_is_named_is_shown_in_full_when_it_is_typed(usd):
+    """$0.246 was shown as $0.25, and of $0.245 it was said that no cluster stays within $0.24."""
+    named = reachable_usd(usd)
+    assert parse_usd(money_text(named)) == named
+
+
 def test_other_texts():
     assert [money_text(v) for v in (12, 7.9, 0.012, 12500)] == ["$12", "$7.90", "$0.012", "$12.5k"]
     assert [bytes_text(v) for v in (0, 999, 48e9, 2.1e12)] == ["0 B", "999 B", "48 GB", "2.1 TB"]
@@ -178,7 +185,7 @@ def test_other_texts():
 
 def test_what_rounds_up_to_the_next_unit_is_written_in_it():
     assert [number_text(v) for v in (999_940, 999_960)] == ["999.9k", "1M"]
-    assert [money_text(v) for v in (0.0994, 0.0996, 999_960)] == ["$0.099", "$0.10", "$1M"]
+    assert [money_text(v) for v in (0.9994, 0.9996, 999_960)] == ["$0.999", "$1.00", "$1M"]
     assert bytes_text(999.96e9) == "1 TB"
 
 
