@@ -49,9 +49,10 @@ def with_points(
     texts = frozenset(words)
     places = [place for place, name in enumerate(columns) if name not in texts]
     numbers = {line.cells[place] for line in lines for place in places}
-    commas = any(_COMMA.match(cell) or _GROUPS.match(cell) for cell in numbers)
+    commas = any(_is_decimal(cell) or _GROUPS.match(cell) for cell in numbers)
     points = any(_POINT.match(cell) and not _GROUPED.match(cell) for cell in numbers)
-    if commas == points:
+    unsure = not commas and any(_COMMA_GROUP.match(cell) for cell in numbers)
+    if commas == points or unsure:
         _refuse_either(lines, columns, places, source)
     known = {cell: _pointed(cell, grouped=commas and not points) for cell in numbers}
     found = []
@@ -82,6 +83,12 @@ def _refuse_either(
                 where=f"{source}:{line.number}",
                 remedy=remedy,
             )
+
+
+def _is_decimal(cell: str) -> bool:
+    """Whether the comma of a cell can be nothing but a decimal one: "1,024 GB" may be a thousand as
+    well, as programs write sizes."""
+    return bool(COMMA.match(cell) or (_COMMA.match(cell) and not _COMMA_GROUP.match(cell)))
 
 
 def _pointed(cell: str, *, grouped: bool) -> str:

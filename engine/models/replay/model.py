@@ -132,8 +132,7 @@ class ReplayModel(FittedModel):
             replayed = self._replayed(replay, wanted)
             relative, doubt = batch.speeds(replay.run.cluster.instance)
             times = replayed.at(slots, relative)
-            busy = np.minimum(slots, max(replayed.most_useful_slots, replay.slots))
-            far.append(doublings(busy / replay.slots, ratio))
+            far.append(doublings(replayed.slots_in_doubt(slots) / replay.slots, ratio))
             share = 1.0 - times.driver_seconds / times.seconds
             crowded = share * of_batch(batch, far[-1][:, 0])
             doubts.append(np.hypot(doubt, self._shared_cores.doubt(crowded)))

@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from engine.forecast import FloatArray, IntArray
+from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.memory import EXECUTOR_CORES
 from engine.models.replay.calibration import calibrated
 from engine.models.replay.outcome import Replayed
@@ -317,11 +317,38 @@ class Replay:
         key = (ratio, shuffle_partitions)
         return kept(self._kept.useful, key, lambda: self._most_busy(ratio, shuffle_partitions))
 
-    def _most_busy(self, ratio: float, shuffle_partitions: int | None) -> int:
-        wanted = self._counts(ratio, shuffle_partitions).at(MOST_SLOTS)
+    def slots_in_doubt(
+        self, slots: FloatArray, ratio: float, shuffle_partitions: int | None
+    ) -> FloatArray:
+        """(n,) how many of (n,) slots make an answer unsure: those that are ever busy, or the log's
+        own. Stages with a partition for each core are busy on any number; these count by their
+        share of the work, in log slots: a short one makes the rest no less sure."""
+        useful = self.most_useful_slots(ratio, shuffle_partitions)
+        busy = np.minimum(slots, max(useful, self.slots))
+        if not self._by_cores.any():
+            return busy
+        others = self._most_busy(ratio, shuffle_partitions, as_observed=self._by_cores)
+        rest = np.minimum(slots, max(others, self.slots))
+        work = np.asarray([shape.stage.tasks * shape.mean_seconds for shape in self.shapes])
+        share = float(work[self._by_cores].sum() / work.sum())
+        return np.asarray(rest ** (1.0 - share) * busy**share)
+
+    def _most_busy(
+        self, ratio: float, shuffle_partitions: int | None, as_observed: BoolArray | None = None
+    ) -> int:
+        """`most_useful_slots`, with the partitions of some stages (s,) as on the log's slots."""
+        counts = self._counts(ratio, shuffle_partitions)
+        wanted = counts.at(MOST_SLOTS)
+        if as_observed is not None:
+            wanted = np.where(as_observed, counts.own, wanted)
         tasks = whole_tasks(wanted)[0] * self._table.cpus
         order, sign = self._comings
         return max(1, int(np.cumsum((np.concatenate((tasks, tasks)) * sign)[order]).max()))
+
+    @cached_property
+    def _by_cores(self) -> BoolArray:
+        """(s,) the stages with a partition for each core."""
+        return np.asarray([shape.follows_cores for shape in self.shapes], dtype=bool)
 
     @cached_property
     def _comings(self) -> tuple[IntArray, FloatArray]:

@@ -83,6 +83,10 @@ class ReplayTimes:
         """No more slots than this are ever busy."""
         return self.replay.most_useful_slots(self.ratio, self.shuffle_partitions)
 
+    def slots_in_doubt(self, slots: FloatArray) -> FloatArray:
+        """(n,) `Replay.slots_in_doubt`."""
+        return self.replay.slots_in_doubt(slots, self.ratio, self.shuffle_partitions)
+
     def _whole(self, slots: FloatArray) -> FloatArray:
         """Slots as whole numbers, no more than are ever busy."""
         return np.minimum(np.floor(slots + 1e-9), self.most_useful_slots)
@@ -200,10 +204,9 @@ class BetweenInputs:
         driver = (1.0 - self.share) * low.driver_seconds + self.share * high.driver_seconds
         return Times(seconds, np.minimum(driver, seconds))
 
-    @property
-    def most_useful_slots(self) -> int:
-        """No more slots than this are ever busy."""
-        return self.high.most_useful_slots
+    def slots_in_doubt(self, slots: FloatArray) -> FloatArray:
+        """As `ReplayTimes.slots_in_doubt`."""
+        return self.high.slots_in_doubt(slots)
 
 
 STEP = 2.0

@@ -130,15 +130,29 @@ class PartitionedStage:
     @cached_property
     def counts_slots(self) -> bool:
         """Whether the number of partitions depends on the cluster."""
-        first = self
-        while first.follows is not None:
-            first = first.follows
+        first = self._first
         if first is not self:
             return first.counts_slots
         if self.growth is Growth.MERGED:
             rule = self._merging
             return self._merged_by_rule and rule.merged_for is None and rule.counts_slots
         return self._splits.count_slots
+
+    @cached_property
+    def follows_cores(self) -> bool:
+        """Whether it has a partition for each core however many there are: rows that the program
+        made itself, and what has as many partitions as these."""
+        first = self._first
+        return first.law.partitions is None and first._splits.for_cores
+
+    @property
+    def _first(self) -> PartitionedStage:
+        """The stage whose partitions it has, by way of those between: itself where it follows
+        none."""
+        first = self
+        while first.follows is not None:
+            first = first.follows
+        return first
 
     def partition_count(self, ratio: float, shuffle_partitions: int | None) -> PartitionCount:
         """Its partitions at `ratio` times the input, with another number of shuffle partitions or

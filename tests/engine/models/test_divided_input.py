@@ -8,8 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from made_runs import Stage, observed
+from sparkplan_runs import fit
 
-from engine import read
+from engine import Cluster, read
+from engine.batch import ClusterBatch
+from engine.models.base import FittedModel
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import pair_fit, with_laws
 from engine.models.stages.shapes import shapes_of
@@ -86,6 +89,25 @@ def test_a_second_log_tells_of_a_number_that_was_asked_for() -> None:
     told = with_laws(few, [(pair_fit(few, more), 1.0)])
     for slots in (4, 16):
         assert told.replayed(slots, ratio=3.0).tasks == (12,)
+
+
+def test_a_short_range_makes_the_rest_no_less_sure_on_more_slots() -> None:
+    """Beyond the 16 slots that the work is busy on only the range uses more."""
+    short, times = Stage(np.full(4, 0.05), more=MADE), np.full(16, 20.0)
+    alone = fit(observed([Stage(times)], slots=4))
+    beside = fit(observed([short, Stage(times, (0,))], slots=4))
+    by_cores = fit(observed([Stage(4.0 * times[:4], more=MADE)], slots=4))
+    for slots in (64, 256):
+        sure, same, unsure = (log_scale(by, slots) for by in (alone, beside, by_cores))
+        assert same == pytest.approx(sure, rel=0.02)
+        assert unsure > 1.5 * sure
+
+
+def log_scale(found: FittedModel, slots: int) -> float:
+    """Of the answer on so many slots."""
+    cluster = Cluster.of_executors(executors=slots, executor_cores=1)
+    batch = ClusterBatch.of([cluster], found.profile)
+    return float(found.forecast(batch, found.profile.reference_workload).log_scale[0])
 
 
 MADE = {"generated": True}

@@ -78,3 +78,12 @@ def test_a_comma_before_a_unit_is_as_ambiguous_beside_points() -> None:
         "runs.csv:2: seconds: '1,312 s' may be 1312 s or a number with three decimals; "
         "write 1312 s, or 1.3120 s where the comma is a decimal one"
     )
+
+
+def test_a_size_that_may_be_a_thousand_is_refused_where_nothing_tells() -> None:
+    """1,024 GB was 1.024 GB."""
+    text = "nodes;input_size;seconds\n2;1,024 GB;98\n4;2,048 GB;60\n"
+    with pytest.raises(engine.BadInput, match=r"runs.csv:2: .*'1,024 GB' may be 1024 GB"):
+        run_table.parse(text, "runs.csv")
+    told = run_table.parse(text.replace("98", "98,4"), "runs.csv").runs
+    assert [run.workload.input_bytes for run in told] == [1.024e9, 2.048e9]
