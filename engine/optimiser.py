@@ -110,8 +110,9 @@ def recommend(
     today = date.today() if today is None else today
     require_kind(today, date, "a date for today")
     surface = _recent_surface(
-        fitted, catalog, workload=workload, instances=instances, max_nodes=max_nodes, limits=limits
-    )
+        fitted, catalog, workload=workload, instances=instances, max_nodes=goal.max_nodes,
+        limits=limits,
+    )  # fmt: skip
     if billing.spot and not limits.owned and limits.max_spot is None:
         surface.candidates.require_spot_price("spot", "leave it out")
     answer = mixed(surface, goal, billing, mix=mix, today=today)

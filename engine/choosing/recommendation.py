@@ -57,6 +57,7 @@ class Goal:
             )
         if self.max_nodes < 1:
             raise BadInput(f"max_nodes must be at least 1, not {self.max_nodes}", where="goal")
+        object.__setattr__(self, "max_nodes", int(self.max_nodes))  # 10.0 of JSON, 10 of NumPy
         if self.objective not in (None, *OBJECTIVES):
             raise UnknownName("objective", str(self.objective), OBJECTIVES)
 

@@ -333,6 +333,14 @@ def test_what_cannot_be_asked(options: dict[str, object], message: str) -> None:
         recommend(model(two_law), catalog=TWO, **options)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("count", [4.0, np.int64(4), np.float64(4.0)])
+def test_a_whole_number_of_nodes_may_come_as_another_kind_of_number(count: float) -> None:
+    """As JSON and pandas have them: 4.0 ended in a TypeError."""
+    found = recommend(model(two_law), catalog=TWO, max_nodes=count)  # type: ignore[arg-type]
+    assert found.to_dict() == recommend(model(two_law), catalog=TWO, max_nodes=4).to_dict()
+    assert type(found.goal.max_nodes) is int
+
+
 def test_a_profile_is_no_fitted_model() -> None:
     with pytest.raises(BadInput, match="a fitted model is needed, not Profile; fit one with"):
         recommend(model(two_law).profile, catalog=TWO)  # type: ignore[arg-type]
