@@ -135,7 +135,8 @@ class ReplayModel(FittedModel):
             far.append(doublings(replayed.slots_in_doubt(slots) / replay.slots, ratio))
             share = 1.0 - times.driver_seconds / times.seconds
             crowded = share * of_batch(batch, far[-1][:, 0])
-            doubts.append(np.hypot(doubt, self._shared_cores.doubt(crowded)))
+            doubt = np.hypot(doubt, self._shared_cores.doubt(crowded))
+            doubts.append(np.hypot(doubt, replayed.doubt_of_asked(slots)))
             memory.append(self._memory_factor(place, batch, wanted, times, relative))
             own = np.log(times.seconds) + log_iterations(replay, wanted) + self.bias[place]
             logs.append(own + self._shared_cores.cost(crowded))

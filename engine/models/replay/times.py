@@ -87,6 +87,10 @@ class ReplayTimes:
         """(n,) `Replay.slots_in_doubt`."""
         return self.replay.slots_in_doubt(slots, self.ratio, self.shuffle_partitions)
 
+    def doubt_of_asked(self, slots: FloatArray) -> FloatArray:
+        """(n,) `Replay.doubt_of_asked`."""
+        return self.replay.doubt_of_asked(slots, self.ratio, self.shuffle_partitions)
+
     def _whole(self, slots: FloatArray) -> FloatArray:
         """Slots as whole numbers, no more than are ever busy."""
         return np.minimum(np.floor(slots + 1e-9), self.most_useful_slots)
@@ -207,6 +211,10 @@ class BetweenInputs:
     def slots_in_doubt(self, slots: FloatArray) -> FloatArray:
         """As `ReplayTimes.slots_in_doubt`."""
         return self.high.slots_in_doubt(slots)
+
+    def doubt_of_asked(self, slots: FloatArray) -> FloatArray:
+        """As `ReplayTimes.doubt_of_asked`."""
+        return self.high.doubt_of_asked(slots)
 
 
 STEP = 2.0

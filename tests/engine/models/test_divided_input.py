@@ -103,6 +103,16 @@ def test_a_short_range_makes_the_rest_no_less_sure_on_more_slots() -> None:
         assert unsure > 1.5 * sure
 
 
+def test_a_number_that_was_asked_for_after_all_is_within_the_interval() -> None:
+    """Four tasks on four slots: a partition for each core, or four wherever they run."""
+    found = fit(observed([Stage(np.full(4, 80.0), more=MADE)], slots=4))
+    for slots, stays in ((16, 80.0), (4, 80.0), (2, 160.0)):
+        cluster = Cluster.of_executors(executors=slots, executor_cores=1)
+        answer = found.predict(cluster=cluster, confidence=0.9)
+        assert answer.low < stays < answer.high
+        assert answer.seconds == pytest.approx(320.0 / slots, rel=0.2)
+
+
 def log_scale(found: FittedModel, slots: int) -> float:
     """Of the answer on so many slots."""
     cluster = Cluster.of_executors(executors=slots, executor_cores=1)
