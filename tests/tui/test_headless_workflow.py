@@ -134,9 +134,13 @@ def test_nodes_that_have_no_price_have_no_cost(
     found = answer(capsys, f"workflow {fig_1}")
     assert [found[f"cost_{end}usd"] for end in ("", "low_", "high_")] == [None, None, None]
     assert "$" not in run(capsys, f"workflow {fig_1}")[0]
-    for option in ("--spot", "--discount 10%"):
+    said = {
+        "--spot": "only nodes of a catalog that are named can be spot nodes",
+        "--discount 10%": "these nodes have no prices of a catalog",
+    }
+    for option, why in said.items():
         _, err = run(capsys, f"workflow {fig_1} {option}", status=2)
-        assert "these nodes have no prices of a catalog; add --nodes N --instance TYPE" in err
+        assert f"{why}; add --nodes N --instance TYPE" in err
 
 
 def test_recommend_is_of_the_family_of_recommend(capsys: pytest.CaptureFixture[str]) -> None:

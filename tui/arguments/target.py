@@ -76,12 +76,13 @@ def at_prices_of(
 
 
 NO_PRICES = "these nodes have no prices of a catalog"
+NO_SPOT = "only nodes of a catalog that are named can be spot nodes"
 ADD_TYPE = "add --nodes N --instance TYPE, or leave it out"
 ADD_CATALOG = "add --catalog NAME, or leave it out"
 
 
-def check_on_demand(args: argparse.Namespace, why: str = NO_PRICES, *, remedy: str) -> None:
-    """Refuses spot nodes where no catalog has their price."""
+def check_on_demand(args: argparse.Namespace, why: str = NO_SPOT, *, remedy: str) -> None:
+    """Refuses spot nodes where no catalog has their price, and where nobody names the nodes."""
     given = ["--spot"] * args.spot
     given += ["--max-spot"] * (getattr(args, "max_spot", None) is not None)
     if given:
