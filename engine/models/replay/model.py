@@ -53,7 +53,14 @@ from engine.models.replay.report import (
     useful_slots,
 )
 from engine.models.replay.spilling import Offered, SpillingStage, spill_seconds, spilling_stages
-from engine.models.replay.times import BetweenInputs, ReplayTimes, Times, inputs_to, steps_to
+from engine.models.replay.times import (
+    BetweenInputs,
+    ReplayTimes,
+    Times,
+    doubt_of_asked,
+    inputs_to,
+    steps_to,
+)  # fmt: skip
 from engine.models.replay.unseen_tasks import as_far_as_seen, unseen_spread, with_tasks_under_way
 from engine.models.replay.which_runs import replayable, representatives
 from engine.models.stages.disturbance import disturbance_spread, machine_spread
@@ -136,7 +143,7 @@ class ReplayModel(FittedModel):
             share = 1.0 - times.driver_seconds / times.seconds
             crowded = share * of_batch(batch, far[-1][:, 0])
             doubt = np.hypot(doubt, self._shared_cores.doubt(crowded))
-            doubts.append(np.hypot(doubt, replayed.doubt_of_asked(slots)))
+            doubts.append(np.hypot(doubt, doubt_of_asked(replayed, slots, relative, replay.slots)))
             memory.append(self._memory_factor(place, batch, wanted, times, relative))
             own = np.log(times.seconds) + log_iterations(replay, wanted) + self.bias[place]
             logs.append(own + self._shared_cores.cost(crowded))

@@ -52,10 +52,6 @@ MOST_SLOTS = 1_000_000
 """No cluster has more: for stages that have the more tasks the more slots there are."""
 
 
-REACHED = 0.61
-"""Spread, of a difference in log time, with which 90 % intervals reach it."""
-
-
 @dataclass(frozen=True, eq=False)
 class Replay:
     """An observed run, ready to be replayed.
@@ -325,35 +321,27 @@ class Replay:
         self, slots: FloatArray, ratio: float, shuffle_partitions: int | None
     ) -> FloatArray:
         """(n,) how many of (n,) slots make an answer unsure: those that are ever busy, or the log's
-        own. Stages with a partition for each core, busy on any number, count by their share of the
-        work: a short one makes the rest no less sure."""
+        own. Stages with a partition for each core do not count, which are busy on any number; of
+        these see `gained_by_cores`."""
         useful = self.most_useful_slots(ratio, shuffle_partitions)
-        busy = np.minimum(slots, max(useful, self.slots))
-        share = self._share_by_cores
-        if not share:
-            return busy
-        rest = self._busy_without(slots, ratio, shuffle_partitions)
-        return np.asarray(rest ** (1.0 - share) * busy**share)
+        if self._by_cores.any():
+            useful = self._most_busy(ratio, shuffle_partitions, as_observed=self._by_cores)
+        return np.minimum(slots, max(useful, self.slots))
 
-    def doubt_of_asked(
+    def gained_by_cores(
         self, slots: FloatArray, ratio: float, shuffle_partitions: int | None
     ) -> FloatArray:
-        """(n,) spread of log time on (n,) slots, since a program may have asked for as many
-        partitions as the log has cores: these would stay as they are on more."""
-        share = self._share_by_cores
+        """(n,) log of the factor by which tasks would be slower on (n,) slots if stages with a
+        partition for each core had as many as on the log's slots: a program may have asked for
+        that number. By their share of the work, where all else is as fast as it can be."""
+        work = np.asarray([shape.stage.tasks * shape.mean_seconds for shape in self.shapes])
+        share = float(work[self._by_cores].sum() / (work.sum() or 1.0))
         if not share:
             return np.zeros(len(slots))
-        rest = self._busy_without(slots, ratio, shuffle_partitions)
-        others = (1.0 - share) * self.slots / np.maximum(rest, self.slots)
+        busy = self.slots_in_doubt(slots, ratio, shuffle_partitions)
+        others = (1.0 - share) * self.slots / np.maximum(busy, self.slots)
         spread_out = share * self.slots / np.maximum(slots, self.slots)
-        return np.asarray(REACHED * np.log((others + share) / (others + spread_out)))
-
-    def _busy_without(
-        self, slots: FloatArray, ratio: float, shuffle_partitions: int | None
-    ) -> FloatArray:
-        """(n,) of (n,) slots those that are busy where no stage had a partition for each core."""
-        others = self._most_busy(ratio, shuffle_partitions, as_observed=self._by_cores)
-        return np.minimum(slots, max(others, self.slots))
+        return np.asarray(np.log((others + share) / (others + spread_out)))
 
     def _most_busy(
         self, ratio: float, shuffle_partitions: int | None, as_observed: BoolArray | None = None
@@ -371,12 +359,6 @@ class Replay:
     def _by_cores(self) -> BoolArray:
         """(s,) the stages with a partition for each core."""
         return np.asarray([shape.follows_cores for shape in self.shapes], dtype=bool)
-
-    @cached_property
-    def _share_by_cores(self) -> float:
-        """Their share of the work."""
-        work = np.asarray([shape.stage.tasks * shape.mean_seconds for shape in self.shapes])
-        return float(work[self._by_cores].sum() / (work.sum() or 1.0))
 
     @cached_property
     def _comings(self) -> tuple[IntArray, FloatArray]:

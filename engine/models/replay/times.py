@@ -87,9 +87,9 @@ class ReplayTimes:
         """(n,) `Replay.slots_in_doubt`."""
         return self.replay.slots_in_doubt(slots, self.ratio, self.shuffle_partitions)
 
-    def doubt_of_asked(self, slots: FloatArray) -> FloatArray:
-        """(n,) `Replay.doubt_of_asked`."""
-        return self.replay.doubt_of_asked(slots, self.ratio, self.shuffle_partitions)
+    def gained_by_cores(self, slots: FloatArray) -> FloatArray:
+        """(n,) `Replay.gained_by_cores`."""
+        return self.replay.gained_by_cores(slots, self.ratio, self.shuffle_partitions)
 
     def _whole(self, slots: FloatArray) -> FloatArray:
         """Slots as whole numbers, no more than are ever busy."""
@@ -212,9 +212,27 @@ class BetweenInputs:
         """As `ReplayTimes.slots_in_doubt`."""
         return self.high.slots_in_doubt(slots)
 
-    def doubt_of_asked(self, slots: FloatArray) -> FloatArray:
-        """As `ReplayTimes.doubt_of_asked`."""
-        return self.high.doubt_of_asked(slots)
+    def gained_by_cores(self, slots: FloatArray) -> FloatArray:
+        """As `ReplayTimes.gained_by_cores`."""
+        return self.high.gained_by_cores(slots)
+
+
+REACHED = 0.61
+"""Spread, of a difference in log time, with which 90 % intervals reach it."""
+
+
+def doubt_of_asked(
+    replayed: ReplayTimes | BetweenInputs, slots: FloatArray, speed: FloatArray, own_slots: int
+) -> FloatArray:
+    """(n,) spread of log time on (n,) slots of (n,) relative speeds, since a program may have asked
+    for as many partitions as the log has cores: the 90 % interval reaches what that would take. It
+    takes no more away than is gained by more slots than the log's `own_slots`."""
+    gained = replayed.gained_by_cores(slots)
+    if not gained.any():
+        return gained
+    own = replayed.at(np.full(len(slots), float(own_slots)), speed).seconds
+    in_all = np.log(own / replayed.at(slots, speed).seconds)
+    return np.asarray(REACHED * np.clip(in_all, 0.0, gained))
 
 
 STEP = 2.0
