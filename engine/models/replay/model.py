@@ -60,7 +60,7 @@ from engine.models.replay.times import (
     doubt_of_asked,
     inputs_to,
     steps_to,
-)  # fmt: skip
+)
 from engine.models.replay.unseen_tasks import as_far_as_seen, unseen_spread, with_tasks_under_way
 from engine.models.replay.which_runs import replayable, representatives
 from engine.models.stages.disturbance import disturbance_spread, machine_spread
