@@ -13,8 +13,10 @@ from engine.text import reachable
 @given(st.floats(0.01, 4e6))
 def test_a_reachable_deadline_is_one_that_who_types_it_gets(seconds: float) -> None:
     named = reachable.reachable_seconds(seconds)
-    assert units.parse_seconds(units.format_seconds(named)) == named
-    assert seconds < named <= seconds + max(0.1, seconds / 24.0) + 1e-6 * seconds
+    typed = units.parse_seconds(units.format_seconds(named))
+    assert typed == pytest.approx(named, rel=1e-12)
+    assert seconds < typed
+    assert named <= seconds + max(0.1, seconds / 24.0) + 1e-6 * seconds
 
 
 @pytest.mark.parametrize(
