@@ -323,9 +323,10 @@ class Replay:
         """(n,) how many of (n,) slots make an answer unsure: those that are ever busy, or the log's
         own. Stages with a partition for each core do not count, which are busy on any number; of
         these see `gained_by_cores`."""
-        useful = self.most_useful_slots(ratio, shuffle_partitions)
         if self._by_cores.any():
             useful = self._most_busy(ratio, shuffle_partitions, as_observed=self._by_cores)
+        else:
+            useful = self.most_useful_slots(ratio, shuffle_partitions)
         return np.minimum(slots, max(useful, self.slots))
 
     def gained_by_cores(
