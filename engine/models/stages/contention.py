@@ -7,7 +7,7 @@ from engine.models.stages.task_times import StageShape
 
 GROWTH_CPU = 0.05
 GROWTH_WAITING = 0.20
-GROWTH_UNKNOWN = 0.07
+GROWTH_UNKNOWN = 0.10
 """Prior: growth of log task time per doubling of the tasks that run at once, of the part spent
 computing and of the part spent waiting (where from: docs/models/sparkplan_rules_replay.md)."""
 

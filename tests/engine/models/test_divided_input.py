@@ -110,7 +110,7 @@ def test_a_number_that_was_asked_for_after_all_is_within_the_interval() -> None:
         cluster = Cluster.of_executors(executors=slots, executor_cores=1)
         answer = found.predict(cluster=cluster, confidence=0.9)
         assert answer.low < stays < answer.high
-        assert answer.seconds == pytest.approx(320.0 / slots, rel=0.2)
+        assert 0.8 * 320.0 / slots < answer.seconds < 1.25 * 320.0 / slots
 
 
 def log_scale(found: FittedModel, slots: int) -> float:
