@@ -26,7 +26,8 @@ work that no run shows, time that belongs to nobody's work."""
 
 NOTES = (
     *("ran-on-from-log", "origin-already-named", "newest-application", "old-log"),
-    *("job-profile-kept", "duplicate-runs", "several-attempts", "several-parameters"),
+    *("job-profile-kept", "duplicate-runs", "several-attempts", "same-input"),
+    "several-parameters",
     *("rates-from-log", "rates-from-catalog", "rates-learnt", "resources-not-used"),
     *("speed-as-given", "calibrated-score", "assured-memory", "delegated", "runs-not-used"),
     *("retried-work", "slow-start", "late-executors", "micro-batches", "same-structure"),

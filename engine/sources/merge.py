@@ -38,6 +38,7 @@ def together(found: Sequence[Found]) -> Profile:
     names = [entry.name for entry in found if entry.name]
     categories = [entry.category for entry in found if entry.category]
     deadlines = [entry.deadline_seconds for entry in found if entry.deadline_seconds]
+    runs = _of_one_data(runs, notices)
     notices.extend(_attempts(runs))
     notices.extend(_batches(runs))
     notices.extend(_larger(runs, unit))
@@ -200,11 +201,21 @@ def _size(value: float, unit: str) -> str:
     return format_bytes(value) if unit == "bytes" else f"{value:g} {unit}"
 
 
+def _of_one_data(runs: list[Run], notices: list[Notice]) -> list[Run]:
+    """The runs with one count of the same data."""
+    if sum(bool(run.stages) for run in runs) < 2:
+        return runs
+    # Here: it needs what models know of stages, whose loading a single log does without.
+    from engine.sources.same_data import with_one_count_each
+
+    return with_one_count_each(runs, notices)
+
+
 def _shapes(runs: Sequence[Run]) -> list[Notice]:
     """That logs are of data of another shape than the last one's."""
     if sum(bool(run.stages) for run in runs) < 2:
         return []
-    # Here: it needs what models know of stages, whose loading a single log does without.
+    # Here: for the same reason.
     from engine.models.stages.data_shape import shape_notices
 
     return shape_notices(runs)

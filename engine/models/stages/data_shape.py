@@ -73,12 +73,12 @@ def shape_notices(runs: Sequence[Run]) -> list[Notice]:
     for run in completed_runs(runs):
         if run.stages and run.batch_id is None:
             parameters = tuple(sorted(run.workload.parameters.items()))
-            alike.setdefault((_family(run), parameters), []).append(run)
+            alike.setdefault((family(run), parameters), []).append(run)
     found = (_notice(group) for group in alike.values() if len(group) > 1)
     return [notice for notice in found if notice is not None]
 
 
-def _family(run: Run) -> str:
+def family(run: Run) -> str:
     """Names that differ in digits alone (dates, run numbers) are the same application."""
     return re.sub(r"[\d\W_]+", " ", run.application or "").strip()
 
