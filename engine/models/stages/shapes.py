@@ -102,16 +102,18 @@ def _with_followers(run: Run, shapes: Sequence[StageShape]) -> list[StageShape]:
 def _with_outputs(shapes: Sequence[StageShape]) -> list[StageShape]:
     """The stages, with the largest output of one task whose like more data makes more of."""
     largest = {
-        shape.stage.stage_id: shape.stage.shuffle_write_bytes.maximum or 0.0
+        shape.stage.stage_id: written.maximum
         for shape in shapes
-        if shape.growth in (Growth.TASKS, Growth.MERGED) and shape.stage.shuffle_write_bytes
+        if shape.growth in (Growth.TASKS, Growth.MERGED)
+        and (written := shape.stage.shuffle_write_bytes) is not None
+        and written.maximum is not None
     }
-    return [
-        replace(shape, map_output_bytes=max(largest.get(p, 0.0) for p in shape.stage.parents))
-        if shape.stage.parents
-        else shape
-        for shape in shapes
-    ]
+
+    def with_output(shape: StageShape) -> StageShape:
+        before = [largest[p] for p in shape.stage.parents if p in largest]
+        return replace(shape, map_output_bytes=max(before)) if before else shape
+
+    return [with_output(shape) for shape in shapes]
 
 
 def _hands_on(shape: StageShape) -> bool:
