@@ -12,7 +12,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from engine.profile import Measure, Run, StageRun
+from engine.profile import Run
+from engine.stage_run import Measure, StageRun
 
 LEAST_SHARE = 0.05
 TIMES = (

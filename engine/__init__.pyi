@@ -110,11 +110,9 @@ from engine.planner import plan as plan
 from engine.planner import prepare as prepare
 from engine.planner import prepare_fitted as prepare_fitted
 from engine.profile import CATEGORIES as CATEGORIES
-from engine.profile import Measure as Measure
 from engine.profile import Notice as Notice
 from engine.profile import Profile as Profile
 from engine.profile import Run as Run
-from engine.profile import StageRun as StageRun
 from engine.refresh import PriceChange as PriceChange
 from engine.refresh import Refreshed as Refreshed
 from engine.refresh import refresh_catalog as refresh_catalog
@@ -137,6 +135,8 @@ from engine.sources.resource_profile import read_resources as read_resources
 from engine.sources.resource_profile import revise_resources as revise_resources
 from engine.sources.workflow_file import is_workflow as is_workflow
 from engine.sources.workflow_file import read_workflow as read_workflow
+from engine.stage_run import Measure as Measure
+from engine.stage_run import StageRun as StageRun
 from engine.text.located_yaml import Section as Section
 from engine.text.located_yaml import read_yaml as read_yaml
 from engine.text.reachable import reachable_seconds as reachable_seconds

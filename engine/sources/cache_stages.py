@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engine.profile import Measure, StageRun
 from engine.sources.entities import Stage
 from engine.sources.events import StageInfo
 from engine.sources.lineage import Lineage
 from engine.sources.source_reads import SourceReads
+from engine.stage_run import Measure, StageRun
 
 
 def describe_cache(stage: Stage, info: StageInfo, lineage: Lineage) -> None:

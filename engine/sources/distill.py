@@ -10,7 +10,7 @@ from engine.catalog import InstanceType
 from engine.cluster import Workload
 from engine.errors import BadInput
 from engine.machines.beside_heap import told_beside
-from engine.profile import Measure, Notice, PersistedRdd, Run, StageRun, Waste
+from engine.profile import Notice, PersistedRdd, Run
 from engine.sources.application import Application
 from engine.sources.cache_stages import source_bytes
 from engine.sources.categories import category_of
@@ -51,6 +51,7 @@ from engine.sources.services import service_notices
 from engine.sources.settings import old_version, spark_version, stated_type
 from engine.sources.streaming import Window, batch_windows, trigger_intervals
 from engine.sources.unfinished import failed_notices, tasks_missing
+from engine.stage_run import Measure, StageRun, Waste
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from engine.models.replay.cached_rdds import copies_held
-from engine.profile import Run, StageRun
+from engine.profile import Run
+from engine.stage_run import StageRun
 
 NEARLY_FULL = 0.85
 """A cache that takes so much of its memory may have lost blocks."""

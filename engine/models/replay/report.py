@@ -15,8 +15,9 @@ from engine.models.replay.replayed_run import Replay
 from engine.models.stages.disturbance import computes_elsewhere
 from engine.models.stages.shapes import first_tasks, uneven_data, warm_and_cold
 from engine.models.stages.slots_over_time import waited_seconds
-from engine.profile import Notice, StageRun, total_of
+from engine.profile import Notice
 from engine.runs.stage_labels import stage_label
+from engine.stage_run import StageRun, total_of
 
 DRIVER = "driver"
 WAITING = "wait for executors"

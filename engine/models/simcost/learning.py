@@ -30,7 +30,8 @@ from engine.models.stages.kept_inputs import kept
 from engine.models.stages.set_up import SET_UP_SECONDS, SET_UP_SHARE
 from engine.models.stages.shapes import shapes_of
 from engine.models.stages.task_times import StageShape
-from engine.profile import Run, StageRun, total_of
+from engine.profile import Run
+from engine.stage_run import StageRun, total_of
 
 OVERLAP = 0.5
 """Stages that share more than this part of the shorter one's time are one pool of tasks."""

@@ -15,7 +15,7 @@ import numpy as np
 from engine.forecast import FloatArray
 from engine.models.stages.drawn_times import drawn
 from engine.models.stages.partitions import Partitioning
-from engine.profile import StageRun
+from engine.stage_run import StageRun
 
 BEYOND_TARGET = 1.2
 """A partition is larger than the target from so many times it on: the sizes that Spark merges by

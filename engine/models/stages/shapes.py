@@ -18,7 +18,8 @@ from engine.models.stages.partitions import Partitioning, configured_number, spa
 from engine.models.stages.python_workers import start_share, without_start
 from engine.models.stages.task_times import LEAST_WARM, StageShape
 from engine.models.stages.warm_up import falling_to, warm_up_of
-from engine.profile import Run, StageRun
+from engine.profile import Run
+from engine.stage_run import StageRun
 
 SHUFFLE_PARTITIONS = 200
 """Default of `spark.sql.shuffle.partitions`."""

@@ -21,7 +21,8 @@ from engine.models.replay.model import ReplayModel
 from engine.models.replay.priors import ERROR_PER_DOUBLING_INPUT, ERROR_PER_DOUBLING_SLOTS
 from engine.models.replay.times import inputs_to
 from engine.models.sparkplan import Sparkplan
-from engine.profile import Profile, Run, Waste
+from engine.profile import Profile, Run
+from engine.stage_run import Waste
 
 
 def test_one_log_answers_where_it_was_observed() -> None:
