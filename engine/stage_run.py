@@ -183,11 +183,11 @@ class StageRun:
         return max(0.0, total_of(self.input_bytes) - (self.cached_input_bytes or 0.0))
 
     @property
-    def whole_files_bytes(self) -> float:
+    def whole_files_bytes(self) -> float | None:
         """The size of the files that it scans, where every byte of them is read whichever columns
-        are wanted; 0 where they are others, or their size is not known."""
+        are wanted; None where they are others, or their size is not known."""
         whole = any(name.startswith(WHOLE_FILES) for name in self.operations)
-        return self.files_bytes or 0.0 if whole else 0.0
+        return self.files_bytes if whole else None
 
 
 WHOLE_FILES = ("Scan json", "Scan csv", "Scan text")

@@ -53,4 +53,4 @@ def _outside_bytes(stage: StageRun) -> float | None:
     that are read whole their size counts."""
     if stage.input_bytes is None:
         return None
-    return max(stage.outside_bytes, stage.whole_files_bytes)
+    return max(stage.outside_bytes, stage.whole_files_bytes or 0.0)
