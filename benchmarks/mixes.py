@@ -42,8 +42,8 @@ from engine.cost import node_rate
 from engine.forecast import FloatArray, student_quantile
 from engine.mixing.market import Market, values_of
 from engine.mixing.mix_law import MixLaw
-from engine.mixing.mixed import Stock
 from engine.mixing.search import Search
+from engine.mixing.stock import Stock
 from engine.models import fit
 from engine.profile import Profile
 from engine.sources import read
