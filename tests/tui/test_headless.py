@@ -10,7 +10,10 @@ import pytest
 from command_line import answer, run
 
 import engine
+from engine.choosing import owned, recommendation
+from engine.models.boe.workflow import TASK_PROFILES
 from tui.cli import main
+from tui.headless import recommend, workflow
 
 LOG = "nightly-features"
 
@@ -315,3 +318,9 @@ def test_all_models_refuses_an_unknown_one_and_a_question_without_an_answer(
     assert "unknown model 'nix'" in err
     _, err = run(capsys, "predict ernest-rcv1 --nodes 8 --instance nix --all-models", status=2)
     assert len(err.splitlines()) == 1
+
+
+def test_choices_that_help_names_before_the_engine_is_loaded_are_its_own() -> None:
+    objectives = dict.fromkeys((*recommendation.OBJECTIVES, *owned.OBJECTIVES))
+    assert tuple(objectives) == recommend.OBJECTIVES
+    assert workflow.TASK_PROFILES == TASK_PROFILES

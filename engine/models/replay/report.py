@@ -39,7 +39,7 @@ CPU_BOUND = 0.6
 of the time that its tasks hold slots lies outside their run time; these shares of their run time go
 to collection, to waiting for shuffle blocks, or to computing."""
 
-IDLE_SHARE = 0.3
+SPARE_SHARE = 0.3
 """Slots are reported as too many when this share of them could go without 5 % more time."""
 
 
@@ -277,7 +277,7 @@ def too_few_tasks(
     if not few:
         return None
     own = exclusive_seconds(found.start, found.end)
-    most = math.floor((1.0 - IDLE_SHARE) * slots)
+    most = math.floor((1.0 - SPARE_SHARE) * slots)
     enough, best, saves = useful(most + 1)
     if enough > most:
         return None
