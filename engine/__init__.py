@@ -139,16 +139,15 @@ _HOMES = {
     "engine.exports": ("EXPORTS",),
     "engine.experiments.plans": ("Experiment", "ExperimentPlan"),
     "engine.experiments.paper_plans": ("equal_waves",),
-    "engine.collect": (
+    "engine.experiments.commands": (
         "PLACEHOLDERS",
         "Job",
-        "Outcome",
-        "collect_runs",
         "experiments_in",
         "find_spark_submit",
         "template_of",
         "training_runs",
     ),
+    "engine.collect": ("Outcome", "collect_runs"),
     "engine.experiments.training": ("TrainingRequest", "plan_experiments"),
     "engine.experiments.known_runs": ("KnownType", "lessons_of"),
     "engine.experiments.advice": ("Advice", "NextRun", "advise"),

@@ -23,14 +23,8 @@ from engine.cluster import Layout as Layout
 from engine.cluster import NodeGroup as NodeGroup
 from engine.cluster import Workload as Workload
 from engine.cluster import parse_heap_gib as parse_heap_gib
-from engine.collect import PLACEHOLDERS as PLACEHOLDERS
-from engine.collect import Job as Job
 from engine.collect import Outcome as Outcome
 from engine.collect import collect_runs as collect_runs
-from engine.collect import experiments_in as experiments_in
-from engine.collect import find_spark_submit as find_spark_submit
-from engine.collect import template_of as template_of
-from engine.collect import training_runs as training_runs
 from engine.cost import billing_notes as billing_notes
 from engine.errors import BadInput as BadInput
 from engine.errors import BudgetTooSmall as BudgetTooSmall
@@ -49,6 +43,12 @@ from engine.evidence import fit_outcome as fit_outcome
 from engine.experiments.advice import Advice as Advice
 from engine.experiments.advice import NextRun as NextRun
 from engine.experiments.advice import advise as advise
+from engine.experiments.commands import PLACEHOLDERS as PLACEHOLDERS
+from engine.experiments.commands import Job as Job
+from engine.experiments.commands import experiments_in as experiments_in
+from engine.experiments.commands import find_spark_submit as find_spark_submit
+from engine.experiments.commands import template_of as template_of
+from engine.experiments.commands import training_runs as training_runs
 from engine.experiments.known_runs import KnownType as KnownType
 from engine.experiments.known_runs import lessons_of as lessons_of
 from engine.experiments.narrowing import Narrowing as Narrowing

@@ -12,18 +12,16 @@ import pytest
 from real_spark import SHORT_LIVED, spark_home
 
 import engine
-from engine.collect import (
-    MANIFEST,
+from engine.collect import MANIFEST, collect_runs, read_manifest
+from engine.errors import BadInput
+from engine.experiments.commands import (
     Job,
-    collect_runs,
     command_of,
     experiments_in,
     find_spark_submit,
-    read_manifest,
     template_of,
     training_runs,
 )
-from engine.errors import BadInput
 from engine.experiments.designed_runs import designed
 from engine.experiments.plans import Experiment, Grid
 from engine.sources.collected import changed, code_notices, code_of
