@@ -7,12 +7,14 @@ would have taken: its time is guessed, or left out.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
-from engine.profile import Measure, Run, StageRun
+from engine.profile import Run
+from engine.stage_run import Measure, StageRun
 
 LEAST_SHARE = 0.05
 TIMES = (
@@ -30,26 +32,7 @@ def in_cpu_time(run: Run, *, driver: bool = True) -> Run:
     out: tasks that share one machine's cores are what CPU time does without.
     """
     shares = [_cpu_share(stage) for stage in run.stages]
-    usual = max(LEAST_SHARE, busy_share(run)) if driver else 0.0
-    ends = {0.0, run.seconds}
-    for stage in run.stages:
-        ends |= {stage.submitted_seconds, stage.completed_seconds}
-    ends |= {job.submitted_seconds for job in run.jobs}
-    ends |= {job.completed_seconds for job in run.jobs if job.completed_seconds is not None}
-    ends |= {at for at, _ in run.cores}
-    moments = sorted(ends)
-    passed = [0.0]
-    for low, high in pairwise(moments):
-        active = [
-            share
-            for stage, share in zip(run.stages, shares, strict=True)
-            if stage.submitted_seconds < high and stage.completed_seconds > low
-        ]
-        passed.append(passed[-1] + (high - low) * (float(np.mean(active)) if active else usual))
-
-    def at(moment: float) -> float:
-        return float(np.interp(moment, moments, passed))
-
+    at = _clock(run, shares, usual=max(LEAST_SHARE, busy_share(run)) if driver else 0.0)
     stages = tuple(
         replace(
             stage,
@@ -69,7 +52,33 @@ def in_cpu_time(run: Run, *, driver: bool = True) -> Run:
     )
     cores = tuple((at(moment), cores) for moment, cores in run.cores)
     config = {key: value for key, value in run.config.items() if key != "spark.master"}
-    return replace(run, seconds=passed[-1], stages=stages, jobs=jobs, cores=cores, config=config)
+    return replace(
+        run, seconds=at(run.seconds), stages=stages, jobs=jobs, cores=cores, config=config
+    )
+
+
+def _clock(run: Run, shares: Sequence[float], *, usual: float) -> Callable[[float], float]:
+    """Seconds since the start -> those that count of them.
+
+    Args:
+        shares: of each stage, how fast time passes while it runs; usual: between stages.
+    """
+    ends = {0.0, run.seconds}
+    for stage in run.stages:
+        ends |= {stage.submitted_seconds, stage.completed_seconds}
+    ends |= {job.submitted_seconds for job in run.jobs}
+    ends |= {job.completed_seconds for job in run.jobs if job.completed_seconds is not None}
+    ends |= {at for at, _ in run.cores}
+    moments = sorted(ends)
+    passed = [0.0]
+    for low, high in pairwise(moments):
+        active = [
+            share
+            for stage, share in zip(run.stages, shares, strict=True)
+            if stage.submitted_seconds < high and stage.completed_seconds > low
+        ]
+        passed.append(passed[-1] + (high - low) * (float(np.mean(active)) if active else usual))
+    return lambda moment: float(np.interp(moment, moments, passed))
 
 
 def _cpu_share(stage: StageRun) -> float:

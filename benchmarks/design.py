@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from tables import print_table
 
-from engine.experiments.design import a_optimal, scaled_features
+from engine.experiments.design import a_optimal
 from engine.forecast import FloatArray
 from engine.models.curves.terms import ERNEST_TERMS, columns
 
@@ -48,7 +48,8 @@ class Grid:
         machines = np.arange(1.0, self.most_machines + 1.0)
         scale, m = np.meshgrid(np.linspace(*ends, self.scale_steps), machines, indexing="ij")
         scale, m = scale.ravel(), m.ravel()
-        return scaled_features(columns(ERNEST_TERMS, m, scale)), scale / scale.min() / m
+        features = columns(ERNEST_TERMS, m, scale)
+        return features / features.mean(axis=0), scale / scale.min() / m
 
 
 GRIDS = (

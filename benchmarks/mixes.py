@@ -29,6 +29,7 @@ from itertools import combinations, product
 from typing import Any
 
 import numpy as np
+from relaxation import relaxed_usd
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from engine.catalog import Billing
@@ -41,9 +42,8 @@ from engine.cost import node_rate
 from engine.forecast import FloatArray, student_quantile
 from engine.mixing.market import Market, values_of
 from engine.mixing.mix_law import MixLaw
-from engine.mixing.mixed import Stock
-from engine.mixing.relaxation import relax
 from engine.mixing.search import Search
+from engine.mixing.stock import Stock
 from engine.models import fit
 from engine.profile import Profile
 from engine.sources import read
@@ -144,7 +144,8 @@ def against_brute_force(law: MixLaw, market: Market, types: int, instances: int)
         part = replace(part, seconds=part.seconds[:, :m])
         part = replace(part, log_scale=part.log_scale[:, :m], dof=part.dof[:, :m])
         prices = replace(prices, most=np.full(types, m))
-        goal = Goal(float(np.quantile(part.seconds, rng.uniform(0.1, 0.8))), None, 0.5, m)
+        deadline = float(np.quantile(part.seconds, rng.uniform(0.1, 0.8)))
+        goal = Goal(deadline, None, 0.5, m)
         single = best_single(part, prices, goal)
         start = time.process_time()
         found = Search(part, prices, goal, 3, value=single, limit_seconds=60.0).run()
@@ -160,7 +161,7 @@ def against_brute_force(law: MixLaw, market: Market, types: int, instances: int)
             continue
         asked += 1
         equal += abs(found.value / best - 1.0) < 1e-9
-        relaxed = relax(part, prices, goal).value
+        relaxed = relaxed_usd(part, prices, goal, deadline_seconds=deadline)
         late += relaxed == np.inf
         dearer += best * (1 + 1e-6) < relaxed < np.inf
     print(f"brute force, {types} types x {m} nodes, mixes of three: {equal} of {asked} equal")

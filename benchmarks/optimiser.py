@@ -27,7 +27,8 @@ from engine.cluster import Cluster, Layout, Workload
 from engine.models import fit
 from engine.models.base import FittedModel
 from engine.optimiser import Goal, Surface, select
-from engine.profile import JobRun, Measure, Profile, Run, StageRun
+from engine.profile import JobRun, Profile, Run
+from engine.stage_run import Measure, StageRun
 
 STAGES = 10
 TASKS_PER_STAGE = 10_000

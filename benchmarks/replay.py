@@ -30,8 +30,9 @@ from engine.cluster import Cluster, Workload
 from engine.errors import EngineError
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.times import ReplayTimes
-from engine.profile import JobRun, Measure, Profile, Run, StageRun
+from engine.profile import JobRun, Profile, Run
 from engine.scheduling.list_scheduling import makespan
+from engine.stage_run import Measure, StageRun
 
 SAMPLES = Path(__file__).parents[1] / "sample_logs"
 TASKS = 100_000

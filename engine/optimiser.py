@@ -29,7 +29,8 @@ from engine.choosing.surface import Surface
 from engine.cluster import Workload, require_workload
 from engine.errors import BadInput, require_kind
 from engine.lazy import Lazy
-from engine.mixing.mixed import splits, with_mixes
+from engine.mixing.mixed import with_mixes
+from engine.mixing.stock import splits
 from engine.models.base import FittedModel
 from engine.profile import Notice
 from engine.what_if import WhatIf

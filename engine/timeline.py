@@ -15,8 +15,9 @@ import numpy as np
 
 from engine.models.base import Prediction, StageForecast
 from engine.models.replay.report import bottleneck
-from engine.profile import Run, StageRun
+from engine.profile import Run
 from engine.runs.stage_labels import stage_label
+from engine.stage_run import StageRun
 
 CLOCK_SECONDS = 2e-3
 """Logs count in milliseconds: what ends so little after a stage began, ended before it."""

@@ -5,31 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
-from engine.batch import ClusterBatch
 from engine.catalog import Billing, Catalog
 from engine.choosing.recommendation import Goal
 from engine.choosing.surface import Surface
-from engine.cluster import Cluster, Workload
+from engine.cluster import Workload
 from engine.errors import BadInput
-from engine.experiments.belief import (
-    RUNS_FOR_PROCESS,
-    UNKNOWN_SPREAD,
-    Belief,
-    Points,
-    forecast_at,
-    with_known_scales,
-)
-from engine.experiments.prospects import Prospects, decision_among, prospects_of
+from engine.experiments.belief import RUNS_FOR_PROCESS, Belief
+from engine.experiments.chosen_now import ChosenNow, chosen_now, type_of
+from engine.experiments.prospects import Prospects, prospects_of
 from engine.experiments.sequential import is_opening, told
 from engine.experiments.weighed import Weighed, weighed
 from engine.forecast import FloatArray, Forecast
 from engine.models.base import FittedModel
-from engine.notice_order import in_order
-from engine.optimiser import settle, surface_of
+from engine.optimiser import surface_of
 from engine.profile import Notice
 
 SURE = 0.05
@@ -150,31 +141,31 @@ def advise(
         billing=billing,
     )  # fmt: skip
     prospects = prospects_of(fitted, found, whole, fractions, goal)
-    best = _recommended(fitted, prospects.points, found, goal, surface)
-    return _advice(prospects, found, best, goal, shown=shown, opening=is_opening(fitted.profile))
+    now = chosen_now(fitted, prospects.points, found, goal, surface)
+    return _advice(prospects, found, now, goal, shown=shown, opening=is_opening(fitted.profile))
 
 
 def _advice(
     prospects: Prospects,
     found: Weighed,
-    best: Recommended,
+    now: ChosenNow,
     goal: Goal,
     *,
     shown: int,
     opening: bool,
 ) -> Advice:
     """What would be chosen now, and the next runs by what is believed of all compositions."""
-    runs = _next_runs(prospects, found, best=best, goal=goal, shown=shown, opening=opening)
+    runs = _next_runs(prospects, found, now=now, goal=goal, shown=shown, opening=opening)
     most_likely_change = float(prospects.gains.changes.max())
     stop, reason = _verdict(most_likely_change, runs, opening=opening)
     return Advice(
-        instance=_name(found.clusters[best.place]),
-        nodes=int(found.clusters[best.place].nodes or 0),
-        seconds=best.seconds,
-        low=best.low,
-        high=best.high,
-        usd=best.usd,
-        p_deadline=best.p_deadline,
+        instance=type_of(found.clusters[now.place]),
+        nodes=int(found.clusters[now.place].nodes or 0),
+        seconds=now.seconds,
+        low=now.low,
+        high=now.high,
+        usd=now.usd,
+        p_deadline=now.p_deadline,
         next_runs=runs,
         changes=most_likely_change,
         stop=stop,
@@ -183,7 +174,7 @@ def _advice(
         by=prospects.by,
         spot=found.billing.spot,
         opening=opening,
-        notices=best.notices,
+        notices=now.notices,
     )
 
 
@@ -202,81 +193,11 @@ CENT = 0.01
 compared per dollar."""
 
 
-ASSUMED_SPREAD = Notice(
-    "no-interval",
-    "the model gives no interval: the predicted time alone decides, and what a run saves and "
-    f"changes is by an assumed factor of {math.exp(UNKNOWN_SPREAD):.2g} either way",
-    "add more runs",
-)
-
-
-class Recommended(NamedTuple):
-    """What is recommended now: its place among the compositions, and as in `Advice` its time, the
-    interval of that, its cost, P(deadline met) and what is to be said of it."""
-
-    place: int
-    seconds: float
-    low: float | None
-    high: float | None
-    usd: float
-    p_deadline: float | None
-    notices: tuple[Notice, ...]
-
-
-def _recommended(
-    fitted: FittedModel, points: Points, found: Weighed, goal: Goal, surface: Surface | None
-) -> Recommended:
-    """What the optimiser recommends, or its nearest miss, with what the fitted model says of it."""
-    answer = None if surface is None else settle(surface, goal, found.billing)
-    choice = None if answer is None else answer.recommended or answer.nearest
-    if answer is not None and choice is not None and choice.cost_usd is not None:
-        notices = _said((*answer.warnings, *choice.warnings), choice.low)
-        for place, cluster in enumerate(found.clusters):
-            if (choice.instance, choice.nodes) == (_name(cluster), cluster.nodes):
-                return Recommended(
-                    place, choice.seconds, choice.low, choice.high, choice.cost_usd,
-                    choice.p_deadline, notices,
-                )  # fmt: skip
-    # Without a catalog, or with a number of nodes that was not asked for: by the same rule.
-    by_model = forecast_at(fitted, points)
-    mean, unknown = np.log(by_model.seconds), np.isnan(by_model.log_scale)
-    decision = decision_among(found, mean, by_model.dof, goal)
-    scale = by_model.scale_at(goal.confidence)
-    best = int(decision.choices(mean, np.where(unknown, 0.0, scale)))
-    times = decision.held_up_times(with_known_scales(by_model))
-    low, high, p = (None, None, None) if unknown[best] else _sureness(times, best, goal)
-    batch = ClusterBatch.of([found.clusters[best]], fitted.profile)
-    whole = points.workloads[best]
-    said = fitted.profile.notices, fitted.answering(whole).fit_notices, fitted.notices(batch, whole)
-    return Recommended(
-        best,
-        float(times.seconds[best]),
-        low,
-        high,
-        float(found.usd(times.seconds, np.arange(len(found.clusters)))[best]),
-        p,
-        _said([notice for part in said for notice in part], low),
-    )
-
-
-def _sureness(times: Forecast, place: int, goal: Goal) -> tuple[float, float, float | None]:
-    """The interval of the time at a place, and P(deadline met)."""
-    (lows, highs), deadline = times.interval(goal.confidence), goal.deadline_seconds
-    p = None if deadline is None else float(times.p_within(deadline)[place])
-    return float(lows[place]), float(highs[place]), p
-
-
-def _said(notices: Sequence[Notice], low: float | None) -> tuple[Notice, ...]:
-    """What is to be said of a choice; where it has no interval, also what is assumed for that."""
-    others = [notice for notice in notices if notice.code != ASSUMED_SPREAD.code]
-    return in_order([*others, ASSUMED_SPREAD] if low is None else others)
-
-
 def _next_runs(
     prospects: Prospects,
     found: Weighed,
     *,
-    best: Recommended,
+    now: ChosenNow,
     goal: Goal,
     shown: int,
     opening: bool,
@@ -291,15 +212,15 @@ def _next_runs(
     deviation = np.hypot(then.deviation, found.spread[trials.owner])
     paid = found.usd(np.exp(mean), trials.owner)
     low, high = Forecast.of(np.exp(mean), deviation, then.dof).interval(goal.confidence)
-    now = math.hypot(float(belief.deviation[best.place]), found.spread[best.place])
+    wide = math.hypot(float(belief.deviation[now.place]), found.spread[now.place])
     runs = []
     for at in _best_of_each_type(worth / np.maximum(paid, CENT), trials.points.types)[:shown]:
-        left = _deviation_after(belief, best.place, [n + at])
-        narrower = math.hypot(left, found.spread[best.place]) / now
+        left = _deviation_after(belief, now.place, [n + at])
+        narrower = math.hypot(left, found.spread[now.place]) / wide
         cluster, gain = trials.points.clusters[at], float(learnt.gain[at])
         runs.append(
             NextRun(
-                instance=_name(cluster),
+                instance=type_of(cluster),
                 nodes=int(cluster.nodes or 0),
                 fraction=float(trials.fractions[at]),
                 seconds=math.exp(mean[at]),
@@ -309,8 +230,8 @@ def _next_runs(
                 gain_usd=None if goal.minimises == "time" else gain,
                 gain_seconds=gain if goal.minimises == "time" else None,
                 changes=float(learnt.changes[at]),
-                then_low=_nearer(best.low, best.seconds, narrower),
-                then_high=_nearer(best.high, best.seconds, narrower),
+                then_low=_nearer(now.low, now.seconds, narrower),
+                then_high=_nearer(now.high, now.seconds, narrower),
             )
         )
     return tuple(runs)
@@ -354,7 +275,3 @@ def _deviation_after(belief: Belief, place: int, runs: Sequence[int]) -> float:
     among = belief.covariance[np.ix_(runs, runs)] + np.diag(np.square(belief.noise[runs]))
     left = belief.covariance[place, place] - across @ np.linalg.solve(among, across)
     return float(belief.scale_at(left)[place])
-
-
-def _name(cluster: Cluster) -> str | None:
-    return cluster.instance.name if cluster.instance else None

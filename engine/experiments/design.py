@@ -66,13 +66,6 @@ class Optimum:
         return (self.objective - self.bound) / self.objective
 
 
-def scaled_features(features: FloatArray) -> FloatArray:
-    """(n, p) columns divided by their means over the candidates, as Ernest's reference does, so
-    that the trace adds up like with like."""
-    means = features.mean(axis=0)
-    return np.asarray(features / np.where(means > 0.0, means, 1.0))
-
-
 def rank(rows: FloatArray) -> int:
     """How many coefficients (r, p) rows tell apart, each column taken relative to its size."""
     if rows.shape[0] == 0:
@@ -121,7 +114,8 @@ def a_optimal(
     """The continuous A-optimal design (Ernest 3.3).
 
     Args:
-        features: (n, p) one row per experiment, scaled as wanted (`scaled_features`).
+        features: (n, p) one row per experiment; Ernest's reference divides each column by its mean
+            over the candidates, so that the trace adds up like with like.
         costs: (n,) what each costs, >= 0, in the unit of `budget`.
         known: (k, p) features of runs that were made already, in the same scale.
 

@@ -27,8 +27,9 @@ from engine.forecast import Forecast, IntArray, known
 from engine.mixing.columns import ROUNDING, Columns
 from engine.mixing.market import FoundMix, Market
 from engine.mixing.mix_law import MixLaw, beyond_of
-from engine.mixing.mixed import Mix, Stock, behind
 from engine.mixing.one_shape import of_one_shape
+from engine.mixing.shown_mix import Mix
+from engine.mixing.stock import Stock, behind
 from engine.models.base import FittedModel, Prediction, no_interval_notice
 from engine.notice_order import in_order
 from engine.profile import Notice

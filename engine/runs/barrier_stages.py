@@ -12,8 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from engine.cluster import Cluster
-from engine.profile import Notice, Profile, Run, StageRun, completed_runs
+from engine.profile import Notice, Profile, Run, completed_runs
 from engine.runs.stage_labels import stage_label
+from engine.stage_run import StageRun
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 
-from engine.profile import StageRun
+from engine.stage_run import StageRun
 
 _CALL_SITE = re.compile(r"^(\S+) at (\w+)\.java:\d+$")
 

@@ -19,9 +19,10 @@ from engine.machines.named_types import held_against
 from engine.profile import Profile
 from engine.sources.folders import logs_in
 from engine.sources.found import Found, heeded
-from engine.sources.merge import completed, together
+from engine.sources.merge import together
 from engine.sources.reader import STDIN, Reader, check_source
 from engine.sources.samples import Sample, list_samples
+from engine.sources.type_shapes import with_shapes_of
 
 if TYPE_CHECKING:
     from engine.catalog import Catalog
@@ -70,7 +71,7 @@ def read(
         )
     instance = _type_of(ran_on, catalog)
     profile = together(_found(sources, instance, progress, pause_seconds))
-    return profile if catalog is None else completed(held_against(profile, catalog), catalog)
+    return profile if catalog is None else with_shapes_of(held_against(profile, catalog), catalog)
 
 
 def read_each(

@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 
 from engine.sources import events
@@ -30,8 +28,6 @@ MOST_ROLLOVERS = 100_000
 STARTS_PER_CORE = 64
 """Task starts are only read to find each executor's first tasks; an executor that stays idle must
 not make us read all of them."""
-
-_LOCAL = re.compile(r"local(?:\[(\d{1,9}|\*)(?:,\s*\d+)?\])?$")
 
 HIGHEST_ID = 1 << 31
 """Spark counts stages and jobs in 32 bits."""
@@ -153,14 +149,6 @@ class Application:
         self.profiles[event.profile] = event
 
     # Executors
-
-    @property
-    def local_cores(self) -> int | None:
-        """N of `local[N]`; 0 where it is local with an unknown N, None where it is not local."""
-        match = _LOCAL.match(self.properties.get("spark.master", ""))
-        if match is None:
-            return None
-        return int(match[1]) if match[1] and match[1] != "*" else 0 if match[1] else 1
 
     def executor_added(self, event: events.ExecutorAdded) -> None:
         cores = event.info.cores if 0 < event.info.cores <= MOST_CORES else None

@@ -15,6 +15,7 @@ from engine.errors import BadInput
 from engine.memory import OVERHEAD_FRACTION, default_overhead_gib
 from engine.sources.application import Application
 from engine.sources.events import Amount
+from engine.sources.settings import is_local
 from engine.units import parse_memory_gib
 
 MUCH_MORE = 2.0
@@ -38,7 +39,7 @@ def asked_beside_heap(application: Application, heap_gib: float | None) -> Besid
 
     Before Spark 3.0 off-heap memory was part of the overhead.
     """
-    if heap_gib is None or application.local_cores is not None:
+    if heap_gib is None or is_local(application):
         return None
     python = _asked(application).get("pyspark.memory") or _memory(
         application.properties, "spark.executor.pyspark.memory"

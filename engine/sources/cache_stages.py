@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engine.profile import Measure, StageRun
 from engine.sources.entities import Stage
 from engine.sources.events import StageInfo
 from engine.sources.lineage import Lineage
 from engine.sources.source_reads import SourceReads
+from engine.stage_run import Measure, StageRun
 
 
 def describe_cache(stage: Stage, info: StageInfo, lineage: Lineage) -> None:
@@ -86,7 +86,9 @@ def source_bytes(
     outside = run.outside_bytes
     if not stage.reads_cache:
         leaves_off = stage.persisted and not stage.disk_backed_rdds and not run.in_part
-        return max(outside, run.whole_files_bytes) if leaves_off and not blocks_told else outside
+        if not leaves_off or blocks_told:
+            return outside
+        return max(outside, run.whole_files_bytes or 0.0)
     if stage.source_read is None:
         return 0.0
     of_files = counted is None or run.input_bytes.total != counted.total

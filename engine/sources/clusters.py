@@ -26,7 +26,7 @@ from engine.sources.lost_executors import (
     was_lost,
     was_stopped,
 )
-from engine.sources.settings import worker_type
+from engine.sources.settings import is_local, local_cores, worker_type
 from engine.sources.whole_numbers import whole_number
 from engine.units import format_seconds, parse_memory_gib
 
@@ -133,12 +133,12 @@ def _workers(
     application: Application, busy: Sequence[Span], end_ms: int, notices: list[Notice]
 ) -> list[Executor]:
     """The executors that were of use, each with its cores and when it came."""
-    local = application.local_cores
+    local = is_local(application)
     named = [*application.executors.items(), *(("", e) for e in application.retired)]
     workers = [
         executor
         for name, executor in named
-        if executor.cores is not None or executor.busiest or _is_worker(name, local)
+        if executor.cores is not None or executor.busiest or _is_worker(name, local=local)
     ]
     _infer_cores(application, workers, notices)
     useless = _came_too_late(workers, end_ms, notices)
@@ -154,7 +154,7 @@ def _infer_cores(
 ) -> None:
     """Cores where the log does not tell them: as set, else as many tasks as ran at once."""
     unknown = [executor for executor in workers if executor.cores is None]
-    told = application.local_cores or _config_whole(application, "spark.executor.cores")
+    told = local_cores(application) or _config_whole(application, "spark.executor.cores")
     for executor in unknown:
         executor.cores = told or executor.busiest or None
     if unknown and not told:
@@ -176,9 +176,9 @@ def _came_too_late(
     return useless
 
 
-def _is_worker(name: str, local: int | None) -> bool:
+def _is_worker(name: str, *, local: bool) -> bool:
     driver = name in ("driver", "<driver>", "localhost")
-    return driver if local is not None else not driver
+    return driver == local
 
 
 def _config_whole(application: Application, key: str) -> int | None:
@@ -292,7 +292,7 @@ def _commonest_cores(executors: Sequence[Executor], end_ms: int) -> int | None:
 def _heap_gib(application: Application, executors: Sequence[Executor]) -> float | None:
     """Heap of the commonest resource profile, else as configured; the driver's when local."""
     properties = application.properties
-    if application.local_cores is not None:
+    if is_local(application):
         return _memory(properties.get("spark.driver.memory"))
     profiles = Counter(executor.profile for executor in executors)
     if profiles:

@@ -112,10 +112,11 @@ class Stream:
         except DamagedStream as damage:
             self.lost = str(damage)
 
-    def unread_share(self) -> float:
-        """Bytes that were not decoded, as a multiple of those that were; 0.0 when not known."""
-        left = (self.size or 0) - self._decoded
-        return left / self._decoded if left > 0 and self._decoded > 0 else 0.0
+    def unread_over_read(self) -> float | None:
+        """Bytes that were not decoded over those that were; None where either is not known."""
+        if self.size is None or self._decoded == 0:
+            return None
+        return max(0, self.size - self._decoded) / self._decoded
 
     def changed(self) -> str | None:
         """In words, how the file changed since it was opened; None when it did not.

@@ -10,16 +10,15 @@ from engine.catalog import InstanceType
 from engine.cluster import Workload
 from engine.errors import BadInput
 from engine.machines.beside_heap import told_beside
-from engine.profile import Measure, Notice, PersistedRdd, Run, StageRun, Waste
+from engine.profile import Notice, PersistedRdd, Run
 from engine.sources.application import Application
 from engine.sources.cache_stages import source_bytes
 from engine.sources.categories import category_of
-from engine.sources.clusters import Observed, Span, busy_spans, clipped, observe
+from engine.sources.clusters import Span, busy_spans, clipped, observe
 from engine.sources.engines import other_engine
 from engine.sources.eventlog import EventLog
 from engine.sources.executed import (
     Executed,
-    Fruitless,
     StageGraph,
     attempt_spans,
     executed_stages,
@@ -51,6 +50,7 @@ from engine.sources.services import service_notices
 from engine.sources.settings import old_version, spark_version, stated_type
 from engine.sources.streaming import Window, batch_windows, trigger_intervals
 from engine.sources.unfinished import failed_notices, tasks_missing
+from engine.stage_run import StageRun, Waste
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,21 +97,14 @@ def distil(
     note_found(application, executed)
     start = start_ms(application, executed)
     end = application.ended_ms or max(application.last_ms, *(e.end_ms for e in executed.values()))
-    broken = cut_off(application)
-    spans = busy_spans(attempt_spans(application, end, cut_off=broken))
-    observed = observe(application, spans, end_ms=end, ran_on=ran_on, last_ends_ms=log.last_ends)
+    context = _Context(
+        log, executed, end_ms=end, source=source, lost=tuple(lost), ran_on=ran_on,
+        pause_seconds=pause_seconds,
+    )  # fmt: skip
     windows = batch_windows(application, {stage: e.end_ms for stage, e in executed.items()})
     whole = Window(
         start, max(end, start + 1), tuple(application.jobs.values()),
         complete=application.ended_ms is not None,
-    )  # fmt: skip
-    running = running_seconds(application, log.starts, end_ms=end)
-    fruitless = fruitless_stages(application, executed)
-    done = application.stages.keys() - fruitless
-    useful = busy_spans(attempt_spans(application, end, of=done, cut_off=broken))
-    context = _Context(
-        application, executed, fruitless, spans, useful, observed, running, source, tuple(lost),
-        pause_seconds,
     )  # fmt: skip
     runs = [context.run(window) for window in windows or [whole]]
     return Distilled(
@@ -150,28 +143,30 @@ class _Context:
 
     def __init__(
         self,
-        application: Application,
+        log: EventLog,
         executed: dict[int, Executed],
-        fruitless: Mapping[int, Fruitless],
-        busy: Sequence[Span],
-        useful: Sequence[Span],
-        observed: Observed,
-        running: Mapping[int, Measure],
+        *,
+        end_ms: int,
         source: str,
         lost: tuple[str, ...],
+        ran_on: InstanceType | None,
         pause_seconds: float | None,
     ) -> None:
+        application, broken = log.application, cut_off(log.application)
         self._application = application
         self._executed = executed
-        self._fruitless = fruitless
-        self._busy = busy
-        self._useful = useful
-        self._observed = observed
-        self._running = running
         self._source = source
         self._lost = lost
         self._pause_ms = None if pause_seconds is None else 1000.0 * pause_seconds
-        self._untold = untold_spans(application, busy)
+        self._fruitless = fruitless_stages(application, executed)
+        done = application.stages.keys() - self._fruitless
+        self._busy = busy_spans(attempt_spans(application, end_ms, cut_off=broken))
+        self._useful = busy_spans(attempt_spans(application, end_ms, of=done, cut_off=broken))
+        self._observed = observe(
+            application, self._busy, end_ms=end_ms, ran_on=ran_on, last_ends_ms=log.last_ends
+        )
+        self._running = running_seconds(application, log.starts, end_ms=end_ms)
+        self._untold = untold_spans(application, self._busy)
         self._queries = sorted({job.query for job in application.jobs.values() if job.query})
         self._graph = StageGraph(application, executed)
         self._settings = settings_in_force(application, executed)

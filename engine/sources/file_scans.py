@@ -19,10 +19,11 @@ from typing import TypeGuard
 
 import msgspec
 
-from engine.profile import Measure, Notice, StageRun
+from engine.profile import Notice
 from engine.runs.stage_labels import stage_label
 from engine.sources.entities import Stage
 from engine.sources.plan_events import PlanNode, SqlPlan, TaskMetered
+from engine.stage_run import Measure, StageRun
 from engine.units import format_bytes
 
 VECTORED_SINCE = (4, 1)

@@ -64,12 +64,13 @@ class Losses:
 
     def _broken_off(self, log: EventLog, stream: Stream, events: int) -> str:
         """A stream that ended early: by how much, where the size of its file tells."""
-        lost = round(events * stream.unread_share())
-        if lost < 1:
+        unread = stream.unread_over_read()
+        lost = 0 if unread is None else round(events * unread)
+        if unread is None or lost < 1:
             return f"{stream.lost} after {format_count(log.read_events, 'event')}"
         first = log.application.part_first_ms
         spent = 0 if first is None else log.application.last_ms - first
-        seconds = format_seconds(max(spent, 1) / 1000.0 * stream.unread_share())
+        seconds = format_seconds(max(spent, 1) / 1000.0 * unread)
         total = log.read_events + lost
         return f"{stream.lost}: about {lost} of {total} events are lost, the last {seconds}"
 

@@ -14,8 +14,8 @@ from itertools import islice
 import numpy as np
 
 from engine.forecast import FloatArray, IntArray
-from engine.profile import EXACT_VALUES, Measure
 from engine.sources.sketch import QuantileSketch
+from engine.stage_run import EXACT_VALUES, Measure
 
 SECONDARY_VALUES = 11
 """Points kept of a measure that no replay draws task times from."""

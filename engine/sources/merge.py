@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from math import isnan
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING
 
-from engine.catalog import InstanceType
-from engine.cluster import Cluster
 from engine.errors import BadInput
-from engine.machines.named_types import contradiction, of_catalog, outside
 from engine.profile import Notice, Profile, Run, completed_runs, runs_aside, settled
 from engine.sources.engines import mixed_engines
 from engine.sources.found import Found
 from engine.sources.idle_time import nobody_named
+from engine.sources.type_shapes import shapes_beside, with_one_shape_each
 from engine.units import format_bytes, format_seconds
-
-if TYPE_CHECKING:
-    from engine.catalog import Catalog
-
 
 MIXED = "mixed-applications"
 
@@ -50,7 +41,7 @@ def together(found: Sequence[Found]) -> Profile:
     notices.extend(_shapes(runs))
     if len(set(categories)) > 1:
         notices.append(_categories(categories, len(applications)))
-    runs = list(_with_one_shape_each(runs, notices))
+    runs = with_one_shape_each(runs, notices)
     return Profile(
         name=names[0] if names else Path(found[0].source).stem,
         runs=tuple(runs),
@@ -60,7 +51,7 @@ def together(found: Sequence[Found]) -> Profile:
         deadline_seconds=deadlines[0] if deadlines else None,
         notices=tuple(dict.fromkeys(notices)),
         sources=tuple(dict.fromkeys(name for part in found for name in part.origins)),
-        shapes=_shapes_beside(runs, found),
+        shapes=shapes_beside(runs, found),
     )
 
 
@@ -260,94 +251,3 @@ def _categories(categories: Sequence[str], applications: int) -> Notice:
         f"{categories[0]} is taken",
         f"give the logs of one application at a time{apart}",
     )
-
-
-def completed(profile: Profile, catalog: Catalog) -> Profile:
-    """The profile with the catalog's shape for types whose own it does not give."""
-    groups = [group for run in profile.runs for group in run.cluster.groups]
-    named = {group.instance.name: group.instance for group in groups if group.instance}
-    shapes = {
-        name: catalog.offers[name].instance
-        if name in catalog.offers and (isnan(stated.vcpus) or isnan(stated.memory_gib))
-        else stated
-        for name, stated in named.items()
-    }
-    runs = tuple(replace(run, cluster=_shaped(run.cluster, shapes)) for run in profile.runs)
-    return replace(profile, runs=runs)
-
-
-@dataclass(frozen=True, slots=True)
-class _Stated:
-    """A type as a source describes it."""
-
-    instance: InstanceType
-    where: str
-
-
-def _with_one_shape_each(runs: Sequence[Run], notices: list[Notice]) -> tuple[Run, ...]:
-    """The runs with one shape for each type: a catalog's, which `--ran-on` gives to logs, else the
-    fullest that is known of it."""
-    shapes: dict[str, _Stated] = {}
-    contradicted = set[str]()
-    stated = [
-        _Stated(group.instance, run.source or "another source")
-        for run in runs
-        for group in run.cluster.groups
-        if group.instance is not None
-    ]
-    for entry in sorted(stated, key=lambda entry: not of_catalog(entry.instance)):
-        name = entry.instance.name
-        known = shapes.setdefault(name, entry)
-        if of_catalog(known.instance) and not of_catalog(entry.instance):
-            least = LEAST_MEMORY * known.instance.memory_gib
-            if name not in contradicted and outside(entry.instance, known.instance, least):
-                contradicted.add(name)
-                notices.append(contradiction(entry.instance, known.instance, entry.where, CATALOG))
-        else:
-            shapes[name] = _fuller(known, entry)
-    told = {name: entry.instance for name, entry in shapes.items()}
-    return tuple(replace(run, cluster=_shaped(run.cluster, told)) for run in runs)
-
-
-def _shapes_beside(runs: Sequence[Run], found: Sequence[Found]) -> tuple[InstanceType, ...]:
-    """The shapes that sources give of types that no run names, one of each."""
-    named = {name for run in runs for name in run.cluster.composition}
-    told: dict[str, _Stated] = {}
-    for part in found:
-        for shape in part.shapes:
-            if shape.name not in named:
-                own = _Stated(shape, part.source)
-                told[shape.name] = _fuller(told.get(shape.name, own), own)
-    return tuple(entry.instance for entry in told.values())
-
-
-LEAST_MEMORY = 0.65
-"""Share of a type's memory that executors get of it by the platform that leaves them least."""
-
-CATALOG = "the catalog of where the log ran"
-
-
-def _fuller(one: _Stated, other: _Stated) -> _Stated:
-    """Of two descriptions of a type the one that says more; they may not contradict."""
-    for name, what in (("vcpus", "vCPUs"), ("memory_gib", "GiB of memory")):
-        a, b = getattr(one.instance, name), getattr(other.instance, name)
-        if not isnan(a) and not isnan(b) and a != b:
-            raise BadInput(
-                f"{one.instance.name} has {b:g} {what} here and {a:g} in {one.where}",
-                where=other.where,
-                remedy="correct one of them, or give the types different names",
-            )
-    return max(one, other, key=lambda entry: _known_fields(entry.instance))
-
-
-def _known_fields(instance: InstanceType) -> int:
-    values = (getattr(instance, entry.name) for entry in fields(instance))
-    return sum(value is not None and value == value for value in values)
-
-
-def _shaped(cluster: Cluster, shapes: Mapping[str, InstanceType]) -> Cluster:
-    groups = tuple(
-        replace(group, instance=shapes[group.instance.name]) if group.instance else group
-        for group in cluster.groups
-    )
-    return replace(cluster, groups=groups)

@@ -10,15 +10,9 @@ from engine.catalog import MOST_MEMORY_GIB, MOST_VCPUS, InstanceType
 from engine.cluster import MOST_NODES, checked_heap_gib
 from engine.errors import BadInput
 from engine.given_profiles import OptexProfile
-from engine.profile import (
-    LEAST_AMOUNT,
-    LEAST_SECONDS,
-    MOST_AMOUNT,
-    MOST_SECONDS,
-    STAGE_AMOUNTS,
-    StageRun,
-)
+from engine.profile import LEAST_AMOUNT, LEAST_SECONDS, MOST_AMOUNT, MOST_SECONDS
 from engine.sources.profile_schema import BESIDE_KEYS, RunEntry
+from engine.stage_run import STAGE_AMOUNTS, StageRun
 from engine.text.yaml_values import Located
 
 MOST_CLOCK_SECONDS = 1e16

@@ -19,7 +19,7 @@ from engine.catalog import InstanceType
 from engine.cluster import BesideHeap, Cluster, NodeGroup, Workload
 from engine.errors import BadInput, UnknownName
 from engine.files import write_text
-from engine.profile import CATEGORIES, MOST_SECONDS, Measure, Profile, Run, StageRun
+from engine.profile import CATEGORIES, MOST_SECONDS, Profile, Run
 from engine.sources.profile_checks import check_optex, check_run, check_shape, checked
 from engine.sources.profile_schema import (
     BESIDE_KEYS,
@@ -31,6 +31,7 @@ from engine.sources.profile_schema import (
     keys_of,
 )
 from engine.sources.profile_text import format_profile
+from engine.stage_run import Measure, StageRun
 from engine.text.yaml_values import STAND_IN, Located, load
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from engine.given_profiles import Operation, OptexProfile
-from engine.profile import JobRun, Measure, Notice, PersistedRdd, StageRun, Waste
+from engine.profile import JobRun, Notice, PersistedRdd
+from engine.stage_run import Measure, StageRun, Waste
 from engine.text.yaml_values import Schema
 
 FORMAT = "sparkplan-profile/1"

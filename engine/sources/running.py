@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping
 import msgspec
 import numpy as np
 
-from engine.profile import Measure
 from engine.sources import events, measures
 from engine.sources.application import Application
 from engine.sources.task_summary import MS
+from engine.stage_run import Measure
 
 REMEMBERED_STARTS = 8192
 """Of so many last starts it is told which have not ended: more than the slots of most clusters. A

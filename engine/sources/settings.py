@@ -12,6 +12,24 @@ from engine.sources.entities import Stage
 from engine.sources.whole_numbers import whole_number
 
 _TYPE_NAME = re.compile(r"[A-Za-z][\w.-]{1,63}\Z", re.ASCII)
+_LOCAL = re.compile(r"local(?:\[(\d{1,9}|\*)(?:,\s*\d+)?\])?$")
+
+
+def is_local(application: Application) -> bool:
+    """Whether its driver ran its tasks, with a `local` master."""
+    return _local_master(application) is not None
+
+
+def local_cores(application: Application) -> int | None:
+    """N of `local[N]`, 1 of `local`; None where it does not say (`local[*]`), or is neither."""
+    found = _local_master(application)
+    if found is None or found[1] == "*":
+        return None
+    return int(found[1] or 1)
+
+
+def _local_master(application: Application) -> re.Match[str] | None:
+    return _LOCAL.match(application.properties.get("spark.master", ""))
 
 
 def task_cpus(application: Application, stage: Stage) -> int:

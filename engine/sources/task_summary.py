@@ -12,7 +12,6 @@ from itertools import islice
 
 import numpy as np
 
-from engine.profile import Measure
 from engine.sources import measures
 from engine.sources.sketch import QuantileSketch
 from engine.sources.task_rows import (
@@ -33,6 +32,7 @@ from engine.sources.task_rows import (
     WIDTH,
     Rows,
 )
+from engine.stage_run import Measure
 
 MS, NS, BYTE = 1e-3, 1e-9, 1.0
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from engine.profile import Notice, StageRun
+from engine.profile import Notice
 from engine.sources.application import Application
 from engine.sources.executed import Executed, Fruitless
 from engine.sources.idle_time import Clock
+from engine.stage_run import StageRun
 from engine.units import format_count, format_seconds
 
 

@@ -12,7 +12,7 @@ import engine
 from engine.choosing.candidates import select_candidates
 from engine.choosing.surface import Surface
 from engine.mixing.market import Market, values_of
-from engine.mixing.mixed import Stock
+from engine.mixing.stock import Stock
 from engine.optimiser import Goal, recommend
 
 NODES = 24

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import engine
-from engine.profile import Measure
+from engine.stage_run import Measure
 from engine.timeline import StageSpan, critical_path, full_share, gaps
 
 

@@ -10,9 +10,9 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
+from command_line import answer, run
 
 import engine
 import sample_logs
@@ -21,17 +21,6 @@ from tui.cli import main
 DESIGN = (
     "experiments --nodes 1:10 --fractions 6.25%:12.5% --steps 5 --partitions 512 --node-cores 2"
 )
-
-
-def run(capsys: pytest.CaptureFixture[str], line: str, *, status: int = 0) -> tuple[str, str]:
-    assert main(shlex.split(line)) == status
-    captured = capsys.readouterr()
-    return captured.out, captured.err
-
-
-def answer(capsys: pytest.CaptureFixture[str], line: str) -> Any:
-    out, _ = run(capsys, f"{line} --json")
-    return json.loads(out)
 
 
 def test_a_design_without_any_run(capsys: pytest.CaptureFixture[str]) -> None:
@@ -313,11 +302,11 @@ def test_spot_prices_are_weighed_where_they_are_asked_for(capsys):
     spot = answer(capsys, f"{command} --spot")
     assert (listed["now"]["spot"], spot["now"]["spot"]) == (False, True)
     price = {run["instance"]: run for run in listed["next"]}
-    for run in spot["next"]:
-        same = price.get(run["instance"])
-        if same and same["nodes"] == run["nodes"]:
-            assert run["usd"] < same["usd"]
-            assert run["seconds"] >= same["seconds"]
+    for trial in spot["next"]:
+        same = price.get(trial["instance"])
+        if same and same["nodes"] == trial["nodes"]:
+            assert trial["usd"] < same["usd"]
+            assert trial["seconds"] >= same["seconds"]
 
 
 def test_runs_by_cores_are_made_with_executors_of_one(capsys, tmp_path):

@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import shlex
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
+from command_line import answer, run
 
 import engine
-from tui.cli import main
 
 LOG = "nightly-features"
 GOAL = f"recommend {LOG} --deadline 10m --max-nodes 8 --ran-on m5.xlarge"
-
-
-def run(capsys: pytest.CaptureFixture[str], line: str, *, status: int = 0) -> tuple[str, str]:
-    """stdout and stderr of a command line that ends with `status`."""
-    assert main(shlex.split(line)) == status
-    captured = capsys.readouterr()
-    return captured.out, captured.err
-
-
-def answer(capsys: pytest.CaptureFixture[str], line: str) -> Any:
-    return json.loads(run(capsys, f"{line} --json")[0])
 
 
 @pytest.mark.parametrize("name", ["aws", "azure", "azure-databricks", "gcp"])

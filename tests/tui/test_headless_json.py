@@ -5,22 +5,15 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
-from typing import Any
 
 import pytest
+from command_line import answer
 
 from tui.cli import main
 from tui.kept import config
 
 LOG = "nightly-features"
 GOAL = f"{LOG} --ran-on m5.2xlarge --instances 'm5.*' --deadline"
-
-
-def answer(capsys: pytest.CaptureFixture[str], line: str, *, status: int = 0) -> Any:
-    assert main(shlex.split(f"{line} --json")) == status
-    out = capsys.readouterr().out
-    assert len(out.splitlines()) == 1
-    return json.loads(out)
 
 
 def test_export_adds_its_text_to_the_recommendation(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import answer, run
 
 import engine
-from tui.cli import main
 
 FIG_1 = """format: sparkplan-workflow/1
 name: site \x1b[31m analytics
@@ -23,16 +21,6 @@ jobs:
   stages: [{name: map, tasks: 2, steps: [{cpu: 20s}]}]
 """
 ON = "--nodes 4 --instance m5.2xlarge"
-
-
-def run(capsys: pytest.CaptureFixture[str], line: str, *, status: int = 0) -> tuple[str, str]:
-    assert main(shlex.split(line)) == status
-    captured = capsys.readouterr()
-    return captured.out, captured.err
-
-
-def answer(capsys: pytest.CaptureFixture[str], line: str, *, status: int = 0) -> Any:
-    return json.loads(run(capsys, f"{line} --json", status=status)[0])
 
 
 @pytest.fixture

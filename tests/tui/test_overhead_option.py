@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from pathlib import Path
 
 import pytest
+from command_line import answer, run
 
 import engine
 from tui import format as text
@@ -20,12 +20,6 @@ NODES = "--nodes 4 --instance m5.xlarge"
 GOAL = f"recommend {LOG} --deadline 1h --max-nodes 4 --ran-on m5.xlarge --instances m5.xlarge"
 
 
-def run(capsys: pytest.CaptureFixture[str], line: str, *, status: int = 0) -> tuple[str, str]:
-    assert main(shlex.split(line)) == status
-    captured = capsys.readouterr()
-    return captured.out, captured.err
-
-
 def test_the_option_overrules_the_log(capsys: pytest.CaptureFixture[str]) -> None:
     line = GOAL.replace(" --ran-on m5.xlarge", "")
     for option, overhead, codes in (
@@ -33,7 +27,7 @@ def test_the_option_overrules_the_log(capsys: pytest.CaptureFixture[str]) -> Non
         (" --overhead-per-core 512m", 2.0, []),
         (" --overhead-per-core 0", None, []),
     ):
-        found = json.loads(run(capsys, f"{line}{option} --json")[0])
+        found = answer(capsys, f"{line}{option}")
         layout = found["recommended"]["layout"]
         own = overhead or 0.1 * layout["executor_memory_gib"]
         assert layout["executor_memory_overhead_gib"] == pytest.approx(own)
@@ -44,10 +38,9 @@ def test_a_measured_type_is_laid_out_anew_in_its_containers(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """0.5 GiB of heap and 2.5625 GiB beside it."""
-    line = f"{GOAL} --json"
-    measured = json.loads(run(capsys, line)[0])["recommended"]["layout"]
+    measured = answer(capsys, GOAL)["recommended"]["layout"]
     assert (measured["executor_memory_gib"], measured["executor_memory_overhead_gib"]) == (0.5, 2.0)
-    asked = json.loads(run(capsys, f"{line} --overhead-per-core 1g")[0])["recommended"]["layout"]
+    asked = answer(capsys, f"{GOAL} --overhead-per-core 1g")["recommended"]["layout"]
     assert asked["executor_memory_gib"] == pytest.approx(3.0625 - 1.0)
     assert asked["executor_memory_overhead_gib"] == 1.0
 
@@ -70,7 +63,7 @@ def test_every_command_that_lays_executors_out_takes_it(
     line = GOAL.replace("recommend", command).replace(" --ran-on m5.xlarge", "")
     to = " --to emr" if command == "export" else ""
     for option, overhead in ((" --overhead-per-core 512m", 2.0), (" --overhead-per-core 1g", 4.0)):
-        found = json.loads(run(capsys, f"{line}{to}{option} --json")[0])
+        found = answer(capsys, f"{line}{to}{option}")
         chosen = (found["jobs"][0] if command == "fleet" else found)["recommended"]
         assert chosen["layout"]["executor_memory_overhead_gib"] == overhead
 

@@ -42,6 +42,7 @@ REACHED_BY = {
     "engine/exports": ("export",),
     "engine/batch.py": ("predict", "curve", "workflow"),
     "engine/collect.py": ("collect",),
+    "engine/experiments/commands.py": ("collect",),
     "engine/machines/host.py": ("measure-host",),
     "engine/machines/host_probes.py": ("measure-host",),
     "engine/refresh.py": ("catalog",),

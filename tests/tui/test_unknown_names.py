@@ -8,7 +8,7 @@ from importlib import import_module
 import pytest
 
 import engine
-from engine.mixing.mixed import MIXED
+from engine.mixing.notices import MIXED
 from tui.arguments.parser import OneLineParser
 from tui.cli import main
 from tui.views.words import in_planner

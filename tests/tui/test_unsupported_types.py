@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import shlex
 from typing import Any
 
 import pytest
+from command_line import answer, run
 
 from tui.charts import chart_csv
-from tui.cli import main
 from tui.session import EngineSession
 from tui.state import PlanState
 from tui.views import at_crosshair, curves
@@ -17,16 +15,6 @@ from tui.widgets.glyphs import UNICODE
 
 ON = "nightly-features --ran-on m5.large --deadline 4h"
 CODE = "not-supported-by-emr"
-
-
-def run(capsys: pytest.CaptureFixture[str], line: str, *, status: int = 0) -> tuple[str, str]:
-    assert main(shlex.split(line)) == status
-    captured = capsys.readouterr()
-    return captured.out, captured.err
-
-
-def answer(capsys: pytest.CaptureFixture[str], line: str) -> Any:
-    return json.loads(run(capsys, f"{line} --json")[0])
 
 
 def codes(choice: Any) -> set[str]:

@@ -22,8 +22,9 @@ from engine.models.stages.application_graph import ApplicationGraph, graph_of
 from engine.models.stages.set_up import SET_UP_SECONDS, SET_UP_SHARE
 from engine.models.stages.shapes import shapes_of
 from engine.models.stages.task_times import StageShape
-from engine.profile import Measure, Run, StageRun, total_of
+from engine.profile import Run
 from engine.runs.stage_labels import stage_label
+from engine.stage_run import Measure, StageRun, total_of
 
 BYTES_PER_GBIT = 1e9 / 8.0
 

@@ -13,7 +13,7 @@ from engine.forecast import FloatArray
 from engine.models.replay.cache_replay import SHARES, CacheReplay
 from engine.models.replay.cached_rdds import part_of
 from engine.models.replay.replayed_run import Replay
-from engine.profile import StageRun
+from engine.stage_run import StageRun
 
 CACHED_BYTES_PER_SECOND = 200e6
 """Prior: what one task reads of cached blocks that lie on disk, in bytes as they are in memory, for

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.partitions import configured_number
-from engine.profile import Notice, StageRun
+from engine.profile import Notice
 from engine.runs.stage_labels import stage_label
+from engine.stage_run import StageRun
 from engine.units import MIB, format_bytes
 
 THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"

@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 
 from engine.models.replay.cached_rdds import beside_maker, first_whole
-from engine.profile import Run, StageRun
+from engine.profile import Run
+from engine.stage_run import StageRun
 
 
 def _readers(stages: Sequence[StageRun]) -> dict[int, int]:

@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from engine.profile import Run, StageRun
+from engine.profile import Run
+from engine.stage_run import StageRun
 
 LEAST_SHARE = 0.02
 """A stage that reads less than this beyond RDDs of known sizes reads nothing else: bytes read and

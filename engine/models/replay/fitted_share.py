@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from engine.models.replay.cached_rdds import copies_held
-from engine.profile import Run, StageRun
+from engine.profile import Run
+from engine.stage_run import StageRun
 
 NEARLY_FULL = 0.85
 """A cache that takes so much of its memory may have lost blocks."""
@@ -52,4 +53,4 @@ def _outside_bytes(stage: StageRun) -> float | None:
     that are read whole their size counts."""
     if stage.input_bytes is None:
         return None
-    return max(stage.outside_bytes, stage.whole_files_bytes)
+    return max(stage.outside_bytes, stage.whole_files_bytes or 0.0)

@@ -15,8 +15,9 @@ from engine.models.replay.replayed_run import Replay
 from engine.models.stages.disturbance import computes_elsewhere
 from engine.models.stages.shapes import first_tasks, uneven_data, warm_and_cold
 from engine.models.stages.slots_over_time import waited_seconds
-from engine.profile import Notice, StageRun, total_of
+from engine.profile import Notice
 from engine.runs.stage_labels import stage_label
+from engine.stage_run import StageRun, total_of
 
 DRIVER = "driver"
 WAITING = "wait for executors"
@@ -38,7 +39,7 @@ CPU_BOUND = 0.6
 of the time that its tasks hold slots lies outside their run time; these shares of their run time go
 to collection, to waiting for shuffle blocks, or to computing."""
 
-IDLE_SHARE = 0.3
+SPARE_SHARE = 0.3
 """Slots are reported as too many when this share of them could go without 5 % more time."""
 
 
@@ -276,7 +277,7 @@ def too_few_tasks(
     if not few:
         return None
     own = exclusive_seconds(found.start, found.end)
-    most = math.floor((1.0 - IDLE_SHARE) * slots)
+    most = math.floor((1.0 - SPARE_SHARE) * slots)
     enough, best, saves = useful(most + 1)
     if enough > most:
         return None

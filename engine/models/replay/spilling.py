@@ -19,7 +19,8 @@ from engine.models.replay.executor_memory import ExecutorMemory, own_batch, task
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.partitions import LARGEST_TASKS
 from engine.models.stages.task_times import StageShape
-from engine.profile import Run, StageRun, total_of
+from engine.profile import Run
+from engine.stage_run import StageRun, total_of
 
 DISK_BYTES_PER_SECOND = 100e6
 """Prior: what one task reads or writes of its own disk, for logs that do not show it."""

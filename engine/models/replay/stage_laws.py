@@ -29,7 +29,7 @@ from engine.models.stages.partitioned_stage import Growth, Scaled
 from engine.models.stages.stage_law import StageLaw
 from engine.models.stages.task_times import StageShape
 from engine.models.stages.warm_up import combined_each, warmed
-from engine.profile import StageRun
+from engine.stage_run import StageRun
 
 WORK = np.linspace(-1.0, 1.0, 33)
 SLOTS = np.linspace(-0.3, 0.3, 13)

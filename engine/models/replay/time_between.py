@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from engine.forecast import FloatArray
-from engine.profile import StageRun
+from engine.stage_run import StageRun
 
 
 def usual_idle(idle_seconds: FloatArray, stages: Sequence[StageRun], slots: int) -> FloatArray:

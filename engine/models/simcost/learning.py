@@ -30,7 +30,8 @@ from engine.models.stages.kept_inputs import kept
 from engine.models.stages.set_up import SET_UP_SECONDS, SET_UP_SHARE
 from engine.models.stages.shapes import shapes_of
 from engine.models.stages.task_times import StageShape
-from engine.profile import Run, StageRun, total_of
+from engine.profile import Run
+from engine.stage_run import StageRun, total_of
 
 OVERLAP = 0.5
 """Stages that share more than this part of the shorter one's time are one pool of tasks."""
@@ -80,16 +81,18 @@ class RunCosts:
         learnt = [
             learner.pool([shapes[p] for p in group], float(own[group].sum())) for group in places
         ]
-        columns = {name: np.asarray([row[name] for row, _ in learnt]) for name in learnt[0][0]}
-        too_fast = sum(float(own[g].sum()) for g, (_, fast) in zip(places, learnt, strict=True)
-                       if fast)  # fmt: skip
+        too_fast = sum(
+            float(own[group].sum())
+            for group, (_, faster) in zip(places, learnt, strict=True)
+            if faster
+        )
         return cls(
             run=run,
             slots=slots,
             slots_per_node=per_node,
             rates=rates,
             pools=tuple(tuple(shapes[p] for p in group) for group in places),
-            observed=Stages(**columns),
+            observed=Stages.joined([pool for pool, _ in learnt]),
             overhead_seconds=max(0.0, run.seconds - float(own.sum())),
             faster=too_fast / run.seconds,
         )
@@ -158,17 +161,16 @@ class RunCosts:
         """Whether the rates are those of the catalog's shape."""
         return self.rates.origin.startswith(SHAPE_OF)
 
-    def peak_bytes(self, ratio: float, shuffle_partitions: int | None) -> float:
-        """The largest execution memory of a task with `ratio` times the input; 0 where no task
+    def peak_bytes(self, ratio: float, shuffle_partitions: int | None) -> float | None:
+        """The largest execution memory of a task with `ratio` times the input; None where no task
         told any."""
-        shapes = [shape for pool in self.pools for shape in pool]
-        return max(
-            (shape.stage.peak_execution_memory_bytes.maximum or 0.0)
-            * max(1.0, shape.scaled(ratio, shuffle_partitions).work)
-            if shape.stage.peak_execution_memory_bytes
-            else 0.0
-            for shape in shapes
-        )
+        peaks = [
+            peak.maximum * max(1.0, shape.scaled(ratio, shuffle_partitions).work)
+            for pool in self.pools
+            for shape in pool
+            if (peak := shape.stage.peak_execution_memory_bytes) is not None and peak.maximum
+        ]
+        return max(peaks, default=None)
 
     @property
     def most_useful_slots(self) -> float:
@@ -206,7 +208,7 @@ class _Learner:
     slots_per_node: float
     rates: Rates
 
-    def pool(self, shapes: Sequence[StageShape], seconds: float) -> tuple[dict[str, float], bool]:
+    def pool(self, shapes: Sequence[StageShape], seconds: float) -> tuple[Stages, bool]:
         """The costs of one pool that took `seconds`, and whether it moved its data faster than the
         rates allow: then as much of it was in memory already."""
         stages = [shape.stage for shape in shapes]
@@ -226,28 +228,29 @@ class _Learner:
         above = max(0.0, longest - task)
         stragglers = min(rest, above)
         above = min(above, stragglers + (waves - 1) * task)
-        ratios = fits * moved / data
+        ratios = (fits * moved / data)[:, None]
         compute = costs.compute_seconds_per_byte(
             task_seconds=task,
             overhead_seconds=overhead,
             moving_seconds=moving * fits,
             data_bytes=data / tasks,
         )
-        return {
-            "partitions": float(tasks),
-            "data_bytes": data,
-            "overhead_seconds": rest - stragglers,
-            "straggler_seconds": stragglers,
-            "longest_seconds": above,
-            "observed_waves": float(waves),
-            "task_overhead_seconds": overhead,
-            "compute_seconds_per_byte": float(compute),
-            "input_ratio": float(ratios[0]),
-            "output_ratio": float(ratios[1]),
-            "read_ratio": float(ratios[2]),
-            "write_ratio": float(ratios[3]),
-            "times": 1.0,
-        }, fits < FASTER
+        found = Stages(
+            partitions=np.asarray([float(tasks)]),
+            data_bytes=np.asarray([data]),
+            observed_waves=np.asarray([float(waves)]),
+            overhead_seconds=np.asarray([rest - stragglers]),
+            straggler_seconds=np.asarray([stragglers]),
+            longest_seconds=np.asarray([above]),
+            task_overhead_seconds=np.asarray([overhead]),
+            compute_seconds_per_byte=np.asarray([float(compute)]),
+            input_ratio=ratios[0],
+            output_ratio=ratios[1],
+            read_ratio=ratios[2],
+            write_ratio=ratios[3],
+            times=np.ones(1),
+        )
+        return found, fits < FASTER
 
     def _sharing(self, tasks: float) -> float:
         """Tasks that share the throughput of a node; 1 where the rates are those of a task."""

@@ -294,7 +294,7 @@ class SimcostModel(FittedModel):
         if run.run.cached_bytes:
             return assured_by_cache(run.run.cached_bytes * ratio, sample_bytes=sample)
         peak = run.peak_bytes(ratio, wanted.shuffle_partitions)
-        return assured_by_peak(peak, sample_bytes=sample) if peak else None
+        return None if peak is None else assured_by_peak(peak, sample_bytes=sample)
 
     def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
         wanted = completed(workload, self.profile)

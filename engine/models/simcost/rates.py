@@ -14,7 +14,8 @@ from engine.fitting import nnls
 from engine.forecast import FloatArray
 from engine.given_profiles import ResourceProfile
 from engine.models.simcost.costs import Rates
-from engine.profile import Run, StageRun, total_of
+from engine.profile import Run
+from engine.stage_run import StageRun, total_of
 
 GIGABIT_BYTES = 1e9 / 8.0
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -40,6 +41,12 @@ class Stages:
     read_ratio: FloatArray
     write_ratio: FloatArray
     times: FloatArray
+
+    @classmethod
+    def joined(cls, parts: Sequence[Stages]) -> Stages:
+        """All stages of some, one after the other."""
+        names = (field.name for field in fields(cls))
+        return cls(**{n: np.concatenate([getattr(part, n) for part in parts]) for n in names})
 
     def merged(self, task_seconds: FloatArray) -> Stages:
         """Stages of equally many partitions (and observed waves) as one that costs the same: Eqs. 9

@@ -18,8 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.models.stages.slots_over_time import first_executor_seconds
-from engine.profile import JobRun, Run, StageRun
+from engine.profile import JobRun, Run
 from engine.scheduling.stages import Node
+from engine.stage_run import StageRun
 
 SAME_MOMENT = 0.0015
 """Times in a log are whole milliseconds: events less than this apart are one."""

@@ -20,8 +20,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from engine.models.stages.match import matches
-from engine.profile import Measure, Notice, Run, StageRun, completed_runs
+from engine.profile import Notice, Run, completed_runs
 from engine.runs.stage_labels import stage_label
+from engine.stage_run import Measure, StageRun
 from engine.units import format_bytes
 
 CODE = "data-shape-changed"

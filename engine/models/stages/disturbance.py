@@ -16,7 +16,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from engine.models.stages.job_phases import phases_of
-from engine.profile import Notice, Run, StageRun, total_of
+from engine.profile import Notice, Run
+from engine.stage_run import StageRun, total_of
 
 CALMEST = 0.1
 """Share of the computing that the calmest stages do: how far theirs was stretched counts."""

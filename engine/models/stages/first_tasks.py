@@ -16,7 +16,7 @@ import numpy as np
 
 from engine.forecast import FloatArray
 from engine.models.stages.drawn_times import drawn
-from engine.profile import StageRun
+from engine.stage_run import StageRun
 
 
 class WarmTask(NamedTuple):

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from engine.profile import Run, StageRun
+from engine.profile import Run
 from engine.runs.stage_labels import stage_label
+from engine.stage_run import StageRun
 
 Signature = tuple[tuple[str, frozenset[str]], ...]
 

@@ -15,7 +15,7 @@ import numpy as np
 from engine.forecast import FloatArray
 from engine.models.stages.drawn_times import drawn
 from engine.models.stages.partitions import Partitioning
-from engine.profile import StageRun
+from engine.stage_run import StageRun
 
 BEYOND_TARGET = 1.2
 """A partition is larger than the target from so many times it on: the sizes that Spark merges by
@@ -80,7 +80,7 @@ class HotPartitions:
 
 
 def hot_partitions(
-    stage: StageRun, rule: Partitioning, *, map_output_bytes: float = 0.0
+    stage: StageRun, rule: Partitioning, *, map_output_bytes: float | None = None
 ) -> HotPartitions | None:
     """The partitions of a stage with merged shuffles that were not merged; None where none is
     larger than the target, or so many are that something else cut them.
@@ -108,11 +108,12 @@ def hot_partitions(
     return HotPartitions(tuple(size / read.total for size in hot), tuple(beyond))
 
 
-def _split_beyond(size: float, rule: Partitioning, map_output_bytes: float) -> float:
+def _split_beyond(size: float, rule: Partitioning, map_output_bytes: float | None) -> float:
     """Growth of the data from which on a join has one in pieces, or in more of them."""
     if size <= rule.skewed_bytes:
         return rule.skewed_bytes / size
-    return 1.0 if size <= map_output_bytes else np.inf
+    is_piece = map_output_bytes is not None and size <= map_output_bytes
+    return 1.0 if is_piece else np.inf
 
 
 FEWEST_TASKS = 3

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from engine.forecast import FloatArray
-from engine.profile import StageRun
+from engine.stage_run import StageRun
 
 
 def seconds_in_vain(stages: Sequence[StageRun]) -> FloatArray:

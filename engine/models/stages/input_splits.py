@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from engine.models.stages.packed_files import FileSizes, PackedFiles
 from engine.models.stages.partitions import PartitionCount, Partitioning, PerCore
-from engine.profile import StageRun
+from engine.stage_run import StageRun
 from engine.units import MIB
 
 

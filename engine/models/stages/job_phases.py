@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.forecast import FloatArray
-from engine.profile import Measure, Run, StageRun, total_of
+from engine.profile import Run
+from engine.stage_run import Measure, StageRun, total_of
 
 REPEATED = 3
 """A stage that a run does at least so many times makes it iterative."""

@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.models.stages.shapes import BESIDE
-from engine.profile import Run, StageRun, total_of
+from engine.profile import Run
+from engine.stage_run import StageRun, total_of
 
 FEW_OUTPUTS = 5
 """Outputs of equal size of which each has a fifth of all."""

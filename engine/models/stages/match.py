@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable, Sequence
 
-from engine.profile import Run, StageRun
+from engine.profile import Run
+from engine.stage_run import StageRun
 
 _CODEGEN = re.compile(r"WholeStageCodegen.*|AQEShuffleRead|mapPartitions|ShuffleQueryStage")
 

@@ -26,7 +26,7 @@ from engine.models.stages.partitions import (
     whole_tasks,
 )
 from engine.models.stages.stage_law import PRIOR_LAW, StageLaw
-from engine.profile import StageRun, total_of
+from engine.stage_run import StageRun, total_of
 
 
 class Growth(Enum):

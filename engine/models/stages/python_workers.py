@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from engine.profile import Run, StageRun
+from engine.profile import Run
+from engine.stage_run import StageRun
 
 REUSE = "spark.python.worker.reuse"
 

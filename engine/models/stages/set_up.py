@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from engine.forecast import FloatArray
-from engine.profile import StageRun
+from engine.stage_run import StageRun
 
 SET_UP_SECONDS = 0.2
 SET_UP_SHARE = 0.5

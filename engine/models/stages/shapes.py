@@ -18,7 +18,8 @@ from engine.models.stages.partitions import Partitioning, configured_number, spa
 from engine.models.stages.python_workers import start_share, without_start
 from engine.models.stages.task_times import LEAST_WARM, StageShape
 from engine.models.stages.warm_up import falling_to, warm_up_of
-from engine.profile import Run, StageRun
+from engine.profile import Run
+from engine.stage_run import StageRun
 
 SHUFFLE_PARTITIONS = 200
 """Default of `spark.sql.shuffle.partitions`."""
@@ -102,16 +103,18 @@ def _with_followers(run: Run, shapes: Sequence[StageShape]) -> list[StageShape]:
 def _with_outputs(shapes: Sequence[StageShape]) -> list[StageShape]:
     """The stages, with the largest output of one task whose like more data makes more of."""
     largest = {
-        shape.stage.stage_id: shape.stage.shuffle_write_bytes.maximum or 0.0
+        shape.stage.stage_id: written.maximum
         for shape in shapes
-        if shape.growth in (Growth.TASKS, Growth.MERGED) and shape.stage.shuffle_write_bytes
+        if shape.growth in (Growth.TASKS, Growth.MERGED)
+        and (written := shape.stage.shuffle_write_bytes) is not None
+        and written.maximum is not None
     }
-    return [
-        replace(shape, map_output_bytes=max(largest.get(p, 0.0) for p in shape.stage.parents))
-        if shape.stage.parents
-        else shape
-        for shape in shapes
-    ]
+
+    def with_output(shape: StageShape) -> StageShape:
+        before = [largest[p] for p in shape.stage.parents if p in largest]
+        return replace(shape, map_output_bytes=max(before)) if before else shape
+
+    return [with_output(shape) for shape in shapes]
 
 
 def _hands_on(shape: StageShape) -> bool:

@@ -43,7 +43,7 @@ class StageShape(PartitionedStage):
         late_scale: standard deviation of the log time of later tasks, where a log that broke off
             leaves them to be inferred from first ones.
         map_output_bytes: the largest output of one task before it whose like more data makes more
-            of; 0 where there is none, or it is not known.
+            of; None where there is none, or it is not known.
     """
 
     warm: FloatArray
@@ -52,7 +52,7 @@ class StageShape(PartitionedStage):
     overhead_seconds: float
     warm_up: WarmUp | None = None
     late_scale: float = 0.0
-    map_output_bytes: float = 0.0
+    map_output_bytes: float | None = None
 
     def tasks(self, scaled: Scaled, *, dispatch_seconds: float, rotation: float) -> Tasks:
         """The stage's tasks in launch order.

@@ -20,7 +20,7 @@ import numpy as np
 from engine.forecast import FloatArray, IntArray
 from engine.models.stages.first_tasks import lost_to_new_code
 from engine.models.stages.python_workers import MOST_START
-from engine.profile import Measure, StageRun
+from engine.stage_run import Measure, StageRun
 
 PARTS = (1.0 / 32.0, 1.0 / 16.0, 1.0 / 8.0, 1.0 / 4.0, 1.0 / 2.0, 1.0)
 """Shares of a stage's tasks over which `StageRun.warm_up` is the mean; the last is all of them."""

@@ -27,7 +27,7 @@ from engine.choosing.interruptions import (
 from engine.forecast import Forecast
 from engine.mixing.composition import predict_composition
 from engine.optimiser import recommend
-from engine.profile import Measure, StageRun
+from engine.stage_run import Measure, StageRun
 from engine.units import format_seconds
 
 

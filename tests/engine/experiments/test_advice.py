@@ -79,6 +79,16 @@ def test_the_advice_says_what_the_recommendation_says(source: str) -> None:
     assert "single-run" in {code for code, _ in said}
 
 
+def test_runs_are_listed_by_what_they_save_per_dollar() -> None:
+    advice = advise(
+        fit(read("sort-large")), catalog=load_catalog("aws"), instances=TYPES, deadline_seconds=30.0
+    )
+    gains = [run.gain_usd or 0.0 for run in advice.next_runs]
+    per_dollar = [gain / run.usd for gain, run in zip(gains, advice.next_runs, strict=True)]
+    assert per_dollar == sorted(per_dollar, reverse=True)
+    assert gains != sorted(gains, reverse=True), "else it tells nothing"
+
+
 def priced(*names: str | None) -> Profile:
     """Runs on 1, 2 and 4 nodes of each type, with the price of a node."""
     clusters = [

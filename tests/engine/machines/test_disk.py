@@ -11,7 +11,8 @@ import engine
 from engine.catalog import InstanceType, MemoryRule
 from engine.cluster import Cluster, Workload
 from engine.machines.disk import disk_notice, disk_of, needed_bytes
-from engine.profile import Measure, Run, StageRun
+from engine.profile import Run
+from engine.stage_run import Measure, StageRun
 
 SHARED = catalog_of(offer("a", 0.2))
 EMR = replace(SHARED, memory_rule=MemoryRule("emr-yarn"))

@@ -15,8 +15,8 @@ from engine.mixing.beyond import STEP
 from engine.mixing.columns import Columns
 from engine.mixing.market import values_of
 from engine.mixing.mix_law import beyond_of
-from engine.mixing.mixed import Stock
 from engine.mixing.search import Search
+from engine.mixing.stock import Stock
 from engine.optimiser import recommend, surface_of
 
 SPARSE = np.asarray([1, 2, 3, 4, 6, 9, 14])

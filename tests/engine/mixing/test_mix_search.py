@@ -20,9 +20,9 @@ from engine.mixing.columns import Columns
 from engine.mixing.hulls import hull_chains
 from engine.mixing.market import Market, values_of
 from engine.mixing.mix_law import MixLaw
-from engine.mixing.mixed import Stock
 from engine.mixing.nodes import NodeTerms, starts
 from engine.mixing.search import Search
+from engine.mixing.stock import Stock
 from engine.models import fit
 from engine.sources import read
 

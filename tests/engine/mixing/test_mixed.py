@@ -15,7 +15,7 @@ from engine.choosing.choices import Answers
 from engine.cluster import BesideHeap, Layout
 from engine.cost import Cost, billed_seconds
 from engine.memory import beside_heap_gib, beside_of
-from engine.mixing.mixed import _shape, added
+from engine.mixing.shown_mix import _shape, added
 from engine.optimiser import recommend
 
 amounts = st.one_of(st.none(), st.floats(1 / 1024, 40.0))

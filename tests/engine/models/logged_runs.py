@@ -10,7 +10,8 @@ from engine.given_profiles import OptexProfile
 from engine.models.base import FittedModel
 from engine.models.optex.job_profiles import with_job_profiles
 from engine.models.optex.model import Optex
-from engine.profile import Measure, Notice, Profile, Run, StageRun
+from engine.profile import Notice, Profile, Run
+from engine.stage_run import Measure, StageRun
 
 INIT, PREP = 20.0, 13.0
 C_PER_NODE, A_PER_SIZE, B_PER_ITERATION = 0.06, 0.77, 90.0

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from engine.cluster import Cluster, Workload
 from engine.models.replay.replayed_run import Replay
-from engine.profile import EXACT_VALUES, JobRun, Measure, Run, StageRun
+from engine.profile import JobRun, Run
 from engine.scheduling.stages import Node, schedule
 from engine.scheduling.waves import Tasks
+from engine.stage_run import EXACT_VALUES, Measure, StageRun
 
 Values = NDArray[np.float64]
 

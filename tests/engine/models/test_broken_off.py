@@ -19,7 +19,8 @@ from engine.models.replay.unseen_tasks import (
     with_tasks_under_way,
 )
 from engine.models.stages.warm_up import PARTS
-from engine.profile import Measure, Profile, Run
+from engine.profile import Profile, Run
+from engine.stage_run import Measure
 
 TASKS, SLOTS = 400, 4
 SECONDS = np.full(TASKS, 2.0)

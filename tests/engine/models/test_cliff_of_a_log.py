@@ -17,7 +17,8 @@ from engine.models.replay.cache_readers import never_stored
 from engine.models.replay.cache_replay import SHARES
 from engine.models.replay.memory_cliff import MemoryCliff, roomy_with
 from engine.models.replay.replayed_run import Replay
-from engine.profile import PersistedRdd, Profile, Run, StageRun
+from engine.profile import PersistedRdd, Profile, Run
+from engine.stage_run import StageRun
 
 
 def cliff_of(run: Run) -> MemoryCliff:

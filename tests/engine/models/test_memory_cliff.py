@@ -33,7 +33,8 @@ from engine.models.replay.memory_cliff import (
 from engine.models.replay.priors import POWER_SPREAD, SIZE_NOISE
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.drawn_times import drawn
-from engine.profile import Measure, PersistedRdd, Profile, StageRun
+from engine.profile import PersistedRdd, Profile
+from engine.stage_run import Measure, StageRun
 from engine.units import GIB
 
 

@@ -16,8 +16,9 @@ from engine.cluster import Cluster, Workload
 from engine.models.base import FittedModel, Prediction
 from engine.models.replay.priors import NOISE
 from engine.models.stages.disturbance import disturbance_spread
-from engine.profile import Measure, Profile, Run
+from engine.profile import Profile, Run
 from engine.runs.configurations import configurations, pairs_between, repetition_spread
+from engine.stage_run import Measure
 
 MODELS = ("sparkplan", "simcost", "boe", "peridot")
 PAIRS = ("sales-report", "pagerank")

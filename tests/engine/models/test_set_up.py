@@ -16,7 +16,8 @@ from engine.models.stages.set_up import (
     set_up_share,
     share_of_data,
 )
-from engine.profile import Run, StageRun
+from engine.profile import Run
+from engine.stage_run import StageRun
 
 TASKS, SLOTS = 200, 4
 FIXED_SECONDS = 0.04

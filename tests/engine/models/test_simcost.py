@@ -27,7 +27,8 @@ from engine.models.simcost.model import Simcost
 from engine.models.simcost.rates import observed_rates, revised
 from engine.models.simcost.redrawn import simulated
 from engine.models.stages.set_up import SET_UP_SECONDS
-from engine.profile import Measure, Profile, Run
+from engine.profile import Profile, Run
+from engine.stage_run import Measure
 
 MIB = 1024.0**2
 BLOCK = 128 * MIB

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from made_runs import BLOCK, Stage, measure, observed
 
 import engine
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput
 from engine.models.assured_memory import AssuredMemory
 from engine.models.simcost.costs import resource_time
+from engine.models.simcost.learning import RunCosts
 from engine.models.simcost.memory import (
     SAFE_GIB,
     assured_by_cache,
@@ -24,6 +26,7 @@ from engine.models.simcost.memory import (
     refined_grid,
 )
 from engine.profile import Run
+from engine.units import MIB
 
 TABLE_5 = {
     "Kmeans": ({1 / 10: 1.8, 1 / 15: 1.2, 1 / 30: 0.6}, 18.0, 36.0),
@@ -133,3 +136,12 @@ def test_memory_of_real_logs() -> None:
     assert found is not None
     assert found.total_gib is None
     assert "nothing was cached" in found.how
+
+
+def test_the_largest_peak_of_all_stages_counts() -> None:
+    peaks = [{"peak_execution_memory_bytes": measure(np.full(8, mib * MIB))} for mib in (64, 256)]
+    stages = [Stage(np.full(8, 2.0), input_bytes=8 * BLOCK, more=more) for more in peaks]
+    told = RunCosts.of(observed(stages, slots=4))
+    assert told.peak_bytes(1.0, None) == 256 * MIB
+    untold = RunCosts.of(observed([Stage(np.full(8, 2.0), input_bytes=8 * BLOCK)], slots=4))
+    assert untold.peak_bytes(1.0, None) is None

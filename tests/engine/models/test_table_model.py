@@ -169,16 +169,20 @@ def test_a_type_that_was_not_measured_is_seen_in_its_own_shape() -> None:
     assert "no-cpu-score" in codes(found.warnings)
 
 
-def test_a_memory_cliff_of_one_type_is_foretold_for_another() -> None:
-    """Where data does not fit is learnt as memory per input, over all types."""
-    runs = [
+def on_a_cliff() -> list[Run]:
+    """Runs of two types, of which some have too little memory for their input."""
+    return [
         shared_work(c, s, name, fits=100.0)
         for name in ("small", "rich")
         for c in (2, 3, 4, 8, 12, 16)
         for s in (0.5, 1.0)
         if (c, s, name) != (2, 1.0, "rich")
     ]
-    model = fit(*runs)
+
+
+def test_a_memory_cliff_of_one_type_is_foretold_for_another() -> None:
+    """Where data does not fit is learnt as memory per input, over all types."""
+    model = fit(*on_a_cliff())
     over = model.predict(cluster=shaped(5, "small"), workload=Workload(1.0))
     fits = model.predict(cluster=shaped(10, "small"), workload=Workload(1.0))
     assert over.seconds == pytest.approx(shared_work(5, 1.0, "small", fits=100.0).seconds, rel=0.2)
@@ -191,14 +195,7 @@ def test_a_memory_cliff_of_one_type_is_foretold_for_another() -> None:
 
 def test_memory_of_large_clusters_is_written_out() -> None:
     """Of a thousand machines "1.6e+04 GiB here" was said."""
-    runs = [
-        shared_work(c, s, name, fits=100.0)
-        for name in ("small", "rich")
-        for c in (2, 3, 4, 8, 12, 16)
-        for s in (0.5, 1.0)
-        if (c, s, name) != (2, 1.0, "rich")
-    ]
-    over = fit(*runs).predict(cluster=shaped(1000, "small"), workload=Workload(200.0))
+    over = fit(*on_a_cliff()).predict(cluster=shaped(1000, "small"), workload=Workload(200.0))
     notice = next(n for n in over.warnings if n.code == "cache-does-not-fit")
     assert "16,000 GiB here" in notice.text
     assert "e+" not in notice.text

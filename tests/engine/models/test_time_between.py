@@ -10,7 +10,7 @@ from made_runs import Job, Stage, measure, observed
 
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.time_between import usual_idle
-from engine.profile import StageRun
+from engine.stage_run import StageRun
 
 SLOTS = 4
 

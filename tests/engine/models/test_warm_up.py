@@ -24,8 +24,9 @@ from engine.models.stages.warm_up import (
     combined_each,
     warm_up_of,
 )
-from engine.profile import Run, StageRun
+from engine.profile import Run
 from engine.sources.task_summary import WARM_UP_PARTS
+from engine.stage_run import StageRun
 
 
 def order_of(seconds: Values) -> tuple[float, ...]:

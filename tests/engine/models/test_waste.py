@@ -10,7 +10,8 @@ from made_runs import BLOCK, Stage, measure, observed, without_growth
 
 from engine.models.replay.notices import fit_notices
 from engine.models.replay.replayed_run import Replay
-from engine.profile import Run, Waste
+from engine.profile import Run
+from engine.stage_run import Waste
 
 
 def wasted(seconds: float, *, longer: bool) -> Run:

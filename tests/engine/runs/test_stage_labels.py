@@ -7,8 +7,8 @@ import dataclasses
 import pytest
 
 import engine
-from engine.profile import Measure, StageRun
 from engine.runs.stage_labels import stage_label
+from engine.stage_run import Measure, StageRun
 
 SOME = Measure(count=2, total=8.0, quantiles=(4.0, 4.0))
 PY4J = "parquet at NativeMethodAccessorImpl.java:0"

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import sparklog as log
 
-from engine.profile import Run, StageRun
+from engine.profile import Run
 from engine.sources import read
+from engine.stage_run import StageRun
 
 
 def run_of(folder: Path, events: list[log.Event]) -> Run:

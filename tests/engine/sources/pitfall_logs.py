@@ -9,8 +9,9 @@ from pathlib import Path
 
 from shared import SHARED
 
-from engine.profile import Run, StageRun
+from engine.profile import Run
 from engine.sources import codecs, read
+from engine.stage_run import StageRun
 
 DATA = Path(__file__).parents[2] / "data"
 PUBLIC = SHARED / "eventlogs"

@@ -8,9 +8,9 @@ import pytest
 import sparklog as log
 from distilled import run_of
 
-from engine.profile import StageRun
 from engine.sources import application, eventlog, tasks
 from engine.sources.task_rows import ROW_BYTES
+from engine.stage_run import StageRun
 
 
 @pytest.fixture(params=["together", "each at once"])

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from pitfall_logs import DATA, codes, notice, one, text_of
 
-from engine.profile import Run, StageRun
+from engine.profile import Run
+from engine.stage_run import StageRun
 
 LOG = DATA / "vectored.zstd"
 TABLE_BYTES = 2_434_758

@@ -16,19 +16,11 @@ from engine.catalog import InstanceType
 from engine.cluster import LEAST_HEAP_GIB, Cluster, NodeGroup, Workload
 from engine.errors import BadInput
 from engine.given_profiles import Operation, OptexProfile
-from engine.profile import (
-    LEAST_SECONDS,
-    MOST_SECONDS,
-    Measure,
-    Notice,
-    Profile,
-    Run,
-    StageRun,
-    Waste,
-)
+from engine.profile import LEAST_SECONDS, MOST_SECONDS, Notice, Profile, Run
 from engine.sources import read
 from engine.sources.profile_file import parse, write_profile
 from engine.sources.profile_text import format_profile
+from engine.stage_run import Measure, StageRun, Waste
 
 DATA = Path(__file__).parents[2] / "data"
 HEAD = "format: sparkplan-profile/1\nname: x\n"

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from engine.profile import Measure, StageRun
 from engine.sources.entities import Attempt, Stage
 from engine.sources.file_scans import FileScans, InferredInput, reads_vectored
 from engine.sources.plan_events import PlanMetadata, PlanMetric, PlanNode, SqlPlan
+from engine.stage_run import Measure, StageRun
 
 SIZE, FILES, ROWS = "size of files read", "number of files read", "number of output rows"
 PARQUET, CSV = "Scan parquet ", "Scan csv "

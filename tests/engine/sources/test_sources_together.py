@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from engine.cluster import Cluster, Workload
+from engine.catalog import InstanceType
+from engine.cluster import Cluster, NodeGroup, Workload
 from engine.errors import BadInput
 from engine.models.workloads import left_aside
 from engine.profile import Notice, Run
@@ -41,6 +43,14 @@ def test_the_first_name_is_that_of_the_profile_else_the_first_file() -> None:
     named = [Found("a.zstd", (run(),)), *(Found(n, (run(),), name=n) for n in ("job", "other"))]
     assert together(named).name == "job"
     assert together(named[:1]).name == "a"
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_type_has_the_shape_of_the_source_that_tells_most_of_it(order: tuple[int, int]) -> None:
+    shapes = InstanceType("m", 4.0, math.nan), InstanceType("m", 4.0, 16.0)
+    runs = [replace(run(), cluster=Cluster(groups=(NodeGroup(2, shapes[at]),))) for at in order]
+    found = together([Found(str(place), (one,)) for place, one in enumerate(runs)])
+    assert [one.cluster.instance for one in found.runs] == [shapes[1]] * 2
 
 
 def test_what_is_said_of_several_sources_is_said_once() -> None:

@@ -8,7 +8,7 @@ import pytest
 import sparklog as log
 from distilled import run_of
 
-from engine.profile import StageRun
+from engine.stage_run import StageRun
 
 FALLING = [5.0] * 2 + [3.0] * 2 + [2.0] * 4 + [1.0] * 56
 """80 s in 64 tasks, a mean of 1.25; of the first 2, 4, 8, 16 and 32: 5, 4, 3, 2 and 1.5."""

@@ -1,0 +1,96 @@
+"""What would be chosen now, before another run: as `recommend` chooses, or by the same rule."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from engine.batch import ClusterBatch
+from engine.choosing.recommendation import Goal
+from engine.choosing.surface import Surface
+from engine.cluster import Cluster
+from engine.experiments.belief import UNKNOWN_SPREAD, Points, forecast_at, with_known_scales
+from engine.experiments.prospects import decision_among
+from engine.experiments.weighed import Weighed
+from engine.forecast import Forecast
+from engine.models.base import FittedModel
+from engine.notice_order import in_order
+from engine.optimiser import settle
+from engine.profile import Notice
+
+ASSUMED_SPREAD = Notice(
+    "no-interval",
+    "the model gives no interval: the predicted time alone decides, and what a run saves and "
+    f"changes is by an assumed factor of {math.exp(UNKNOWN_SPREAD):.2g} either way",
+    "add more runs",
+)
+
+
+class ChosenNow(NamedTuple):
+    """What is recommended now: its place among the compositions, and as in `Advice` its time, the
+    interval of that, its cost, P(deadline met) and what is to be said of it."""
+
+    place: int
+    seconds: float
+    low: float | None
+    high: float | None
+    usd: float
+    p_deadline: float | None
+    notices: tuple[Notice, ...]
+
+
+def chosen_now(
+    fitted: FittedModel, points: Points, found: Weighed, goal: Goal, surface: Surface | None
+) -> ChosenNow:
+    """What the optimiser recommends, or its nearest miss, with what the fitted model says of it."""
+    answer = None if surface is None else settle(surface, goal, found.billing)
+    choice = None if answer is None else answer.recommended or answer.nearest
+    if answer is not None and choice is not None and choice.cost_usd is not None:
+        notices = _said((*answer.warnings, *choice.warnings), choice.low)
+        for place, cluster in enumerate(found.clusters):
+            if (choice.instance, choice.nodes) == (type_of(cluster), cluster.nodes):
+                return ChosenNow(
+                    place, choice.seconds, choice.low, choice.high, choice.cost_usd,
+                    choice.p_deadline, notices,
+                )  # fmt: skip
+    # Without a catalog, or with a number of nodes that was not asked for: by the same rule.
+    by_model = forecast_at(fitted, points)
+    mean, unknown = np.log(by_model.seconds), np.isnan(by_model.log_scale)
+    decision = decision_among(found, mean, by_model.dof, goal)
+    scale = by_model.scale_at(goal.confidence)
+    best = int(decision.choices(mean, np.where(unknown, 0.0, scale)))
+    times = decision.held_up_times(with_known_scales(by_model))
+    low, high, p = (None, None, None) if unknown[best] else _sureness(times, best, goal)
+    batch = ClusterBatch.of([found.clusters[best]], fitted.profile)
+    whole = points.workloads[best]
+    said = fitted.profile.notices, fitted.answering(whole).fit_notices, fitted.notices(batch, whole)
+    return ChosenNow(
+        best,
+        float(times.seconds[best]),
+        low,
+        high,
+        float(found.usd(times.seconds, np.arange(len(found.clusters)))[best]),
+        p,
+        _said([notice for part in said for notice in part], low),
+    )
+
+
+def _sureness(times: Forecast, place: int, goal: Goal) -> tuple[float, float, float | None]:
+    """The interval of the time at a place, and P(deadline met)."""
+    (lows, highs), deadline = times.interval(goal.confidence), goal.deadline_seconds
+    p = None if deadline is None else float(times.p_within(deadline)[place])
+    return float(lows[place]), float(highs[place]), p
+
+
+def _said(notices: Sequence[Notice], low: float | None) -> tuple[Notice, ...]:
+    """What is to be said of a choice; where it has no interval, also what is assumed for that."""
+    others = [notice for notice in notices if notice.code != ASSUMED_SPREAD.code]
+    return in_order([*others, ASSUMED_SPREAD] if low is None else others)
+
+
+def type_of(cluster: Cluster) -> str | None:
+    """The name of its nodes' type."""
+    return cluster.instance.name if cluster.instance else None

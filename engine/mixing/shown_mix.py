@@ -1,0 +1,154 @@
+"""A composition of several types as the optimiser shows one: its time, cost and warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+
+import numpy as np
+
+from engine.choosing.choices import Answers
+from engine.choosing.recommendation import Choice, Goal
+from engine.choosing.surface import Surface
+from engine.choosing.sweeps import TIE
+from engine.cluster import BesideHeap, Layout
+from engine.cost import Cost, itemised, usd_at
+from engine.forecast import Forecast, known
+from engine.memory import beside_heap_gib
+from engine.mixing.market import FoundMix
+from engine.mixing.notices import MIXED, of_members, of_prices
+from engine.mixing.stock import Stock, behind
+from engine.notice_order import in_order
+from engine.profile import Notice
+
+
+@dataclass(frozen=True, eq=False)
+class Mix:
+    """A composition that was found, on the surface that it was confirmed on."""
+
+    surface: Surface
+    stock: Stock
+    goal: Goal
+    found: FoundMix
+    today: date | None
+
+    @property
+    def members(self) -> list[tuple[int, bool, int]]:
+        """(row of the surface, spot or not, nodes), the type with the most nodes first."""
+        base, spot = self.stock.base, self.stock.spot
+        pairs = zip(self.found.rows or (), self.found.counts, strict=True)
+        found = [(int(base[row]), bool(spot[row]), nodes) for row, nodes in pairs if nodes]
+        totals = {row: sum(n for other, _, n in found if other == row) for row, _, _ in found}
+        return sorted(found, key=lambda one: (-totals[one[0]], one[0], one[1]))
+
+    def forecast(self) -> Forecast:
+        """Its time."""
+        rows, counts = np.asarray([self.found.rows]), np.asarray([self.found.counts])
+        return self.stock.law(self.surface).forecast(rows, counts)
+
+    def choice(self) -> Choice:
+        """The composition as the optimiser shows one."""
+        candidates, forecast = self.surface.candidates, self.forecast()
+        seconds = float(forecast.seconds[0])
+        low, high = (known(bound[0]) for bound in forecast.interval(self.goal.confidence))
+        names = candidates.names
+        layouts = [(candidates.layouts[row], nodes) for row, _, nodes in self.members]
+        executors = sum(layout.executors_per_node * nodes for layout, nodes in layouts)
+        shape = _shape([layout for layout, _ in layouts])
+        deadline = self.goal.deadline_seconds
+        cost = self._cost(seconds)
+        composition: dict[str, int] = {}
+        for row, _, nodes in self.members:
+            composition[names[row]] = composition.get(names[row], 0) + nodes
+        only = next(iter(composition)) if len(composition) == 1 else None
+        choice = Choice(
+            composition=composition,
+            instance=only,
+            nodes=sum(composition.values()),
+            seconds=seconds,
+            low=low,
+            high=high,
+            p_deadline=None if deadline is None else known(forecast.p_within(deadline)[0]),
+            cost_usd=cost.total_usd,
+            cost_low_usd=usd_at(cost, low, self.stock.billing),
+            cost_high_usd=usd_at(cost, high, self.stock.billing),
+            cost=cost,
+            layout=shape,
+            executors=executors,
+            vcore_seconds=executors * shape.executor_cores * seconds,
+            note="mix" if only is None else "part spot",
+            spot={names[row]: paid for row, spot, paid in self._paid() if spot and paid},
+            executors_per_node={
+                names[row]: candidates.layouts[row].executors_per_node for row, _, _ in self.members
+            },
+        )
+        return replace(choice, warnings=self._warnings(choice))
+
+    def _paid(self) -> list[tuple[int, bool, int]]:
+        """The members with the nodes that are paid for; none that is owned is a spot node."""
+        found, split = [], self.stock.market.share is not None
+        for row, spot, nodes in self.members:
+            owned = 0 if spot and split else int(self.surface.owned[row])
+            found.append((row, spot, max(nodes - owned, 0)))
+        return found
+
+    def _cost(self, seconds: float) -> Cost:
+        """Every part of the cost; the master is billed once."""
+        catalog, billing = self.surface.candidates.catalog, self.stock.billing
+        parts = []
+        for place, (row, spot, paid) in enumerate(self._paid()):
+            offer = self.surface.candidates.offers[row]
+            spot = spot and offer.spot is not None
+            rules = replace(billing, spot=spot, master=billing.master if place == 0 else None)
+            cost = itemised(
+                nodes=paid, seconds=seconds, offer=offer, billing=rules, catalog=catalog,
+                owned=self.members[place][2] - paid,
+            )  # fmt: skip
+            parts.append(cost)
+        return added(parts)
+
+    def _warnings(self, choice: Choice) -> tuple[Notice, ...]:
+        """What the model says of each member at its capacity, the price list of what is paid."""
+        answers = Answers(self.surface, self.goal, self.stock.billing, self.today)
+        law = self.stock.law(self.surface)
+        points = behind(self.found, law, self.stock, self.surface)
+        mixed = [MIXED] if choice.instance is None else []
+        said = of_members(self.surface, points, [(row, nodes) for row, _, nodes in self.members])
+        prices = of_prices(answers, self._paid())
+        rows = np.asarray(self.found.rows)
+        names = [self.surface.candidates.names[row] for row in self.stock.base[rows].tolist()]
+        shares = law.shares(rows, np.asarray(self.found.counts)).tolist()
+        lost = answers.interruptions(choice, dict(zip(names, shares, strict=True)))
+        return in_order([*mixed, *said, *prices, *lost])
+
+
+def added(costs: Sequence[Cost]) -> Cost:
+    """The costs of the members of one cluster, added up part by part."""
+    first = costs[0]
+    totals = {f"{name}_usd": sum(cost.parts[name] for cost in costs) for name in first.parts}
+    lines = dict.fromkeys(line for cost in costs for line in cost.assumptions)
+    owned = {name: count for cost in costs for name, count in cost.owned.items()}
+    return replace(first, **totals, assumptions=tuple(lines), owned=owned)
+
+
+def _shape(layouts: Sequence[Layout]) -> Layout:
+    """The shape of the executors: their cores are the same, the heap is the smallest, and beside it
+    is what the smallest container holds."""
+    heaps = [x.executor_memory_gib for x in layouts if x.executor_memory_gib is not None]
+    heap = min(heaps, default=None)
+    return replace(layouts[0], executor_memory_gib=heap, beside=_beside(layouts, heap))
+
+
+def _beside(layouts: Sequence[Layout], heap: float | None) -> BesideHeap | None:
+    """Of what each of the types has beside its heap the most that all containers hold."""
+    sized = [
+        (x.executor_memory_gib + beside_heap_gib(x.executor_memory_gib, x.beside), x.beside)
+        for x in layouts
+        if x.executor_memory_gib is not None
+    ]
+    if heap is None or not any(beside for _, beside in sized):
+        return None
+    least = min(container for container, _ in sized) * (1.0 + TIE)
+    held = [beside for _, beside in sized if heap + beside_heap_gib(heap, beside) <= least]
+    return max(held, key=lambda beside: beside_heap_gib(heap, beside), default=None)

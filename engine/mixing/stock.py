@@ -1,0 +1,83 @@
+"""What compositions are made of: the types of a surface, on demand or as spot nodes, and prices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from engine.catalog import Billing
+from engine.choosing.surface import Surface
+from engine.forecast import BoolArray, IntArray
+from engine.mixing.beyond import Beyond
+from engine.mixing.market import FoundMix, Market, SpotShare
+from engine.mixing.mix_law import MixLaw, beyond_of
+
+
+def splits(surface: Surface, billing: Billing) -> bool:
+    """Whether a type may be rented both on demand and as spot nodes."""
+    return billing.spot and surface.limits.max_spot is not None
+
+
+@dataclass(frozen=True, eq=False)
+class Stock:
+    """What compositions are made of: the types of a surface, and how each is rented.
+
+    Args:
+        base: (r,) row of the surface; spot: (r,) whether the nodes are spot nodes.
+        market: what they cost.
+        beyond: times beyond the surface; None for none.
+    """
+
+    billing: Billing
+    base: IntArray
+    spot: BoolArray
+    market: Market
+    beyond: Beyond | None = None
+
+    @classmethod
+    def of(cls, surface: Surface, billing: Billing, max_nodes: int) -> Stock:
+        """All types rented one way, or both ways under a maximum share of spot nodes.
+
+        Raises:
+            BadInput: for such a share where no type has a spot price.
+        """
+        constraints, k = surface.constraints, surface.shape[0]
+        every, beyond = np.arange(k), beyond_of(surface)
+        if not splits(surface, billing):
+            rates, head = surface.rates(billing)
+            most = constraints.most(max_nodes)
+            market = Market.of(rates, head, billing, most, constraints, surface.owned)
+            return cls(billing, every, np.full(k, billing.spot), market, beyond)
+        surface.candidates.require_spot_price("max-spot", "leave the share and spot out")
+        rates, head = surface.rates(replace(billing, spot=False))
+        cheaper, _ = surface.rates(billing)
+        rows = np.flatnonzero(cheaper < rates)
+        base = np.append(every, rows)
+        spot = np.append(np.zeros(k, dtype=bool), np.ones(len(rows), dtype=bool))
+        owned = np.where(spot, 0, surface.owned[base])
+        market = Market.of(
+            np.append(rates, cheaper[rows]), head, billing, constraints.most(max_nodes)[base],
+            constraints.taken(base), owned if owned.any() else None,
+        )  # fmt: skip
+        share = SpotShare(base, spot, float(surface.limits.max_spot or 0.0))
+        return cls(billing, base, spot, replace(market, share=share), beyond)
+
+    def law(self, surface: Surface) -> MixLaw:
+        """The law of their times."""
+        law = MixLaw.of(surface, self.beyond)
+        if len(self.base) == len(law.slots) and self.market.share is None:
+            return law
+        rows = self.base[self.spot]
+        return law.with_spot(rows, surface.interrupted[rows])
+
+
+def behind(found: FoundMix, law: MixLaw, stock: Stock, surface: Surface) -> list[int]:
+    """Points of the surface that a mix was computed from."""
+    rows = np.asarray(found.rows)
+    alike = (np.asarray(found.counts) * law.capacity[rows]).sum() / law.capacity[rows]
+    points = []
+    for row, count in zip(stock.base[rows].tolist(), alike.tolist(), strict=True):
+        columns = [min(nodes, surface.max_nodes) - 1 for nodes in law.columns.around(count)]
+        points += [row * surface.max_nodes + column for column in columns]
+    return points

@@ -1,0 +1,194 @@
+"""What was observed of one stage: `StageRun`, and the `Measure`s of its tasks.
+
+Task arrays do not live here: a stage keeps the count, the sum and the quantiles of each measure,
+which is what a profile YAML stores too, so that a profile and the log it came from give the same
+predictions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from engine.errors import BadInput
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One quantity over the tasks of a stage.
+
+    Args:
+        count: tasks that reported it.
+        total: its sum, in the unit of the field's name.
+        quantiles: values at equally spaced probabilities 0 ... 1 (minimum first, maximum last);
+            of task times these are all values, sorted, with at most `EXACT_VALUES` tasks; other
+            measures keep eleven points, or one where all values are the same.
+    """
+
+    count: int
+    total: float
+    quantiles: tuple[float, ...] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if self.count < 0 or (self.count > 0 and not self.quantiles):
+            raise BadInput("a measure needs a count of at least 0 and its quantiles")
+
+    @property
+    def mean(self) -> float | None:
+        """Mean over the tasks that reported it, None when none did."""
+        return self.total / self.count if self.count else None
+
+    @property
+    def maximum(self) -> float | None:
+        """Largest value, None when no task reported it."""
+        return self.quantiles[-1] if self.quantiles else None
+
+    def quantile(self, p: float) -> float:
+        """The value at probability `p` in [0, 1], linear between the stored points."""
+        points = self.quantiles
+        position = p * (len(points) - 1)
+        low = min(int(position), len(points) - 1)
+        high = min(low + 1, len(points) - 1)
+        return points[low] + (points[high] - points[low]) * (position - low)
+
+
+def total_of(measure: Measure | None) -> float:
+    """Sum over the tasks, 0 where none of them reported any."""
+    return 0.0 if measure is None else measure.total
+
+
+EXACT_VALUES = 201
+"""Task times of at most this many tasks keep every value; above, this many quantiles."""
+
+STAGE_AMOUNTS = (
+    "cached_input_bytes", "cached_disk_bytes", "memory_spilled_bytes", "disk_spilled_bytes",
+    "deserialize_seconds", "deserialize_cpu_seconds", "python_start_seconds",
+    "input_records", "shuffle_read_records", "shuffle_write_records", "output_records",
+)  # fmt: skip
+"""Fields of a stage that are sums over its tasks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waste:
+    """Work that was done in vain: failed, killed (speculative) and resubmitted task attempts."""
+
+    failed_tasks: int = 0
+    killed_tasks: int = 0
+    retried_stages: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class StageRun:
+    """One stage of one run, its attempts merged so that each partition counts once.
+
+    Times are seconds, `submitted_seconds` and `completed_seconds` since the application started.
+    Amounts without a `Measure` are those of all tasks together. None: the log does not say, or,
+    of bytes and records, nothing moved.
+
+    Args:
+        parents: stage ids of this run; for a skipped stage that which really computed the shuffle.
+        task_seconds: time that a task held its slot (finish - launch).
+        overhead_seconds: the part of it outside `executorRunTime` (scheduling, deserialisation,
+            result); `deserialize_seconds` to load code, and what of that they computed
+            (`deserialize_cpu_seconds`, since Spark 2.1).
+        python_start_seconds: in which Python workers started and loaded their code (SQL, Spark 4).
+        cached_disk_bytes: what of the blocks that it needs was on disk alone when it began.
+        files_bytes: size of the files that its scans were cut from, columns that nobody read
+            included; files_read: how many these are.
+        running_seconds: how long tasks had run that had begun and not ended where the log breaks
+            off: no task of them is shorter.
+        operation_counts: how often each of `operations` is done in a task, 0 for those whose result
+            is read from the cache; left out where that is once each.
+        coalesced: it has the number of tasks that the program asked for, without a shuffle.
+        generated: it works on nothing but rows that the program made itself, as `range` and
+            `parallelize` do, in as many partitions as these have.
+        bucketed: it reads tables in buckets, which each of its tasks gets whole.
+        in_part: it ran some partitions of its RDD alone, as `take`, `first` and `show` do.
+        barrier: it starts all of its tasks at once or none.
+        stored_by: the stage that computed the cached or checkpointed RDD of which each task reads
+            one partition; None where it reads anything else. Of a checkpoint Spark counts no bytes.
+        cached_rdds: the persisted RDDs that want memory of the heap (not DISK_ONLY, OFF_HEAP);
+            disk_backed_rdds: those of them whose blocks go to disk where memory is full, the others
+            are computed again; needed_rdds: those that its tasks read or compute, nearest first
+            (what lies behind one that was computed before is not needed while that one is there).
+        warm_up: mean time of the first 1/32, 1/16, 1/8, 1/4 and 1/2 of the tasks in launch order
+            over that of all (first tasks on a slot apart, times at equal size): new code is slow.
+        recomputed: it wrote again what lost executors had taken with them: work in vain.
+    """
+
+    stage_id: int
+    name: str
+    tasks: int
+    submitted_seconds: float
+    completed_seconds: float
+    task_seconds: Measure
+    parents: tuple[int, ...] = ()
+    job_ids: tuple[int, ...] = ()
+    sql_execution_id: int | None = None
+    overhead_seconds: Measure | None = None
+    run_seconds: Measure | None = None
+    cpu_seconds: Measure | None = None
+    gc_seconds: Measure | None = None
+    fetch_wait_seconds: Measure | None = None
+    input_bytes: Measure | None = None
+    cached_input_bytes: float | None = None
+    cached_disk_bytes: float | None = None
+    output_bytes: Measure | None = None
+    shuffle_read_bytes: Measure | None = None
+    shuffle_remote_read_bytes: Measure | None = None
+    shuffle_write_bytes: Measure | None = None
+    memory_spilled_bytes: float | None = None
+    disk_spilled_bytes: float | None = None
+    deserialize_seconds: float | None = None
+    deserialize_cpu_seconds: float | None = None
+    python_start_seconds: float | None = None
+    input_records: float | None = None
+    files_bytes: float | None = None
+    files_read: float | None = None
+    shuffle_read_records: float | None = None
+    shuffle_write_records: float | None = None
+    output_records: float | None = None
+    peak_execution_memory_bytes: Measure | None = None
+    first_wave_seconds: Measure | None = None
+    running_seconds: Measure | None = None
+    task_cpus: int = 1
+    resource_profile_id: int = 0
+    operations: tuple[str, ...] = ()
+    operation_counts: tuple[int, ...] = ()
+    coalesced: bool = False
+    generated: bool = False
+    bucketed: bool = False
+    in_part: bool = False
+    barrier: bool = False
+    stored_by: int | None = None
+    cached_rdds: tuple[int, ...] = ()
+    disk_backed_rdds: tuple[int, ...] = ()
+    needed_rdds: tuple[int, ...] = ()
+    warm_up: tuple[float, ...] = ()
+    recomputed: bool = False
+    waste: Waste = field(default_factory=Waste)
+
+    def __post_init__(self) -> None:
+        if self.operation_counts and len(self.operation_counts) != len(self.operations):
+            raise BadInput("operation_counts needs one number for each of operations")
+
+    @property
+    def read_bytes(self) -> float:
+        """Bytes that its tasks read, from outside, from a cache and from shuffles."""
+        return total_of(self.input_bytes) + total_of(self.shuffle_read_bytes)
+
+    @property
+    def outside_bytes(self) -> float:
+        """Bytes that its tasks read from outside: its input less what came from a cache."""
+        return max(0.0, total_of(self.input_bytes) - (self.cached_input_bytes or 0.0))
+
+    @property
+    def whole_files_bytes(self) -> float | None:
+        """The size of the files that it scans, where every byte of them is read whichever columns
+        are wanted; None where they are others, or their size is not known."""
+        whole = any(name.startswith(WHOLE_FILES) for name in self.operations)
+        return self.files_bytes if whole else None
+
+
+WHOLE_FILES = ("Scan json", "Scan csv", "Scan text")
+"""Operations that read all bytes of their files."""

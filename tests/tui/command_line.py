@@ -1,0 +1,25 @@
+"""Command lines as a shell would run them, in this process."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import Any
+
+import pytest
+
+from tui.cli import main
+
+
+def run(capsys: pytest.CaptureFixture[str], line: str, *, status: int = 0) -> tuple[str, str]:
+    """stdout and stderr of a command line that ends with `status`."""
+    assert main(shlex.split(line)) == status
+    captured = capsys.readouterr()
+    return captured.out, captured.err
+
+
+def answer(capsys: pytest.CaptureFixture[str], line: str, *, status: int = 0) -> Any:
+    """The one object that the line prints with --json."""
+    out, _ = run(capsys, f"{line} --json", status=status)
+    assert len(out.splitlines()) == 1
+    return json.loads(out)
