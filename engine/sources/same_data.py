@@ -13,7 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from engine.models.stages.data_shape import FEWEST_RECORDS, LEAST_BYTES, family
-from engine.profile import Notice, Run, StageRun, total_of
+from engine.profile import Notice, Run
+from engine.stage_run import StageRun, total_of
 from engine.units import format_bytes
 
 CODE = "same-input"

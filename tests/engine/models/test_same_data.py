@@ -9,8 +9,9 @@ import pytest
 from made_runs import BLOCK, Stage, observed
 
 import engine
-from engine.profile import Measure, Notice, Run
+from engine.profile import Notice, Run
 from engine.sources.same_data import CODE, with_one_count_each
+from engine.stage_run import Measure
 
 TASKS = 64
 
