@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import cycle
 
 from engine.models.stages.data_shape import FEWEST_RECORDS, LEAST_BYTES, family
 from engine.profile import Notice, Run
-from engine.stage_run import StageRun, total_of
+from engine.stage_run import StageRun
 from engine.units import format_bytes
 
 CODE = "same-input"
@@ -34,23 +35,88 @@ RECORDS_ALIKE, BYTES_ALIKE = 1e-3, 1e-2
 
 def with_one_count_each(runs: Sequence[Run], notices: list[Notice]) -> list[Run]:
     """The runs with one input for the same data: the largest that a log counts, since what is found
-    in a cache, and what is read again of it, is in no count."""
-    groups: list[list[int]] = []
+    in a cache, and what is read again of it, is in no count.
+
+    Data is the same where the stages of a job that read much from outside have as many tasks each,
+    and all that is known of what these read and wrote is alike. Logs that know nothing of that, or
+    tell of a part of their run, stand for themselves.
+    """
+    alike: dict[object, list[_Told]] = {}
     for place, run in enumerate(runs):
-        own = next((group for group in groups if same_data(runs[group[0]], run)), None)
-        if own is None:
-            groups.append([place])
-        else:
-            own.append(place)
+        if run.complete and not run.lost and run.batch_id is None and run.workload.input_bytes:
+            told = _told(place, run)
+            alike.setdefault((_job(run), told.stages), []).append(told)
     found = list(runs)
-    for group in groups:
-        sizes = [runs[place].workload.input_bytes or 0.0 for place in group]
-        if max(sizes) > min(sizes) * (1.0 + AS_COUNTED):
-            notices.append(_notice(sizes))
-            for place in group:
-                workload = replace(runs[place].workload, input_bytes=max(sizes))
-                found[place] = replace(runs[place], workload=workload)
+    for group in (group for several in alike.values() for group in _groups(several)):
+        most = max(told.size for told in group)
+        if most > min(told.size for told in group) * (1.0 + AS_COUNTED):
+            notices.append(_notice([told.size for told in group]))
+            for told in group:
+                workload = replace(runs[told.place].workload, input_bytes=most)
+                found[told.place] = replace(runs[told.place], workload=workload)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What a log tells of its data: the place of its run, the input as counted, name and tasks of
+    each stage that reads much of it, and the amounts that these read and wrote."""
+
+    place: int
+    size: float
+    stages: tuple[tuple[str, int], ...]
+    amounts: tuple[float | None, ...]
+
+
+def _told(place: int, run: Run) -> _Told:
+    size = run.workload.input_bytes or 0.0
+    reading = [s for s in run.stages if s.outside_bytes > READS_MUCH * size and not s.recomputed]
+    # In an order that jobs beside each other do not change.
+    reading.sort(key=lambda stage: (stage.name, stage.tasks, stage.stage_id))
+    stages = tuple((stage.name, stage.tasks) for stage in reading)
+    return _Told(place, size, stages, tuple(amount for s in reading for amount in _amounts(s)))
+
+
+def _job(run: Run) -> object:
+    """What it takes to be another run of the same job."""
+    work = run.workload
+    return family(run), work.iterations, work.scale, tuple(sorted(work.parameters.items()))
+
+
+def _amounts(stage: StageRun) -> Iterator[float | None]:
+    """What it read and wrote (`TOLERANCES`); None where that is not known, or too little to tell
+    anything."""
+    for records in (stage.input_records, stage.shuffle_write_records, stage.output_records):
+        yield records if records is not None and records >= FEWEST_RECORDS else None
+    for written in (stage.shuffle_write_bytes, stage.output_bytes):
+        yield written.total if written is not None and written.total >= LEAST_BYTES else None
+
+
+TOLERANCES = (*(RECORDS_ALIKE,) * 3, *(BYTES_ALIKE,) * 2)
+"""By how much the log of each amount of a stage may differ."""
+
+
+def _groups(several: Sequence[_Told]) -> list[list[_Told]]:
+    """Those of the same data, of logs of one job that have the same stages: neighbours in the order
+    of what they read."""
+    groups: list[list[_Told]] = []
+    for told in sorted(several, key=lambda told: [amount or 0.0 for amount in told.amounts]):
+        if groups and _same_data(groups[-1][0], told):
+            groups[-1].append(told)
+        else:
+            groups.append([told])
+    return groups
+
+
+def _same_data(one: _Told, two: _Told) -> bool:
+    if abs(math.log(one.size / two.size)) > MOST_APART:
+        return False
+    known = [
+        abs(math.log(here / there)) <= most
+        for here, there, most in zip(one.amounts, two.amounts, cycle(TOLERANCES))
+        if here is not None and there is not None
+    ]
+    return bool(known) and all(known)
 
 
 def _notice(sizes: Sequence[float]) -> Notice:
@@ -61,63 +127,3 @@ def _notice(sizes: Sequence[float]) -> Notice:
         f"many tasks that read and wrote as much: {most} is taken for each",
         "ask for other data as a multiple of it (--input-size 2x)",
     )
-
-
-def same_data(run: Run, other: Run) -> bool:
-    """Whether two logs of one application tell of work on the same data: the stages that read much
-    from outside are the same, with as many tasks each, and all that is known of what these read
-    and wrote is alike. False where nothing is known of that, or a log tells of a part of its run.
-    """
-    size, size_of_other = run.workload.input_bytes, other.workload.input_bytes
-    if size is None or size_of_other is None:
-        return False
-    if abs(math.log(size / size_of_other)) > MOST_APART:
-        return False
-    if not _is_whole(run) or not _is_whole(other) or _job(run) != _job(other):
-        return False
-    pair = _readers(run), _readers(other)
-    if [_of_stage(stage) for stage in pair[0]] != [_of_stage(stage) for stage in pair[1]]:
-        return False
-    alike = [told for one, two in zip(*pair, strict=True) for told in _alike(one, two)]
-    return bool(alike) and all(alike)
-
-
-def _is_whole(run: Run) -> bool:
-    return run.complete and not run.lost and run.batch_id is None
-
-
-def _job(run: Run) -> object:
-    """What it takes to be another run of the same job."""
-    work = run.workload
-    return family(run), work.iterations, work.scale, tuple(sorted(work.parameters.items()))
-
-
-def _readers(run: Run) -> list[StageRun]:
-    """The stages that read much of the input, in an order that parallel jobs do not change."""
-    least = READS_MUCH * (run.workload.input_bytes or 0.0)
-    reading = (
-        stage for stage in run.stages if stage.outside_bytes > least and not stage.recomputed
-    )
-    return sorted(reading, key=lambda stage: (*_of_stage(stage), stage.stage_id))
-
-
-def _of_stage(stage: StageRun) -> tuple[str, int]:
-    return stage.name, stage.tasks
-
-
-def _alike(one: StageRun, two: StageRun) -> Iterator[bool]:
-    """Of each amount that both stages tell, and that is large enough to tell anything, whether it
-    is the same."""
-    amounts = [
-        (one.input_records, two.input_records, FEWEST_RECORDS, RECORDS_ALIKE),
-        (one.shuffle_write_records, two.shuffle_write_records, FEWEST_RECORDS, RECORDS_ALIKE),
-        (one.output_records, two.output_records, FEWEST_RECORDS, RECORDS_ALIKE),
-    ]
-    for here, there in (
-        (one.shuffle_write_bytes, two.shuffle_write_bytes),
-        (one.output_bytes, two.output_bytes),
-    ):
-        amounts.append((total_of(here), total_of(there), LEAST_BYTES, BYTES_ALIKE))
-    for amount, other, least, most in amounts:
-        if amount is not None and other is not None and min(amount, other) >= least:
-            yield abs(math.log(amount / other)) <= most
