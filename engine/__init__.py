@@ -100,16 +100,16 @@ _HOMES = {
     "engine.models": ("DEFAULT_MODEL", "MODELS", "fit"),
     "engine.models.optex.job_profiles": ("with_job_profiles",),
     "engine.models.base": ("FittedModel", "Model", "Prediction", "Predictions"),
-    "engine.optimiser": (
+    "engine.optimiser": ("recommend", "sensitivity"),
+    "engine.choosing.owned": ("recommend_owned",),
+    "engine.choosing.recommendation": (
+        "Change",
         "Choice",
         "Goal",
         "Recommendation",
         "Rejected",
-        "recommend",
-        "recommend_owned",
-        "sensitivity",
+        "Sensitivity",
     ),
-    "engine.choosing.recommendation": ("Change", "Sensitivity"),
     "engine.planner": (
         "Curve",
         "Plan",

@@ -11,7 +11,12 @@ from engine.catalog_files.index import list_catalogs as list_catalogs
 from engine.catalog_files.reader import load_catalog as load_catalog
 from engine.catalog_files.reader import validate_catalog as validate_catalog
 from engine.choosing.limits import Limits as Limits
+from engine.choosing.owned import recommend_owned as recommend_owned
 from engine.choosing.recommendation import Change as Change
+from engine.choosing.recommendation import Choice as Choice
+from engine.choosing.recommendation import Goal as Goal
+from engine.choosing.recommendation import Recommendation as Recommendation
+from engine.choosing.recommendation import Rejected as Rejected
 from engine.choosing.recommendation import Sensitivity as Sensitivity
 from engine.choosing.rented import cost_assumptions as cost_assumptions
 from engine.choosing.rented import cost_of as cost_of
@@ -94,12 +99,7 @@ from engine.models.boe.workflow_report import WorkflowState as WorkflowState
 from engine.models.optex.job_profiles import with_job_profiles as with_job_profiles
 from engine.notice_order import in_order as in_order
 from engine.notice_order import of_one_batch as of_one_batch
-from engine.optimiser import Choice as Choice
-from engine.optimiser import Goal as Goal
-from engine.optimiser import Recommendation as Recommendation
-from engine.optimiser import Rejected as Rejected
 from engine.optimiser import recommend as recommend
-from engine.optimiser import recommend_owned as recommend_owned
 from engine.optimiser import sensitivity as sensitivity
 from engine.planner import Curve as Curve
 from engine.planner import Plan as Plan

@@ -23,7 +23,6 @@ from engine.choosing.candidates import Candidates, select_candidates
 from engine.choosing.choices import Answers
 from engine.choosing.goal_view import GoalView
 from engine.choosing.limits import NO_LIMITS, Limits
-from engine.choosing.owned import recommend_owned
 from engine.choosing.recommendation import Choice, Goal, Recommendation, Rejected, Sensitivity
 from engine.choosing.surface import Surface
 from engine.cluster import Workload, require_workload
@@ -34,21 +33,6 @@ from engine.mixing.stock import splits
 from engine.models.base import FittedModel
 from engine.profile import Notice
 from engine.what_if import WhatIf
-
-__all__ = [
-    "Choice",
-    "Goal",
-    "Recommendation",
-    "Rejected",
-    "Surface",
-    "recommend",
-    "recommend_owned",
-    "select",
-    "select_candidates",
-    "sensitivity",
-    "settle",
-    "surface_of",
-]
 
 MOST_TYPES = 3
 """Types in one cluster at most: more of them are not searched in a time that anybody waits."""

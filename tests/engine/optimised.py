@@ -7,7 +7,7 @@ from synthetic import TableModel, catalog_of, offer
 
 from engine.catalog import Catalog
 from engine.choosing.candidates import select_candidates
-from engine.optimiser import Surface
+from engine.choosing.surface import Surface
 
 
 def surface_of(fitted: TableModel, catalog: Catalog, max_nodes: int) -> Surface:

@@ -16,7 +16,9 @@ from synthetic import TableModel, catalog_of, model, offer
 from engine.catalog import Billing
 from engine.choosing.candidates import Candidates, select_candidates
 from engine.choosing.limits import Limits
-from engine.optimiser import Goal, Recommendation, Surface, select
+from engine.choosing.recommendation import Goal, Recommendation
+from engine.choosing.surface import Surface
+from engine.optimiser import select
 
 MOST = 9
 """Nodes on the surface; goals may ask for fewer."""

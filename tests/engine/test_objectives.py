@@ -10,10 +10,11 @@ from two_types import CATALOG, TODAY, fitted
 
 import engine
 from engine.choosing.candidates import select_candidates
+from engine.choosing.recommendation import Goal
 from engine.choosing.surface import Surface
 from engine.mixing.market import Market, values_of
 from engine.mixing.stock import Stock
-from engine.optimiser import Goal, recommend
+from engine.optimiser import recommend
 
 NODES = 24
 MODEL = fitted()

@@ -13,8 +13,9 @@ from synthetic import DAY, catalog_of, model, offer, profile_on
 
 from engine.catalog import Billing
 from engine.choosing.differences import missed_by
+from engine.choosing.recommendation import Goal
 from engine.errors import BadInput, UnknownName
-from engine.optimiser import Goal, recommend, select
+from engine.optimiser import recommend, select
 from engine.profile import Notice
 
 

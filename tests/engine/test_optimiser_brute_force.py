@@ -15,8 +15,10 @@ from synthetic import catalog_of, model, offer
 
 from engine.catalog import Billing
 from engine.choosing.candidates import select_candidates
+from engine.choosing.recommendation import Goal, Recommendation
+from engine.choosing.surface import Surface
 from engine.cost import cost_usd, service_rate
-from engine.optimiser import Goal, Recommendation, Surface, select
+from engine.optimiser import select
 from engine.units import format_seconds
 
 TOLERANCE = 1e-9

@@ -15,9 +15,10 @@ from engine.catalog import Billing
 from engine.catalog_files.reader import load_catalog
 from engine.choosing.choices import Answers
 from engine.choosing.exact_points import with_exact
+from engine.choosing.recommendation import Goal
 from engine.cluster import Workload
 from engine.forecast import Forecast
-from engine.optimiser import Goal, recommend
+from engine.optimiser import recommend
 
 
 def test_the_surface_agrees_with_single_predictions() -> None:

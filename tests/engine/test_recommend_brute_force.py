@@ -15,8 +15,9 @@ from synthetic import DAY, catalog_of, model, offer
 
 from engine.catalog import Billing
 from engine.choosing.limits import Limits
+from engine.choosing.recommendation import Recommendation
 from engine.errors import BadInput
-from engine.optimiser import Recommendation, recommend
+from engine.optimiser import recommend
 
 CASES = 45
 VCPUS = {"a": 4, "b": 8, "c": 16}

@@ -45,6 +45,7 @@ def test_what_is_not_a_duration_is_refused_in_one_line(text: str) -> None:
         ("15:00", "write 15m or 15h, or 0:15:00 (h:mm:ss)"),
         ("8:10", "write 8m10s or 8h10m, or 0:08:10 (h:mm:ss)"),
         (" 1:05 ", "write 1m5s or 1h5m, or 0:01:05 (h:mm:ss)"),
+        ("60:00", "write 60m or 60h"),
         ("90:00", "write 90m or 90h"),
     ],
 )

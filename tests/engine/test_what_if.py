@@ -8,8 +8,9 @@ import pytest
 from two_types import CATALOG, TODAY, fitted
 
 import engine
+from engine.choosing.recommendation import Goal
 from engine.cost import billed_seconds
-from engine.optimiser import Goal, recommend, sensitivity
+from engine.optimiser import recommend, sensitivity
 
 NODES = 30
 MODEL = fitted()

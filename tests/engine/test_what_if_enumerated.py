@@ -12,10 +12,10 @@ from synthetic import DAY, TableModel, catalog_of, offer, profile_on
 
 from engine.batch import ClusterBatch
 from engine.catalog import Billing
-from engine.choosing.recommendation import Change
+from engine.choosing.recommendation import Change, Recommendation
 from engine.cluster import Workload
 from engine.forecast import Forecast
-from engine.optimiser import Recommendation, recommend
+from engine.optimiser import recommend
 from engine.units import SECONDS_PER_HOUR
 
 NODES = 10

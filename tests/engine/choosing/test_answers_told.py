@@ -16,9 +16,10 @@ from engine.catalog import Billing, Catalog, Price
 from engine.choosing.differences import takes_longer
 from engine.choosing.interruptions import HOURS_PER_MONTH
 from engine.choosing.limits import Limits
+from engine.choosing.recommendation import Recommendation
 from engine.cluster import Workload
 from engine.cost import assumptions, billing_notes, owned_lines
-from engine.optimiser import Recommendation, recommend
+from engine.optimiser import recommend
 from engine.profile import Notice
 
 EXACT = Billing(granularity_seconds=0.0)

@@ -9,10 +9,11 @@ from synthetic import TableModel, model, profile_on
 
 from engine.batch import ClusterBatch
 from engine.choosing.differences import missed_by
+from engine.choosing.owned import recommend_owned
+from engine.choosing.recommendation import Recommendation
 from engine.cluster import Workload
 from engine.errors import BadInput
 from engine.forecast import Forecast
-from engine.optimiser import Recommendation, recommend_owned
 
 
 def amdahl(name: str, executors: np.ndarray) -> np.ndarray:

@@ -11,12 +11,13 @@ import pytest
 from synthetic import TableModel, profile_on
 
 import engine
+from engine.choosing.owned import recommend_owned
+from engine.choosing.recommendation import Recommendation
 from engine.cluster import Workload
 from engine.errors import BadInput
 from engine.models.assured_memory import AssuredMemory
 from engine.models.simcost.costs import resource_time
 from engine.models.simcost.memory import CACHE_FRACTION, GRID, SAFE_GIB
-from engine.optimiser import Recommendation, recommend_owned
 
 
 def kmeans_seconds(vcores: np.ndarray) -> np.ndarray:

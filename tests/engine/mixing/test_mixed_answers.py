@@ -10,8 +10,9 @@ from synthetic import TableModel, catalog_of, model, offer
 
 from engine.catalog import Billing, Catalog
 from engine.choosing.limits import Limits
+from engine.choosing.recommendation import Recommendation
 from engine.mixing import mixed
-from engine.optimiser import Recommendation, recommend
+from engine.optimiser import recommend
 
 CORES = {"small": 4.0, "big": 32.0, "odd": 36.0}
 HOURLY = Billing(granularity_seconds=3600.0)

@@ -11,12 +11,13 @@ from synthetic import catalog_of, model, offer
 
 import engine
 from engine.choosing.limits import Limits
+from engine.choosing.owned import recommend_owned
 from engine.cluster import Cluster, Layout
 from engine.errors import BadInput
 from engine.experiments.training import TrainingRequest, plan_experiments
 from engine.models.boe.model import fit_workflow
 from engine.models.boe.workflow import OwnNodes, Workflow, WorkflowJob
-from engine.optimiser import recommend, recommend_owned
+from engine.optimiser import recommend
 from engine.profile import Profile, Run
 from engine.runs.barrier_stages import BarrierStage, barrier_stages
 

@@ -29,10 +29,8 @@ def cliff_of(run: Run) -> MemoryCliff:
 
 def reading(run: Run, *read: float) -> Run:
     """The run whose stages after the first read so many bytes of its cache."""
-    steps = [
-        replace(stage, cached_input_bytes=amount)
-        for stage, amount in zip(run.stages[1:], read, strict=True)
-    ]
+    after = zip(run.stages[1:], read, strict=True)
+    steps = [replace(stage, cached_input_bytes=amount) for stage, amount in after]
     return replace(run, stages=(run.stages[0], *steps))
 
 

@@ -12,15 +12,23 @@ from engine.models.replay.replayed_run import Replay
 from engine.models.stages.set_up import (
     BYTES_PER_SECOND,
     MOST_SET_UP,
+    SET_UP_SECONDS,
     SET_UP_SHARE,
     set_up_share,
     share_of_data,
+    stretched,
 )
 from engine.profile import Run
 from engine.stage_run import StageRun
 
 TASKS, SLOTS = 200, 4
 FIXED_SECONDS = 0.04
+
+
+def test_what_is_outside_the_run_time_stays_and_so_does_a_share_of_the_rest() -> None:
+    tasks = np.asarray([0.1, 10.0])
+    found = stretched(tasks, 2.0, overhead_seconds=0.04, share=0.5)
+    assert found == pytest.approx([0.04 + 0.03 + 2.0 * 0.03, 0.04 + SET_UP_SECONDS + 2.0 * 9.76])
 
 
 def stage(seconds: float, *, task_bytes: float, records: float | None = None) -> StageRun:
