@@ -8,7 +8,7 @@ of those numbers of slots on which the curve is within 1 % of a replay.
 Second table: one what-if point of a made log of a million tasks, processor time in ms (median of
 `REPEATED`): a replay on new slots, of a new input, of the same input again on other slots; and
 `predict` with stages and warnings. Third table: the surface of 500 stages whose number of tasks
-all follow the slots, in ms of processor time.
+all follow the slots, and of large stages side by side, in ms of processor time.
 Fourth: each log replayed on the cluster that it ran on. Fifth: each log predicted from every other
 log of the same application, at other slots or inputs.
 """
@@ -42,9 +42,9 @@ MOST_SLOTS = 50_000
 CHECKED = 40
 
 
-def made_run(stages: int, tasks: int = TASKS) -> Run:
-    """A chain of stages of lognormal tasks, as a log on 64 slots would tell them."""
-    random, slots, at = np.random.default_rng(1), 64, 0.0
+def made_run(stages: int, tasks: int = TASKS, slots: int = 64) -> Run:
+    """A chain of stages of lognormal tasks, as a log on so many slots would tell them."""
+    random, at = np.random.default_rng(1), 0.0
     found = []
     for i in range(stages):
         count = tasks // stages
@@ -59,7 +59,8 @@ def made_run(stages: int, tasks: int = TASKS) -> Run:
             )
         )  # fmt: skip
         at += length
-    cluster = Cluster.of_executors(executors=slots // 4, executor_cores=4)
+    cores = min(slots, 4)
+    cluster = Cluster.of_executors(executors=slots // cores, executor_cores=cores)
     job = JobRun(0, 0.0, at, tuple(range(stages)))
     return Run(at, cluster, Workload(1e12), stages=tuple(found), jobs=(job,), cores=((0.0, slots),))
 
@@ -154,6 +155,23 @@ def cut_for_slots(name: str, operations: tuple[str, ...]) -> Run:
     return replace(run, stages=tuple(stages), config=config, spark_version="3.5.1")
 
 
+def generated(tasks: int) -> Run:
+    """500 stages of rows that the program made, in a partition for each of so many slots."""
+    run = made_run(500, 500 * tasks, slots=tasks)
+    stages = [replace(stage, generated=True, input_bytes=None) for stage in run.stages]
+    return replace(run, stages=tuple(stages), spark_version="3.5.1")
+
+
+def side_by_side(stages: int, tasks: int) -> Run:
+    """Stages that wait for none of the others."""
+    run = made_run(stages, stages * tasks)
+    at_once = [
+        replace(stage, parents=(), submitted_seconds=0.0, completed_seconds=run.seconds)
+        for stage in run.stages
+    ]
+    return replace(run, stages=tuple(at_once))
+
+
 def own_rows(profiles: Sequence[Profile]) -> list[tuple[str, ...]]:
     rows = []
     for profile in profiles:
@@ -236,10 +254,11 @@ def main() -> None:
               "predict: new slots", "predict: new input")  # fmt: skip
     print_table([header, *(what_if_row(count) for count in (4, 20, 200, 500))], apart=True)
     cuts = (("scans", ("Scan parquet",)), ("merged shuffles", ("AQEShuffleRead", "HashAggregate")))
-    header = ("500 stages cut for the slots", "fit ms", "surface ms", "points")
-    print_table(
-        [header, *(counting_row(name, cut_for_slots(name, ops)) for name, ops in cuts)], apart=True
-    )
+    header = ("500 stages cut for the slots, and others", "fit ms", "surface ms", "points")
+    runs = [(name, cut_for_slots(name, operations)) for name, operations in cuts]
+    runs += [(f"generated rows, {slots} slots", generated(slots)) for slots in (2, 64)]
+    runs.append(("20 of 10,000 tasks side by side", side_by_side(20, 10_000)))
+    print_table([header, *(counting_row(*one) for one in runs)], apart=True)
     profiles = read_all(sys.argv[1:] or sorted(map(str, SAMPLES.glob("*.zstd"))))
     header = ("log on its own cluster", "slots", "tasks", "observed s", "replayed s", "off %")
     print_table([header, *own_rows(profiles)], apart=True)

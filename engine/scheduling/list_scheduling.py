@@ -157,9 +157,10 @@ def _place_batches(
         late = open_slots[1:size] > np.minimum.accumulate(finish)[:-1]
         exact = int(late.argmax()) + 1 if late.any() else size
         size = min(size, max(exact, m // batches, 1))
-        finish = finish[:size]
-        end = max(end, float(finish.max()))
-        open_slots = np.sort(np.concatenate((open_slots[size:], finish)))
+        finish = np.sort(finish[:size])
+        end = max(end, float(finish[-1]))
+        # Two rows in order, which a stable sort merges.
+        open_slots = np.sort(np.concatenate((open_slots[size:], finish)), kind="stable")
         placed += size
     return open_slots, placed, end
 

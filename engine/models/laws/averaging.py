@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from engine.forecast import BoolArray, FloatArray
+from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.laws.cliff_states import side_shares, states_shift
 from engine.models.laws.laws import Laws
 from engine.models.laws.sampling import (
@@ -127,9 +127,11 @@ def _moments(
     return mean + shift, np.einsum("nd,nd->n", times, times) / len(laws), sides
 
 
-def _blocks(at: Points) -> Iterator[slice]:
-    """A few points at a time: so that what the laws say of them stays in the cache."""
-    return (slice(start, start + BLOCK) for start in range(0, len(at), BLOCK))
+def _blocks(at: Points) -> Iterator[IntArray]:
+    """A few points at a time: so that what the laws say of them stays in the cache. Those of as
+    much memory are together, since where all data fits nothing is done again."""
+    order = np.argsort(at.memory_per_input, kind="stable")
+    return (order[start : start + BLOCK] for start in range(0, len(at), BLOCK))
 
 
 @dataclass(frozen=True, slots=True)

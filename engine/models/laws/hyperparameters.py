@@ -72,16 +72,22 @@ class KnownParts:
 
     def covariance(self, at: Hyperparameters) -> tuple[FloatArray, FloatArray]:
         """(r, r) of the runs, and the smooth part of it."""
-        smooth = at.amplitude**2 * np.exp(-0.5 * (self.squares @ at.lengths**-2.0))
-        found = self.linear + smooth + np.tensordot(at.waves**2, self.waves, 1)
-        found[np.diag_indices_from(found)] += at.noise**2 + JITTER
-        return found, smooth
+        smooth = at.amplitude**2 * np.exp(-0.5 * (at.lengths**-2.0 @ self.squares))
+        found = self.linear.ravel() + smooth + at.waves**2 @ self.flat_waves
+        found[:: len(self.linear) + 1] += at.noise**2 + JITTER
+        return found.reshape(self.linear.shape), smooth.reshape(self.linear.shape)
 
     @cached_property
     def squares(self) -> FloatArray:
-        """(r, r, c) squared distances along each coordinate."""
-        x = self.coordinates
-        return np.asarray((x[:, None, :] - x[None, :, :]) ** 2)
+        """(c, r r) squared distances along each coordinate."""
+        x = self.coordinates.T
+        return np.asarray((x[:, :, None] - x[:, None, :]) ** 2).reshape(len(x), x.shape[1] ** 2)
+
+    @cached_property
+    def flat_waves(self) -> FloatArray:
+        """(k, r r) the waves: one product serves all pairs of runs, and takes less than their
+        tensor product does to set up."""
+        return self.waves.reshape(len(self.waves), self.linear.size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,12 +122,12 @@ class Posterior:
         weights = inverse @ self.residuals
         value = 0.5 * self.residuals @ weights + np.log(np.diag(factor)).sum()
         slope = 0.5 * (inverse - np.outer(weights, weights))
-        by_smooth = slope * smooth
-        apart = np.einsum("ij,ijc->c", by_smooth, parts.squares)
+        by_smooth = (slope * smooth).ravel()
+        apart = parts.squares @ by_smooth
         gradient = np.concatenate(
             (
-                [2.0 * by_smooth.sum(), 2.0 * at.noise**2 * np.trace(slope)],
-                2.0 * at.waves**2 * np.tensordot(parts.waves, slope, 2),
+                [2.0 * by_smooth.sum(), 2.0 * at.noise**2 * slope.trace()],
+                2.0 * at.waves**2 * (parts.flat_waves @ slope.ravel()),
                 apart * at.lengths**-2.0,
             )
         )

@@ -172,34 +172,44 @@ class Laws:
         as many iterations as most runs had: what a term is per unit of size serves all sizes. Less
         where it is open whether data fits; how much less hangs on each law's `effects` (n, d) too.
         """
+        # By law, then by point: some of the laws lie side by side.
         unit = self.frame.seen(at.sized(1.0))
-        fixed = (unit.terms * ~GROWING) @ self.shares.T
-        grown = (unit.terms * GROWING) @ self.shares.T
-        again = unit.terms[:, DONE_AGAIN] @ self.again.T
-        found, sums = np.empty((len(sizes), len(at))), np.empty_like(grown)
+        fixed, grown = (self.shares @ (unit.terms * of).T for of in (~GROWING, GROWING))
+        again = self.again @ unit.terms[:, DONE_AGAIN].T
+        saved = np.multiply.outer(self._kept, np.exp(unit.memory_per_input - self.frame.high))
+        saved *= again
+        found, sums, more = np.empty((len(sizes), len(at))), np.empty_like(grown), saved.copy()
         usual = effects.mean(axis=1)
         for place, size in enumerate(sizes):
-            per_input = at.sized(size).memory_per_input
+            per_input = unit.memory_per_input - np.log(size)
             laws = self._first_met(per_input)
-            np.multiply(again[:, laws], self.missed(per_input, laws), out=sums[:, laws])
-            sums[:, laws] += grown[:, laws]
-            sums[:, laws.stop :] = grown[:, laws.stop :]
-            sums *= size
+            missed = np.multiply(again[laws], size, out=more[laws])
+            missed -= saved[laws]
+            missed *= per_input < self.threshold[laws, None]
+            np.multiply(grown, size, out=sums)
+            sums[laws] += missed
             sums += fixed
             found[place] = mean_log(sums)
             rows, slipped = self.slipped(per_input)
             if len(rows):
-                times, mean = np.log(sums[rows]) + effects[rows], found[place, rows] + usual[rows]
+                times, mean = np.log(sums.T[rows]) + effects[rows], found[place, rows] + usual[rows]
                 found[place, rows] += states_shift(slipped / len(self), times, mean)
         return found
 
     def slipped(self, memory_per_input: FloatArray) -> tuple[IntArray, BoolArray]:
         """(m,) places among (n,) log memories per input where it is open whether data fits, and
         (m, d) the laws by which it does not there although that of a run did."""
-        threshold = np.where(self.threshold <= self.frame.high, self.threshold, -np.inf)
-        unfit = len(self) - np.searchsorted(np.sort(threshold), memory_per_input, side="right")
+        threshold, ascending = self._between_runs
+        unfit = len(self) - np.searchsorted(ascending, memory_per_input, side="right")
         rows = ((unfit > 0) & (unfit < len(self))).nonzero()[0]
         return rows, memory_per_input[rows, None] < threshold
+
+    @cached_property
+    def _between_runs(self) -> tuple[FloatArray, FloatArray]:
+        """(d,) thresholds that the data of a run did not slip below, -inf for others; the same
+        ascending."""
+        threshold = np.where(self.threshold <= self.frame.high, self.threshold, -np.inf)
+        return threshold, np.sort(threshold)
 
     def _first_met(self, per_input: FloatArray) -> slice:
         """The laws as far as the last one whose cliff any of the points meets: a slice, since it is
@@ -241,14 +251,12 @@ class Laws:
 
 
 def mean_log(values: FloatArray) -> FloatArray:
-    """(n,) mean logarithm of rows (n, d): that of products of `AT_ONCE` values, since a logarithm
-    takes as long as some ten products."""
-    width = values.shape[1] // AT_ONCE
-    products = np.ones((len(values), width))
-    for part in range(AT_ONCE):
-        products *= values[:, part * width : (part + 1) * width]
-    sums = np.log(products).sum(axis=1) + np.log(values[:, width * AT_ONCE :]).sum(axis=1)
-    return np.asarray(sums / values.shape[1])
+    """(n,) mean logarithm of columns (d, n): that of products of `AT_ONCE` values, since a
+    logarithm takes as long as some ten products."""
+    width = len(values) // AT_ONCE
+    products = values[: width * AT_ONCE].reshape(AT_ONCE, width, values.shape[1]).prod(axis=0)
+    sums = np.log(products).sum(axis=0) + np.log(values[width * AT_ONCE :]).sum(axis=0)
+    return np.asarray(sums / len(values))
 
 
 AT_ONCE = 8

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from engine.forecast import BoolArray, FloatArray
+from engine.forecast import BoolArray, FloatArray, IntArray
 
 PHASES = (
     "serial",
@@ -41,7 +41,7 @@ class Points:
     def __len__(self) -> int:
         return len(self.machines)
 
-    def taken(self, places: BoolArray | slice) -> Points:
+    def taken(self, places: IntArray | BoolArray | slice) -> Points:
         """Some of them."""
         return Points(*(getattr(self, entry.name)[places] for entry in fields(self)))
 

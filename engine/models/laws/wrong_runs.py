@@ -67,6 +67,7 @@ def followed_by(
         return evidence, followed
     before = np.ones(len(known)) if known.counts is None else known.counts
     counts, may = before, may & (before == 1.0)
+    after = {counts.tobytes(): (evidence, followed)}
     for _ in range(PASSES):
         sought = _Sought.of(known, evidence, followed, as_hard & (before == 1.0))
         doubt = sought.doubt(may, np.flatnonzero(counts < before))
@@ -74,8 +75,10 @@ def followed_by(
         if np.abs(found - counts).max() < SETTLED:
             break
         counts = found
-        evidence = replace(evidence, counts=counts)
-        followed = posterior(evidence)
+        if counts.tobytes() not in after:  # else doubt goes to and fro, and so would the laws
+            evidence = replace(evidence, counts=counts)
+            after[counts.tobytes()] = evidence, posterior(evidence)
+        evidence, followed = after[counts.tobytes()]
     return evidence, followed
 
 

@@ -115,7 +115,7 @@ def _ranked(table: StageTable, places: IntArray, cuts: Cuts) -> Outlines:
 
 def _summed(table: StageTable, places: IntArray, cuts: Cuts) -> Outlines:
     """As `drawn`, `StageShape.tasks` and `outline` of tasks of which some are kept: those are
-    drawn, and all are summed. Rows whose times are not ascending are drawn one by one."""
+    drawn, and all are summed. Rows in which two are out of place are drawn one by one."""
     n, points = cuts.tasks, np.maximum(table.points[places], 2)
     tail = n - np.floor(n - n / (points - 1.0) - 0.5) > 2.0
     longest = table.ends_at(places, n[:, None])[0]
@@ -144,14 +144,20 @@ def _summed(table: StageTable, places: IntArray, cuts: Cuts) -> Outlines:
     total = total + n * table.dispatch_seconds[places]
     last, shorter = _last_tasks(table, places, cuts, times)
     total = total + (shorter - table.stretched(places, times(last), cuts.work[:, None]))[:, 0]
-    to = sums.below(table.unstretched(places, shorter[:, 0], cuts.work) / factor)[:, None]
-    partial = cuts.last[:, None] < 1.0
-    shifted = partial & (rank > to) & (rank <= last)
+    partial = cuts.last < 1.0
+    passed = times(n[:, None] - 2.0)[:, 0] > longest * (1.0 + ROUNDING)
+    # One may be out of place: the last one launched, or the longest where others, scaled to the
+    # mean, pass it.
+    one = np.where(partial, table.unstretched(places, shorter[:, 0], cuts.work), longest)
+    seconds = table.stretched(places, longest[:, None], cuts.work[:, None])
+    seconds = np.where(partial[:, None], shorter, seconds)
+    last = np.where(partial[:, None], last, n[:, None] - 1.0)
+    to, moved = sums.below(one / factor)[:, None], (partial | passed)[:, None]
+    shifted = moved & (rank > to) & (rank <= last)
     ordered = table.stretched(places, times(rank - shifted), cuts.work[:, None])
-    ordered = np.where(partial & (rank == to), shorter, ordered)
-    found = Outlines(ordered, counts, total)
-    odd = times(n[:, None] - 2.0)[:, 0] > longest * (1.0 + ROUNDING)
-    return _with_drawn(table, found, places, cuts, np.flatnonzero(odd | (n <= points)))
+    ordered = np.where(moved & (rank == to), seconds, ordered)
+    found, both = Outlines(ordered, counts, total), partial & passed
+    return _with_drawn(table, found, places, cuts, np.flatnonzero(both | (n <= points)))
 
 
 def _with_drawn(

@@ -254,8 +254,8 @@ def test_what_no_sharing_explains_is_a_cliff(runs: int) -> None:
 
 @pytest.mark.parametrize("laws", [1, 7, 8, 300, 301])
 def test_the_mean_logarithm_is_that_of_each_value(laws: int) -> None:
-    values = np.exp(np.random.default_rng(laws).uniform(-60.0, 60.0, (5, laws)))
-    assert mean_log(values) == pytest.approx(np.log(values).mean(axis=1), rel=1e-12, abs=1e-12)
+    values = np.exp(np.random.default_rng(laws).uniform(-60.0, 60.0, (laws, 5)))
+    assert mean_log(values) == pytest.approx(np.log(values).mean(axis=0), rel=1e-12, abs=1e-12)
 
 
 def test_every_law_grows_with_the_size() -> None:

@@ -9,6 +9,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from engine.forecast import BoolArray, FloatArray, IntArray
+from engine.models.laws import wrong_runs
 from engine.models.laws.sampling import (
     NOISE_DOF,
     RUN_NOISE,
@@ -159,6 +161,27 @@ def test_calm_runs_are_followed_once() -> None:
     told, followed = followed_by(calm, ANY, HARDER)
     assert told is calm
     assert np.array_equal(followed.laws.log_shares, posterior(calm).laws.log_shares)
+
+
+def test_doubt_that_goes_to_and_fro_is_followed_once_each_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    followed: list[Evidence] = []
+
+    def noted(of: Evidence) -> Followed:
+        followed.append(of)
+        return posterior(of)
+
+    def to_and_fro(sought: _Sought, may: BoolArray, judged: IntArray) -> FloatArray:
+        return np.where(MACHINES == 6.0, 0.0 if judged.size else 0.99, 0.0)
+
+    monkeypatch.setattr(wrong_runs, "posterior", noted)
+    monkeypatch.setattr(_Sought, "doubt", to_and_fro)
+    slow = evidence(m6=2.0)
+    told, after = followed_by(slow, ANY, HARDER)
+    assert [one.counts is None for one in followed] == [True, False]
+    assert told is slow  # no more than four times, the last time back
+    assert np.array_equal(after.laws.log_shares, posterior(slow).laws.log_shares)
 
 
 def test_only_runs_that_may_be_wrong_are() -> None:
