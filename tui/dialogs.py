@@ -159,10 +159,13 @@ def model(app: PlannerApp) -> None:
 
 
 def catalog(app: PlannerApp) -> None:
-    """The bundled price catalogs."""
+    """The bundled price catalogs, or that of where the job ran."""
     found = {entry.name: entry for entry in engine.list_catalogs()}
-    options = [Option(name, name, f"{e.region}, {e.date}") for name, e in found.items()]
-    _pick(app, "Price catalog", options, app.state.catalog, SetCatalog)
+    here = f"here {app.built.catalog.name}" if app.built and app.state.catalog is None else ""
+    options = [Option("", "of where it ran", here or "by the evidence, or by w; else aws")]
+    options += [Option(name, name, f"{e.region}, {e.date}") for name, e in found.items()]
+    now = app.state.catalog or ""
+    _pick(app, "Price catalog", options, now, lambda name: SetCatalog(name or None))
 
 
 def instances(app: PlannerApp) -> None:

@@ -131,6 +131,8 @@ def _model(typed: str, names: Names) -> Action:
 
 def _catalog(typed: str, names: Names) -> Action:
     """Its region may stand behind it; a path may hold spaces."""
+    if typed in OFF:
+        return SetCatalog(None)
     name, space, region = typed.rpartition(" ")
     if space and not Path(typed).exists():
         return SetCatalog(name.strip(), region)

@@ -54,7 +54,8 @@ async def test_a_click_before_a_dialog_is_seen_is_not_beside_it(planner):
     ("key", "options", "now"),
     [
         ("m", {"model": "boe"}, "boe"),
-        ("dollar_sign", {}, "aws"),
+        ("dollar_sign", {}, ""),
+        ("dollar_sign", {"catalog": "gcp"}, "gcp"),
         ("g", {}, ""),
         ("w", {}, ""),
         ("w", {"ran_on": "r5.2xlarge"}, "r5.2xlarge"),

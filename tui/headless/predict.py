@@ -8,7 +8,7 @@ from typing import Any
 
 import engine
 from tui import format as text
-from tui.arguments import beside_heap, limits, options, target
+from tui.arguments import beside_heap, limits, options, prices, target
 from tui.headless import all_models, costs, output, recommend
 from tui.words.limit_words import parse_type_count
 
@@ -103,8 +103,9 @@ def run_composition(args: argparse.Namespace) -> int:
             remedy="leave it out, or say the cluster with --nodes N --instance TYPE",
         )
     composition = composition_of(args.composition)
-    catalog = options.catalog_of(args)
-    return run_priced(args, options.read_profile(args, catalog), composition, catalog)
+    profile = options.read_profile(args)
+    catalog, _ = prices.priced(args, profile, candidates=tuple(composition))
+    return run_priced(args, profile, composition, catalog)
 
 
 def run_priced(
