@@ -74,6 +74,21 @@ async def test_a_choice_begins_at_what_is_in_use(planner, key, options, now):
         assert replace(state, pricing=before.pricing) == before
 
 
+async def test_where_it_ran_can_be_said_of_what_was_refused_for_want_of_it(planner):
+    """The way out of the refusal was closed: "the evidence is still being read"."""
+    app = planner(sources=("missing",))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("slash")
+        assert "there is no plan: esc says why" in text_of(app)
+        await pilot.press("escape")
+        dialog = await opened(pilot, "w")
+        assert isinstance(dialog, Dialog)
+        await pilot.press(*"r5.2xlarge", "enter")
+        await pilot.pause()
+        assert app.state.ran_on == "r5.2xlarge"
+
+
 async def test_what_commands_are_for_is_read_whole(planner):
     app = planner()
     async with app.run_test(size=(120, 40)) as pilot:
