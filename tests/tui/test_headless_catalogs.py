@@ -162,6 +162,21 @@ def test_the_number_of_nodes_is_shown_where_no_type_is(capsys: pytest.CaptureFix
     assert "on 2 executors of 1 core on 1 node" in run(capsys, f"predict {LOG}")[0]
 
 
+@pytest.mark.parametrize(
+    ("cluster", "why"),
+    [
+        ("", "the type of these nodes is not known; name it (--ran-on TYPE)"),
+        ("--executors 4", "executors have no price; name nodes (--nodes N --instance TYPE)"),
+    ],
+)
+def test_predict_says_why_there_is_no_cost(
+    cluster: str, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A time without a word on cost left one to guess what would give it one."""
+    out, _ = run(capsys, f"predict {LOG} {cluster}")
+    assert out.splitlines()[-1] == f"no cost: {why}"
+
+
 def test_export_counts_one_executor_in_the_singular(capsys: pytest.CaptureFixture[str]) -> None:
     options = "--deadline 1h --max-executors 4 --executor-cores 4 --executor-memory 8g"
     out, _ = run(capsys, f"export {LOG} {options} --to spark-submit")

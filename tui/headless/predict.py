@@ -22,11 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="TYPE=N,...",
         help="a cluster of unlike nodes, in place of --nodes and --instance",
     )
-    parser.add_argument("--spot", action="store_true", help="at spot prices")
-    parser.add_argument(
-        "--max-spot", metavar="SHARE", type=options.quantity(limits.share),
-        help="only this share of the nodes at spot prices, those that save most first",
-    )  # fmt: skip
+    limits.add_spot(parser)
     options.add_terms(parser)
     beside_heap.add_overhead(parser)
     options.add_origin(parser)
