@@ -78,9 +78,8 @@ class EngineSession:
     def _build(self, state: PlanState, say: Say) -> Built:
         read = self._read(state, say)
         say("reading prices")
-        where = self._where_it_ran(state, read)
-        catalog = self._catalog(state, where)
-        profile = self._held_against(read, catalog, state, where)
+        catalog = self._catalog(state)
+        profile = self._held_against(read, catalog, state)
         if state.category is not None and state.category != profile.category:
             profile = replace(profile, category=state.category)
         say("building the plan")
@@ -222,8 +221,8 @@ class EngineSession:
             say("reading " + ", ".join(state.sources))
             origin = None
             if state.ran_on is not None:
-                chosen = self._catalog(state, engine.WhereItRan())
-                _, origin = engine.named_type(state.ran_on, first=chosen)
+                first = self._catalog(state) if state.catalog else engine.WhereItRan().catalog
+                _, origin = engine.named_type(state.ran_on, first=first)
             if len(state.sources) == 1 and engine.is_workflow(state.sources[0]):
                 workflow = engine.read_workflow(state.sources[0], ran_on=origin)
                 fitted = engine.fit_workflow(workflow)
@@ -236,10 +235,12 @@ class EngineSession:
             self._profile_key = key
         return self._profile
 
-    def _where_it_ran(self, state: PlanState, read: Profile) -> WhereItRan:
-        """Whose prices hold where the state names no catalog; what was found last is kept."""
-        if state.catalog is not None:
-            return engine.WhereItRan(state.catalog)
+    def _where_it_ran(self, state: PlanState) -> WhereItRan:
+        """Whose prices hold: those that the state names, else those of where what was read ran;
+        what was found last is kept."""
+        read = self._profile
+        if state.catalog is not None or read is None:
+            return engine.WhereItRan(state.catalog or engine.WhereItRan().catalog)
         limits = (*state.limits.owned, *state.limits.most)
         candidates = (*state.instances, *(name for name, _ in limits))
         platform = state.terms.platform
@@ -252,9 +253,7 @@ class EngineSession:
             self._where = kept = (read, key, found)
         return kept[2]
 
-    def _held_against(
-        self, read: Profile, catalog: Catalog, state: PlanState, where: WhereItRan
-    ) -> Profile:
+    def _held_against(self, read: Profile, catalog: Catalog, state: PlanState) -> Profile:
         """What was read, held against the catalog; a discount keeps it, and so its fitted model."""
         overhead = state.terms.overhead_per_core_gib
         if self._workflow is not None and overhead is not None:
@@ -263,7 +262,7 @@ class EngineSession:
                 where="overhead-per-core",
                 remedy="type :overhead-per-core off",
             )
-        kept = self._held
+        kept, where = self._held, self._where_it_ran(state)
         terms = state.terms
         key = (where, state.pricing, terms.region, terms.platform, overhead)
         if kept is None or kept[0] is not read or kept[1] != key:
@@ -291,8 +290,9 @@ class EngineSession:
             self._fitted = kept = engine.fit(profile, model=model)
         return kept
 
-    def _catalog(self, state: PlanState, where: WhereItRan) -> Catalog:
-        """The catalog of where it ran, or that is named, on the terms of the state."""
+    def _catalog(self, state: PlanState) -> Catalog:
+        """The catalog that is named, or that of where it ran, on the terms of the state."""
+        where = self._where_it_ran(state)
         platform = state.terms.platform or where.platform
         terms = state.terms._replace(overhead_per_core_gib=None, platform=platform)
         key = (where.catalog, state.pricing, terms)
