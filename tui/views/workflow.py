@@ -93,7 +93,7 @@ def about(answer: Answer, found: WorkflowReport | None) -> list[Line]:
             (ends, "base"),
             (text.seconds(found.seconds), "strong"),
             (f" ({odds} runs: {span})", "base"),
-            *(words.cost(best) if of_plan else []),
+            *(words.cost(best) if of_plan and answer.alike is None else []),
             (f", bound by {answered.bottleneck}; model {answered.model}.", "base"),
         ]
     ]
