@@ -356,7 +356,7 @@ async def test_prices_of_several_regions_are_chosen_with_one_of_them(planner, tm
         await settled(pilot)
         await app.run_line(f"catalog {folder}")
         await settled(pilot)
-        assert app.state.catalog == "aws"
+        assert app.answer.built.catalog.name == "aws"
         assert "type one behind its name (choices: eu-1, us-9)" in " ".join(text_of(app).split())
         await app.run_line(f"catalog {folder} us-9")
         await settled(pilot)
