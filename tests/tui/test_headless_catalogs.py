@@ -135,6 +135,12 @@ def test_every_command_says_that_prices_are_of_where_it_ran(
     assert err.count("prices are of gcp") == 1
 
 
+def test_a_fleet_names_whose_prices_it_takes(capsys: pytest.CaptureFixture[str]) -> None:
+    line = f"fleet {LOG} --deadline 10m --max-nodes 4 --ran-on n2-standard-4"
+    assert answer(capsys, line)["catalog"]["name"] == "gcp"
+    assert run(capsys, line)[0].splitlines()[-1].startswith("costs are by catalog gcp us-central1")
+
+
 @pytest.mark.parametrize(("asked", "catalog"), [("n2-highmem-8", "gcp"), ("r5.xlarge", "aws")])
 def test_another_type_is_looked_up_where_it_ran(
     asked: str, catalog: str, capsys: pytest.CaptureFixture[str]

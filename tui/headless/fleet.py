@@ -85,9 +85,9 @@ def run(args: argparse.Namespace) -> int:
         raise jobs[0].problem
     together = [*filter(None, [notice]), *shared(args, jobs, catalog)]
     if args.json:
-        output.print_json(as_json(jobs, together))
+        output.print_json({**as_json(jobs, together), "catalog": output.catalog_dict(catalog)})
     else:
-        print(fleet_table.as_text(jobs, total_usd(jobs)))
+        print(fleet_table.as_text(jobs, total_usd(jobs), catalog))
         print_notices(jobs)
         output.print_notices(together)
     return 0 if all(job.chosen is not None for job in jobs) else 1
