@@ -64,6 +64,7 @@ NAMES = Names(
         ("confidence 95 %", SetConfidence(0.95)),
         ("model ernest", SetModel("ernest")),
         ("catalog papers", SetCatalog("papers")),
+        ("catalog off", SetCatalog(None)),
         ("catalog my/prices eu-1", SetCatalog("my/prices", "eu-1")),
         ("instances m5.*, r5.xlarge", SetInstances(("m5.*", "r5.xlarge"))),
         ("instances off", SetInstances(())),
