@@ -391,7 +391,7 @@ def _unrecognised(start: bytes, name: str) -> BadInput:
         what = f"is a {kind}, and of folders and zips event logs alone are read"
     else:
         what = "is not an event log, a profile or a run table"
-    from engine.sources.table_rows import unlike_runs
+    from engine.sources.run_table import unlike_runs
 
     return unlike_runs(start, name) or BadInput(
         what, where=name,

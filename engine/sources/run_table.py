@@ -17,7 +17,7 @@ from engine.catalog import MOST_MEMORY_GIB, MOST_VCPUS, InstanceType
 from engine.cluster import MOST_NODES, Cluster, NodeGroup, Workload, checked_heap_gib
 from engine.errors import BadInput
 from engine.profile import Notice, Run
-from engine.sources.column_names import meant_by
+from engine.sources.column_names import meant_by, renames
 from engine.sources.decimal_commas import COMMA
 from engine.sources.outcomes import Outcomes
 from engine.sources.table_rows import (
@@ -27,6 +27,7 @@ from engine.sources.table_rows import (
     REQUIRED,
     Row,
     as_number,
+    columns_of,
     normal,
     rows_of,
 )
@@ -60,6 +61,23 @@ def looks_like(head: bytes) -> bool:
             known = sum(name in names for name in REQUIRED) >= 2
             return known or all(meant_by(names, name) for name in REQUIRED)
     return False
+
+
+def unlike_runs(head: bytes, where: str) -> BadInput | None:
+    """What is wrong with a table whose columns are called otherwise, in whatever language; None for
+    a run table, and for what is no table."""
+    names = [] if looks_like(head) else columns_of(head)
+    if not names:
+        return None
+    told = renames([normal(name) for name in names], REQUIRED, names)
+    needs = (
+        "call the number of nodes nodes, the size of the input input_size (48GB, or plain numbers "
+        "of one unit), and the time that the run took seconds (or 45m)"
+    )
+    return BadInput(
+        f"is a table without the columns of a run table: it has {listed([repr(n) for n in names])}",
+        where=where, remedy="; ".join((*told, needs)),
+    )  # fmt: skip
 
 
 def parse(text: str, source: str) -> RunTable:

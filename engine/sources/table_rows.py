@@ -95,24 +95,7 @@ def rows_of(text: str, source: str) -> tuple[list[str], list[Row]]:
     return columns, rows
 
 
-def unlike_runs(head: bytes, where: str) -> BadInput | None:
-    """What is wrong with a table whose columns are called otherwise, in whatever language; None for
-    what is no table."""
-    names = _columns_of(head)
-    if not names:
-        return None
-    told = renames([normal(name) for name in names], REQUIRED, names)
-    needs = (
-        "call the number of nodes nodes, the size of the input input_size (48GB, or plain numbers "
-        "of one unit), and the time that the run took seconds (or 45m)"
-    )
-    return BadInput(
-        f"is a table without the columns of a run table: it has {listed([repr(n) for n in names])}",
-        where=where, remedy="; ".join((*told, needs)),
-    )  # fmt: skip
-
-
-def _columns_of(head: bytes) -> list[str]:
+def columns_of(head: bytes) -> list[str]:
     """The columns of what is a table by its looks, whatever they are called; none for other text.
     Its first two lines have as many cells, at least three, and numbers only in the second."""
     text = head.decode("utf-8", "replace").splitlines()[:64]
