@@ -135,7 +135,7 @@ def _told_of_machines(app: PlannerApp) -> str:
     if app.state.ran_on is not None:
         return "without a type that is named here"
     types = app.built.profile.instance_types
-    return ", ".join(types[:2]) if types else "which is nothing: a median machine is assumed"
+    return ", ".join(types[:2]) if types else "no type; a median machine is assumed"
 
 
 def elsewhere(chosen: Catalog) -> list[Option]:
