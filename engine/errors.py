@@ -91,13 +91,22 @@ class UnknownName(BadInput):
     ) -> None:
         names = sorted(known)
         long = len(names) > LISTED_CHOICES or len(", ".join(names)) > LISTED_CHARACTERS
-        close = get_close_matches(name, names, n=3, cutoff=0.6) if long or not alike else []
+        close = _close(name, names) if long or not alike else []
         if close:
             remedy = f"did you mean {' or '.join(close)}?"
         listed = () if long else names
         super().__init__(f"unknown {kind} {name!r}", where=where, remedy=remedy, choices=listed)
         self.name = name
         self.close = tuple(close)
+
+
+def _close(name: str, names: Sequence[str]) -> list[str]:
+    """The names that a wrong one may mean; one that differs in capitals alone is meant."""
+    as_known = {known.casefold(): known for known in names}
+    folded = name.casefold()
+    if folded in as_known:
+        return [as_known[folded]]
+    return [as_known[key] for key in get_close_matches(folded, as_known, n=3, cutoff=0.6)]
 
 
 class ModelDoesNotFit(BadInput):

@@ -25,7 +25,8 @@ model that does not describe the job, code or machines that are not those of the
 work that no run shows, time that belongs to nobody's work."""
 
 NOTES = (
-    *("ran-on-from-log", "origin-already-named", "newest-application", "old-log"),
+    *("ran-on-from-log", "prices-of-where-it-ran", "origin-already-named"),
+    *("newest-application", "old-log"),
     *("job-profile-kept", "duplicate-runs", "several-attempts", "same-input"),
     "several-parameters",
     *("rates-from-log", "rates-from-catalog", "rates-learnt", "resources-not-used"),

@@ -110,9 +110,10 @@ class SetCategory(NamedTuple):
 
 
 class SetCatalog(NamedTuple):
-    """Another price catalog, by name or file; its region where it has several."""
+    """Another price catalog, by name or file, or that of where it ran; its region where it has
+    several."""
 
-    catalog: str
+    catalog: str | None
     region: str | None = None
 
 

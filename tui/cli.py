@@ -161,7 +161,7 @@ def planner_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("sources", nargs="*", metavar="SOURCE", help="event logs, profiles, tables")
     options.add_origin(parser)
-    parser.add_argument("--catalog", default=options.DEFAULT_CATALOG, metavar="NAME|FILE")
+    options.add_catalog(parser)
     options.add_terms(parser)
     beside_heap.add_overhead(parser)
     options.add_goal(parser)

@@ -115,15 +115,27 @@ def open_sources(app: PlannerApp) -> None:
 
 def ran_on(app: PlannerApp) -> None:
     """The type that the job was measured on, out of any catalog; those of the chosen one first."""
-    if app.built is None:
-        app.show_notice("the evidence is still being read", "warn")
+    if app.built is None and app.busy:
+        app.show_notice(no_plan(app, "the evidence is"), "warn")
         return
-    options = [Option("", "as the log says", "nothing is assumed beyond it")]
-    options += [type_option(offer) for offer in app.built.catalog.offers.values()]
-    options += elsewhere(app.built.catalog)
+    # Without a plan the type may be what is missing.
+    catalog = app.built.catalog if app.built else engine.load_catalog(engine.WhereItRan().catalog)
+    options = [Option("", "as the log says", _told_of_machines(app))]
+    options += [type_option(offer) for offer in catalog.offers.values()]
+    options += elsewhere(catalog)
     now = app.state.ran_on or ""
     options.sort(key=lambda option: option.value not in ("", now))
     _pick(app, "Where did it run?", options, now, lambda name: SetRanOn(name or None))
+
+
+def _told_of_machines(app: PlannerApp) -> str:
+    """What holds where no type is named here."""
+    if app.built is None:
+        return ""
+    if app.state.ran_on is not None:
+        return "without a type that is named here"
+    types = app.built.profile.instance_types
+    return ", ".join(types[:2]) if types else "no type; a median machine is assumed"
 
 
 def elsewhere(chosen: Catalog) -> list[Option]:
@@ -159,16 +171,19 @@ def model(app: PlannerApp) -> None:
 
 
 def catalog(app: PlannerApp) -> None:
-    """The bundled price catalogs."""
+    """The bundled price catalogs, or that of where the job ran."""
     found = {entry.name: entry for entry in engine.list_catalogs()}
-    options = [Option(name, name, f"{e.region}, {e.date}") for name, e in found.items()]
-    _pick(app, "Price catalog", options, app.state.catalog, SetCatalog)
+    here = f"here {app.built.catalog.name}" if app.built and app.state.catalog is None else ""
+    options = [Option("", "of where it ran", here or "by the evidence, or by w; else aws")]
+    options += [Option(name, name, f"{e.region}, {e.date}") for name, e in found.items()]
+    now = app.state.catalog or ""
+    _pick(app, "Price catalog", options, now, lambda name: SetCatalog(name or None))
 
 
 def instances(app: PlannerApp) -> None:
     """Globs of types; what they match is shown while typing."""
     if app.built is None:
-        app.show_notice("the prices are still being read", "warn")
+        app.show_notice(no_plan(app, "the prices are"), "warn")
         return
     offers = app.built.catalog.offers
 
@@ -197,6 +212,11 @@ def instances(app: PlannerApp) -> None:
         ),
         apply,
     )
+
+
+def no_plan(app: PlannerApp, what: str) -> str:
+    """Why nothing can be chosen: `what` is still being read, or the plan was refused."""
+    return f"{what} still being read" if app.busy else "there is no plan: esc says why"
 
 
 def limits(app: PlannerApp, line: str | None = None) -> None:

@@ -219,7 +219,7 @@ def _with_input(
             return replace(state, limits=limits)
 
 
-def _with_catalog(state: PlanState, catalog: str, region: str | None) -> PlanState:
+def _with_catalog(state: PlanState, catalog: str | None, region: str | None) -> PlanState:
     """With another catalog, in which names of types, regions and discounts of a provider mean
     nothing."""
     kept = NO_LIMITS._replace(max_vcpus=state.limits.max_vcpus, min_nodes=state.limits.min_nodes)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         Prediction,
         Profile,
         Run,
+        WhereItRan,
         Workflow,
         WorkflowReport,
         Workload,
@@ -51,6 +52,7 @@ class EngineSession:
     _held: tuple[Profile, Hashable, Profile] | None = None
     _fitted: FittedModel | None = None
     _apart: FittedModel | None = None
+    _where: tuple[Profile, Hashable, WhereItRan] | None = None
     _catalogs: dict[tuple[str, int, Terms], Catalog] = field(default_factory=dict)
     _explained: tuple[Plan, Choice, Prediction] | None = None
     _workflow: Workflow | None = None
@@ -219,8 +221,8 @@ class EngineSession:
             say("reading " + ", ".join(state.sources))
             origin = None
             if state.ran_on is not None:
-                chosen = self._catalog(state)
-                _, origin = engine.named_type(state.ran_on, first=chosen)
+                first = self._catalog(state) if state.catalog else engine.WhereItRan().catalog
+                _, origin = engine.named_type(state.ran_on, first=first)
             if len(state.sources) == 1 and engine.is_workflow(state.sources[0]):
                 workflow = engine.read_workflow(state.sources[0], ran_on=origin)
                 fitted = engine.fit_workflow(workflow)
@@ -233,22 +235,40 @@ class EngineSession:
             self._profile_key = key
         return self._profile
 
+    def _where_it_ran(self, state: PlanState) -> WhereItRan:
+        """Whose prices hold: those that the state names, else those of where what was read ran;
+        what was found last is kept."""
+        read = self._profile
+        if state.catalog is not None or read is None:
+            return engine.WhereItRan(state.catalog or engine.WhereItRan().catalog)
+        limits = (*state.limits.owned, *state.limits.most)
+        candidates = (*state.instances, *(name for name, _ in limits))
+        platform = state.terms.platform
+        key = (state.ran_on, platform, candidates)
+        kept = self._where
+        if kept is None or kept[0] is not read or kept[1] != key:
+            found = engine.where_it_ran(
+                read, ran_on=state.ran_on, platform=platform, candidates=candidates
+            )
+            self._where = kept = (read, key, found)
+        return kept[2]
+
     def _held_against(self, read: Profile, catalog: Catalog, state: PlanState) -> Profile:
         """What was read, held against the catalog; a discount keeps it, and so its fitted model."""
         overhead = state.terms.overhead_per_core_gib
-        if self._workflow is not None:
-            if overhead is not None:
-                raise engine.BadInput(
-                    "executors of a workflow have what its logs had beside their heap",
-                    where="overhead-per-core",
-                    remedy="type :overhead-per-core off",
-                )
-            return read
-        kept = self._held
+        if self._workflow is not None and overhead is not None:
+            raise engine.BadInput(
+                "executors of a workflow have what its logs had beside their heap",
+                where="overhead-per-core",
+                remedy="type :overhead-per-core off",
+            )
+        kept, where = self._held, self._where_it_ran(state)
         terms = state.terms
-        key = (state.catalog, state.pricing, terms.region, terms.platform, overhead)
+        key = (where, state.pricing, terms.region, terms.platform, overhead)
         if kept is None or kept[0] is not read or kept[1] != key:
-            held = engine.held_against(read, catalog)
+            held = read if self._workflow is not None else engine.held_against(read, catalog)
+            if where.notice is not None:
+                held = replace(held, notices=(*held.notices, where.notice))
             if overhead is not None:
                 held = engine.with_overhead_per_core(held, overhead)
             self._held = kept = (read, key, held)
@@ -263,17 +283,22 @@ class EngineSession:
                     f"workflows are estimated by {kept.model} alone, not by {model}",
                     remedy=f"choose {kept.model}",
                 )
+            if kept.profile is not profile:
+                self._fitted = kept = replace(kept, profile=profile)
             return kept
         if kept is None or kept.profile is not profile or kept.model != model:
             self._fitted = kept = engine.fit(profile, model=model)
         return kept
 
     def _catalog(self, state: PlanState) -> Catalog:
-        terms = state.terms._replace(overhead_per_core_gib=None)
-        key = (state.catalog, state.pricing, terms)
+        """The catalog that is named, or that of where it ran, on the terms of the state."""
+        where = self._where_it_ran(state)
+        platform = state.terms.platform or where.platform
+        terms = state.terms._replace(overhead_per_core_gib=None, platform=platform)
+        key = (where.catalog, state.pricing, terms)
         found = self._catalogs.get(key)
         if found is None:
-            told = engine.load_catalog(state.catalog, region=terms.region).with_terms(
+            told = engine.load_catalog(where.catalog, region=terms.region).with_terms(
                 discount_fraction=terms.discount_fraction, dbu=terms.dbu
             )
             found = engine.on_platform(told, terms.platform)

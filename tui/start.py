@@ -29,7 +29,7 @@ class AppOptions:
 
     sources: tuple[str, ...] = ()
     ran_on: str | None = None
-    catalog: str = "aws"
+    catalog: str | None = None
     terms: Terms = AS_TOLD
     model: str = "sparkplan"
     job: Job = AS_RUN

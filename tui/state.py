@@ -133,6 +133,7 @@ class PlanState:
         sources: what is read.
         ran_on: instance type of the measured nodes (TYPE or TYPE@CATALOG); None as the log says.
         category: overrides the profile's; None leaves it.
+        catalog: whose prices hold, by name or file; None for those of where it ran.
         instances: globs of candidate types; empty for the default candidates.
         deadline_seconds, budget_usd: None is off.
         deadline_chosen: whether the user set the deadline; otherwise it follows the evidence.
@@ -155,7 +156,7 @@ class PlanState:
     sources: tuple[str, ...]
     ran_on: str | None = None
     category: str | None = None
-    catalog: str = "aws"
+    catalog: str | None = None
     terms: Terms = AS_TOLD
     instances: tuple[str, ...] = ()
     model: str = "sparkplan"

@@ -131,6 +131,8 @@ def _model(typed: str, names: Names) -> Action:
 
 def _catalog(typed: str, names: Names) -> Action:
     """Its region may stand behind it; a path may hold spaces."""
+    if typed in OFF:
+        return SetCatalog(None)
     name, space, region = typed.rpartition(" ")
     if space and not Path(typed).exists():
         return SetCatalog(name.strip(), region)
@@ -330,8 +332,8 @@ VERBS: tuple[Verb, ...] = (
     Verb("nodes", "N", "at most this many nodes", _nodes),
     Verb("confidence", "P", "meet the deadline this surely", _confidence),
     Verb("model", "NAME", "predict with this model", _model, lambda names: names.models),
-    Verb("catalog", "NAME|FILE [REGION]", "prices", _catalog,
-         lambda names: names.catalogs),
+    Verb("catalog", "NAME|FILE [REGION]|off", "prices; off: of where it ran", _catalog,
+         lambda names: [*names.catalogs, "off"]),
     *(
         Verb(word, f"{takes}|off", what, _term(word), _term_values(word))
         for word, (takes, what) in term_words.TERMS.items()

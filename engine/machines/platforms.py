@@ -72,7 +72,7 @@ def on_platform(catalog: Catalog, platform: str | None) -> Catalog:
         return catalog
     if platform not in _RULES:
         raise UnknownName("platform", platform, PLATFORMS, where="--platform")
-    if _ON.get(platform, catalog.provider) != catalog.provider:
+    if not runs_on(platform, catalog):
         raise BadInput(
             f"{platform} does not run on the machines of catalog {catalog.name}",
             where="--platform",
@@ -95,6 +95,11 @@ def on_platform(catalog: Catalog, platform: str | None) -> Catalog:
         managed_only=False,
         dbu_tiers={},
     )
+
+
+def runs_on(platform: str, catalog: Catalog) -> bool:
+    """Whether a platform runs on a catalog's machines: a provider's service does on its own."""
+    return _ON.get(platform, catalog.provider) == catalog.provider
 
 
 def platform_of(catalog: Catalog) -> str | None:

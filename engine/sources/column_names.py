@@ -12,15 +12,23 @@ MEANT = {
         r"|(num|number_of|n)_(nodes|workers|instances|machines)"
         r"|(node|worker|instance|machine)_count"
     ),
-    "input_size": re.compile(r"size|input|(data|dataset|input_data|problem)_?size|data_volume"),
+    "input_size": re.compile(
+        r"size|input|data|dataset|volume|(data|dataset|input_data|problem)_?size|data_volume"
+    ),
+    "instance_type": re.compile(
+        r"(node|machine|worker|vm|instance|server)_?(type|size|flavou?r|sku|class)|instance|machine"
+    ),
     "seconds": re.compile(
         r"time|duration|elapsed|(gross_)?run_?time|(elapsed|execution|completion|total|wall)_?time"
     ),
 }
-"""By required column, names that published tables give it."""
+"""By column, names that published tables give it."""
 
-UNIT_ALONE = re.compile(r"secs?|ms|millis|milliseconds|mins|minutes?|hours?")
-"""Columns that are called after the unit of the run time and nothing else."""
+UNIT_ALONE = {
+    "input_size": re.compile(r"bytes|[kmgt]i?b|(kilo|mega|giga|tera)bytes"),
+    "seconds": re.compile(r"secs?|ms|millis|milliseconds|mins|minutes?|hours?"),
+}
+"""Columns that are called after their unit and nothing else."""
 
 UNITS = {
     "input_size": re.compile(r"b|bytes|[kmgt]i?b"),
@@ -53,8 +61,8 @@ def renames(columns: Sequence[str], missing: Sequence[str], written: Sequence[st
             continue
         unit = _unit(name, required)
         given = "" if unit in EXPECTED.get(required, ("",)) else f", which counts {unit},"
-        wanted = {"input_size": "as bytes, or each with its unit", "seconds": "as seconds"}
-        convert = f" and write it {wanted[required]}" if given else ""
+        counted = "bytes" if required == "input_size" else required
+        convert = f" and write it as {counted}, or each with its unit" if given else ""
         found.append(f"rename column {as_written[name]!r}{given} to {required}{convert}")
     return found
 
@@ -63,7 +71,7 @@ def _unit(name: str, required: str) -> str | None:
     """The unit in a column's name, "" for none; None where it does not mean the required one."""
     if MEANT[required].fullmatch(name):
         return ""
-    if required == "seconds" and UNIT_ALONE.fullmatch(name):
+    if required in UNIT_ALONE and UNIT_ALONE[required].fullmatch(name):
         return name
     stem, _, unit = re.sub(r"[\[\](){}_]+", "_", name).strip("_").rpartition("_")
     if required not in UNITS or not UNITS[required].fullmatch(unit):

@@ -391,7 +391,9 @@ def _unrecognised(start: bytes, name: str) -> BadInput:
         what = f"is a {kind}, and of folders and zips event logs alone are read"
     else:
         what = "is not an event log, a profile or a run table"
-    return BadInput(
+    from engine.sources.run_table import unlike_runs
+
+    return unlike_runs(start, name) or BadInput(
         what, where=name,
         remedy="an event log has one JSON event per line, a profile or workflow begins with "
         "`format:`, a run table has the columns nodes, input_size and seconds",

@@ -17,7 +17,7 @@ from engine.catalog import MOST_MEMORY_GIB, MOST_VCPUS, InstanceType
 from engine.cluster import MOST_NODES, Cluster, NodeGroup, Workload, checked_heap_gib
 from engine.errors import BadInput
 from engine.profile import Notice, Run
-from engine.sources.column_names import meant_by
+from engine.sources.column_names import meant_by, renames
 from engine.sources.decimal_commas import COMMA
 from engine.sources.outcomes import Outcomes
 from engine.sources.table_rows import (
@@ -27,10 +27,11 @@ from engine.sources.table_rows import (
     REQUIRED,
     Row,
     as_number,
+    columns_of,
     normal,
     rows_of,
 )
-from engine.text.lists import listed
+from engine.text.lists import in_a_row, listed
 from engine.units import has_size_unit, parse_bytes, parse_seconds, parse_usd, with_point
 
 _MOST = {
@@ -60,6 +61,23 @@ def looks_like(head: bytes) -> bool:
             known = sum(name in names for name in REQUIRED) >= 2
             return known or all(meant_by(names, name) for name in REQUIRED)
     return False
+
+
+def unlike_runs(head: bytes, where: str) -> BadInput | None:
+    """What is wrong with a table whose columns are called otherwise, in whatever language; None for
+    a run table, and for what is no table."""
+    names = [] if looks_like(head) else columns_of(head)
+    if not names:
+        return None
+    told = renames([normal(name) for name in names], REQUIRED, names)
+    needs = (
+        "call the number of nodes nodes, the size of the input input_size (48GB, or plain numbers "
+        "of one unit), and the time that the run took seconds (or 45m)"
+    )
+    return BadInput(
+        f"is a table without the columns of a run table: it has {listed([repr(n) for n in names])}",
+        where=where, remedy="; ".join((*told, needs)),
+    )  # fmt: skip
 
 
 def parse(text: str, source: str) -> RunTable:
@@ -102,19 +120,47 @@ def _parameter_columns(
         numbers = any(as_number(cell) is not None or COMMA.match(cell) for cell in cells)
         (found if numbers else words).append(name)
     if words:
-        these = (
-            f"column{'' if len(words) == 1 else 's'} {listed([rows[0].written[n] for n in words])}"
-        )
-        said = "holds no numbers and is" if len(words) == 1 else "hold no numbers and are"
-        notices.append(
-            Notice(
-                "ignored-column",
-                f"{these} of {Path(source).name} {said} not used",
-                f"code {'it' if len(words) == 1 else 'them'} as numbers if the time depends on "
-                f"{'it' if len(words) == 1 else 'them'}",
-            )
-        )
+        notices.append(_of_words(words, columns, rows[0].written, source))
+    own = [name for name in found if _differs_in_each(name, rows)]
+    if own:
+        notices.append(_of_one_run_each([rows[0].written[name] for name in own], source))
     return found
+
+
+def _of_words(
+    words: Sequence[str], columns: Sequence[str], written: Mapping[str, str], source: str
+) -> Notice:
+    """That columns without numbers are not used, and what to do about them."""
+    one = len(words) == 1
+    these = f"column{'' if one else 's'} {listed([written[name] for name in words])}"
+    said = "holds no numbers and is" if one else "hold no numbers and are"
+    them = "it" if one else "them"
+    remedy = f"code {them} as numbers if the time depends on {them}"
+    named = meant_by(words, "instance_type") if "instance_type" not in columns else None
+    if named is not None:
+        remedy = f"rename {written[named]!r} to instance_type if it names the nodes; {remedy}"
+    return Notice("ignored-column", f"{these} of {Path(source).name} {said} not used", remedy)
+
+
+LEAST_OWN = 3
+"""Runs from which on a value of its own in each of them is no coincidence."""
+
+
+def _differs_in_each(name: str, rows: Sequence[Row]) -> bool:
+    """Whether no two runs have one value of a column: more like a result, or the run's number,
+    than like what a job is given."""
+    return len(rows) >= LEAST_OWN and len({row.cells[name] for row in rows}) == len(rows)
+
+
+def _of_one_run_each(names: Sequence[str], source: str) -> Notice:
+    """That such columns are taken as parameters all the same."""
+    taken = "is taken as a parameter" if len(names) == 1 else "are taken as parameters"
+    return Notice(
+        "parameter-of-each-run",
+        f"each run of {Path(source).name} has its own {in_a_row(names)}, which {taken} of the job: "
+        "an answer is for those of the largest run",
+        "leave out what is no input of the job, such as its cost or the number of the run",
+    )
 
 
 def _sizes_in_bytes(rows: Sequence[Row], source: str) -> bool:

@@ -95,6 +95,25 @@ def rows_of(text: str, source: str) -> tuple[list[str], list[Row]]:
     return columns, rows
 
 
+def columns_of(head: bytes) -> list[str]:
+    """The columns of what is a table by its looks, whatever they are called; none for other text.
+    Its first two lines have as many cells, at least three, and numbers only in the second."""
+    text = head.decode("utf-8", "replace").splitlines()[:64]
+    lines = [line for line in text if line.strip() and not line.lstrip().startswith("#")][:2]
+    if len(lines) < 2 or lines[0].lstrip().startswith(("{", "<", "[")):
+        return []
+    delimiter = max(DELIMITERS, key=lines[0].count)
+    try:
+        header, row = (next(csv.reader([line], delimiter=delimiter)) for line in lines)
+    except csv.Error:
+        return []
+    names = [_as_written(cell) for cell in header]
+    numbers = sum(any(letter.isdigit() for letter in cell) for cell in row)
+    if len(row) != len(names) or numbers < len(REQUIRED):
+        return []
+    return [] if any(as_number(name) is not None for name in names) else names
+
+
 def _split(line: str, delimiter: str, source: str, number: int) -> list[str]:
     try:
         return next(csv.reader([line], delimiter=delimiter, strict=True))

@@ -35,3 +35,12 @@ def test_a_cell_gone_wrong_does_not_fill_the_screen() -> None:
     assert said.startswith("a/path/" * 50 + ": no number: '999")
     assert said.endswith("999'; correct it")
     assert len(said) < 600
+
+
+def test_a_name_in_other_capitals_is_the_one_that_was_meant() -> None:
+    """`--instance M5.XLARGE` and `--to EMR` were told of no name that is like them."""
+    known = [f"{family}.{size}" for family in ("m5", "r5", "m5d") for size in ("large", "xlarge")]
+    assert UnknownName("instance type", "M5.XLARGE", known).close == ("m5.xlarge",)
+    assert UnknownName("catalog", "AWS", ["aws", "azure"]).close == ("aws",)
+    near = UnknownName("instance type", "standard_d4s_v6", ["Standard_D4s_v5", "Standard_E4s_v5"])
+    assert near.close[0] == "Standard_D4s_v5"

@@ -64,6 +64,7 @@ NAMES = Names(
         ("confidence 95 %", SetConfidence(0.95)),
         ("model ernest", SetModel("ernest")),
         ("catalog papers", SetCatalog("papers")),
+        ("catalog off", SetCatalog(None)),
         ("catalog my/prices eu-1", SetCatalog("my/prices", "eu-1")),
         ("instances m5.*, r5.xlarge", SetInstances(("m5.*", "r5.xlarge"))),
         ("instances off", SetInstances(())),
@@ -356,7 +357,7 @@ async def test_prices_of_several_regions_are_chosen_with_one_of_them(planner, tm
         await settled(pilot)
         await app.run_line(f"catalog {folder}")
         await settled(pilot)
-        assert app.state.catalog == "aws"
+        assert app.answer.built.catalog.name == "aws"
         assert "type one behind its name (choices: eu-1, us-9)" in " ".join(text_of(app).split())
         await app.run_line(f"catalog {folder} us-9")
         await settled(pilot)

@@ -54,7 +54,8 @@ async def test_a_click_before_a_dialog_is_seen_is_not_beside_it(planner):
     ("key", "options", "now"),
     [
         ("m", {"model": "boe"}, "boe"),
-        ("dollar_sign", {}, "aws"),
+        ("dollar_sign", {}, ""),
+        ("dollar_sign", {"catalog": "gcp"}, "gcp"),
         ("g", {}, ""),
         ("w", {}, ""),
         ("w", {"ran_on": "r5.2xlarge"}, "r5.2xlarge"),
@@ -71,6 +72,21 @@ async def test_a_choice_begins_at_what_is_in_use(planner, key, options, now):
         await pilot.press("enter")
         state = (await settled(pilot)).state
         assert replace(state, pricing=before.pricing) == before
+
+
+async def test_where_it_ran_can_be_said_of_what_was_refused_for_want_of_it(planner):
+    """The way out of the refusal was closed: "the evidence is still being read"."""
+    app = planner(sources=("missing",))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("slash")
+        assert "there is no plan: esc says why" in text_of(app)
+        await pilot.press("escape")
+        dialog = await opened(pilot, "w")
+        assert isinstance(dialog, Dialog)
+        await pilot.press(*"r5.2xlarge", "enter")
+        await pilot.pause()
+        assert app.state.ran_on == "r5.2xlarge"
 
 
 async def test_what_commands_are_for_is_read_whole(planner):

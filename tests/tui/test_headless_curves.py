@@ -51,7 +51,27 @@ def test_a_curve_says_what_its_columns_mean(capsys: pytest.CaptureFixture[str]) 
     assert f"no interval, {by_catalog}; model optex" in out
     assert "between" not in out, "without an interval the cost has none"
     out, _ = run(capsys, f"curve {LOG} --executors 4 --over input-size")
-    assert "no cost: no price of these nodes is known here" in out
+    assert "no cost: executors have no price; name nodes (--nodes N --instance TYPE)" in out
+
+
+def test_a_share_of_spot_nodes_costs_at_each_point_what_predict_says(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    cluster = f"{LOG} --ran-on m5.xlarge --max-spot 50%"
+    line = f"curve {cluster} --over nodes --nodes 1:4"
+    found = answer(capsys, line)
+    assert found["spot"] is True
+    for point in found["points"]:
+        one = answer(capsys, f"predict {cluster} --instance m5.xlarge --nodes {point['nodes']}")
+        for name in ("seconds", "low", "high", "cost_usd", "cost_low_usd", "cost_high_usd"):
+            assert point[name] == pytest.approx(one[name])
+    spot, rented = (
+        answer(capsys, line.replace("--max-spot 50%", terms))["points"][3]["cost_usd"]
+        for terms in ("--spot", "")
+    )
+    assert spot < found["points"][3]["cost_usd"] < rented
+    _, err = run(capsys, f"curve {LOG} --over nodes --max-spot 50%", status=2)
+    assert "--max-spot: only nodes of a catalog" in err
 
 
 def test_a_types_name_cannot_steer_the_terminal(

@@ -32,7 +32,7 @@ STATES = st.builds(
     sources=st.sampled_from([(SAMPLE,), (SAMPLE, "nightly-features-small")]),
     ran_on=st.sampled_from([None, "m5.xlarge", "m5.xlarge@aws"]),
     category=st.sampled_from([None, "sql", "mllib"]),
-    catalog=st.sampled_from(["aws", "gcp", "papers"]),
+    catalog=st.sampled_from([None, "aws", "gcp", "papers"]),
     terms=st.builds(
         Terms,
         st.sampled_from([None, "eu-west-1"]),

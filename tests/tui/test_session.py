@@ -59,6 +59,29 @@ def test_interruptions_that_nobody_knows_are_no_part_of_the_time() -> None:
         assert "interruptions" not in answer.explained.phases
 
 
+def test_prices_are_of_where_it_ran_until_others_are_named() -> None:
+    session = EngineSession()
+    state = replace(STATE, instances=(), ran_on="n2-standard-4@gcp")
+    built = session.build(state, quiet)
+    assert built.catalog.name == "gcp"
+    assert "prices-of-where-it-ran" in {notice.code for notice in built.profile.notices}
+    larger = session.build(replace(state, scale=2.0), quiet)
+    assert larger.profile is built.profile
+    named = session.build(replace(state, catalog="aws"), quiet)
+    assert named.catalog.name == "aws"
+    assert "prices-of-where-it-ran" not in {notice.code for notice in named.profile.notices}
+
+
+def test_a_workflow_too_has_the_prices_of_where_it_ran() -> None:
+    session = EngineSession()
+    state = replace(STATE, sources=("nightly-pipeline",), instances=(), ran_on="n2-standard-4")
+    built = session.build(state, quiet)
+    assert built.catalog.name == "gcp"
+    answer = session.answer(state, built)
+    said = {notice.code for notice in answer.report.recommendation.warnings}
+    assert "prices-of-where-it-ran" in said
+
+
 def answer_of(built: Built) -> Answer:
     goal = engine.Goal(deadline_seconds=STATE.deadline_seconds, max_nodes=STATE.max_nodes)
     return Answer(built, built.plan.report(goal), None, None)

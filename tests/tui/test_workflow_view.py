@@ -110,6 +110,8 @@ async def test_a_log_shows_its_jobs_on_key_6(planner):
         shown = text_of(app)
         assert "job 0" in shown
         assert "state by state" in shown
+        line = shown[shown.index("ends, state by state") :].partition("Jobs by state")[0]
+        assert "$" not in line, "the cost is that of the plan's model, whose time is another"
         await pilot.press("down", "tab", "down", "3", "6")
         await settled(pilot)
 

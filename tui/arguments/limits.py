@@ -54,6 +54,15 @@ def fields_of(args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+def add_spot(parser: argparse.ArgumentParser) -> None:
+    """Spot prices of nodes that are named."""
+    parser.add_argument("--spot", action="store_true", help="at spot prices")
+    parser.add_argument(
+        "--max-spot", metavar="SHARE", type=options.quantity(share),
+        help="only this share of the nodes at spot prices, those that save most first",
+    )  # fmt: skip
+
+
 def share(text: str) -> float:
     """A converter to a share of the nodes, none and all of them included."""
     return engine.parse_fraction(text, ends=True)

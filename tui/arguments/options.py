@@ -175,6 +175,15 @@ def add_executor_memory(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_catalog(parser: argparse.ArgumentParser) -> None:
+    """Whose prices hold."""
+    parser.add_argument(
+        "--catalog",
+        metavar="NAME|FILE",
+        help="price catalog (default: that of the machines it ran on, else aws)",
+    )
+
+
 def add_terms(parser: argparse.ArgumentParser) -> None:
     """Which of a catalog's prices hold, and on what terms."""
     parser.add_argument("--region", metavar="R", help="where a catalog has several")
@@ -209,14 +218,20 @@ def dbu_price(text: str) -> str | float:
     return text.strip() if named else quantity(engine.parse_usd)(text)
 
 
-def catalog_of(args: argparse.Namespace, name: str | None = None) -> engine.Catalog:
-    """The catalog `name` (default: that of --catalog) on the terms of `add_terms`."""
+def catalog_of(
+    args: argparse.Namespace, name: str | None = None, *, platform: str | None = None
+) -> engine.Catalog:
+    """The catalog `name` (default: that of --catalog) on the terms of `add_terms`.
+
+    Args:
+        platform: what runs the executors where --platform does not say.
+    """
     chosen = name or args.catalog or DEFAULT_CATALOG
     catalog = engine.load_catalog(chosen, region=getattr(args, "region", None))
     terms = catalog.with_terms(
         discount_fraction=getattr(args, "discount", None), dbu=getattr(args, "dbu_price", None)
     )
-    return engine.on_platform(terms, getattr(args, "platform", None))
+    return engine.on_platform(terms, getattr(args, "platform", None) or platform)
 
 
 def given_terms(args: argparse.Namespace) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import engine
-from tui.arguments import options
+from tui.arguments import options, prices
 from tui.arguments.beside_heap import check_laid_out
 
 
@@ -138,8 +138,8 @@ def check_answered(seconds: Iterable[float], cluster: engine.Cluster) -> None:
 def type_catalog(
     args: argparse.Namespace, profile: engine.Profile, name: str | None
 ) -> engine.Catalog | None:
-    """The catalog that a type is looked up in: that of --catalog, or of --ran-on, or the default
-    one. None for the nodes that the profile knows, where a run table tells their price, and where
+    """The catalog that a type is looked up in: that of --catalog, or of --ran-on, or of where it
+    ran. None for the nodes that the profile knows, where a run table tells their price, and where
     no catalog knows them."""
     if args.catalog is not None:
         return options.catalog_of(args)
@@ -151,13 +151,17 @@ def type_catalog(
         return None
     if name in profile.instance_types:
         return _knowing(args, profile, name)
-    return options.catalog_of(args)
+    return prices.priced(args, profile, candidates=(name,))[0]
 
 
 def _knowing(args: argparse.Namespace, profile: engine.Profile, name: str) -> engine.Catalog | None:
-    """The catalog whose price a measured type has, as `--ran-on` finds it."""
+    """The catalog whose price a measured type has: that of where it ran, else as `--ran-on` finds
+    it, a historic one too."""
     if engine.observed_price(profile, name) is not None:
         return None
+    catalog, _ = prices.priced(args, profile, candidates=(name,))
+    if name in catalog.offers:
+        return catalog
     try:
         found, _ = engine.find_type(name, first=options.looked_in(args))
     except engine.UnknownName:

@@ -120,7 +120,9 @@ class DialogActions(PlannerPart):
         """Type other parameters or iterations of the job; those that hold are offered."""
         app = self.planner
         if app.built is None:
-            app.show_notice("the evidence is still being read", "warn")
+            from tui.dialogs import no_plan
+
+            app.show_notice(no_plan(app, "the evidence is"), "warn")
             return
         begun = job_words.command_of(app.built.plan.surface.workload)
         if not begun or app.built.workflow is not None:

@@ -49,12 +49,22 @@ def measured_dict(
 def measured_lines(
     paid: engine.Cluster, prediction: engine.Prediction, profile: engine.Profile
 ) -> list[str]:
-    """The same for a person; nothing where no price is known."""
+    """The same for a person; where no price is known, why there is no cost."""
     usd, low, high = (measured_dict(paid, prediction, profile)[name] for name in KEYS)
     if usd is None:
-        return []
+        return [no_cost(paid)]
     said = f"{_in_words(usd, low, high)}, {text.priced_by(paid.catalog)}"
     return [said, *(f"  {text.shown(line)}" for line in engine.cost_assumptions(paid))]
+
+
+def no_cost(cluster: engine.Cluster) -> str:
+    """Why a cluster has no cost, and what would give it one."""
+    if cluster.instance is not None:
+        name = text.shown(cluster.instance.name)
+        return f"no cost: no price of {name} is known here; name a catalog that has it (--catalog)"
+    if not cluster.groups:
+        return "no cost: executors have no price; name nodes (--nodes N --instance TYPE)"
+    return "no cost: the type of these nodes is not known; name it (--ran-on TYPE)"
 
 
 def _in_words(usd: float | None, low: float | None, high: float | None) -> str:

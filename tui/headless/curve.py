@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -12,8 +13,8 @@ from typing import Any
 import engine
 from tui import format as text
 from tui import streams
-from tui.arguments import beside_heap, options, target
-from tui.headless import curve_file, output
+from tui.arguments import beside_heap, limits, options, target
+from tui.headless import costs, curve_file, output
 from tui.words.job_words import parse_iterations
 
 POINTS = 25
@@ -47,7 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--nodes", metavar="A:B", help="range of nodes (default 1:64), or N for the other curves"
     )
     options.add_cluster(parser)
-    parser.add_argument("--spot", action="store_true", help="at spot prices")
+    limits.add_spot(parser)
     options.add_terms(parser)
     beside_heap.add_overhead(parser)
     options.add_origin(parser)
@@ -72,7 +73,8 @@ def run(args: argparse.Namespace) -> int:
     ](args, profile)
     paid = paid_cluster(args, points[0].cluster, profile)
     rows = rows_of(args, points, fitted, paid)
-    warnings = warnings_of(fitted, args.over, points, unit=profile.input_unit, spot=args.spot)
+    spot, unit = limits.on_spot(args), profile.input_unit
+    warnings = warnings_of(fitted, args.over, points, unit=unit, spot=spot, max_spot=args.max_spot)
     if args.json:
         result = {
             "model": fitted.model,
@@ -80,16 +82,16 @@ def run(args: argparse.Namespace) -> int:
             "confidence": args.confidence,
             "points": rows,
             "warnings": output.notices(warnings),
-            "spot": args.spot,
+            "spot": spot,
             "catalog": output.catalog_dict(paid.catalog),
         }
         output.print_json(result)
     elif args.output is None:
-        print(as_table(args.over, points, rows, unit=profile.input_unit))
+        print(as_table(args.over, points, rows, unit=unit))
         batch = "; of one micro-batch" if engine.of_one_batch(warnings) else ""
         said = legend(rows, args.confidence, paid)
         print(f"\n{text.shown(said)}{batch}; model {fitted.model}")
-        output.print_assumptions(engine.cost_assumptions(paid, spot=args.spot))
+        output.print_assumptions(engine.cost_assumptions(paid, spot=spot))
     if args.output is not None:
         write(args, profile, points, rows)
     if not args.json:
@@ -129,6 +131,29 @@ def rows_of(
     Raises:
         BadInput: where the model answers none of them.
     """
+    varied = None if args.over == "nodes" else args.over.replace("-", "_")
+    rows: list[dict[str, Any]] = []
+    if args.max_spot is not None and paid.catalog is not None:
+        told = of_share(args, points, fitted, paid.catalog)
+    else:
+        told = of_equal_nodes(args, points, fitted, paid)
+    for point, (times, usd) in zip(points, told, strict=True):
+        row: dict[str, Any] = {} if varied is None else {varied: point.at}
+        row["nodes"] = point.cluster.nodes
+        row |= zip(("seconds", "low", "high"), times, strict=True)
+        row |= zip(costs.KEYS, usd, strict=True)
+        rows.append(row)
+    return rows
+
+
+Told = tuple[Sequence[float], Sequence[float | None]]
+"""Of a point: seconds, low, high (NaN where unknown), and the costs of these in USD."""
+
+
+def of_equal_nodes(
+    args: argparse.Namespace, points: list[Point], fitted: engine.FittedModel, paid: engine.Cluster
+) -> Iterator[Told]:
+    """All nodes rented alike."""
     predict_many = partial(engine.predict_on_spot, fitted) if args.spot else fitted.predict_many
     found = predict_many(
         clusters=[point.cluster for point in points],
@@ -136,22 +161,37 @@ def rows_of(
         confidence=args.confidence,
     )
     target.check_answered(found.seconds, points[0].cluster)
-    varied = None if args.over == "nodes" else args.over.replace("-", "_")
-    rows: list[dict[str, Any]] = []
     for point, *times in zip(points, found.seconds, found.low, found.high, strict=True):
         nodes = point.cluster.nodes
         cluster = paid if nodes is None else with_nodes(paid, nodes)
-        costs = (engine.cost_of(cluster, x, fitted.profile, spot=args.spot) for x in times)
-        row: dict[str, Any] = {} if varied is None else {varied: point.at}
-        row["nodes"] = nodes
-        row |= zip(("seconds", "low", "high"), times, strict=True)
-        row |= zip(("cost_usd", "cost_low_usd", "cost_high_usd"), costs, strict=True)
-        rows.append(row)
-    return rows
+        yield times, [engine.cost_of(cluster, x, fitted.profile, spot=args.spot) for x in times]
+
+
+def of_share(
+    args: argparse.Namespace,
+    points: list[Point],
+    fitted: engine.FittedModel,
+    catalog: engine.Catalog,
+) -> Iterator[Told]:
+    """A share of the nodes at spot prices: each point is a composition of its own."""
+    for point in points:
+        choice = engine.predict_composition(
+            fitted, composition=point.cluster.composition, catalog=catalog,
+            workload=point.workload, confidence=args.confidence, spot=True, max_spot=args.max_spot,
+        ).choice  # fmt: skip
+        times = (choice.seconds, choice.low, choice.high)
+        known = [math.nan if seconds is None else seconds for seconds in times]
+        yield known, (choice.cost_usd, choice.cost_low_usd, choice.cost_high_usd)
 
 
 def warnings_of(
-    fitted: engine.FittedModel, over: str, points: list[Point], *, unit: str, spot: bool = False
+    fitted: engine.FittedModel,
+    over: str,
+    points: list[Point],
+    *,
+    unit: str,
+    spot: bool = False,
+    max_spot: float | None = None,
 ) -> list[engine.Notice]:
     """What is to be said of the last point; and of the first what is not said of the last: a cache
     that does not fit one node may fit the next. Where the job starts at no point before some number
@@ -163,7 +203,7 @@ def warnings_of(
             return fitted.predict(cluster=cluster, workload=workload).warnings
         priced = engine.predict_composition(
             fitted, composition=cluster.composition, catalog=cluster.catalog, workload=workload,
-            spot=spot,
+            spot=spot, max_spot=max_spot,
         )  # fmt: skip
         return priced.prediction.warnings
 
@@ -329,5 +369,4 @@ def legend(rows: list[dict[str, Any]], confidence: float, paid: engine.Cluster) 
     said = f"{text.odds(confidence)} runs take from low to high" if known else "no interval"
     if any(row["cost_usd"] is not None for row in rows):
         return f"{said}, cost is that of the time, {text.priced_by(paid.catalog)}"
-    name = instance_name(paid) or "these nodes"
-    return f"{said}, no cost: no price of {name} is known here (--catalog)"
+    return f"{said}, {costs.no_cost(paid)}"

@@ -6,7 +6,7 @@ import argparse
 from dataclasses import replace
 
 import engine
-from tui.arguments import options
+from tui.arguments import options, prices
 from tui.headless.experiments_output import show
 from tui.words import training_words
 from tui.words.job_words import parse_iterations
@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--spot", action="store_true", help="the real job rents spot nodes (for the next run)"
     )
-    parser.add_argument("--catalog", metavar="NAME|FILE", help="price catalog")
+    options.add_catalog(parser)
     options.add_terms(parser)
     parser.add_argument("--instances", metavar="TYPE,...", help="instance types")
     parser.add_argument("--deadline", type=options.duration, metavar="D", help="of the real job")
@@ -212,22 +212,24 @@ def design(
         sample_partitions=args.sample_partitions,
     )
     named = bool(args.catalog is not None or request.instances or options.given_terms(args))
-    catalog = options.catalog_of(args) if named else None
-    return engine.plan_experiments(request, fitted=fitted, workload=workload, catalog=catalog)
+    known = (fitted.profile,) if fitted is not None else ()
+    catalog, notice = prices.priced(args, *known) if named else (None, None)
+    plan = engine.plan_experiments(request, fitted=fitted, workload=workload, catalog=catalog)
+    return plan if notice is None else replace(plan, notices=(*plan.notices, notice))
 
 
 def next_runs(
     args: argparse.Namespace, fitted: engine.FittedModel, workload: engine.Workload | None
 ) -> engine.Advice:
-    catalog = None
+    catalog, notice = None, None
     priced = any(
         group.price_usd_per_hour is not None and group.instance is not None
         for run in fitted.profile.runs
         for group in run.cluster.groups
     )
     if args.catalog is not None or args.spot or options.given_terms(args) or not priced:
-        catalog = options.catalog_of(args)
-    return engine.advise(
+        catalog, notice = prices.priced(args, fitted.profile)
+    advice = engine.advise(
         fitted,
         catalog=catalog,
         instances=options.globs(args.instances),
@@ -241,3 +243,4 @@ def next_runs(
         budget_usd=args.job_budget,
         billing=None if catalog is None else replace(catalog.billing, spot=args.spot),
     )
+    return advice if notice is None else replace(advice, notices=(*advice.notices, notice))

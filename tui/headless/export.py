@@ -26,10 +26,11 @@ def run(args: argparse.Namespace) -> int:
     found = recommend.answer(args, question)
     rendered = None if found.recommended is None else _rendered(args, question, found)
     if args.json:
-        output.print_json({**found.to_dict(), "export": {"to": args.to, "text": rendered}})
+        told = recommend.as_dict(found, question.catalog)
+        output.print_json({**told, "export": {"to": args.to, "text": rendered}})
     else:
         if rendered is None:
-            streams.say(recommend.as_text(found))
+            streams.say(recommend.as_text(found, question.catalog))
         else:
             sys.stdout.write(rendered)
         output.print_notices(recommend.notices(found))

@@ -10,7 +10,7 @@ from typing import Any
 
 import engine
 from tui import format as text
-from tui.arguments import limits, options
+from tui.arguments import limits, options, prices
 from tui.headless import fleet_table, output, recommend
 
 GIVEN, NAMED, MEASURED = "given", "evidence", "measured"
@@ -75,17 +75,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    catalog = options.catalog_of(args)
+    given = None if args.catalog is None else options.catalog_of(args)
     resources = options.resources_of(args)
     each = engine.read_each(*args.sources, ran_on=options.ran_on(args))
+    profiles = [evidence.profile for evidence in each if evidence.profile is not None]
+    catalog, notice = (given, None) if given is not None else prices.priced(args, *profiles)
     jobs = [planned(args, evidence, catalog, resources) for evidence in each]
     if all(job.problem for job in jobs) and jobs[0].problem is not None:
         raise jobs[0].problem
-    together = shared(args, jobs, catalog)
+    together = [*filter(None, [notice]), *shared(args, jobs, catalog)]
     if args.json:
-        output.print_json(as_json(jobs, together))
+        output.print_json({**as_json(jobs, together), "catalog": output.catalog_dict(catalog)})
     else:
-        print(fleet_table.as_text(jobs, total_usd(jobs)))
+        print(fleet_table.as_text(jobs, total_usd(jobs), catalog))
         print_notices(jobs)
         output.print_notices(together)
     return 0 if all(job.chosen is not None for job in jobs) else 1

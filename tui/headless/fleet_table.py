@@ -10,6 +10,7 @@ from tui import format as text
 from tui.headless import recommend
 
 if TYPE_CHECKING:
+    from engine import Catalog
     from tui.headless.fleet import Planned
 
 WIDTH = 80
@@ -27,12 +28,13 @@ RIGHT = (1, 3, 4)
 GAP = "  "
 
 
-def as_text(jobs: Sequence[Planned], total_usd: float | None) -> str:
-    """Two rows for each job, and what one run of each costs."""
+def as_text(jobs: Sequence[Planned], total_usd: float | None, catalog: Catalog) -> str:
+    """Two rows for each job, what one run of each costs, and by whose prices."""
     rows: list[Row | str] = [*HEAD]
     for job in jobs:
         rows += [_evidence(job), _answer(job), *_why_none(job)]
-    return "\n".join([*_lines(rows), "", *_sum(jobs, total_usd)])
+    prices = f"costs are {text.priced_by(catalog)}"
+    return "\n".join([*_lines(rows), "", *_sum(jobs, total_usd), prices])
 
 
 def _evidence(job: Planned) -> Row:

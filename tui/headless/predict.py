@@ -8,7 +8,7 @@ from typing import Any
 
 import engine
 from tui import format as text
-from tui.arguments import beside_heap, limits, options, target
+from tui.arguments import beside_heap, limits, options, prices, target
 from tui.headless import all_models, costs, output, recommend
 from tui.words.limit_words import parse_type_count
 
@@ -22,11 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="TYPE=N,...",
         help="a cluster of unlike nodes, in place of --nodes and --instance",
     )
-    parser.add_argument("--spot", action="store_true", help="at spot prices")
-    parser.add_argument(
-        "--max-spot", metavar="SHARE", type=options.quantity(limits.share),
-        help="only this share of the nodes at spot prices, those that save most first",
-    )  # fmt: skip
+    limits.add_spot(parser)
     options.add_terms(parser)
     beside_heap.add_overhead(parser)
     options.add_origin(parser)
@@ -103,8 +99,9 @@ def run_composition(args: argparse.Namespace) -> int:
             remedy="leave it out, or say the cluster with --nodes N --instance TYPE",
         )
     composition = composition_of(args.composition)
-    catalog = options.catalog_of(args)
-    return run_priced(args, options.read_profile(args, catalog), composition, catalog)
+    profile = options.read_profile(args)
+    catalog, _ = prices.priced(args, profile, candidates=tuple(composition))
+    return run_priced(args, profile, composition, catalog)
 
 
 def run_priced(

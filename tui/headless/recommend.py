@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import engine
 from tui import format as text
-from tui.arguments import beside_heap, limits, options
+from tui.arguments import beside_heap, limits, options, prices
 from tui.headless import hinges, output
 
 OBJECTIVES = ("cost", "time", "resource-time", "runtime", "throughput")
@@ -40,7 +41,7 @@ def configure_rented(parser: argparse.ArgumentParser) -> None:
         "--mix", type=options.whole(), default=1, metavar="N",
         help="types per cluster at most (default 1; the planner begins with 2)",
     )  # fmt: skip
-    parser.add_argument("--catalog", metavar="NAME|FILE", help="price catalog (default aws)")
+    options.add_catalog(parser)
     options.add_terms(parser)
     beside_heap.add_overhead(parser)
     parser.add_argument(
@@ -99,17 +100,26 @@ class Question:
 
 
 def run(args: argparse.Namespace) -> int:
-    return tell(args, answer(args, question_of(args), with_sensitivity=True))
+    question = question_of(args)
+    found = answer(args, question, with_sensitivity=True)
+    return tell(args, found, question.catalog)
 
 
-def tell(args: argparse.Namespace, found: engine.Recommendation) -> int:
+def tell(
+    args: argparse.Namespace, found: engine.Recommendation, catalog: engine.Catalog | None
+) -> int:
     """Prints an answer as it was asked for; returns the exit code that it means."""
     if args.json:
-        output.print_json(found.to_dict())
+        output.print_json(as_dict(found, catalog))
     else:
-        print(as_text(found))
+        print(as_text(found, catalog))
         output.print_notices(notices(found))
     return 0 if found.recommended is not None else 1
+
+
+def as_dict(found: engine.Recommendation, catalog: engine.Catalog | None) -> dict[str, Any]:
+    """Plain data for JSON: the answer, and whose prices it takes."""
+    return {**found.to_dict(), "catalog": output.catalog_dict(catalog)}
 
 
 def notices(found: engine.Recommendation) -> list[engine.Notice]:
@@ -121,9 +131,11 @@ def notices(found: engine.Recommendation) -> list[engine.Notice]:
 def question_of(args: argparse.Namespace) -> Question:
     """Reads what the arguments name; contradictions are refused before anything is read."""
     check_goal(args)
-    owned = args.max_executors is not None
-    catalog = None if owned else options.catalog_of(args)
-    profile = options.read_profile(args, catalog)
+    given = None if args.catalog is None else options.catalog_of(args)
+    profile, catalog = options.read_profile(args, given), given
+    if args.max_executors is None and catalog is None:
+        catalog, notice = prices.priced(args, profile)
+        profile = prices.noting(profile, notice)
     return Question(profile, options.workload_of(args, profile), catalog)
 
 
@@ -221,8 +233,8 @@ def _check_rented(args: argparse.Namespace) -> None:
         )
 
 
-def as_text(found: engine.Recommendation) -> str:
-    """The answer first, then who else was considered and why they lost."""
+def as_text(found: engine.Recommendation, catalog: engine.Catalog | None) -> str:
+    """The answer first, then who else was considered and why they lost; last by whose prices."""
     lines: list[str] = []
     if found.recommended is not None:
         lines += [describe(found.recommended, found.goal), *cost_lines(found.recommended)]
@@ -248,6 +260,8 @@ def as_text(found: engine.Recommendation) -> str:
         if len(found.rejected) > LISTED:
             lines.append(f"  and {len(found.rejected) - LISTED} more (--json lists them)")
     counted = f"{found.evaluated:,} compositions evaluated, model {found.model}"
+    if catalog is not None:
+        counted += f", {text.priced_by(catalog)}"
     lines += ["", f"{intervals(found)}{counted}"]
     return "\n".join(lines)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import engine
 from tui import format as text
-from tui.arguments import beside_heap, options, target
+from tui.arguments import beside_heap, options, prices, target
 from tui.headless import costs, output, recommend
 
 RECOMMEND = "recommend"
@@ -201,8 +201,9 @@ def run_recommend(args: argparse.Namespace, sources: Sequence[str]) -> int:
             )
     if args.deadline is None and args.budget is None:
         raise engine.BadInput("no goal is given", remedy="add --deadline D, --budget B, or both")
-    catalog = options.catalog_of(args)
     fitted, _ = fitted_of(args, sources)
+    catalog, notice = prices.priced(args, fitted.profile)
+    fitted = replace(fitted, profile=prices.noting(fitted.profile, notice))
     found = engine.recommend(
         fitted,
         catalog=catalog,
@@ -214,7 +215,7 @@ def run_recommend(args: argparse.Namespace, sources: Sequence[str]) -> int:
         confidence=args.confidence,
         spot=args.spot,
     )
-    return recommend.tell(args, found)
+    return recommend.tell(args, found, catalog)
 
 
 def as_text(found: engine.WorkflowReport, cost: Sequence[str] = ()) -> str:

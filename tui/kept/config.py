@@ -42,7 +42,7 @@ TEMPLATE = """\
 
 # theme: textual-dark     # see :theme in the planner; without it the terminal decides
 # glyphs: auto            # auto, unicode, blocks or ascii
-# catalog: aws            # a name (sparkplan catalog list) or a file
+# catalog: aws            # a name (sparkplan catalog list) or a file; else where it ran
 # model: sparkplan        # see sparkplan models
 # confidence: 90%
 # nodes: 64               # at most this many

@@ -155,7 +155,7 @@ def _ends(state: PlanState, built: Built | None) -> tuple[str, ...]:
     """The prices that hold, and spot where they are of spot nodes: long forms first."""
     catalog, spot = built.catalog if built else None, " spot" if state.spot else ""
     prices = f"{inputs.prices(state, catalog)}{spot} "
-    named = f"{catalog.name} " if catalog else ""
+    named = f"{catalog.name} " if catalog else "" if state.catalog else "prices "
     least = f"{named}{catalog.date.isoformat()}{spot} " if catalog else prices
     model = f"model {inputs.model(state, built)} · "
     return f"{model}{named}{prices}", f"{named}{prices}", prices, least

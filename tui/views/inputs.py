@@ -144,7 +144,7 @@ def _ran_on_cell(state: PlanState, built: Built | None, marks: Marks) -> Cell:
 def prices(state: PlanState, catalog: Catalog | None) -> str:
     """Region and date of the prices."""
     if catalog is None:
-        return state.catalog
+        return state.catalog or "of where it ran"
     converted = "" if catalog.exchange is None else f" from {catalog.currency}"
     return f"{catalog.region} {catalog.date.isoformat()}{converted}"
 

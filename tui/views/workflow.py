@@ -70,12 +70,15 @@ def show(panels: Panels, answer: Answer) -> None:
 
 
 def about(answer: Answer, found: WorkflowReport | None) -> list[Line]:
-    """What runs where, how long that takes, and how sure it is."""
+    """What runs where, how long that takes, how sure it is, and what it costs where the plan's cost
+    is of these times: those of another model are not its."""
     best = answer.best
     if found is None or best is None:
         return [[("No states to show.", "muted")]]
     answered = found.prediction
-    shown, ends = words.composition(best), " ends, state by state, after "
+    of_plan = answered.model == answer.built.plan.fitted.model
+    shown = words.composition(best)
+    ends = " ends after " if of_plan else " ends, state by state, after "
     if answer.alike is not None:
         shown, ends = (
             text.composition(dict(answer.alike)),
@@ -90,6 +93,7 @@ def about(answer: Answer, found: WorkflowReport | None) -> list[Line]:
             (ends, "base"),
             (text.seconds(found.seconds), "strong"),
             (f" ({odds} runs: {span})", "base"),
+            *(words.cost(best) if of_plan and answer.alike is None else []),
             (f", bound by {answered.bottleneck}; model {answered.model}.", "base"),
         ]
     ]

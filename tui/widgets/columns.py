@@ -145,6 +145,14 @@ def _texts(rows: tuple[Row, ...], index: int, ascii_only: bool) -> Iterator[str]
     return (plain(text_of(cell), ascii_only=ascii_only) for cell in cells)
 
 
+def title_start(columns: Sequence[Column], fitted: Fitted) -> int:
+    """The cells before the first title: those of a first column without one. None where the last
+    has no title either, which could be in the way."""
+    if not fitted or columns[fitted[0][0]].title or not columns[fitted[-1][0]].title:
+        return 0
+    return fitted[0][1] + GAP
+
+
 def title_end(columns: Sequence[Column], fitted: Fitted) -> int:
     """Cells up to the end of the last title."""
     last, width = fitted[-1]

@@ -23,6 +23,7 @@ from tui.widgets.columns import (
     natural_widths,
     text_of,
     title_end,
+    title_start,
 )
 from tui.widgets.frame import Frame, FrameWidget
 from tui.widgets.glyphs import Glyphs, choose_glyphs
@@ -322,8 +323,8 @@ class Table(FrameWidget, can_focus=True):
             self._draw_message(frame, visible)
 
     def _draw_header(self, frame: Frame, fitted: Fitted, *, below: int) -> None:
-        """The titles, and how many rows there are above and below; those above give way to the last
-        title where both have no room."""
+        """The titles, and how many rows there are above and below: without room behind the last
+        title those above give way, and then the others stand before the first title."""
         titles = [
             (column.title, "cursor" if place == self._column else "header")
             for place, column in enumerate(self._columns)
@@ -332,9 +333,11 @@ class Table(FrameWidget, can_focus=True):
         room = frame.width - _MARK - title_end(self._columns, fitted)
         if above and below and cell_len(more) >= room:
             more = self._more(0, below)
-        end = frame.width - cell_len(more) - 1 if more else frame.width
+        before = room <= cell_len(more) < _MARK + title_start(self._columns, fitted)
+        at = 0 if before else frame.width - cell_len(more)
+        end = at - 1 if more and at else frame.width
         self._draw_row(frame, 0, titles, fitted, None, end=end)
-        frame.put(end + 1, 0, more, "header")
+        frame.put(at, 0, more, "header")
 
     def _draw_rows(self, frame: Frame, fitted: Fitted, shown: Sequence[int]) -> None:
         """The rows that are shown; names that a cut would make alike lose their middle."""

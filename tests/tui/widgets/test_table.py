@@ -247,6 +247,23 @@ async def test_a_title_gives_way_to_how_many_rows_there_are(width, title):
         assert text(app.table, 0).split() == ["composition", *title, "↓33"]
 
 
+async def test_how_many_rows_there_are_stands_before_the_first_title_where_there_is_room():
+    """The percentages at the right of the compositions had no name at 80 x 24."""
+    columns = (
+        Column(title="", width=1),
+        Column(title="composition", width=11),
+        Column(title="in time", width=7, align="right"),
+    )
+    app = TableApp(Table(columns, [("◆", "x", "90 %")] * 40, glyphs=UNICODE))
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.table.styles.width = 26
+        await pilot.pause()
+        assert text(app.table, 0).split() == ["↓33", "composition", "in", "time"]
+        app.table.styles.width = 40
+        await pilot.pause()
+        assert text(app.table, 0).split() == ["composition", "in", "time", "↓33"]
+
+
 async def test_a_message_that_is_longer_than_a_row_goes_on_below():
     """It was cut."""
     app = TableApp(

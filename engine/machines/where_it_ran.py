@@ -1,0 +1,114 @@
+"""Whose prices hold where nobody names a catalog: those of the machines that the job ran on.
+
+Who ran a job on one provider's machines, or on Databricks, and is shown another one's prices, has
+an answer to a question that nobody asked. What is taken is inferred, and therefore said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from engine.catalog import DEFAULT_CATALOG, Catalog
+from engine.catalog_files.index import list_catalogs
+from engine.catalog_files.reader import load_catalog
+from engine.machines.platforms import platform_of, runs_on
+from engine.profile import Notice, Profile
+
+DATABRICKS = "databricks"
+CODE = "prices-of-where-it-ran"
+
+
+class WhereItRan(NamedTuple):
+    """What the evidence says of its machines and of what ran the executors on them.
+
+    Args:
+        catalog: the name of the bundled one that prices them.
+        platform: what ran the executors, where that is not the catalog's own service.
+        notice: what was taken and why; None where it would be taken anyway.
+    """
+
+    catalog: str = DEFAULT_CATALOG
+    platform: str | None = None
+    notice: Notice | None = None
+
+
+def where_it_ran(
+    *profiles: Profile,
+    ran_on: str | None = None,
+    platform: str | None = None,
+    candidates: Sequence[str] = (),
+) -> WhereItRan:
+    """The bundled catalog that has a type of the evidence, the default one first; that one too
+    where no type is named, or none that a catalog has.
+
+    Args:
+        ran_on: the measured type as the user names it (TYPE or TYPE@CATALOG): of several catalogs
+            that have it the named one is meant.
+        platform: what the user says that runs the executors: nothing else is inferred, and a
+            catalog that it does not run on is not meant.
+        candidates: names or globs of types that the user wants compared: a catalog that has none of
+            them is not meant.
+    """
+    origin, _, stated = (ran_on or "").partition("@")
+    names = [name for profile in profiles for name in profile.instance_types]
+    names += [origin] if origin else []
+    databricks = _on_databricks(profiles)
+    found = _pricing(names, stated, databricks=databricks) if names else None
+    if found is not None and not _meant(found, platform, candidates):
+        return WhereItRan()
+    of_databricks = found is not None and platform_of(found) == DATABRICKS
+    inferred = DATABRICKS if databricks and not of_databricks and platform is None else None
+    said = "; ".join(filter(None, [_priced(found, names), _LAID_OUT if inferred else ""]))
+    return WhereItRan(
+        DEFAULT_CATALOG if found is None else found.name,
+        inferred,
+        Notice(CODE, said, "name others with --catalog or --platform") if said else None,
+    )
+
+
+def _meant(catalog: Catalog, platform: str | None, candidates: Sequence[str]) -> bool:
+    """Whether a catalog goes with what the user says of platform and types."""
+    if platform is not None and not runs_on(platform, catalog):
+        return False
+    named = (fnmatchcase(name, glob) for glob in candidates for name in catalog.offers)
+    return not candidates or any(named)
+
+
+def _on_databricks(profiles: Sequence[Profile]) -> bool:
+    """Whether the logs name runtimes of Databricks (`engine.sources.settings.spark_version`)."""
+    versions = [run.spark_version for profile in profiles for run in profile.runs]
+    known = [version for version in versions if version is not None]
+    return bool(known) and all("Databricks" in version for version in known)
+
+
+def _pricing(names: Sequence[str], stated: str, *, databricks: bool) -> Catalog | None:
+    """The first catalog that has one of the types; of several the stated one, and for what
+    Databricks ran the one that knows the price of its DBUs."""
+    having: list[Catalog] = []
+    for catalog in _bundled():
+        if any(name in catalog.offers for name in names):
+            if catalog.name in (DEFAULT_CATALOG, stated):
+                return catalog
+            having.append(catalog)
+    dbus = [catalog for catalog in having if catalog.billing.usd_per_dbu is not None]
+    return next(iter(dbus if databricks and dbus else having), None)
+
+
+def _bundled() -> Iterator[Catalog]:
+    """The bundled catalogs, the default one first; of several regions the first counts."""
+    entries = {entry.name: entry for entry in reversed(list_catalogs())}
+    for name in sorted(entries, key=lambda name: (name != DEFAULT_CATALOG, name)):
+        yield load_catalog(entries[name].path)
+
+
+def _priced(catalog: Catalog | None, names: Sequence[str]) -> str:
+    """Whose prices are taken; "" of the default ones."""
+    if catalog is None or catalog.name == DEFAULT_CATALOG:
+        return ""
+    name = next(name for name in names if name in catalog.offers)
+    return f"no catalog is named: prices are of {catalog.name}, which has the {name} that it ran on"
+
+
+_LAID_OUT = "no platform is named: executors are planned for Databricks, on which it ran"

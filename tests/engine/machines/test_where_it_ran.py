@@ -1,0 +1,118 @@
+"""Whose prices hold where nobody names a catalog."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import engine
+from engine import Cluster, Profile, Run, Workload
+from engine.catalog import InstanceType
+from engine.cluster import NodeGroup
+
+
+def ran(*types: str | None, version: str | None = "3.5.1") -> Profile:
+    """One run on two nodes of each type, as a log names them: without a shape."""
+    return Profile(
+        name="job",
+        runs=tuple(
+            Run(
+                seconds=60.0,
+                cluster=Cluster(
+                    groups=(NodeGroup(2, None if name is None else InstanceType(name, 4.0, 16.0)),)
+                ),
+                workload=Workload(input_bytes=1e9),
+                spark_version=version,
+            )
+            for name in types
+        ),
+    )
+
+
+DATABRICKS = "3.3.0 (Databricks 11.3.x-scala2.12)"
+
+
+@pytest.mark.parametrize(
+    ("name", "catalog"),
+    [
+        ("m5.xlarge", "aws"),
+        ("n2-standard-4", "gcp"),
+        ("Standard_D4s_v5", "azure"),
+        ("m1.medium", "aws"),
+        ("our-blade", "aws"),
+        (None, "aws"),
+    ],
+)
+def test_the_catalog_that_has_the_type(name: str | None, catalog: str) -> None:
+    found = engine.where_it_ran(ran(name))
+    assert found.catalog == catalog
+    assert found.platform is None
+    assert (found.notice is None) == (catalog == "aws")
+
+
+def test_what_is_inferred_is_said_with_the_type_and_what_to_do() -> None:
+    notice = engine.where_it_ran(ran("our-blade", "n2-standard-4")).notice
+    assert notice is not None
+    assert notice.code == "prices-of-where-it-ran"
+    assert "gcp" in notice.text
+    assert "n2-standard-4" in notice.text
+    assert "--catalog" in notice.remedy
+
+
+def test_aws_comes_first_where_runs_were_on_several_providers() -> None:
+    assert engine.where_it_ran(ran("n2-standard-4", "m5.xlarge")).catalog == "aws"
+    assert engine.where_it_ran(ran("n2-standard-4"), ran("m5.xlarge")).catalog == "aws"
+
+
+def test_databricks_on_azure_has_the_prices_of_its_dbus() -> None:
+    plain, metered = (
+        engine.where_it_ran(ran("Standard_E8s_v3", version=version))
+        for version in ("3.3.0", DATABRICKS)
+    )
+    assert (plain.catalog, plain.platform) == ("azure", None)
+    assert (metered.catalog, metered.platform) == ("azure-databricks", None)
+
+
+@pytest.mark.parametrize("name", ["m5.xlarge", "n2-standard-4", None])
+def test_databricks_elsewhere_lays_its_executors_out(name: str | None) -> None:
+    found = engine.where_it_ran(ran(name, version=DATABRICKS))
+    assert found.platform == "databricks"
+    assert found.notice is not None
+    assert "Databricks" in found.notice.text
+    catalog = engine.load_catalog(found.catalog)
+    assert engine.on_platform(catalog, found.platform).platform == "databricks"
+
+
+def test_not_all_of_databricks_is_not_of_databricks() -> None:
+    mixed = engine.where_it_ran(ran("m5.xlarge", version=DATABRICKS), ran("m5.xlarge"))
+    assert (mixed.platform, mixed.notice) == (None, None)
+
+
+def test_the_catalog_that_the_user_named_beside_the_type() -> None:
+    profile = ran("Standard_E8s_v3")
+    named = engine.where_it_ran(profile, ran_on="Standard_E8s_v3@azure-databricks")
+    assert named.catalog == "azure-databricks"
+    assert engine.where_it_ran(ran(None), ran_on="m4.xlarge@papers").catalog == "aws"
+    assert engine.where_it_ran(ran(None), ran_on="n2-standard-4").catalog == "gcp"
+
+
+def test_types_that_the_question_names_decide() -> None:
+    profile = ran("n2-standard-4")
+    assert engine.where_it_ran(profile, candidates=["n2*", "m5.*"]).catalog == "gcp"
+    other = engine.where_it_ran(profile, candidates=["m5.*"])
+    assert (other.catalog, other.notice) == ("aws", None)
+
+
+def test_a_platform_that_is_named_decides() -> None:
+    profile = ran("n2-standard-4")
+    assert engine.where_it_ran(profile, platform="emr").catalog == "aws"
+    assert engine.where_it_ran(profile, platform="kubernetes").catalog == "gcp"
+    bricks = engine.where_it_ran(ran("m5.xlarge", version=DATABRICKS), platform="yarn")
+    assert (bricks.platform, bricks.notice) == (None, None)
+
+
+def test_of_an_empty_profile_nothing_is_inferred() -> None:
+    empty = replace(ran("n2-standard-4"), runs=())
+    assert engine.where_it_ran(empty) == engine.WhereItRan()
+    assert engine.where_it_ran() == engine.WhereItRan()
