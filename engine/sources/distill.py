@@ -332,6 +332,7 @@ class _Context:
         tasks, measures = stage.tasks, summary.measures
         failed, killed, wasted = tasks.waste
         maker = self._graph.stored_by(stage_id)
+        joined = self._application.joins.of(stage_id, own)
         own_cores = self._observed.cluster.executor_cores
         assert measures["task_seconds"] is not None
         return StageRun(
@@ -355,7 +356,11 @@ class _Context:
             operations=stage.operations,
             operation_counts=stage.operation_counts,
             coalesced=stage.coalesced,
-            generated=stage.generated,
+            generated=bool(stage.generated),
+            united=stage.generated if len(stage.generated) > 1 else (),
+            paired=stage.paired,
+            joined_broadcasts=tuple(maker for maker, _ in joined),
+            joined_records=tuple(met for _, met in joined),
             barrier=stage.barrier,
             in_part=self._graph.in_part(stage_id),
             stored_by=maker if maker in own else None,
