@@ -1,18 +1,26 @@
 """Tables that Spark broadcasts while they are small: with more data it joins them in another way.
 
 A replay has the plan of its log. A table beyond `spark.sql.autoBroadcastJoinThreshold` is shuffled
-instead, and the other side of the join with it: stages that no log with the small table shows.
+instead, and the other side of the join with it: both are written, read, sorted and merged. What
+that takes no log with the small table shows; what goes through it does. So it is inferred: from
+the rows of both sides as they reach the join, at rates that are priors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
+import numpy as np
+
+from engine.forecast import FloatArray
 from engine.models.replay.replayed_run import Replay
+from engine.models.replay.times import Times
 from engine.models.stages.partitions import configured_number
-from engine.profile import Notice, StageRun
+from engine.models.stages.task_times import StageShape
+from engine.profile import Notice, StageRun, total_of
 from engine.runs.stage_labels import stage_label
-from engine.units import MIB, format_bytes
+from engine.units import MIB, format_bytes, format_seconds
 
 THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
 THRESHOLD_BYTES = 10 * int(MIB)
@@ -24,27 +32,133 @@ ADAPTIVE_THRESHOLD = "spark.sql.adaptive.autoBroadcastJoinThreshold"
 """The same for what adaptive execution counted, where it is set: it makes joins broadcast that
 were planned with a shuffle."""
 
+RECORDS_PER_SECOND, BYTES_PER_SECOND = 1e6, 100e6
+"""Prior: how fast a core takes rows of either side through a shuffle, a sort and a merge: so many
+rows or, of wide ones, so many bytes, as of other rows (`stages/set_up.py`) and of disks. Spark
+3.5.9 took 0.02 to 2.2 CPU microseconds more for a row than with a broadcast
+(docs/models/sparkplan_rules_replay.md#tables-that-are-broadcast)."""
 
-def broadcast_notice(replay: Replay, ratio: float) -> Notice | None:
-    """The warning about the largest broadcast of a log that may be too much for at `ratio` times
-    the input: in proportion to it, unless other logs tell how that table grows. One that was too
-    large in the log already was asked for by a hint, or cut down by a filter, and stays."""
-    key, most = _threshold(replay.run.config)
+
+@dataclass(frozen=True, eq=False)
+class Outgrown:
+    """A table that is broadcast in a log and may be too large for that with more data.
+
+    Args:
+        made: the stage that reads it.
+        joined: the stages that join their rows with it, and how many of theirs meet it; None where
+            the log does not say.
+        stretch: how many times as long as they compute tasks run that read shuffles.
+    """
+
+    made: StageShape
+    joined: tuple[tuple[StageShape, float | None], ...]
+    stretch: float
+
+    def seconds(self, ratio: float, slots: FloatArray) -> FloatArray:
+        """(n,) what shuffling, sorting and merging both sides adds on (n,) slots, at `ratio` times
+        the input."""
+        added = np.zeros(len(slots))
+        for shape, met in self.joined:
+            added += self._added(shape, met, ratio, slots)
+        return added
+
+    def _added(
+        self, shape: StageShape, met: float | None, ratio: float, slots: FloatArray
+    ) -> FloatArray:
+        """(n,) what one join adds, in as many tasks as shuffles of that size are merged to."""
+        table, read = self.made.stage, records_of(shape.stage)
+        rows = read if met is None else met
+        share = min(1.0, rows / read) if read else 1.0
+        own, other = shape.data(ratio), self.made.data(ratio)
+        moved = shape.stage.read_bytes * share * own + table.read_bytes * other
+        rows = rows * own + records_of(table) * other
+        work = max(rows / RECORDS_PER_SECOND, moved / BYTES_PER_SECOND) * self.stretch
+        rule = shape.partitioning
+        tasks = [min(rule.merged(moved, int(n)), shape.shuffle_partitions) for n in slots]
+        return np.asarray(work / np.minimum(slots, np.ceil(tasks)))
+
+
+def records_of(stage: StageRun) -> float:
+    """Records that its tasks read."""
+    return (stage.input_records or 0.0) + (stage.shuffle_read_records or 0.0)
+
+
+def _stretch(stages: Sequence[StageRun]) -> float:
+    """How many times as long as they compute the tasks run that read shuffles, of all stages where
+    none does: what is added waits for cores and disks as they do."""
+    reading = [stage for stage in stages if total_of(stage.shuffle_read_bytes) > 0.0] or stages
+    told = [one for one in reading if one.cpu_seconds is not None and one.run_seconds is not None]
+    computed = sum(total_of(stage.cpu_seconds) for stage in told)
+    ran = sum(total_of(stage.run_seconds) for stage in told)
+    return max(1.0, ran / computed) if computed > 0.0 else 1.0
+
+
+def outgrown(replay: Replay, ratio: float) -> list[Outgrown]:
+    """The broadcasts of a log that may be too large for one at `ratio` times the input: in
+    proportion to it, unless other logs tell how that table grows. One that was too large in the log
+    already was asked for by a hint, or cut down by a filter, and stays."""
+    _, most = _threshold(replay.run.config)
+    if most is None or ratio <= 1.0:
+        return []
     sizes = [(_size(shape.stage), shape) for shape in replay.shapes]
-    outgrown = [
-        (size * shape.data(ratio), size, shape.stage)
-        for size, shape in sizes
-        if most is not None and size <= most < size * shape.data(ratio)
+    large = [shape for size, shape in sizes if size <= most < size * shape.data(ratio)]
+    stretch = _stretch(replay.run.stages) if large else 1.0
+    return [
+        Outgrown(one, _joined_with(replay.shapes, one.stage.stage_id), stretch) for one in large
     ]
-    if most is None or not outgrown:
+
+
+def _joined_with(
+    shapes: Sequence[StageShape], table: int
+) -> tuple[tuple[StageShape, float | None], ...]:
+    """The stages that join their rows with those of a stage, and how many of theirs met these."""
+    found = []
+    for shape in shapes:
+        stage = shape.stage
+        met = stage.joined_records or (None,) * len(stage.joined_broadcasts)
+        told = dict(zip(stage.joined_broadcasts, met, strict=True))
+        if table in told:
+            found.append((shape, told[table]))
+    return tuple(found)
+
+
+def other_plan(
+    replay: Replay, ratio: float, slots: FloatArray, speed: FloatArray, times: Times
+) -> FloatArray:
+    """(n,) log of the factor by which joins that are no longer broadcast lengthen a replay on (n,)
+    slots of (n,) relative speeds. The table may not grow, and adaptive execution may find it small
+    enough yet: the interval reaches the time without it."""
+    found = outgrown(replay, ratio)
+    if not found:
+        return np.zeros(len(slots))
+    known = np.maximum(1.0, np.nan_to_num(slots, nan=1.0))
+    added = np.sum([one.seconds(ratio, known) for one in found], axis=0) / speed
+    return np.asarray(np.log1p(added / times.seconds))
+
+
+def broadcast_notice(replay: Replay, ratio: float, slots: float) -> Notice | None:
+    """The warning about the largest of the tables that may be too large to be broadcast at `ratio`
+    times the input, on so many slots."""
+    found = outgrown(replay, ratio)
+    if not found:
         return None
-    there, here, stage = max(outgrown, key=lambda one: one[0])
+    key, most = _threshold(replay.run.config)
+    one = max(found, key=lambda one: _size(one.made.stage) * one.made.data(ratio))
+    stage, here = one.made.stage, _size(one.made.stage)
+    there = here * one.made.data(ratio)
+    added = float(sum(each.seconds(ratio, np.asarray([slots]))[0] for each in found))
+    held = (
+        f"The time holds {format_seconds(added)} for that, inferred from the rows of both sides; "
+        "the interval reaches the time without it"
+        if added > 0.0
+        else "Neither the time nor its interval holds that: the log does not tell who joins it"
+    )
     return Notice(
         "broadcast-outgrown",
         f"stage {stage.stage_id} ({stage_label(stage)}) broadcasts {format_bytes(here)} to every "
         f"executor, {format_bytes(there)} if that grows as it is taken to: more than {key} "
-        f"({format_bytes(most)}), so that Spark shuffles both sides of the join instead. Neither "
-        "the time nor its interval holds that",
+        f"({format_bytes(most or 0)}), so that Spark shuffles both sides of the join instead. "
+        f"{held}",
         "add a log of a run with more input, or keep the broadcast by a hint",
     )
 

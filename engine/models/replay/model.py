@@ -24,7 +24,7 @@ from engine.machines.transfer import notice_of, speed_of
 from engine.models.base import Explanation, FittedModel
 from engine.models.log_notices import corrections, range_notices
 from engine.models.replay.alternatives import alternatives_of, reaching
-from engine.models.replay.broadcasts import broadcast_notice
+from engine.models.replay.broadcasts import broadcast_notice, other_plan
 from engine.models.replay.held_answers import held_logs
 from engine.models.replay.log_answers import AnswersOfLogs, doublings
 from engine.models.replay.log_pairs import LogPairs
@@ -55,6 +55,7 @@ from engine.models.replay.report import (
 )
 from engine.models.replay.spilling import Offered, SpillingStage, spill_seconds, spilling_stages
 from engine.models.replay.times import (
+    REACHED,
     BetweenInputs,
     ReplayTimes,
     Times,
@@ -150,8 +151,9 @@ class ReplayModel(FittedModel):
             doubts.append(doubt)
             others = self._alternatives[place] if ratio != 1.0 else ()
             seen = [self._replayed(other, wanted).at(slots, relative) for other in others]
-            least.append(reaching(times, seen))
-            memory.append(self._memory_factor(place, batch, wanted, times, relative))
+            plan = other_plan(replay, ratio, slots, relative, times)
+            least.append(np.maximum(reaching(times, seen), REACHED * plan))
+            memory.append(self._memory_factor(place, batch, wanted, times, relative) + plan)
             own = np.log(times.seconds) + log_iterations(replay, wanted) + self.bias[place]
             logs.append(own + self._shared_cores.cost(crowded))
             sure.append(sure_share(times.driver_seconds / times.seconds))
@@ -318,7 +320,7 @@ class ReplayModel(FittedModel):
             notices += skewed_stages(replay, found, slots=slots)
             notices += self._memory_notices(self.replays.index(replay), batch, wanted)
             notices += iteration_notices(replay, wanted)
-            notices.append(broadcast_notice(replay, ratio_of(wanted, replay.run)))
+            notices.append(broadcast_notice(replay, ratio_of(wanted, replay.run), slots))
         return in_order([notice for notice in notices if notice is not None])
 
     def _memory_notices(self, place: int, batch: ClusterBatch, wanted: Workload) -> list[Notice]:
