@@ -1,9 +1,9 @@
 """What one log leaves open of its stages: the same run as it would be if something else were true.
 
-Two things look alike in a log and are not with another input. Splits that a program asked for stay
-as many, where files become more; of two inputs that are paired one may stay, where pairs of both
-become as many as the square. A replay holds the one, and its interval reaches what the other would
-take. More logs tell which it is.
+What looks alike in a log need not be with another input. Splits that a program asked for stay as
+many, where files become more. Of two inputs that are paired one may stay, where pairs of both
+become as many as the square; and how much goes to pairs is a guess. A replay holds one thing, and
+its interval reaches what the others would take. More logs tell which it is.
 """
 
 from __future__ import annotations
@@ -24,8 +24,11 @@ from engine.models.stages.task_times import StageShape
 def alternatives_of(replay: Replay) -> tuple[Replay, ...]:
     """The replays of a log that hold the other, as far as its stages leave that open."""
     asked = _changed(replay, lambda shape: shape.may_be_asked, growth=Growth.WORK)
-    one_side = _changed(replay, lambda shape: shape.pairs_open, pairs_power=1.0)
-    return tuple(found for found in (asked, one_side) if found is not None)
+    both, one = (
+        _changed(replay, lambda shape: shape.pairs_open, pairs_share=1.0, pairs_power=power)
+        for power in (2.0, 1.0)
+    )
+    return tuple(found for found in (asked, both, one) if found is not None)
 
 
 def _changed(

@@ -141,7 +141,7 @@ def _likelihood(
 ) -> NDArray[np.float32]:
     """(work, slots) how well each law of a stage explains its work in another log."""
     shape, stage, count = one.shapes[place], one.shapes[place].stage, seen.stage.tasks
-    base = math.pow(ratio, shape.power)
+    base = shape.grown(ratio, count / stage.tasks)
     own, found = stage.task_seconds.total, seen.stage.task_seconds.total
     if min(own, found, shape.mean_seconds) <= 0.0:
         return np.zeros((len(WORK), len(SLOTS)), dtype=np.float32)

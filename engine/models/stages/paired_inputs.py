@@ -8,10 +8,12 @@ together: partitions are taken to be as large on both sides.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
 from engine.forecast import FloatArray
+from engine.models.stages.disturbance import computes_in_python
 from engine.models.stages.input_splits import InputSplits
 from engine.models.stages.partitions import (
     WHOLE,
@@ -20,7 +22,10 @@ from engine.models.stages.partitions import (
     Partitioning,
     PerCore,
 )
-from engine.profile import Measure, StageRun
+from engine.models.stages.set_up import BYTES_PER_SECOND, RECORDS_PER_SECOND
+from engine.profile import Measure, StageRun, total_of
+
+Amount = TypeVar("Amount", float, FloatArray)
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,28 @@ class PairedPartitions:
         sides = (side.count(cores, ratio) for side in (self.one, self.other))
         one, other = (np.ceil(found - WHOLE) for found in sides)
         return np.asarray(one * other)
+
+
+def grown_pairs(ratio: float, cut: Amount, *, share: Amount, power: Amount) -> Amount:
+    """Work of a stage that pairs two inputs, relative to the observed, at `ratio` times both in
+    `cut` times as many pairs of partitions; of each of m stages where these are (m,).
+
+    Args:
+        share: of its work that goes to pairs; the rest reads, each partition once for each of the
+            other input's.
+        power: of the input with which pairs grow.
+    """
+    return share * ratio**power + (1.0 - share) * ratio * cut**0.5
+
+
+def pairs_share(stage: StageRun) -> float:
+    """How much of a stage's work goes to pairs: what it computes beyond what a core takes for what
+    it reads, by the prior of `set_up.py`; all of it where nothing was counted."""
+    computed, ran = total_of(stage.cpu_seconds), total_of(stage.run_seconds)
+    seconds = ran if computes_in_python(stage) or not computed else computed
+    records = stage.input_records or 0.0
+    reading = max(stage.read_bytes / BYTES_PER_SECOND, records / RECORDS_PER_SECOND)
+    return max(0.0, 1.0 - reading / seconds) if seconds > 0.0 else 1.0
 
 
 def paired_count(stage: StageRun, rule: Partitioning, ratio: float) -> PartitionCount:

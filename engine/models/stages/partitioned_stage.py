@@ -16,7 +16,7 @@ import numpy as np
 from engine.forecast import FloatArray
 from engine.models.stages.input_splits import InputSplits
 from engine.models.stages.merged_partitions import MergedPartitions
-from engine.models.stages.paired_inputs import paired_count
+from engine.models.stages.paired_inputs import grown_pairs, paired_count
 from engine.models.stages.partitions import (
     LARGEST_TASKS,
     SMALLEST_STAGE,
@@ -73,7 +73,8 @@ class PartitionedStage:
         law: what other logs tell of it.
         follows: the stage whose number of partitions this one has: of the input that its shuffle
             takes over, or of what it reads of a cache or a checkpoint.
-        pairs_power: the power of the input with which the pairs of two inputs grow.
+        pairs_share: how much of its work goes to pairs, where it pairs two inputs.
+        pairs_power: the power of the input with which these grow.
     """
 
     stage: StageRun
@@ -82,6 +83,7 @@ class PartitionedStage:
     partitioning: Partitioning
     law: StageLaw = PRIOR_LAW
     follows: PartitionedStage | None = None
+    pairs_share: float = 0.0
     pairs_power: float = 2.0
 
     def scaled(
@@ -100,21 +102,23 @@ class PartitionedStage:
         partitions = max(min(wanted, LARGEST_TASKS), SMALLEST_STAGE)
         tasks = max(1, math.ceil(partitions - WHOLE))
         last = partitions - tasks + 1.0
-        base = math.pow(ratio, self.power)
-        total = self.law.total(ratio, base, tasks=partitions / self.stage.tasks)
+        cut = partitions / self.stage.tasks
+        total = self.law.total(ratio, self.grown(ratio, cut), tasks=cut)
         work = total * self.stage.tasks / partitions
         return Scaled(tasks, work, last if last < 1.0 - WHOLE else 1.0)
 
-    @property
-    def power(self) -> float:
-        """The power of the input with which its work grows unless other logs tell: pairs of two
-        inputs multiply with either."""
+    def grown(self, ratio: float, cut: float) -> float:
+        """Its work at `ratio` times the input in `cut` times as many partitions, relative to the
+        observed, unless other logs tell: pairs of two inputs multiply with either, and each
+        partition of one is read again for each of the other's."""
         if self.growth is Growth.NONE:
-            return 0.0
-        return self.pairs_power if self._pairs else 1.0
+            return 1.0
+        if not self.pairs:
+            return ratio
+        return grown_pairs(ratio, cut, share=self.pairs_share, power=self.pairs_power)
 
     @property
-    def _pairs(self) -> bool:
+    def pairs(self) -> bool:
         """Whether it pairs two inputs of which more are more."""
         return bool(self.stage.paired) and self.growth is Growth.TASKS
 
@@ -152,7 +156,7 @@ class PartitionedStage:
         if self.growth is Growth.MERGED:
             rule = self._merging
             return self._merged_by_rule and rule.merged_for is None and rule.counts_slots
-        if self._pairs:
+        if self.pairs:
             return paired_count(self.stage, self.partitioning, 1.0).counts_slots
         return self._splits.count_slots
 
@@ -175,12 +179,14 @@ class PartitionedStage:
         """Whether as many splits may be a number that the program asked for, though they are taken
         for those of the input: no log of another input says that they are."""
         told = self.law.partitions is not None or self.law.cut is not None
-        return self.growth is Growth.TASKS and not told and self._splits.may_be_asked
+        if told or self.pairs or self.growth is not Growth.TASKS:
+            return False
+        return self._splits.may_be_asked
 
     @property
     def pairs_open(self) -> bool:
         """Whether it pairs two inputs of which one may stay as it is, for all that logs tell."""
-        return self._pairs and self.law.cut is None
+        return self.pairs and self.law.cut is None
 
     @property
     def _first(self) -> PartitionedStage:
@@ -226,7 +232,7 @@ class PartitionedStage:
             return PartitionCount(float(shuffle_partitions))
         if learnt is None and self._splits.for_cores:
             return self._splits.one_each()
-        if learnt is None and self._pairs:
+        if learnt is None and self.pairs:
             return paired_count(self.stage, self.partitioning, ratio)
         if learnt is not None:
             return self._splits.for_slots(n * math.exp(learnt * math.log(ratio)), ratio)
@@ -237,7 +243,7 @@ class PartitionedStage:
         if self.growth is Growth.MERGED:
             merged = self._merged_by_rule
             return self._merged_from(self._most(shuffle_partitions)) if merged else None
-        if self._counts_alone(shuffle_partitions) or self.growth is not Growth.TASKS or self._pairs:
+        if self._counts_alone(shuffle_partitions) or self.growth is not Growth.TASKS or self.pairs:
             return None
         return self._splits.packed
 

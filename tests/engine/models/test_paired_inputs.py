@@ -3,6 +3,7 @@ foretells the other (five files on two slots, fifteen on eight)."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -55,11 +56,12 @@ def test_a_replay_of_all_stages_has_the_same_partitions() -> None:
     assert [tasks[place] for place in combined(FEW)] == [64, 225, 16, 8, 16]
 
 
-def pairing(tasks: int = 16, seconds: float = 4.0) -> Run:
-    """A stage that pairs two inputs of four splits each."""
+def pairing(*, read_mib: float = 0.01) -> Run:
+    """A stage that pairs two inputs of four splits each, of so many MiB."""
+    tasks, seconds = 16, 4.0
     more = {"paired": (4, 4), "operations": ("cartesian", "textFile")}
     times = np.full(tasks, seconds)
-    return observed([Stage(times, input_bytes=tasks * 2 * 20.0 * MIB, more=more)], slots=4)
+    return observed([Stage(times, input_bytes=tasks * 2 * MIB * read_mib, more=more)], slots=4)
 
 
 def test_pairs_grow_with_both_inputs() -> None:
@@ -69,10 +71,23 @@ def test_pairs_grow_with_both_inputs() -> None:
     assert found.tasks * found.work == pytest.approx(9.0 * 16)
 
 
+def test_what_is_read_and_not_paired_grows_with_what_is_read() -> None:
+    """Two splits of either input, which stay two: each is read as often as before."""
+    few = {"paired": (2, 2), "operations": ("CartesianProduct", "Scan parquet")}
+    run = observed([Stage(np.full(4, 2.0), input_bytes=80.0 * MIB, more=few)], slots=4)
+    (shape,) = shapes_of(run, 4)
+    assert shape.pairs_share == 0.0
+    found = shape.scaled(1.5, None)
+    assert found.tasks * found.work == pytest.approx(1.5 * 4 * math.sqrt(found.tasks / 4))
+    table = Replay.of(run)._table.cut(np.asarray([0]), 1.5, np.asarray([float(found.tasks)]))
+    assert table.work[0] == pytest.approx(found.work)
+
+
 def test_of_two_inputs_one_may_stay_within_the_interval() -> None:
     run = pairing()
     found = asked(fit(run), run, ratio=3.0, slots=4)
     one, both = 3.0 * run.seconds, 9.0 * run.seconds
+    assert len(alternatives_of(Replay.of(run))) == 2
     assert found.low is not None
     assert found.low < one < found.seconds
     assert found.seconds == pytest.approx(both, rel=0.2)
