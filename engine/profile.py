@@ -127,7 +127,9 @@ class StageRun:
         bucketed: it reads tables in buckets, which each of its tasks gets whole.
         in_part: it ran some partitions of its RDD alone, as `take`, `first` and `show` do.
         joined_broadcasts: the stages whose rows, sent to every executor, it joins its own with;
-            joined_records: how many of its own met those of each, None where the log does not say.
+            joined_records: how many of its own met those of each, and joined_shuffled_bytes what
+            each took, before compression, where it was shuffled first; None where the log does not
+            say.
         barrier: it starts all of its tasks at once or none.
         stored_by: the stage that computed the cached or checkpointed RDD of which each task reads
             one partition; None where it reads anything else. Of a checkpoint Spark counts no bytes.
@@ -187,6 +189,7 @@ class StageRun:
     in_part: bool = False
     joined_broadcasts: tuple[int, ...] = ()
     joined_records: tuple[float | None, ...] = ()
+    joined_shuffled_bytes: tuple[float | None, ...] = ()
     barrier: bool = False
     stored_by: int | None = None
     cached_rdds: tuple[int, ...] = ()
@@ -199,8 +202,10 @@ class StageRun:
     def __post_init__(self) -> None:
         if self.operation_counts and len(self.operation_counts) != len(self.operations):
             raise BadInput("operation_counts needs one number for each of operations")
-        if self.joined_records and len(self.joined_records) != len(self.joined_broadcasts):
-            raise BadInput("joined_records needs one number for each of joined_broadcasts")
+        for name in ("joined_records", "joined_shuffled_bytes"):
+            told = getattr(self, name)
+            if told and len(told) != len(self.joined_broadcasts):
+                raise BadInput(f"{name} needs one number for each of joined_broadcasts")
         if len(self.paired) not in (0, 2):
             raise BadInput("paired needs the partitions of two inputs, or none")
 

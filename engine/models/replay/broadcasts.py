@@ -25,8 +25,9 @@ from engine.units import MIB, format_bytes, format_seconds
 THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
 THRESHOLD_BYTES = 10 * int(MIB)
 """Its default. Spark holds it against the size of the files as far as their columns are read, or
-against what adaptive execution counted before it is compressed: mostly no less than the bytes that
-the stage read, of wide rows that lost columns it may be."""
+against what adaptive execution counted of a shuffle before it is compressed. The latter the log
+tells; the former is mostly no less than the bytes that the stage read, of wide rows that lost
+columns it may be."""
 
 ADAPTIVE_THRESHOLD = "spark.sql.adaptive.autoBroadcastJoinThreshold"
 """The same for what adaptive execution counted, where it is set: it makes joins broadcast that
@@ -45,12 +46,14 @@ class Outgrown:
 
     Args:
         made: the stage that reads it.
+        size_bytes: what of it counts against the threshold in the log.
         joined: the stages that join their rows with it, and how many of theirs meet it; None where
             the log does not say.
         stretch: how many times as long as they compute tasks run that read shuffles.
     """
 
     made: StageShape
+    size_bytes: float
     joined: tuple[tuple[StageShape, float | None], ...]
     stretch: float
 
@@ -100,11 +103,13 @@ def outgrown(replay: Replay, ratio: float) -> list[Outgrown]:
     _, most = _threshold(replay.run.config)
     if most is None or ratio <= 1.0:
         return []
-    sizes = [(_size(shape.stage), shape) for shape in replay.shapes]
-    large = [shape for size, shape in sizes if size <= most < size * shape.data(ratio)]
+    shuffled = _shuffled_bytes(replay.run.stages)
+    sizes = [(_size(shape.stage, shuffled), shape) for shape in replay.shapes]
+    large = [one for one in sizes if one[0] <= most < one[0] * one[1].data(ratio)]
     stretch = _stretch(replay.run.stages) if large else 1.0
     return [
-        Outgrown(one, _joined_with(replay.shapes, one.stage.stage_id), stretch) for one in large
+        Outgrown(shape, size, _joined_with(replay.shapes, shape.stage.stage_id), stretch)
+        for size, shape in large
     ]
 
 
@@ -143,8 +148,8 @@ def broadcast_notice(replay: Replay, ratio: float, slots: float) -> Notice | Non
     if not found:
         return None
     key, most = _threshold(replay.run.config)
-    one = max(found, key=lambda one: _size(one.made.stage) * one.made.data(ratio))
-    stage, here = one.made.stage, _size(one.made.stage)
+    one = max(found, key=lambda one: one.size_bytes * one.made.data(ratio))
+    stage, here = one.made.stage, one.size_bytes
     there = here * one.made.data(ratio)
     added = float(sum(each.seconds(ratio, np.asarray([slots]))[0] for each in found))
     held = (
@@ -163,9 +168,22 @@ def broadcast_notice(replay: Replay, ratio: float, slots: float) -> Notice | Non
     )
 
 
-def _size(stage: StageRun) -> float:
-    """Bytes read of what a stage broadcasts; 0 where it does not."""
-    return stage.read_bytes if "BroadcastExchange" in stage.operations else 0.0
+def _shuffled_bytes(stages: Sequence[StageRun]) -> dict[int, float]:
+    """Bytes, before compression, of what stages broadcast that was shuffled first."""
+    return {
+        maker: told
+        for stage in stages
+        for maker, told in zip(stage.joined_broadcasts, stage.joined_shuffled_bytes, strict=False)
+        if told is not None
+    }
+
+
+def _size(stage: StageRun, shuffled: Mapping[int, float]) -> float:
+    """Bytes of what a stage broadcasts, as far as they are known: those that it read, or that were
+    shuffled for it; 0 where it does not."""
+    if "BroadcastExchange" not in stage.operations:
+        return 0.0
+    return shuffled.get(stage.stage_id, stage.read_bytes)
 
 
 def _threshold(config: Mapping[str, str]) -> tuple[str, int | None]:

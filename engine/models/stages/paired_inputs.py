@@ -8,7 +8,6 @@ together: partitions are taken to be as large on both sides.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 import numpy as np
 
@@ -24,8 +23,6 @@ from engine.models.stages.partitions import (
 )
 from engine.models.stages.set_up import BYTES_PER_SECOND, RECORDS_PER_SECOND
 from engine.profile import Measure, StageRun, total_of
-
-Amount = TypeVar("Amount", float, FloatArray)
 
 
 @dataclass(frozen=True)
@@ -46,16 +43,19 @@ class PairedPartitions:
         return np.asarray(one * other)
 
 
-def grown_pairs(ratio: float, cut: Amount, *, share: Amount, power: Amount) -> Amount:
-    """Work of a stage that pairs two inputs, relative to the observed, at `ratio` times both in
-    `cut` times as many pairs of partitions; of each of m stages where these are (m,).
+def grown_pairs(
+    ratio: float, cut: float | FloatArray, *, share: float | FloatArray, power: float | FloatArray
+) -> FloatArray:
+    """() or (m,) work of a stage that pairs two inputs, or of each of m, relative to the observed,
+    at `ratio` times both in `cut` times as many pairs of partitions.
 
     Args:
         share: of its work that goes to pairs; the rest reads, each partition once for each of the
             other input's.
         power: of the input with which pairs grow.
     """
-    return share * ratio**power + (1.0 - share) * ratio * cut**0.5
+    reading = ratio * np.sqrt(cut)
+    return np.asarray(share * np.power(ratio, power) + (1.0 - share) * reading)
 
 
 def pairs_share(stage: StageRun) -> float:

@@ -115,7 +115,7 @@ class PartitionedStage:
             return 1.0
         if not self.pairs:
             return ratio
-        return grown_pairs(ratio, cut, share=self.pairs_share, power=self.pairs_power)
+        return float(grown_pairs(ratio, cut, share=self.pairs_share, power=self.pairs_power))
 
     @property
     def pairs(self) -> bool:

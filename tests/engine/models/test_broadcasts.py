@@ -157,6 +157,16 @@ def test_more_slots_share_the_other_join_as_far_as_its_shuffle_has_partitions() 
     assert four / more == pytest.approx(16.0)  # 64 shuffle partitions
 
 
+def test_what_was_shuffled_before_counts_as_spark_counted_it() -> None:
+    """4 MiB were read of a shuffle of 9 MiB, compressed: a fifth more is too much."""
+    run = joined()
+    table, facts = run.stages
+    told = replace(facts, joined_shuffled_bytes=(9.0 * MIB,))
+    found = outgrown(Replay.of(replace(run, stages=(table, told))), 1.2)
+    assert [one.size_bytes for one in found] == [9.0 * MIB]
+    assert outgrown(Replay.of(run), 1.2) == []
+
+
 def test_who_joins_an_outgrown_table_without_a_log_that_tells_is_said() -> None:
     found = broadcast_notice(Replay.of(joining()), 3.0, 4.0)
     assert found is not None
