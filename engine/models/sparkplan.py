@@ -19,7 +19,7 @@ from engine.models.base import FittedModel, Model
 from engine.models.curves.model import CurvesModel
 from engine.models.laws.model import fit_table
 from engine.models.logs_by_parameters import ByParameters, NearestLogs
-from engine.models.replay.model import fit_replays
+from engine.models.replay.fitted_replays import fit_replays
 from engine.models.replay.priors import NOISE, PRIOR_DOF
 from engine.models.workloads import logs_of
 from engine.profile import Notice, Profile, Run

@@ -18,30 +18,25 @@ import numpy as np
 from engine.batch import ClusterBatch
 from engine.catalog import Catalog, InstanceType
 from engine.cluster import Workload
-from engine.errors import ModelDoesNotFit
 from engine.forecast import FloatArray, Forecast, IntArray
 from engine.machines.transfer import notice_of, speed_of
 from engine.models.base import Explanation, FittedModel
-from engine.models.log_notices import corrections, range_notices
+from engine.models.log_notices import range_notices
 from engine.models.replay.alternatives import alternatives_of, reaching
 from engine.models.replay.broadcasts import broadcast_notice, other_plan
 from engine.models.replay.held_answers import held_logs
 from engine.models.replay.log_answers import AnswersOfLogs, doublings
-from engine.models.replay.log_pairs import LogPairs
-from engine.models.replay.memory_cliff import MemoryCliff, cliffs_of, roomy_with
+from engine.models.replay.memory_cliff import MemoryCliff, roomy_with
 from engine.models.replay.memory_report import cache_notices, not_fitting_share, spill_notices
 from engine.models.replay.notices import (
-    fit_notices,
     iteration_notices,
     log_iterations,
-    waste_spread,
 )
 from engine.models.replay.outcome import Replayed
 from engine.models.replay.priors import (
     NOISE,
     NOISE_SECONDS,
     PRIOR_DOF,
-    at_least,
     ratio_of,
     sure_share,
 )
@@ -53,7 +48,7 @@ from engine.models.replay.report import (
     too_few_tasks,
     useful_slots,
 )
-from engine.models.replay.spilling import Offered, SpillingStage, spill_seconds, spilling_stages
+from engine.models.replay.spilling import Offered, SpillingStage, spill_seconds
 from engine.models.replay.times import (
     REACHED,
     BetweenInputs,
@@ -63,9 +58,6 @@ from engine.models.replay.times import (
     inputs_to,
     steps_to,
 )
-from engine.models.replay.unseen_tasks import as_far_as_seen, unseen_spread, with_tasks_under_way
-from engine.models.replay.which_runs import replayable, representatives
-from engine.models.stages.disturbance import disturbance_spread, machine_spread
 from engine.models.stages.kept_inputs import kept
 from engine.models.stages.one_machine import (
     SharedCores,
@@ -73,10 +65,10 @@ from engine.models.stages.one_machine import (
     one_machine_notice,
 )
 from engine.models.stages.pauses import long_pauses
-from engine.models.workloads import completed, left_aside, logs_of
+from engine.models.workloads import completed
 from engine.notice_order import in_order
-from engine.profile import Notice, Profile
-from engine.runs.configurations import configurations, repetition_spread, times_run
+from engine.profile import Notice
+from engine.runs.configurations import configurations, times_run
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -359,57 +351,3 @@ LEAST_OF_REPLAY = 0.2
 
 KEPT_TIMES = 128
 """Inputs whose replayed times are kept."""
-
-
-def fit_replays(profile: Profile) -> ReplayModel:
-    """The model of a profile's runs that have stages, all of the same job parameters.
-
-    Raises:
-        ModelDoesNotFit: when no run tells both its stages and its slots.
-    """
-    logs = logs_of(profile.runs)
-    runs = replayable(logs)
-    chosen = representatives(runs)
-    if not chosen:
-        raise ModelDoesNotFit(
-            "no run tells both its stages and how many tasks it ran at once",
-            remedy="add a log with executor events, or say the cluster in a run table",
-        )
-    replays = tuple(Replay.of(with_tasks_under_way(run)) for run in chosen)
-    own = np.asarray([_missed(replay) for replay in replays])
-    bias = corrections(own)
-    cliffs = cliffs_of(replays)
-    pairs = LogPairs.of(replays, cliffs, bias)
-    learnt = pairs.learnt(np.ones(len(replays), dtype=bool))
-    missed = float(np.max(np.abs(own))) / 2.0
-    disturbance = disturbance_spread(chosen)
-    expected = math.hypot(NOISE, missed, disturbance)
-    left_out = pairs.left_out(expected)
-    least = max(disturbance, repetition_spread(runs))
-    log_scale, dof = at_least(least, left_out.factor * expected, PRIOR_DOF)
-    log_scale = math.hypot(log_scale, waste_spread(replays), max(map(unseen_spread, chosen)))
-    return ReplayModel(
-        "sparkplan",
-        profile,
-        replays=tuple(learnt.values()),
-        cliffs=tuple(
-            None if cliff is None else replace(cliff, replay=replay)
-            for cliff, replay in zip(cliffs, learnt.values(), strict=True)
-        ),
-        spilling=tuple(spilling_stages(replay) for replay in learnt.values()),
-        bias=bias,
-        doubt=pairs.doubt(),
-        log_scale=log_scale,
-        factor=left_out.factor,
-        dof=dof,
-        machine_scale=machine_spread(chosen),
-        fit_notices=(*left_aside(logs), *fit_notices(replays, own)),
-        validation=left_out.validation,
-    )
-
-
-def _missed(replay: Replay) -> float:
-    """Log of a run's time over that of its replay, of as many tasks as the run was seen to end."""
-    seen = as_far_as_seen(replay.run)
-    same = replay if seen is replay.run else Replay.of(seen)
-    return math.log(replay.run.seconds / same.observed().seconds)

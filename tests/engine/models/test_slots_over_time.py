@@ -9,7 +9,7 @@ import pytest
 from made_runs import Stage, observed
 
 from engine.cluster import Cluster, Workload
-from engine.models.replay.model import fit_replays
+from engine.models.replay.fitted_replays import fit_replays
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.slots_over_time import (
     Slots,

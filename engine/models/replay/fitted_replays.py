@@ -1,0 +1,78 @@
+"""The model of logs fitted to a profile: which logs take part, what they tell of each other."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from engine.errors import ModelDoesNotFit
+from engine.models.log_notices import corrections
+from engine.models.replay.log_pairs import LogPairs
+from engine.models.replay.memory_cliff import cliffs_of
+from engine.models.replay.model import ReplayModel
+from engine.models.replay.notices import fit_notices, waste_spread
+from engine.models.replay.priors import NOISE, PRIOR_DOF, at_least
+from engine.models.replay.replayed_run import Replay
+from engine.models.replay.spilling import spilling_stages
+from engine.models.replay.unseen_tasks import as_far_as_seen, unseen_spread, with_tasks_under_way
+from engine.models.replay.which_runs import replayable, representatives
+from engine.models.stages.disturbance import disturbance_spread, machine_spread
+from engine.models.workloads import left_aside, logs_of
+from engine.profile import Profile
+from engine.runs.configurations import repetition_spread
+
+
+def fit_replays(profile: Profile) -> ReplayModel:
+    """The model of a profile's runs that have stages, all of the same job parameters.
+
+    Raises:
+        ModelDoesNotFit: when no run tells both its stages and its slots.
+    """
+    logs = logs_of(profile.runs)
+    runs = replayable(logs)
+    chosen = representatives(runs)
+    if not chosen:
+        raise ModelDoesNotFit(
+            "no run tells both its stages and how many tasks it ran at once",
+            remedy="add a log with executor events, or say the cluster in a run table",
+        )
+    replays = tuple(Replay.of(with_tasks_under_way(run)) for run in chosen)
+    own = np.asarray([_missed(replay) for replay in replays])
+    bias = corrections(own)
+    cliffs = cliffs_of(replays)
+    pairs = LogPairs.of(replays, cliffs, bias)
+    learnt = pairs.learnt(np.ones(len(replays), dtype=bool))
+    missed = float(np.max(np.abs(own))) / 2.0
+    disturbance = disturbance_spread(chosen)
+    expected = math.hypot(NOISE, missed, disturbance)
+    left_out = pairs.left_out(expected)
+    least = max(disturbance, repetition_spread(runs))
+    log_scale, dof = at_least(least, left_out.factor * expected, PRIOR_DOF)
+    log_scale = math.hypot(log_scale, waste_spread(replays), max(map(unseen_spread, chosen)))
+    return ReplayModel(
+        "sparkplan",
+        profile,
+        replays=tuple(learnt.values()),
+        cliffs=tuple(
+            None if cliff is None else replace(cliff, replay=replay)
+            for cliff, replay in zip(cliffs, learnt.values(), strict=True)
+        ),
+        spilling=tuple(spilling_stages(replay) for replay in learnt.values()),
+        bias=bias,
+        doubt=pairs.doubt(),
+        log_scale=log_scale,
+        factor=left_out.factor,
+        dof=dof,
+        machine_scale=machine_spread(chosen),
+        fit_notices=(*left_aside(logs), *fit_notices(replays, own)),
+        validation=left_out.validation,
+    )
+
+
+def _missed(replay: Replay) -> float:
+    """Log of a run's time over that of its replay, of as many tasks as the run was seen to end."""
+    seen = as_far_as_seen(replay.run)
+    same = replay if seen is replay.run else Replay.of(seen)
+    return math.log(replay.run.seconds / same.observed().seconds)
