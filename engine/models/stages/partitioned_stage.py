@@ -274,11 +274,14 @@ class PartitionedStage:
     @cached_property
     def _merging(self) -> Partitioning:
         """The rule that comes nearer to the observed partitions: for the cores, or by size alone,
-        which is the default of some platforms and not always in their logs."""
+        which is the default of some platforms and not always in their logs. Within one of what the
+        former says nothing tells them apart: whole partitions are merged, and a last one of less
+        than the least size goes with that before."""
 
         def off(rule: Partitioning) -> float:
             merged = min(rule.merged(self._shuffled_bytes, None), self.shuffle_partitions)
-            return abs(math.log(self.stage.tasks / merged))
+            within = abs(self.stage.tasks - merged) < 1.0
+            return 0.0 if within else abs(math.log(self.stage.tasks / merged))
 
         return min((self.partitioning, replace(self.partitioning, merged_for=1)), key=off)
 
