@@ -39,6 +39,10 @@ rows or, of wide ones, so many bytes, as of other rows (`stages/set_up.py`) and 
 3.5.9 took 0.02 to 2.2 CPU microseconds more for a row than with a broadcast
 (docs/models/sparkplan_rules_replay.md#tables-that-are-broadcast)."""
 
+SORTED_SHARE = 0.5
+"""Of that, what sorting and merging take where adaptive execution made a broadcast of a join whose
+sides were shuffled already."""
+
 
 @dataclass(frozen=True, eq=False)
 class Outgrown:
@@ -49,12 +53,14 @@ class Outgrown:
         size_bytes: what of it counts against the threshold in the log.
         joined: the stages that join their rows with it, and how many of theirs meet it; None where
             the log does not say.
+        shuffled: whether both sides were shuffled before one was broadcast.
         stretch: how many times as long as they compute tasks run that read shuffles.
     """
 
     made: StageShape
     size_bytes: float
     joined: tuple[tuple[StageShape, float | None], ...]
+    shuffled: bool
     stretch: float
 
     def seconds(self, ratio: float, slots: FloatArray) -> FloatArray:
@@ -76,6 +82,7 @@ class Outgrown:
         moved = shape.stage.read_bytes * share * own + table.read_bytes * other
         rows = rows * own + records_of(table) * other
         work = max(rows / RECORDS_PER_SECOND, moved / BYTES_PER_SECOND) * self.stretch
+        work *= SORTED_SHARE if self.shuffled else 1.0
         rule = shape.partitioning
         tasks = [min(rule.merged(moved, int(n)), shape.shuffle_partitions) for n in slots]
         return np.asarray(work / np.minimum(slots, np.ceil(tasks)))
@@ -107,10 +114,12 @@ def outgrown(replay: Replay, ratio: float) -> list[Outgrown]:
     sizes = [(_size(shape.stage, shuffled), shape) for shape in replay.shapes]
     large = [one for one in sizes if one[0] <= most < one[0] * one[1].data(ratio)]
     stretch = _stretch(replay.run.stages) if large else 1.0
-    return [
-        Outgrown(shape, size, _joined_with(replay.shapes, shape.stage.stage_id), stretch)
-        for size, shape in large
-    ]
+    found = []
+    for size, shape in large:
+        place = shape.stage.stage_id
+        joined = _joined_with(replay.shapes, place)
+        found.append(Outgrown(shape, size, joined, place in shuffled, stretch))
+    return found
 
 
 def _joined_with(

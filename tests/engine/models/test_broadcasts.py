@@ -166,6 +166,12 @@ def test_what_was_shuffled_before_counts_as_spark_counted_it() -> None:
     found = outgrown(Replay.of(replace(run, stages=(table, told))), 1.2)
     assert [one.size_bytes for one in found] == [9.0 * MIB]
     assert outgrown(Replay.of(run), 1.2) == []
+    slots = np.asarray([4.0])
+    whole, sorted_only = (
+        outgrown(Replay.of(replace(run, stages=(table, one))), 3.0)[0].seconds(3.0, slots)
+        for one in (facts, told)
+    )
+    assert sorted_only == pytest.approx(whole / 2), "both sides were shuffled already"
 
 
 def test_who_joins_an_outgrown_table_without_a_log_that_tells_is_said() -> None:
