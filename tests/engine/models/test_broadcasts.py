@@ -145,6 +145,19 @@ def test_the_time_holds_what_the_other_join_takes_and_the_interval_the_plan_of_t
     assert answer(joined(), 2.0).seconds == pytest.approx(answer(stays, 2.0).seconds)
 
 
+def test_a_log_that_is_left_out_is_foretold_with_the_other_join() -> None:
+    """Three times as much of a run, in a log of its own, from one whose broadcast it outgrows."""
+    small, stays = joined(), joined(config={THRESHOLD: "100m"})
+    size = small.workload.input_bytes
+    assert size is not None
+    large = replace(stays, workload=Workload(3.0 * size), seconds=60.0)
+    with_join, without = (fit(run, large).validation for run in (small, stays))
+    assert with_join is not None
+    assert without is not None
+    added = with_join.predicted_seconds[1] - without.predicted_seconds[1]
+    assert added == pytest.approx(24.03e6 / 1e6 / 4, rel=0.05)
+
+
 def test_rows_that_a_filter_leaves_out_are_not_shuffled() -> None:
     most, some = (outgrown(Replay.of(joined(met=met)), 3.0) for met in (8e6, 8e5))
     slots = np.asarray([4.0])
