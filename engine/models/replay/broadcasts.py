@@ -84,8 +84,9 @@ class Outgrown:
         work = max(rows / RECORDS_PER_SECOND, moved / BYTES_PER_SECOND) * self.stretch
         work *= SORTED_SHARE if self.shuffled else 1.0
         rule = shape.partitioning
-        tasks = [min(rule.merged(moved, int(n)), shape.shuffle_partitions) for n in slots]
-        return np.asarray(work / np.minimum(slots, np.ceil(tasks)))
+        counted, which = np.unique(slots, return_inverse=True)
+        tasks = [min(rule.merged(moved, int(n)), shape.shuffle_partitions) for n in counted]
+        return np.asarray(work / np.minimum(slots, np.ceil(tasks)[which]))
 
 
 def records_of(stage: StageRun) -> float:
