@@ -59,6 +59,10 @@ WAREHOUSE_JOBS = (
     "merge_history", "nested_orders", "outgrown_join", "one_parent", "by_curve",
     "range_join", "combine_lines", "python_loop", "bucketed", "wide_pivot", "session_spans",
 )  # fmt: skip
+PLATFORM_JOBS = (
+    "all_pairs", "pruned_parts", "merge_files", "found_schema", "own_partitioner", "small_loop",
+    "fair_pools", "turned_join",
+)  # fmt: skip
 CACHE_JOBS = ("kept_vectors", "kept_pairs", "kept_frame", "kept_graph")
 OVER_TABLES = (
     *TABLE_JOBS,
@@ -66,6 +70,7 @@ OVER_TABLES = (
     *ANALYSIS_JOBS,
     *PIPELINE_JOBS,
     *WAREHOUSE_JOBS,
+    *PLATFORM_JOBS,
     *CACHE_JOBS,
 )
 JOBS = {

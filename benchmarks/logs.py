@@ -11,7 +11,7 @@ main axis. `iterate` keeps its input in executor memory: its largest run does no
 with more memory does. Other programs disturb: with `--repeats N` each run is made N times and the
 fastest counts, and `busy` says which share of their time its tasks computed.
 
-`--held-out` makes the runs of `held_out.py` instead (282 runs, three hours on an idle
+`--held-out` makes the runs of `held_out.py` instead (377 runs, four hours on an idle
 machine; its MLlib jobs need numpy in Spark's Python, `grouped_frames` and `vectorised` pandas and
 pyarrow) and prints errors and how often intervals hold, by job and by question;
 `--jobs windows,words` makes and asks those alone.
@@ -48,6 +48,7 @@ OF_SCRIPTS = {
     "analysis_jobs.py": held_out.ANALYSIS_JOBS,
     "pipeline_jobs.py": held_out.PIPELINE_JOBS,
     "warehouse_jobs.py": held_out.WAREHOUSE_JOBS,
+    "platform_jobs.py": held_out.PLATFORM_JOBS,
     "cache_jobs.py": held_out.CACHE_JOBS,
 }
 """The jobs of each script; all others are those of `spark_jobs.py`."""

@@ -101,9 +101,16 @@ class StageRun:
             is read from the cache; left out where that is once each.
         coalesced: it has the number of tasks that the program asked for, without a shuffle.
         generated: it works on nothing but rows that the program made itself, as `range` and
-            `parallelize` do, in as many partitions as these have.
+            `parallelize` do, in as many partitions as these have; united: the partitions of each of
+            them where a union puts several beside each other.
+        paired: the partitions of the two inputs of which it pairs every row with every row, as
+            `crossJoin` and `cartesian` do: each task has one of either.
         bucketed: it reads tables in buckets, which each of its tasks gets whole.
         in_part: it ran some partitions of its RDD alone, as `take`, `first` and `show` do.
+        joined_broadcasts: the stages whose rows, sent to every executor, it joins its own with;
+            joined_records: how many of its own met those of each, and joined_shuffled_bytes what
+            each took, before compression, where it was shuffled first; None where the log does not
+            say.
         barrier: it starts all of its tasks at once or none.
         stored_by: the stage that computed the cached or checkpointed RDD of which each task reads
             one partition; None where it reads anything else. Of a checkpoint Spark counts no bytes.
@@ -157,8 +164,13 @@ class StageRun:
     operation_counts: tuple[int, ...] = ()
     coalesced: bool = False
     generated: bool = False
+    united: tuple[int, ...] = ()
+    paired: tuple[int, ...] = ()
     bucketed: bool = False
     in_part: bool = False
+    joined_broadcasts: tuple[int, ...] = ()
+    joined_records: tuple[float | None, ...] = ()
+    joined_shuffled_bytes: tuple[float | None, ...] = ()
     barrier: bool = False
     stored_by: int | None = None
     cached_rdds: tuple[int, ...] = ()
@@ -171,6 +183,12 @@ class StageRun:
     def __post_init__(self) -> None:
         if self.operation_counts and len(self.operation_counts) != len(self.operations):
             raise BadInput("operation_counts needs one number for each of operations")
+        for name in ("joined_records", "joined_shuffled_bytes"):
+            told = getattr(self, name)
+            if told and len(told) != len(self.joined_broadcasts):
+                raise BadInput(f"{name} needs one number for each of joined_broadcasts")
+        if len(self.paired) not in (0, 2):
+            raise BadInput("paired needs the partitions of two inputs, or none")
 
     @property
     def read_bytes(self) -> float:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from engine.sources import events
+from engine.sources.broadcast_joins import BroadcastJoins
 from engine.sources.cache_stages import describe_cache, stage_computed
 from engine.sources.cached_blocks import CachedBlocks
 from engine.sources.clients import Clients
@@ -88,6 +89,7 @@ class Application:
         self.blocks = CachedBlocks()
         self.sources = SourceReads()
         self.scans = FileScans()
+        self.joins = BroadcastJoins()
         self.clients = Clients()
         self.session = SessionSettings()
         self.cold_tasks: set[int] = set()
@@ -328,6 +330,7 @@ class Application:
         stage.operation_counts = self.lineage.operation_counts(info.rdds, stage.operations)
         stage.coalesced = self.lineage.coalesces(info.rdds)
         stage.generated = self.lineage.generated_in(info.rdds)
+        stage.paired = self.lineage.paired_in(info.rdds)
         stage.file_scans = self.lineage.file_scans_in(info.rdds)
         describe_cache(stage, info, self.lineage)
         stage.kept_rdd = self.lineage.kept_in(info.rdds)

@@ -327,6 +327,7 @@ class _Context:
         tasks, measures = stage.tasks, summary.measures
         failed, killed, wasted = tasks.waste
         maker = self._graph.stored_by(stage_id)
+        joined = self._application.joins.of(stage_id, own)
         own_cores = self._observed.cluster.executor_cores
         assert measures["task_seconds"] is not None
         return StageRun(
@@ -350,7 +351,12 @@ class _Context:
             operations=stage.operations,
             operation_counts=stage.operation_counts,
             coalesced=stage.coalesced,
-            generated=stage.generated,
+            generated=bool(stage.generated),
+            united=stage.generated if len(stage.generated) > 1 else (),
+            paired=stage.paired,
+            joined_broadcasts=tuple(one.maker for one in joined),
+            joined_records=tuple(one.met for one in joined),
+            joined_shuffled_bytes=tuple(one.shuffled_bytes for one in joined),
             barrier=stage.barrier,
             in_part=self._graph.in_part(stage_id),
             stored_by=maker if maker in own else None,

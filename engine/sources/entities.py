@@ -93,7 +93,9 @@ class Stage:
     `persisted` are its persisted RDDs with their partitions, `fed` is the one that it computes from
     a source, `held` which partitions of these had blocks when it began, `copies` on how many
     executors a block of those is to lie of which more than one is to hold it. `kept_rdd` is what it
-    reads of a cache or a checkpoint, where it reads nothing else."""
+    reads of a cache or a checkpoint, where it reads nothing else. `generated` are the partitions of
+    the program's own rows, where it works on nothing else, `paired` those of both inputs of a
+    product."""
 
     stage_id: int
     name: str = ""
@@ -110,7 +112,8 @@ class Stage:
     operations: tuple[str, ...] = ()
     operation_counts: tuple[int, ...] = ()
     coalesced: bool = False
-    generated: bool = False
+    generated: tuple[int, ...] = ()
+    paired: tuple[int, ...] = ()
     barrier: bool = False
     file_scans: tuple[str, ...] = ()
     reads_cache: bool = False

@@ -18,6 +18,7 @@ import msgspec
 from engine.errors import BadInput
 from engine.sources import events, plan_events
 from engine.sources.application import Application, BadEvent, OtherApplication
+from engine.sources.broadcast_joins import JOIN
 from engine.sources.clients import CLIENT_EVENTS, Clients
 from engine.sources.file_scans import SIZE_METRIC
 from engine.sources.lines import Lines
@@ -132,16 +133,19 @@ def _stage_completed(application: Application, line: bytes) -> None:
 
 
 def _stage_metrics(application: Application, line: bytes) -> None:
-    """Whether a stage computed in Python, and which scans it ran: all that is wanted of its
-    metrics, which are long."""
+    """Whether a stage computed in Python, and which scans and joins it ran: all that is wanted of
+    its metrics, which are long."""
     python, scans = PYTHON_METRIC in line, application.scans.any_planned
-    if not python and not scans:
+    joins = application.joins.any_planned
+    if not (python or scans or joins):
         return
     info = _decode_metrics(line).info
     if python:
         application.stage_of(info.stage).ran_python(starts_told=tells_starts(info.accumulables))
     if scans:
         application.scans.completed(info.stage, [one.accumulator for one in info.accumulables])
+    if joins:
+        application.joins.completed(info.stage, info.accumulables)
 
 
 def _sql_start(application: Application, line: bytes) -> None:
@@ -150,10 +154,14 @@ def _sql_start(application: Application, line: bytes) -> None:
 
 
 def _sql_plan(application: Application, line: bytes) -> None:
-    """A plan that scans files; one too deep to decode is no damage."""
-    if SIZE_METRIC in line:
-        with suppress(RecursionError):
-            application.scans.planned(_decode_plan(line))
+    """A plan that scans files or joins with what it broadcasts; one too deep to decode is no
+    damage."""
+    if SIZE_METRIC not in line and JOIN not in line:
+        return
+    with suppress(RecursionError):
+        plan = _decode_plan(line)
+        application.scans.planned(plan)
+        application.joins.planned(plan)
 
 
 def _driver_metrics(application: Application, line: bytes) -> None:

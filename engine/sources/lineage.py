@@ -6,6 +6,7 @@ is in its call stack; operations are the RDD scopes, which Spark names after the
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -39,6 +40,11 @@ _TABLE_SCANS = frozenset({"FileScanRDD", "DataSourceRDD"})
 
 _CHECKPOINTS = frozenset({"ReliableCheckpointRDD", "LocalCheckpointRDD"})
 """What Spark puts in place of all that an RDD was computed from once it was checkpointed."""
+
+_UNIONS = frozenset({"UnionRDD", "PartitionerAwareUnionRDD"})
+_PRODUCTS = frozenset({"CartesianRDD", "UnsafeCartesianRDD"})
+"""What Spark calls what puts the partitions of several RDDs beside each other, and what pairs each
+partition of one with each of another, by RDDs and by SQL."""
 
 _COALESCED = "CoalescedRDD"
 """What Spark calls an RDD of fewer partitions without a shuffle, of SQL's `Coalesce` too."""
@@ -201,14 +207,31 @@ class Lineage:
             for rdd in rdds
         )
 
-    def generated_in(self, rdds: Sequence[RddInfo]) -> bool:
-        """Whether a stage works on nothing but rows that the program made itself (a range, a
-        collection), each of its tasks on one partition of them."""
+    def generated_in(self, rdds: Sequence[RddInfo]) -> tuple[int, ...]:
+        """The partitions of each range or collection of the program's own that a stage works on,
+        each of its tasks on one partition of one of them; none where it works on anything else."""
         found = {rdd.rdd_id: rdd for rdd in self._computed_in(rdds)}
         begins = [r for r in found.values() if not r.parents or not found.keys() >= set(r.parents)]
-        return bool(begins) and all(
-            rdd.name == _GENERATED and rdd.partitions == rdds[0].partitions for rdd in begins
-        )
+        if not begins or any(rdd.name != _GENERATED for rdd in begins):
+            return ()
+        made, tasks = tuple(rdd.partitions for rdd in begins), rdds[0].partitions
+        united = any(rdd.name in _UNIONS for rdd in found.values())
+        if united and sum(made) == tasks:
+            return made
+        return made[:1] if set(made) == {tasks} else ()
+
+    def paired_in(self, rdds: Sequence[RddInfo]) -> tuple[int, ...]:
+        """The partitions of the two inputs of which a stage pairs each with each (`crossJoin`,
+        `cartesian`); none where it does not, or either side is no input from outside."""
+        found = {rdd.rdd_id: rdd for rdd in self._computed_in(rdds)}
+        products = [rdd for rdd in found.values() if rdd.name in _PRODUCTS]
+        if len(products) != 1 or products[0].partitions != rdds[0].partitions:
+            return ()
+        known = all(found.keys() >= set(rdd.parents) for rdd in found.values())
+        if not known or any(r.name in _NO_INPUT for r in found.values() if not r.parents):
+            return ()
+        sides = tuple(found[parent].partitions for parent in products[0].parents)
+        return sides if math.prod(sides) == products[0].partitions else ()
 
     def file_scans_in(self, rdds: Sequence[RddInfo]) -> tuple[str, ...]:
         """The operations of SQL that read files or other sources for a stage, one for each table

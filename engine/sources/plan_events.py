@@ -63,11 +63,29 @@ class NamedAccumulable(Accumulable, frozen=True, gc=False):
     update: Any = field(default=None, name="Update")
 
 
+class CountedMetric(NamedAccumulable, frozen=True, gc=False):
+    """An entry of the `Accumulables` of a stage with what all of its tasks added to it."""
+
+    value: Any = field(default=None, name="Value")
+
+    @property
+    def number(self) -> float | None:
+        """The value of a metric that counts, which stands in a log as a number or as its text."""
+        if isinstance(self.value, str) and self.value.isdecimal():
+            return float(self.value) if len(self.value) < LONGEST_NUMBER else None
+        counts = isinstance(self.value, int) and 0 <= self.value < 10**LONGEST_NUMBER
+        return float(self.value) if counts else None
+
+
+LONGEST_NUMBER = 20
+"""Digits; a long integer has no more."""
+
+
 class MeteredStage(Struct, frozen=True, gc=False):
     """Which metrics the tasks of a completed stage counted."""
 
     stage: int = field(name="Stage ID")
-    accumulables: tuple[NamedAccumulable, ...] = field(default=(), name="Accumulables")
+    accumulables: tuple[CountedMetric, ...] = field(default=(), name="Accumulables")
 
 
 class StageMetrics(Struct, frozen=True, gc=False):

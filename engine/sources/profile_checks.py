@@ -176,10 +176,17 @@ def _check_stage(stage: StageRun, located: Located, path: str) -> None:
     """A stage has tasks, which hold cores: a log leaves out stages without any."""
     checked(stage, (*STAGE_AMOUNTS, *_FILES, "stage_id"), located, path)
     _check_measures(stage, located, path)
+    for name in ("joined_records", "joined_shuffled_bytes"):
+        for told in getattr(stage, name):
+            if told is not None and not 0.0 <= told <= MOST_NUMBER:
+                what = f"{name} must lie between 0 and {MOST_NUMBER:g}, not {told:g}"
+                raise BadInput(what, where=located.where(f"{path}.{name}"), remedy=_UNKNOWN)
     numbers = (
         ("tasks", "tasks", stage.tasks),
         ("task_cpus", "task_cpus", stage.task_cpus),
         ("count of task_seconds", "task_seconds", stage.task_seconds.count),
+        *(("partitions", "paired", number) for number in stage.paired),
+        *(("partitions", "united", number) for number in stage.united),
     )
     for name, key, number in numbers:
         if number < 1:

@@ -122,6 +122,13 @@ RECIPES = (
         master="local[8]",
         conf={**ONE_FILE, "spark.divided.files": "15"},
     ),
+    Recipe("paired", master="local[2]", conf=ONE_FILE),
+    Recipe(
+        "paired_more",
+        "paired",
+        master="local[8]",
+        conf={**ONE_FILE, "spark.divided.files": "15"},
+    ),
     Recipe("clients", master="local[2]", conf=ONE_FILE),
     Recipe("python_source", master="local[2]", conf=ONE_FILE),
     Recipe("python_workers", conf=ONE_FILE),

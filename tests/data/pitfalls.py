@@ -187,6 +187,30 @@ def divided(context: SparkContext) -> None:
     context.parallelize(range(1000), 20).count()
 
 
+def paired(context: SparkContext) -> None:
+    """All pairs of two inputs, rows of the program beside each other, a number of splits that is
+    asked for: of as many files as `spark.divided.files` says."""
+    session = SparkSession(context)
+    session.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    lines, table = FOLDER / "lines", FOLDER / "table"
+    lines.mkdir(exist_ok=True)
+    for number in range(int(context.getConf().get("spark.divided.files", "5"))):
+        (lines / f"part-{number}").write_text("".join(f"{n} {number}\n" for n in range(500)))
+        rows = session.range(number * 1000, (number + 1) * 1000, 1, 1)
+        rows.write.mode("append").parquet(str(table))
+    one, other = (session.read.parquet(str(table)).where(f"id % 20 = {rest}") for rest in (0, 1))
+    pairs = one.crossJoin(other.withColumnRenamed("id", "other"))
+    pairs.selectExpr("sum(id * other)").collect()
+    some = context.textFile(str(lines)).filter(lambda line: line.startswith("7"))
+    some.cartesian(some).count()
+    ranges = [session.range(1000).union(session.range(1000))]
+    ranges.append(session.range(0, 1000, 1, 3).union(session.range(0, 1000, 1, 5)))
+    for both in ranges:
+        both.selectExpr("sum(sqrt(id))").collect()
+    context.parallelize(range(1000)).union(context.parallelize(range(1000))).count()
+    context.textFile(str(lines), 12).count()
+
+
 def python_source(context: SparkContext) -> None:
     """A data source written in Python: a scan like others by its name."""
     from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
@@ -330,6 +354,7 @@ JOBS: dict[str, Callable[[SparkContext], None]] = {
         operators,
         scans,
         divided,
+        paired,
         python_source,
         python_workers,
         evicted,

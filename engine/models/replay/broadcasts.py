@@ -1,58 +1,200 @@
 """Tables that Spark broadcasts while they are small: with more data it joins them in another way.
 
 A replay has the plan of its log. A table beyond `spark.sql.autoBroadcastJoinThreshold` is shuffled
-instead, and the other side of the join with it: stages that no log with the small table shows.
+instead, and the other side of the join with it: both are written, read, sorted and merged. What
+that takes no log with the small table shows; what goes through it does. So it is inferred: from
+the rows of both sides as they reach the join, at rates that are priors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
+import numpy as np
+
+from engine.forecast import FloatArray
 from engine.models.replay.replayed_run import Replay
+from engine.models.replay.times import Times
 from engine.models.stages.partitions import configured_number
+from engine.models.stages.task_times import StageShape
 from engine.profile import Notice
 from engine.runs.stage_labels import stage_label
-from engine.stage_run import StageRun
-from engine.units import MIB, format_bytes
+from engine.stage_run import StageRun, total_of
+from engine.units import MIB, format_bytes, format_seconds
 
 THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
 THRESHOLD_BYTES = 10 * int(MIB)
 """Its default. Spark holds it against the size of the files as far as their columns are read, or
-against what adaptive execution counted before it is compressed: mostly no less than the bytes that
-the stage read, of wide rows that lost columns it may be."""
+against what adaptive execution counted of a shuffle before it is compressed. The latter the log
+tells; the former is mostly no less than the bytes that the stage read, of wide rows that lost
+columns it may be."""
 
 ADAPTIVE_THRESHOLD = "spark.sql.adaptive.autoBroadcastJoinThreshold"
 """The same for what adaptive execution counted, where it is set: it makes joins broadcast that
 were planned with a shuffle."""
 
+RECORDS_PER_SECOND, BYTES_PER_SECOND = 1e6, 100e6
+"""Prior: how fast a core takes rows of either side through a shuffle, a sort and a merge: so many
+rows or, of wide ones, so many bytes, as of other rows (`stages/set_up.py`) and of disks. Spark
+3.5.9 took 0.02 to 2.2 CPU microseconds more for a row than with a broadcast
+(docs/models/sparkplan_rules_replay.md#tables-that-are-broadcast)."""
 
-def broadcast_notice(replay: Replay, ratio: float) -> Notice | None:
-    """The warning about the largest broadcast of a log that may be too much for at `ratio` times
-    the input: in proportion to it, unless other logs tell how that table grows. One that was too
-    large in the log already was asked for by a hint, or cut down by a filter, and stays."""
-    key, most = _threshold(replay.run.config)
-    sizes = [(_size(shape.stage), shape) for shape in replay.shapes]
-    outgrown = [
-        (size * shape.data(ratio), size, shape.stage)
-        for size, shape in sizes
-        if most is not None and size <= most < size * shape.data(ratio)
-    ]
-    if most is None or not outgrown:
+SORTED_SHARE = 0.5
+"""Of that, what sorting and merging take where adaptive execution made a broadcast of a join whose
+sides were shuffled already."""
+
+
+@dataclass(frozen=True, eq=False)
+class Outgrown:
+    """A table that is broadcast in a log and may be too large for that with more data.
+
+    Args:
+        made: the stage that reads it.
+        size_bytes: what of it counts against the threshold in the log.
+        joined: the stages that join their rows with it, and how many of theirs meet it; None where
+            the log does not say.
+        shuffled: whether both sides were shuffled before one was broadcast.
+        stretch: how many times as long as they compute tasks run that read shuffles.
+    """
+
+    made: StageShape
+    size_bytes: float
+    joined: tuple[tuple[StageShape, float | None], ...]
+    shuffled: bool
+    stretch: float
+
+    def seconds(self, ratio: float, slots: FloatArray) -> FloatArray:
+        """(n,) what shuffling, sorting and merging both sides adds on (n,) slots, at `ratio` times
+        the input."""
+        added = np.zeros(len(slots))
+        for shape, met in self.joined:
+            added += self._added(shape, met, ratio, slots)
+        return added
+
+    def _added(
+        self, shape: StageShape, met: float | None, ratio: float, slots: FloatArray
+    ) -> FloatArray:
+        """(n,) what one join adds, in as many tasks as shuffles of that size are merged to."""
+        table, read = self.made.stage, records_of(shape.stage)
+        rows = read if met is None else met
+        share = min(1.0, rows / read) if read else 1.0
+        own, other = shape.data(ratio), self.made.data(ratio)
+        moved = shape.stage.read_bytes * share * own + table.read_bytes * other
+        rows = rows * own + records_of(table) * other
+        work = max(rows / RECORDS_PER_SECOND, moved / BYTES_PER_SECOND) * self.stretch
+        work *= SORTED_SHARE if self.shuffled else 1.0
+        rule = shape.partitioning
+        counted, which = np.unique(slots, return_inverse=True)
+        tasks = [min(rule.merged(moved, int(n)), shape.shuffle_partitions) for n in counted]
+        return np.asarray(work / np.minimum(slots, np.ceil(tasks)[which]))
+
+
+def records_of(stage: StageRun) -> float:
+    """Records that its tasks read."""
+    return (stage.input_records or 0.0) + (stage.shuffle_read_records or 0.0)
+
+
+def _stretch(stages: Sequence[StageRun]) -> float:
+    """How many times as long as they compute the tasks run that read shuffles, of all stages where
+    none does: what is added waits for cores and disks as they do."""
+    reading = [stage for stage in stages if total_of(stage.shuffle_read_bytes) > 0.0] or stages
+    told = [one for one in reading if one.cpu_seconds is not None and one.run_seconds is not None]
+    computed = sum(total_of(stage.cpu_seconds) for stage in told)
+    ran = sum(total_of(stage.run_seconds) for stage in told)
+    return max(1.0, ran / computed) if computed > 0.0 else 1.0
+
+
+def outgrown(replay: Replay, ratio: float) -> list[Outgrown]:
+    """The broadcasts of a log that may be too large for one at `ratio` times the input: in
+    proportion to it, unless other logs tell how that table grows. One that was too large in the log
+    already was asked for by a hint, or cut down by a filter, and stays."""
+    _, most = _threshold(replay.run.config)
+    if most is None or ratio <= 1.0:
+        return []
+    shuffled = _shuffled_bytes(replay.run.stages)
+    sizes = [(_size(shape.stage, shuffled), shape) for shape in replay.shapes]
+    large = [one for one in sizes if one[0] <= most < one[0] * one[1].data(ratio)]
+    stretch = _stretch(replay.run.stages) if large else 1.0
+    found = []
+    for size, shape in large:
+        place = shape.stage.stage_id
+        joined = _joined_with(replay.shapes, place)
+        found.append(Outgrown(shape, size, joined, place in shuffled, stretch))
+    return found
+
+
+def _joined_with(
+    shapes: Sequence[StageShape], table: int
+) -> tuple[tuple[StageShape, float | None], ...]:
+    """The stages that join their rows with those of a stage, and how many of theirs met these."""
+    found = []
+    for shape in shapes:
+        stage = shape.stage
+        met = stage.joined_records or (None,) * len(stage.joined_broadcasts)
+        told = dict(zip(stage.joined_broadcasts, met, strict=True))
+        if table in told:
+            found.append((shape, told[table]))
+    return tuple(found)
+
+
+def other_plan(
+    replay: Replay, ratio: float, slots: FloatArray, speed: FloatArray, times: Times
+) -> FloatArray:
+    """(n,) log of the factor by which joins that are no longer broadcast lengthen a replay on (n,)
+    slots of (n,) relative speeds. The table may not grow, and adaptive execution may find it small
+    enough yet: the interval reaches the time without it."""
+    found = outgrown(replay, ratio)
+    if not found:
+        return np.zeros(len(slots))
+    known = np.maximum(1.0, np.nan_to_num(slots, nan=1.0))
+    added = np.sum([one.seconds(ratio, known) for one in found], axis=0) / speed
+    return np.asarray(np.log1p(added / times.seconds))
+
+
+def broadcast_notice(replay: Replay, ratio: float, slots: float) -> Notice | None:
+    """The warning about the largest of the tables that may be too large to be broadcast at `ratio`
+    times the input, on so many slots."""
+    found = outgrown(replay, ratio)
+    if not found:
         return None
-    there, here, stage = max(outgrown, key=lambda one: one[0])
+    key, most = _threshold(replay.run.config)
+    one = max(found, key=lambda one: one.size_bytes * one.made.data(ratio))
+    stage, here = one.made.stage, one.size_bytes
+    there = here * one.made.data(ratio)
+    added = float(sum(each.seconds(ratio, np.asarray([slots]))[0] for each in found))
+    held = (
+        f"The time holds {format_seconds(added)} for that, inferred from the rows of both sides; "
+        "the interval reaches the time without it"
+        if added > 0.0
+        else "Neither the time nor its interval holds that: the log does not tell who joins it"
+    )
     return Notice(
         "broadcast-outgrown",
         f"stage {stage.stage_id} ({stage_label(stage)}) broadcasts {format_bytes(here)} to every "
         f"executor, {format_bytes(there)} if that grows as it is taken to: more than {key} "
-        f"({format_bytes(most)}), so that Spark shuffles both sides of the join instead. Neither "
-        "the time nor its interval holds that",
+        f"({format_bytes(most or 0)}), so that Spark shuffles both sides of the join instead. "
+        f"{held}",
         "add a log of a run with more input, or keep the broadcast by a hint",
     )
 
 
-def _size(stage: StageRun) -> float:
-    """Bytes read of what a stage broadcasts; 0 where it does not."""
-    return stage.read_bytes if "BroadcastExchange" in stage.operations else 0.0
+def _shuffled_bytes(stages: Sequence[StageRun]) -> dict[int, float]:
+    """Bytes, before compression, of what stages broadcast that was shuffled first."""
+    return {
+        maker: told
+        for stage in stages
+        for maker, told in zip(stage.joined_broadcasts, stage.joined_shuffled_bytes, strict=False)
+        if told is not None
+    }
+
+
+def _size(stage: StageRun, shuffled: Mapping[int, float]) -> float:
+    """Bytes of what a stage broadcasts, as far as they are known: those that it read, or that were
+    shuffled for it; 0 where it does not."""
+    if "BroadcastExchange" not in stage.operations:
+        return 0.0
+    return shuffled.get(stage.stage_id, stage.read_bytes)
 
 
 def _threshold(config: Mapping[str, str]) -> tuple[str, int | None]:

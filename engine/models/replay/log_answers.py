@@ -19,10 +19,12 @@ class AnswersOfLogs:
     Args:
         weights: (r, n), adding up to 1.
         logs: (r, n) log time, memory apart.
-        memory: (r, n) log of the factor by which memory changes it.
+        memory: (r, n) log of the factor by which memory changes it, or joins of another kind: what
+            begins at some input all at once.
         far: (r, n, 2) doublings of slots and of input from each log.
         sure: (r, n) share in which an error of task time shows.
         doubts: (r, n) doubt about the speed of the machines.
+        least: (r, n) spread that reaches what a log leaves open (`alternatives.py`, `other_plan`).
     """
 
     weights: FloatArray
@@ -31,6 +33,7 @@ class AnswersOfLogs:
     far: FloatArray
     sure: FloatArray
     doubts: FloatArray
+    least: FloatArray
 
     @classmethod
     def of(
@@ -40,6 +43,7 @@ class AnswersOfLogs:
         far: Sequence[FloatArray],
         sure: Sequence[FloatArray],
         doubts: Sequence[FloatArray],
+        least: Sequence[FloatArray],
         repeated: IntArray,
     ) -> AnswersOfLogs:
         """From r arrays each, and (r,) how often the configuration of each log was run."""
@@ -51,6 +55,7 @@ class AnswersOfLogs:
             away,
             np.asarray(sure),
             unsure,
+            np.asarray(least),
         )
 
     def mean(self, values: FloatArray) -> FloatArray:

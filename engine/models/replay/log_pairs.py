@@ -17,7 +17,9 @@ import numpy as np
 from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.machines.transfer import speed_of
 from engine.models.base import LeaveOneOut
+from engine.models.replay.broadcasts import other_plan
 from engine.models.replay.memory_cliff import MemoryCliff, unlike
+from engine.models.replay.outcome import Replayed
 from engine.models.replay.priors import (
     ERROR_PER_DOUBLING_INPUT,
     ERROR_PER_DOUBLING_SLOTS,
@@ -28,6 +30,7 @@ from engine.models.replay.priors import (
 )
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import PairFit, pair_fit, with_laws
+from engine.models.replay.times import REACHED, Times
 from engine.models.replay.unseen_tasks import seen_in_part
 from engine.models.stages.one_machine import (
     SharedCores,
@@ -176,9 +179,10 @@ class LogPairs:
             found = replay.replayed(other.slots, ratio=ratio, speed=speed.relative)
             crowded = float(crowding(self.doublings[i, j, 0]))
             crowded *= 1.0 - found.driver_seconds / found.seconds
-            logs.append(math.log(found.seconds) + self.bias[i] + cores.cost(crowded))
+            plan = _other_plan(replay, found, ratio, speed.relative)
+            logs.append(math.log(found.seconds) + self.bias[i] + cores.cost(crowded) + plan)
             away.append(self.doublings[i, j] * sure_share(found.driver_seconds / found.seconds))
-            doubts.append(math.hypot(speed.log_scale, cores.doubt(crowded)))
+            doubts.append(math.hypot(speed.log_scale, cores.doubt(crowded), REACHED * plan))
         repeated = times_run(self.groups[kept])
         unsure, far = np.asarray(doubts), self.doublings[kept, j]
         weights = weights_of(far[:, None, :], unsure[:, None], repeated=repeated)[:, 0]
@@ -187,6 +191,13 @@ class LogPairs:
         variance = observed_scale**2 + float(between @ self.doubt(kept) @ between)
         variance += (NOISE_SECONDS / seconds) ** 2 + float(weights @ unsure) ** 2
         return seconds, math.sqrt(variance)
+
+
+def _other_plan(replay: Replay, found: Replayed, ratio: float, speed: float) -> float:
+    """`other_plan` on the slots of one answer."""
+    times = Times(np.asarray([found.seconds]), np.asarray([found.driver_seconds]))
+    slots = np.asarray([float(found.slots)])
+    return float(other_plan(replay, ratio, slots, np.asarray([speed]), times)[0])
 
 
 def weights_of(

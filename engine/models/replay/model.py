@@ -22,7 +22,8 @@ from engine.forecast import FloatArray, Forecast, IntArray
 from engine.machines.transfer import notice_of, speed_of
 from engine.models.base import Explanation, FittedModel
 from engine.models.log_notices import range_notices
-from engine.models.replay.broadcasts import broadcast_notice
+from engine.models.replay.alternatives import alternatives_of, reaching
+from engine.models.replay.broadcasts import broadcast_notice, other_plan
 from engine.models.replay.held_answers import held_logs
 from engine.models.replay.log_answers import AnswersOfLogs, doublings
 from engine.models.replay.memory_cliff import MemoryCliff, roomy_with
@@ -40,6 +41,7 @@ from engine.models.replay.report import (
 )
 from engine.models.replay.spilling import Offered, SpillingStage, spill_seconds
 from engine.models.replay.times import (
+    REACHED,
     BetweenInputs,
     ReplayTimes,
     Times,
@@ -111,12 +113,14 @@ class ReplayModel(FittedModel):
         at_work = 1.0 - np.minimum(1.0, each.mean(self._paused_seconds) / seconds)
         near = self.log_scale**2 - self.machine_scale**2 * (1.0 - at_work**2)
         log_scale = np.sqrt(near + away_and_start + doubt**2 + memory**2)
+        log_scale = np.maximum(log_scale, each.mean(each.least))
         known = np.isfinite(seconds)
         return Forecast.of(seconds, np.where(known, log_scale, np.nan), self.dof)
 
     def _each(self, batch: ClusterBatch, wanted: Workload) -> AnswersOfLogs:
         """What each log says by itself."""
-        slots, logs, memory, far, sure, doubts = batch.slots, [], [], [], [], []
+        slots, logs, memory, far, sure = batch.slots, [], [], [], []
+        doubts, least = [], []
         for place, replay in enumerate(self.replays):
             ratio = ratio_of(wanted, replay.run)
             replayed = self._replayed(replay, wanted)
@@ -126,17 +130,27 @@ class ReplayModel(FittedModel):
             share = 1.0 - times.driver_seconds / times.seconds
             crowded = share * of_batch(batch, far[-1][:, 0])
             doubt = np.hypot(doubt, self._shared_cores.doubt(crowded))
-            doubts.append(np.hypot(doubt, doubt_of_asked(replayed, slots, relative, replay.slots)))
-            memory.append(self._memory_factor(place, batch, wanted, times, relative))
+            doubt = np.hypot(doubt, doubt_of_asked(replayed, slots, relative, replay.slots))
+            doubts.append(doubt)
+            others = self._alternatives[place] if ratio != 1.0 else ()
+            seen = [self._replayed(other, wanted).at(slots, relative) for other in others]
+            plan = other_plan(replay, ratio, slots, relative, times)
+            least.append(np.maximum(reaching(times, seen), REACHED * plan))
+            memory.append(self._memory_factor(place, batch, wanted, times, relative) + plan)
             own = np.log(times.seconds) + log_iterations(replay, wanted) + self.bias[place]
             logs.append(own + self._shared_cores.cost(crowded))
             sure.append(sure_share(times.driver_seconds / times.seconds))
-        return AnswersOfLogs.of(logs, memory, far, sure, doubts, self._repeated)
+        return AnswersOfLogs.of(logs, memory, far, sure, doubts, least, self._repeated)
 
     @cached_property
     def _paused_seconds(self) -> FloatArray:
         """(r, 1) long pauses of each log: they last as long however busy the machine is."""
         return np.asarray([[sum(long_pauses(replay.run))] for replay in self.replays])
+
+    @cached_property
+    def _alternatives(self) -> tuple[tuple[Replay, ...], ...]:
+        """(r,) what each log leaves open."""
+        return tuple(map(alternatives_of, self.replays))
 
     @cached_property
     def _shared_cores(self) -> SharedCores:
@@ -289,7 +303,7 @@ class ReplayModel(FittedModel):
             notices += skewed_stages(replay, found, slots=slots)
             notices += self._memory_notices(self.replays.index(replay), batch, wanted)
             notices += iteration_notices(replay, wanted)
-            notices.append(broadcast_notice(replay, ratio_of(wanted, replay.run)))
+            notices.append(broadcast_notice(replay, ratio_of(wanted, replay.run), slots))
         return in_order([notice for notice in notices if notice is not None])
 
     def _memory_notices(self, place: int, batch: ClusterBatch, wanted: Workload) -> list[Notice]:

@@ -334,9 +334,11 @@ class Replay:
     ) -> FloatArray:
         """(n,) log of the factor by which tasks would be slower on (n,) slots if stages with a
         partition for each core had as many as on the log's slots: a program may have asked for
-        that number. By their share of the work, where all else is as fast as it can be."""
+        that number, where no other log says that it did not. By their share of the work, where all
+        else is as fast as it can be."""
         work = np.asarray([shape.stage.tasks * shape.mean_seconds for shape in self.shapes])
-        share = float(work[self._by_cores].sum() / (work.sum() or 1.0))
+        by_chance = np.asarray([shape.by_chance for shape in self.shapes], dtype=bool)
+        share = float(work[by_chance].sum() / (work.sum() or 1.0))
         if not share:
             return np.zeros(len(slots))
         busy = self.slots_in_doubt(slots, ratio, shuffle_partitions)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.forecast import FloatArray
+from engine.forecast import BoolArray, FloatArray
 from engine.models.replay.priors import (
     ERROR_PER_DOUBLING_SLOTS,
     POWER_SPREAD,
@@ -25,7 +25,7 @@ from engine.models.replay.priors import (
 )
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.match import matches
-from engine.models.stages.partitioned_stage import Growth, Scaled
+from engine.models.stages.partitioned_stage import Scaled
 from engine.models.stages.stage_law import StageLaw
 from engine.models.stages.task_times import StageShape
 from engine.models.stages.warm_up import combined_each, warmed
@@ -73,6 +73,8 @@ class PairFit:
             the rules have it.
         cut: (s,) the same, also where the rules have it so.
         data: (s,) the same of the bytes that a stage reads.
+        by_cores: (s,) whether it has a partition for each of its cores, as here, and these are
+            others.
         driver: (x - 1, y - 1) of the driver's time y and the input x of j relative to i.
     """
 
@@ -80,6 +82,7 @@ class PairFit:
     partitions: FloatArray
     cut: FloatArray
     data: FloatArray
+    by_cores: BoolArray
     driver: tuple[float, float]
 
 
@@ -92,12 +95,15 @@ def pair_fit(one: Replay, other: Replay, *, unlike: Collection[int] = ()) -> Pai
     stages, ratio = len(one.shapes), ratio_of(other.run.workload, one.run)
     likelihood = np.zeros((stages, len(WORK), len(SLOTS)), dtype=np.float32)
     partitions, cut, data = np.full((3, stages), np.nan)
+    by_cores = np.zeros(stages, dtype=bool)
     if _machine(one) != _machine(other):
-        return PairFit(likelihood, partitions, cut, data, (0.0, 0.0))
+        return PairFit(likelihood, partitions, cut, data, by_cores, (0.0, 0.0))
     for place, match in enumerate(matches(one.run, other.run)):
         if match is None or place in unlike:
             continue
         shape, seen = one.shapes[place], other.shapes[match]
+        both = shape.follows_cores and seen.follows_cores
+        by_cores[place] = both and shape.stage.tasks != seen.stage.tasks
         if abs(math.log(ratio)) > LOG_RATIO:
             cut[place] = math.log(seen.stage.tasks / shape.stage.tasks) / math.log(ratio)
             if not _as_ruled(shape, seen.stage.tasks, other.slots, ratio):
@@ -106,7 +112,7 @@ def pair_fit(one: Replay, other: Replay, *, unlike: Collection[int] = ()) -> Pai
         likelihood[place] = _likelihood(one, place, seen, other.slots, ratio)
     own, theirs = one.growing_driver_seconds, other.growing_driver_seconds
     driver = (ratio - 1.0, theirs / own - 1.0) if own > 0.0 else (0.0, 0.0)
-    return PairFit(likelihood, partitions, cut, data, driver)
+    return PairFit(likelihood, partitions, cut, data, by_cores, driver)
 
 
 def _as_ruled(shape: StageShape, tasks: int, slots: int, ratio: float) -> bool:
@@ -135,7 +141,7 @@ def _likelihood(
 ) -> NDArray[np.float32]:
     """(work, slots) how well each law of a stage explains its work in another log."""
     shape, stage, count = one.shapes[place], one.shapes[place].stage, seen.stage.tasks
-    base = 1.0 if shape.growth is Growth.NONE else ratio
+    base = shape.grown(ratio, count / stage.tasks)
     own, found = stage.task_seconds.total, seen.stage.task_seconds.total
     if min(own, found, shape.mean_seconds) <= 0.0:
         return np.zeros((len(WORK), len(SLOTS)), dtype=np.float32)
@@ -196,11 +202,14 @@ def with_laws(replay: Replay, told: Sequence[tuple[PairFit, float]]) -> Replay:
     powers = _typical(np.stack([pair.partitions for pair in pairs]))
     cuts = _typical(np.stack([pair.cut for pair in pairs]))
     data = _typical(np.stack([pair.data for pair in pairs]))
+    by_cores = np.any([pair.by_cores for pair in pairs], axis=0)
+    laws = [
+        _law(likelihood[place] + around, powers[place], cuts[place], data[place])
+        for place in range(len(replay.shapes))
+    ]
     shapes = tuple(
-        replace(
-            shape, law=_law(likelihood[place] + around, powers[place], cuts[place], data[place])
-        )
-        for place, shape in enumerate(replay.shapes)
+        replace(shape, law=replace(law, by_cores=bool(told)))
+        for shape, law, told in zip(replay.shapes, laws, by_cores, strict=True)
     )
     return replace(
         replay, shapes=shapes, driver_growth=_driver_growth([(*p.driver, s) for p, s in told])

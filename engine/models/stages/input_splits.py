@@ -30,7 +30,9 @@ class InputSplits:
             RDDs of files, and Hive's tables.
         for_cores: whether its rows, which the program made itself, are in as many partitions as
             Spark gives them where it asks for no number: one for each core (`defaultParallelism`).
-        scans: how many; each of a union is cut for itself, and they are taken to be alike.
+        scans: how many; each of a union is cut for itself, and they are taken to be alike. Of rows
+            that the program made, how many ranges or collections.
+        at_most: whether the program may have asked for no more, by a `coalesce` that left them.
         packed: how its files were packed, where their number is known and says as many splits.
     """
 
@@ -42,6 +44,7 @@ class InputSplits:
     is_hadoop: bool
     for_cores: bool
     scans: int
+    at_most: bool
     rule: Partitioning
     packed: PackedFiles | None
 
@@ -61,10 +64,11 @@ class InputSplits:
             cut = full
         largest = (read.maximum or 0.0) if read is not None else 0.0
         packed = _packed(stage, scans, rule) if scan else None
-        made = stage.generated and not stage.in_part and stage.tasks == rule.cores(None)
-        for_cores = made and rule.scans_count_slots
+        for_cores = rule.scans_count_slots and _one_for_each_core(stage, rule)
+        scans = max(1, len(stage.united)) if for_cores else scans
         return cls(
-            stage.tasks, total, largest, cut, scan, hadoop, for_cores, scans, rule, packed
+            stage.tasks, total, largest, cut, scan, hadoop, for_cores, scans,
+            in_splits and not COALESCES.isdisjoint(stage.operations), rule, packed,
         )  # fmt: skip
 
     @property
@@ -72,9 +76,17 @@ class InputSplits:
         """Whether their number depends on the cluster."""
         return self.for_cores or (self.is_scan and self.rule.scans_count_slots)
 
+    @property
+    def may_be_asked(self) -> bool:
+        """Whether the program may have asked for as many: of Hadoop, which then cuts files to about
+        that number, or of a `coalesce` that found no more than it allows."""
+        if self.is_hadoop:
+            return self.tasks > OF_ONE_FILE and not self._whole_blocks
+        return self.at_most
+
     def one_each(self) -> PartitionCount:
-        """One for each core, whatever the input."""
-        each = PerCore(self.rule.slots, 1.0, 0.0, math.inf, 0.0, math.inf)
+        """One for each core and range, whatever the input."""
+        each = PerCore(self.rule.slots, float(self.scans), 0.0, math.inf, 0.0, math.inf)
         return PartitionCount(float(self.tasks), self.rule.slots, each)
 
     @property
@@ -82,6 +94,15 @@ class InputSplits:
         """Whether more data is taken to be more scans, as of a program that unites the files of a
         folder one by one, and not more of each."""
         return self.scans > WRITTEN_OUT
+
+    def alone(self, ratio: float) -> PartitionCount:
+        """Splits of `ratio` times the input on any number of slots."""
+        if self.packed is None:
+            return self.count(ratio)
+        own = float(self.packed.on_own(ratio))
+        if not self.count_slots:
+            return PartitionCount(own)
+        return PartitionCount(own, self.rule.slots, self.packed, ratio)
 
     def count(self, ratio: float) -> PartitionCount:
         """Splits of `ratio` times the input on any number of slots, where nothing tells how files
@@ -119,9 +140,13 @@ class InputSplits:
         those of one file are files or blocks, and so is one that is as large as a block."""
         if not self.is_hadoop:
             return False
+        return self._whole_blocks or self.tasks > OF_ONE_FILE
+
+    @property
+    def _whole_blocks(self) -> bool:
+        """Whether the largest is as large as a block."""
         blocks = [BLOCK_BYTES * 2.0**power for power in BLOCK_POWERS]
-        whole = any(1.0 <= self.largest_read_bytes / block <= READ_BEYOND for block in blocks)
-        return whole or self.tasks > OF_ONE_FILE
+        return any(1.0 <= self.largest_read_bytes / block <= READ_BEYOND for block in blocks)
 
     def for_slots(self, partitions: float, ratio: float) -> PartitionCount:
         """Splits of a scan on any number of slots, from those on the run's own."""
@@ -145,6 +170,13 @@ def _by_hadoop(stage: StageRun) -> bool:
     if any(name.startswith("Scan hive") for name in stage.operations):
         return True
     return not HADOOP.isdisjoint(stage.operations) and "coalesce" not in stage.operations
+
+
+def _one_for_each_core(stage: StageRun, rule: Partitioning) -> bool:
+    """Whether its rows, which the program made itself, are in a partition for each core, or so are
+    those of each range that a union puts beside others."""
+    made = stage.united or (stage.tasks,)
+    return stage.generated and not stage.in_part and set(made) == {rule.cores(None)}
 
 
 def _packed(stage: StageRun, scans: int, rule: Partitioning) -> PackedFiles | None:
@@ -172,6 +204,9 @@ HADOOP = frozenset(
      "newAPIHadoopRDD")
 )  # fmt: skip
 """How Spark calls what reads files into an RDD by Hadoop's input formats."""
+
+COALESCES = frozenset(("Coalesce", "coalesce"))
+"""How Spark calls what puts partitions together to no more than a number, in SQL and of RDDs."""
 
 OF_ONE_FILE = 3
 """Into no more splits than this a small file is cut, of which a program wants two unless told

@@ -6,7 +6,7 @@ answered together, as rows of arrays.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from engine.forecast import FloatArray, IntArray
+from engine.models.stages.paired_inputs import PairedPartitions
 from engine.models.stages.partitions import LEAST_CORES, ByCores, ByInput
 from engine.models.stages.task_times import StageShape
 
@@ -92,13 +93,20 @@ class CountedStages:
 
 def by_kind(rules: Sequence[tuple[int, Rule]]) -> list[tuple[IntArray, Rule]]:
     """Places of stages with the rule of all of them, one for each kind of rule."""
-    kinds: dict[type, list[tuple[int, Rule]]] = {}
+    kinds: dict[Hashable, list[tuple[int, Rule]]] = {}
     for place, rule in rules:
-        kinds.setdefault(type(rule), []).append((place, rule))
+        kinds.setdefault(_kind(rule), []).append((place, rule))
     return [
         (np.asarray([place for place, _ in alike]), stacked([rule for _, rule in alike]))
         for alike in kinds.values()
     ]
+
+
+def _kind(rule: ByCores) -> Hashable:
+    """The kind of a rule, and of both that one for pairs is made of."""
+    if isinstance(rule, PairedPartitions):
+        return type(rule), type(rule.one), type(rule.other)
+    return type(rule)
 
 
 def stacked(rules: Sequence[Any]) -> Any:

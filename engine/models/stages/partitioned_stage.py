@@ -16,6 +16,7 @@ import numpy as np
 from engine.forecast import FloatArray
 from engine.models.stages.input_splits import InputSplits
 from engine.models.stages.merged_partitions import MergedPartitions
+from engine.models.stages.paired_inputs import grown_pairs, paired_count
 from engine.models.stages.partitions import (
     LARGEST_TASKS,
     SMALLEST_STAGE,
@@ -72,6 +73,8 @@ class PartitionedStage:
         law: what other logs tell of it.
         follows: the stage whose number of partitions this one has: of the input that its shuffle
             takes over, or of what it reads of a cache or a checkpoint.
+        pairs_share: how much of its work goes to pairs, where it pairs two inputs.
+        pairs_power: the power of the input with which these grow.
     """
 
     stage: StageRun
@@ -80,6 +83,8 @@ class PartitionedStage:
     partitioning: Partitioning
     law: StageLaw = PRIOR_LAW
     follows: PartitionedStage | None = None
+    pairs_share: float = 0.0
+    pairs_power: float = 2.0
 
     def scaled(
         self, ratio: float, shuffle_partitions: int | None, slots: int | None = None
@@ -97,10 +102,25 @@ class PartitionedStage:
         partitions = max(min(wanted, LARGEST_TASKS), SMALLEST_STAGE)
         tasks = max(1, math.ceil(partitions - WHOLE))
         last = partitions - tasks + 1.0
-        base = 1.0 if self.growth is Growth.NONE else ratio
-        total = self.law.total(ratio, base, tasks=partitions / self.stage.tasks)
+        cut = partitions / self.stage.tasks
+        total = self.law.total(ratio, self.grown(ratio, cut), tasks=cut)
         work = total * self.stage.tasks / partitions
         return Scaled(tasks, work, last if last < 1.0 - WHOLE else 1.0)
+
+    def grown(self, ratio: float, cut: float) -> float:
+        """Its work at `ratio` times the input in `cut` times as many partitions, relative to the
+        observed, unless other logs tell: pairs of two inputs multiply with either, and each
+        partition of one is read again for each of the other's."""
+        if self.growth is Growth.NONE:
+            return 1.0
+        if not self.pairs:
+            return ratio
+        return float(grown_pairs(ratio, cut, share=self.pairs_share, power=self.pairs_power))
+
+    @property
+    def pairs(self) -> bool:
+        """Whether it pairs two inputs of which more are more."""
+        return bool(self.stage.paired) and self.growth is Growth.TASKS
 
     def data(self, ratio: float) -> float:
         """Bytes that it reads at `ratio` times the input, relative to the observed: in proportion
@@ -136,6 +156,8 @@ class PartitionedStage:
         if self.growth is Growth.MERGED:
             rule = self._merging
             return self._merged_by_rule and rule.merged_for is None and rule.counts_slots
+        if self.pairs:
+            return paired_count(self.stage, self.partitioning, 1.0).counts_slots
         return self._splits.count_slots
 
     @cached_property
@@ -143,7 +165,28 @@ class PartitionedStage:
         """Whether it has a partition for each core however many there are: rows that the program
         made itself, and what has as many partitions as these."""
         first = self._first
-        return first.law.partitions is None and first._splits.for_cores
+        learnt = self.law.partitions is not None or first.law.partitions is not None
+        return not learnt and first._splits.for_cores
+
+    @property
+    def by_chance(self) -> bool:
+        """Whether a partition for each core may be a number that the program asked for: no log of
+        another number of cores says that it is none."""
+        return self.follows_cores and not self.law.by_cores
+
+    @property
+    def may_be_asked(self) -> bool:
+        """Whether as many splits may be a number that the program asked for, though they are taken
+        for those of the input: no log of another input says that they are."""
+        told = self.law.partitions is not None or self.law.cut is not None
+        if told or self.pairs or self.growth is not Growth.TASKS:
+            return False
+        return self._splits.may_be_asked
+
+    @property
+    def pairs_open(self) -> bool:
+        """Whether it pairs two inputs of which one may stay as it is, for all that logs tell."""
+        return self.pairs and self.law.cut is None
 
     @property
     def _first(self) -> PartitionedStage:
@@ -189,6 +232,8 @@ class PartitionedStage:
             return PartitionCount(float(shuffle_partitions))
         if learnt is None and self._splits.for_cores:
             return self._splits.one_each()
+        if learnt is None and self.pairs:
+            return paired_count(self.stage, self.partitioning, ratio)
         if learnt is not None:
             return self._splits.for_slots(n * math.exp(learnt * math.log(ratio)), ratio)
         return self._splits.count(ratio) if self.growth is Growth.TASKS else PartitionCount(n)
@@ -198,7 +243,7 @@ class PartitionedStage:
         if self.growth is Growth.MERGED:
             merged = self._merged_by_rule
             return self._merged_from(self._most(shuffle_partitions)) if merged else None
-        if self._counts_alone(shuffle_partitions) or self.growth is not Growth.TASKS:
+        if self._counts_alone(shuffle_partitions) or self.growth is not Growth.TASKS or self.pairs:
             return None
         return self._splits.packed
 
@@ -229,11 +274,14 @@ class PartitionedStage:
     @cached_property
     def _merging(self) -> Partitioning:
         """The rule that comes nearer to the observed partitions: for the cores, or by size alone,
-        which is the default of some platforms and not always in their logs."""
+        which is the default of some platforms and not always in their logs. Within one of what the
+        former says nothing tells them apart: whole partitions are merged, and a last one of less
+        than the least size goes with that before."""
 
         def off(rule: Partitioning) -> float:
             merged = min(rule.merged(self._shuffled_bytes, None), self.shuffle_partitions)
-            return abs(math.log(self.stage.tasks / merged))
+            within = abs(self.stage.tasks - merged) < 1.0
+            return 0.0 if within else abs(math.log(self.stage.tasks / merged))
 
         return min((self.partitioning, replace(self.partitioning, merged_for=1)), key=off)
 

@@ -13,6 +13,7 @@ from engine.models.stages.disturbance import computes_in_python
 from engine.models.stages.drawn_times import drawn
 from engine.models.stages.first_tasks import starts_executors, warm_task
 from engine.models.stages.match import code_of
+from engine.models.stages.paired_inputs import pairs_share
 from engine.models.stages.partitioned_stage import Growth
 from engine.models.stages.partitions import Partitioning, configured_number, spark_version
 from engine.models.stages.python_workers import start_share, without_start
@@ -140,6 +141,7 @@ def _shape(
         cold=cold,
         overhead_seconds=(outside or 0.0) + mean * start_share(run, stage),
         shuffle_partitions=_shuffle_partitions(run),
+        pairs_share=pairs_share(stage) if stage.paired else 0.0,
         partitioning=partitioning,
     )
 

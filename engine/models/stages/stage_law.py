@@ -24,6 +24,7 @@ class StageLaw:
             tells. Apart from `work`: seconds that stay whatever the input are not bytes.
         cut: power of the input with which its tasks grew in the logs that tell `work`; None where
             they had the same input, or none told.
+        by_cores: whether it has a partition for each core in a log of another number of cores too.
     """
 
     work: float = 0.0
@@ -31,6 +32,7 @@ class StageLaw:
     slots: float = 0.0
     data: float | None = None
     cut: float | None = None
+    by_cores: bool = False
 
     def total(self, ratio: float, base: float, *, tasks: float | None = None) -> float:
         """Work at `ratio` times the input in `tasks` times as many tasks where the prior says

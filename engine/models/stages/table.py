@@ -11,6 +11,7 @@ import numpy as np
 from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.stages.drawn_times import longest_share, stand_for_more
 from engine.models.stages.launch_order import LONGEST_FIRST
+from engine.models.stages.paired_inputs import grown_pairs
 from engine.models.stages.partitioned_stage import Growth, Scaled
 from engine.models.stages.partitions import LARGEST_TASKS, whole_tasks
 from engine.models.stages.ranked_tasks import DeferredTasks
@@ -121,6 +122,12 @@ class StageTable:
         return np.asarray([shape.growth is not Growth.NONE for shape in self.shapes])
 
     @cached_property
+    def _pairs(self) -> FloatArray:
+        """(3, s) whether each pairs two inputs, and its `pairs_share` and `pairs_power`."""
+        told = [(shape.pairs, shape.pairs_share, shape.pairs_power) for shape in self.shapes]
+        return np.asarray(told, dtype=float).T
+
+    @cached_property
     def overhead(self) -> FloatArray:
         """(s,) seconds of a task outside its run time."""
         return np.asarray([shape.overhead_seconds for shape in self.shapes])
@@ -177,9 +184,14 @@ class StageTable:
 
     def cut(self, places: IntArray, ratio: float, wanted: FloatArray) -> Cuts:
         """`StageShape.cut` of some stages at `ratio` times the input in (m,) partitions."""
-        base = np.where(self._grows[places], ratio, 1.0)
         law = self._law_work[places]
         tasks, partitions, last = whole_tasks(wanted)
+        base = np.where(self._grows[places], ratio, 1.0)
+        pairs, share, power = self._pairs[:, places]
+        if pairs.any():
+            cut = partitions / self.observed[places]
+            both = grown_pairs(ratio, cut, share=share, power=power)
+            base = np.where(pairs > 0.0, both, base)
         grown = faster_by(ratio, partitions / self.observed[places], self._law_cut[places])
         faster = base * np.exp(np.maximum(law, 0.0) * grown)
         total = np.where(law >= 0.0, faster, -law + (1.0 + law) * base)

@@ -10,9 +10,11 @@ from made_runs import BLOCK, Stage, observed
 from sparkplan_runs import codes, executors, fit
 
 from engine.cluster import Workload
-from engine.models.replay.broadcasts import broadcast_notice
+from engine.models.base import Prediction
+from engine.models.replay.broadcasts import THRESHOLD, broadcast_notice, outgrown
 from engine.models.replay.replayed_run import Replay
 from engine.profile import Run
+from engine.stage_run import Measure
 from engine.units import MIB
 
 SMALL_TABLE = {"sql_execution_id": 0, "operations": ("BroadcastExchange", "Scan parquet")}
@@ -30,19 +32,19 @@ def joining(table_mib: float = 4.0, *, operation: str = "BroadcastExchange", **c
 
 
 def test_a_table_beyond_the_threshold_is_named_with_both_sizes() -> None:
-    found = broadcast_notice(Replay.of(joining()), 3.0)
+    found = broadcast_notice(Replay.of(joining()), 3.0, 4.0)
     assert found is not None
     assert "stage 0" in found.text
     assert "broadcasts 4.19 MB to every executor, 12.6 MB if" in found.text
     assert "more than spark.sql.autoBroadcastJoinThreshold" in found.text
-    assert broadcast_notice(Replay.of(joining()), 2.0) is None
+    assert broadcast_notice(Replay.of(joining()), 2.0, 4.0) is None
 
 
 def test_of_several_tables_the_largest_is_named() -> None:
     stages = [
         Stage(np.full(1, 1.0), input_bytes=mib * MIB, more=SMALL_TABLE) for mib in (4.0, 9.0, 6.0)
     ]
-    found = broadcast_notice(Replay.of(observed(stages, slots=4)), 3.0)
+    found = broadcast_notice(Replay.of(observed(stages, slots=4)), 3.0, 4.0)
     assert found is not None
     assert "stage 1" in found.text
 
@@ -58,12 +60,12 @@ def test_of_several_tables_the_largest_is_named() -> None:
     ],
 )
 def test_what_stays_is_not_warned_of(run: Run) -> None:
-    assert broadcast_notice(Replay.of(run), 3.0) is None
+    assert broadcast_notice(Replay.of(run), 3.0, 4.0) is None
 
 
 def test_a_smaller_threshold_counts() -> None:
     run = joining(spark_sql_autoBroadcastJoinThreshold="5m")
-    assert broadcast_notice(Replay.of(run), 2.0) is not None
+    assert broadcast_notice(Replay.of(run), 2.0, 4.0) is not None
 
 
 @pytest.mark.parametrize(
@@ -83,7 +85,7 @@ def test_adaptive_execution_has_a_threshold_of_its_own(
         spark_sql_autoBroadcastJoinThreshold=planned,
         spark_sql_adaptive_autoBroadcastJoinThreshold=adaptive,
     )
-    found = broadcast_notice(Replay.of(run), 3.0)
+    found = broadcast_notice(Replay.of(run), 3.0, 4.0)
     assert (found is None) if said is None else (found is not None and said in found.text)
 
 
@@ -107,3 +109,94 @@ def test_a_table_that_stays_the_same_in_two_logs_is_not_outgrown() -> None:
     assert size is not None
     found = fit(small, large).predict(cluster=executors(4), workload=Workload(8.0 * size))
     assert "broadcast-outgrown" not in codes(found.warnings)
+
+
+def joined(*more: Stage, met: float | None = None, config: dict[str, str] | None = None) -> Run:
+    """A table of 4 MiB and ten thousand rows, a scan whose eight million rows join with it, and
+    more stages."""
+    table = {**SMALL_TABLE, "input_records": 1e4}
+    facts = {"input_records": 8e6, "joined_broadcasts": (0,), "joined_records": (met,)}
+    stages = [
+        Stage(np.full(1, 1.0), input_bytes=4.0 * MIB, more=table),
+        Stage(np.full(16, 4.0), input_bytes=64 * MIB, more=facts),
+        *more,
+    ]
+    run = observed(stages, slots=4, config={"spark.sql.shuffle.partitions": "64"} | (config or {}))
+    return replace(run, spark_version="3.5.1")
+
+
+def answer(run: Run, ratio: float, *more: Run) -> Prediction:
+    size = run.workload.input_bytes
+    assert size is not None
+    return fit(run, *more).predict(cluster=executors(4), workload=Workload(ratio * size))
+
+
+def test_the_time_holds_what_the_other_join_takes_and_the_interval_the_plan_of_the_log() -> None:
+    """24 million rows at a million a second on four cores: six seconds. What is read is less."""
+    stays = joined(config={THRESHOLD: "100m"})
+    kept, found = answer(stays, 3.0), answer(joined(), 3.0)
+    assert found.seconds - kept.seconds == pytest.approx(24.03e6 / 1e6 / 4, rel=0.05)
+    assert found.low is not None
+    assert found.high is not None
+    assert kept.high is not None
+    assert found.low < kept.seconds
+    assert found.high > kept.high
+    (said,) = [n.text for n in found.warnings if n.code == "broadcast-outgrown"]
+    assert "The time holds 6.01 s for that, inferred from the rows of both sides" in said
+    assert answer(joined(), 2.0).seconds == pytest.approx(answer(stays, 2.0).seconds)
+
+
+def test_a_log_that_is_left_out_is_foretold_with_the_other_join() -> None:
+    """Three times as much of a run, in a log of its own, from one whose broadcast it outgrows."""
+    small, stays = joined(), joined(config={THRESHOLD: "100m"})
+    size = small.workload.input_bytes
+    assert size is not None
+    large = replace(stays, workload=Workload(3.0 * size), seconds=60.0)
+    with_join, without = (fit(run, large).validation for run in (small, stays))
+    assert with_join is not None
+    assert without is not None
+    added = with_join.predicted_seconds[1] - without.predicted_seconds[1]
+    assert added == pytest.approx(24.03e6 / 1e6 / 4, rel=0.05)
+
+
+def test_rows_that_a_filter_leaves_out_are_not_shuffled() -> None:
+    most, some = (outgrown(Replay.of(joined(met=met)), 3.0) for met in (8e6, 8e5))
+    slots = np.asarray([4.0])
+    assert some[0].seconds(3.0, slots) == pytest.approx(most[0].seconds(3.0, slots) / 10, rel=0.02)
+
+
+def test_more_slots_share_the_other_join_as_far_as_its_shuffle_has_partitions() -> None:
+    (one,) = outgrown(Replay.of(joined()), 3.0)
+    four, many, more = one.seconds(3.0, np.asarray([4.0, 40.0, 4000.0]))
+    assert four / many == pytest.approx(10.0)
+    assert four / more == pytest.approx(16.0)  # 64 shuffle partitions
+
+
+def test_what_was_shuffled_before_counts_as_spark_counted_it() -> None:
+    """4 MiB were read of a shuffle of 9 MiB, compressed: a fifth more is too much."""
+    run = joined()
+    table, facts = run.stages
+    told = replace(facts, joined_shuffled_bytes=(9.0 * MIB,))
+    found = outgrown(Replay.of(replace(run, stages=(table, told))), 1.2)
+    assert [one.size_bytes for one in found] == [9.0 * MIB]
+    assert outgrown(Replay.of(run), 1.2) == []
+    slots = np.asarray([4.0])
+    whole, sorted_only = (
+        outgrown(Replay.of(replace(run, stages=(table, one))), 3.0)[0].seconds(3.0, slots)
+        for one in (facts, told)
+    )
+    assert sorted_only == pytest.approx(whole / 2), "both sides were shuffled already"
+
+
+def test_who_joins_an_outgrown_table_without_a_log_that_tells_is_said() -> None:
+    found = broadcast_notice(Replay.of(joining()), 3.0, 4.0)
+    assert found is not None
+    assert found.text.endswith("does not tell who joins it")
+
+
+def test_on_a_machine_at_work_the_other_join_waits_as_other_shuffles_do() -> None:
+    computed = {"cpu_seconds": Measure(4, 4.0, (1.0,))}
+    waits = Stage(np.full(4, 3.0), (1,), shuffle_bytes=MIB, more=computed)
+    slots = np.asarray([4.0])
+    (calm,), (busy,) = (outgrown(Replay.of(run), 3.0) for run in (joined(), joined(waits)))
+    assert busy.seconds(3.0, slots) == pytest.approx(3.0 * calm.seconds(3.0, slots))

@@ -51,8 +51,9 @@ def one_log(logs: Law, memory: Law) -> Callable[[float], AnswersOfLogs]:
         time, zero = np.full(2, logs(size)), np.zeros(2)
         far = np.full((2, 2), math.log2(size))
         return AnswersOfLogs.of(
-            [time], [np.asarray([0.0, memory(size)])], [far], [zero], [zero], np.ones(1, dtype=int)
-        )
+            [time], [np.asarray([0.0, memory(size)])], [far], [zero], [zero], [zero],
+            np.ones(1, dtype=int),
+        )  # fmt: skip
 
     return answer
 

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from test_partitions import plan, shapes
 
+from engine import read
 from engine.models.stages.merged_partitions import MergedPartitions, merged_into_one
+from engine.models.stages.shapes import shapes_of
+from engine.stage_run import total_of
 from engine.units import MIB
 
 CORES = np.asarray([2, 4, 8, 16, 24, 32, 40, 50, 64, 80, 100, 128, 160, 200, 250], dtype=float)
+SAMPLES = Path(__file__).parents[3] / "sample_logs"
+SIZES, SHORT = ("small", "large"), 18
 OF_200 = [3, 5, 9, 17, 25, 34, 45, 59, 67, 100, 132, 200, 200, 200, 200]
 """Tasks after a shuffle of two million keys in 200 partitions, by `minPartitionNum`, with no least
 size of a partition."""
@@ -38,6 +45,20 @@ def test_a_small_last_one_is_merged_with_that_before() -> None:
     assert small.count(np.asarray([2.0]), 1.0).tolist() == [2.0]
     assert 2.0 < small.count(np.asarray([2.0]), 100.0)[0] < 2.1
     assert small.count(np.asarray([40.0]), 1.0).tolist() == [4.0], "none is below 1 MiB"
+
+
+def test_one_task_of_a_little_more_than_the_least_size_does_not_say_size_alone() -> None:
+    """1.2 MB in one task on two slots, since a last partition of less than 1 MiB goes with that
+    before: in the larger log its 3.8 MB are two tasks, one for each core."""
+    small, large = (read(SAMPLES / f"sales-report-{size}.zstd").runs[0] for size in SIZES)
+    known, seen = (next(s for s in run.stages if s.stage_id == SHORT) for run in (small, large))
+    assert (known.tasks, seen.tasks) == (1, 2)
+    assert small.cluster.slots == large.cluster.slots == 2
+    (shape,) = [one for one in shapes_of(small, 2) if one.stage.stage_id == SHORT]
+    assert shape.counts_slots
+    assert shape.scaled(total_of(seen.shuffle_read_bytes) / total_of(known.shuffle_read_bytes),
+                        None).tasks == seen.tasks  # fmt: skip
+    assert shape.scaled(9.0, None, 16).tasks > 8
 
 
 @pytest.mark.parametrize("seen", [2.0, 3.0, 8.0])

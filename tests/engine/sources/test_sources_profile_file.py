@@ -261,6 +261,22 @@ def test_what_stands_empty_is_not_known(library: str, monkeypatch: pytest.Monkey
             6,
             "one number for each of operations",
         ),
+        (
+            HEAD + RUN + STAGE + "stage_id: 3, joined_broadcasts: [2], joined_records: [1, 2]}\n",
+            6,
+            "one number for each of joined_broadcasts",
+        ),
+        (
+            HEAD + RUN + STAGE + "stage_id: 3, joined_broadcasts: [2], joined_records: [-1]}\n",
+            6,
+            "joined_records must lie between 0 and",
+        ),
+        (HEAD + RUN + STAGE + "stage_id: 0, paired: [2]}\n", 6, "partitions of two inputs"),
+        (
+            HEAD + RUN + STAGE + "stage_id: 0, paired: [2, 0]}\n",
+            6,
+            "partitions must be at least 1, not 0",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(text: str, line: int, said: str) -> None:

@@ -1,0 +1,168 @@
+"""Pairs of two inputs, and rows of the program beside each other: on real logs, of which each
+foretells the other (five files on two slots, fifteen on eight)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made_runs import Stage, observed
+from sparkplan_runs import executors, fit
+
+from engine import read
+from engine.forecast import FloatArray
+from engine.models.base import FittedModel, Prediction
+from engine.models.replay.alternatives import alternatives_of
+from engine.models.replay.replayed_run import Replay
+from engine.models.replay.stage_laws import pair_fit, with_laws
+from engine.models.stages.shapes import shapes_of
+from engine.profile import Run
+from engine.units import MIB
+
+DATA = Path(__file__).parents[2] / "data"
+FEW, MORE = (read(DATA / name).runs[0] for name in ("paired.zstd", "paired_more.zstd"))
+FILES = 3.0
+"""So many times the files has the larger run."""
+
+
+def combined(run: Run) -> list[int]:
+    """Places of the stages that pair inputs or have ranges beside each other."""
+    return [place for place, one in enumerate(run.stages) if one.paired or one.united]
+
+
+def test_the_logs_say_what_is_paired_and_what_lies_beside_each_other() -> None:
+    told = [(FEW.stages[p].paired, FEW.stages[p].united) for p in combined(FEW)]
+    assert told == [((2, 2), ()), ((5, 5), ()), ((), (2, 2)), ((), (5, 3)), ((), (2, 2))]
+
+
+@pytest.mark.parametrize(("known", "asked"), [(FEW, MORE), (MORE, FEW)])
+def test_each_log_foretells_the_partitions_of_the_other(known: Run, asked: Run) -> None:
+    slots, others = known.cluster.slots, asked.cluster.slots
+    assert slots
+    ratio = FILES if asked is MORE else 1.0 / FILES
+    shapes = shapes_of(known, slots)
+    foretold = [shapes[p].partition_count(ratio, None).at(others) for p in combined(known)]
+    seen = [asked.stages[place].tasks for place in combined(asked)]
+    assert seen == ([64, 225, 16, 8, 16] if asked is MORE else [4, 25, 4, 8, 4])
+    assert foretold == seen
+
+
+def test_a_replay_of_all_stages_has_the_same_partitions() -> None:
+    replay = Replay.of(FEW)
+    tasks = replay.replayed(8, ratio=FILES).tasks
+    assert [tasks[place] for place in combined(FEW)] == [64, 225, 16, 8, 16]
+
+
+def pairing(*, read_mib: float = 0.01) -> Run:
+    """A stage that pairs two inputs of four splits each, of so many MiB."""
+    tasks, seconds = 16, 4.0
+    more = {"paired": (4, 4), "operations": ("cartesian", "textFile")}
+    times = np.full(tasks, seconds)
+    return observed([Stage(times, input_bytes=tasks * 2 * MIB * read_mib, more=more)], slots=4)
+
+
+def test_pairs_grow_with_both_inputs() -> None:
+    (shape,) = shapes_of(pairing(), 4)
+    found = shape.scaled(3.0, None)
+    assert found.tasks == 144
+    assert found.tasks * found.work == pytest.approx(9.0 * 16)
+
+
+def test_what_is_read_and_not_paired_grows_with_what_is_read() -> None:
+    """Two splits of either input, which stay two: each is read as often as before."""
+    few = {"paired": (2, 2), "operations": ("CartesianProduct", "Scan parquet")}
+    run = observed([Stage(np.full(4, 2.0), input_bytes=80.0 * MIB, more=few)], slots=4)
+    (shape,) = shapes_of(run, 4)
+    assert shape.pairs_share == 0.0
+    found = shape.scaled(1.5, None)
+    assert found.tasks * found.work == pytest.approx(1.5 * 4 * math.sqrt(found.tasks / 4))
+    table = Replay.of(run)._table.cut(np.asarray([0]), 1.5, np.asarray([float(found.tasks)]))
+    assert table.work[0] == pytest.approx(found.work)
+
+
+def test_of_two_inputs_one_may_stay_within_the_interval() -> None:
+    run = pairing()
+    found = asked(fit(run), run, ratio=3.0, slots=4)
+    one, both = 3.0 * run.seconds, 9.0 * run.seconds
+    assert len(alternatives_of(Replay.of(run))) == 2
+    assert found.low is not None
+    assert found.low < one < found.seconds
+    assert found.seconds == pytest.approx(both, rel=0.2)
+
+
+def test_what_fits_one_input_has_nothing_open() -> None:
+    assert alternatives_of(Replay.of(observed([Stage(np.full(16, 4.0))], slots=4))) == ()
+
+
+def lines(splits: int, *, ratio: float = 1.0, mib: float = 20.0) -> Run:
+    """An RDD of text files of which each is a split; or in as many splits as were asked for."""
+    more = {"operations": ("textFile", "map")}
+    size = 12 * mib * MIB * ratio
+    times = np.full(splits, 40.0 * 12 * ratio / splits)
+    return observed([Stage(times, input_bytes=size, more=more)], slots=4)
+
+
+def test_splits_that_were_asked_for_are_within_the_interval() -> None:
+    """Twelve splits: files, of which nine times as many use all of 108 slots, or twelve anyhow."""
+    run = lines(12)
+    replay = Replay.of(run)
+    (other,) = alternatives_of(replay)
+    files, asked_for = (one.replayed(108, ratio=9.0) for one in (replay, other))
+    assert (files.tasks, asked_for.tasks) == ((108,), (12,))
+    blocks = lines(12, mib=32.1)  # these are cut where a block ends, whatever was asked for
+    assert alternatives_of(Replay.of(blocks)) == ()
+    wide, narrow = (asked(fit(one), one, ratio=9.0, slots=108) for one in (run, blocks))
+    assert wide.seconds == pytest.approx(narrow.seconds, rel=0.02)
+    assert wide.high is not None
+    assert narrow.high is not None
+    assert narrow.high < asked_for.seconds < wide.high
+
+
+@pytest.mark.parametrize("tasks", [12, 36])
+def test_a_second_log_tells_whether_splits_were_asked_for(tasks: int) -> None:
+    """Whichever it is, nothing is left open."""
+    one, other = Replay.of(lines(12)), Replay.of(lines(tasks, ratio=3.0))
+    told = with_laws(one, [(pair_fit(one, other), 1.0)])
+    assert alternatives_of(told) == ()
+    assert told.replayed(4, ratio=3.0).tasks == (tasks,)
+
+
+def test_followers_of_splits_that_were_asked_for_stay_with_them() -> None:
+    size = 12 * 20.0 * MIB
+    read_in = Stage(np.full(12, 4.0), input_bytes=size, more={"operations": ("textFile",)})
+    reduced = Stage(np.full(12, 2.0), (0,), shuffle_bytes=size)
+    replay = Replay.of(observed([read_in, reduced], slots=4))
+    (other,) = alternatives_of(replay)
+    assert replay.replayed(4, ratio=3.0).tasks == (36, 36)
+    assert other.replayed(4, ratio=3.0).tasks == (12, 12)
+
+
+def test_logs_of_two_numbers_of_cores_say_that_nobody_asked_for_them() -> None:
+    """A partition for each of four and of eight cores: on 32 there are as many."""
+    few, more = (
+        observed([Stage(np.full(slots, 160.0 / slots), more={"generated": True})], slots=slots)
+        for slots in (4, 8)
+    )
+    one, two = (gained(fit(*runs)) for runs in ((more,), (few, more)))
+    assert one[0] > 1.0
+    assert two.tolist() == [0.0, 0.0]
+
+
+def gained(found: FittedModel) -> FloatArray:
+    """What more than 32 slots gain by partitions that may have been asked for, of each log."""
+    times = [
+        replay.gained_by_cores(np.asarray([32.0]), 1.0, None)[0]
+        for replay in found.replays  # type: ignore[attr-defined]
+    ]
+    return np.asarray(times)
+
+
+def asked(found: FittedModel, run: Run, *, ratio: float, slots: int) -> Prediction:
+    """The answer for `ratio` times the input."""
+    size = run.workload.input_bytes
+    assert size is not None
+    workload = replace(run.workload, input_bytes=ratio * size)
+    return found.predict(cluster=executors(slots), workload=workload, confidence=0.9)

@@ -1,0 +1,90 @@
+"""Which stages join with what others broadcast: on a real log, and on plans made for one rule."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine import read
+from engine.sources.broadcast_joins import BroadcastJoins, Joined
+from engine.sources.plan_events import CountedMetric, PlanMetric, PlanNode, SqlPlan
+
+SAMPLES = Path(__file__).parents[3] / "sample_logs"
+ROWS = "number of output rows"
+FACTS, TABLE, JOINED, SENT = 1, 2, 3, 4
+"""Accumulators of the rows of a plan's nodes."""
+
+
+def test_a_real_log_says_who_joins_with_a_broadcast_table() -> None:
+    run = read(SAMPLES / "nightly-features-small.zstd").runs[0]
+    (joining,) = [stage for stage in run.stages if stage.joined_broadcasts]
+    (made,) = [s for s in run.stages if s.stage_id in joining.joined_broadcasts]
+    assert "BroadcastExchange" in made.operations
+    assert joining.joined_records == (joining.input_records,)
+
+
+def node(name: str, rows: int, *children: PlanNode) -> PlanNode:
+    return PlanNode(name, children, metrics=(PlanMetric(ROWS, rows),))
+
+
+def plan(*, wrapped: bool = False) -> SqlPlan:
+    """Facts joined with a table that is broadcast, of which an adaptive plan has the stage."""
+    sent = node("BroadcastExchange", SENT, node("Scan parquet", TABLE))
+    side = PlanNode("BroadcastQueryStage", (sent,)) if wrapped else sent
+    facts = PlanNode("Project", (node("Filter", FACTS),))
+    return SqlPlan(0, PlanNode("Project", (node("BroadcastHashJoin", JOINED, facts, side),)))
+
+
+def counted(**values: object) -> list[CountedMetric]:
+    accumulators = {"facts": FACTS, "table": TABLE, "joined": JOINED, "sent": SENT}
+    return [CountedMetric(accumulators[name], value=value) for name, value in values.items()]
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_the_last_stage_that_makes_the_rows_is_the_one_that_sends_them(wrapped: bool) -> None:
+    joins = BroadcastJoins()
+    joins.planned(plan(wrapped=wrapped))
+    for stage in (5, 6):
+        joins.completed(stage, counted(table=100))
+    joins.completed(8, counted(facts="700", joined="70"))
+    assert joins.of(8, range(10)) == [Joined(6, 700.0, None)]
+    assert joins.of(8, [8]) == []
+    assert joins.of(6, range(10)) == []
+
+
+@pytest.mark.parametrize("between", [None, ROWS])
+def test_what_was_shuffled_before_has_the_size_of_that(between: str | None) -> None:
+    """Unless something in between made other rows of it. The plan that broadcasts it is made when
+    the shuffle has ended."""
+    size, fetched = PlanMetric("data size", 9), PlanMetric("records read", 11)
+    shuffle = PlanNode("Exchange", (node("Scan parquet", TABLE),), metrics=(size, fetched))
+    metrics = (PlanMetric(between, 10),) if between else ()
+    read_again = PlanNode("AQEShuffleRead", (PlanNode("ShuffleQueryStage", (shuffle,)),))
+    above = PlanNode("Project", (read_again,), metrics=metrics)
+    sent = node("BroadcastExchange", SENT, above)
+    joins = BroadcastJoins()
+    joins.planned(SqlPlan(0, PlanNode("SortMergeJoin", (shuffle,))))
+    joins.completed(5, [CountedMetric(9, value="10241440"), *counted(table=100)])
+    joins.planned(SqlPlan(0, node("BroadcastHashJoin", JOINED, node("Filter", FACTS), sent)))
+    joins.completed(6, [CountedMetric(10, value=3), CountedMetric(11, value=100)])
+    joins.completed(8, counted(facts=700, joined=70))
+    (found,) = joins.of(8, range(10))
+    assert found.shuffled_bytes == (None if between else 10241440.0)
+
+
+@pytest.mark.parametrize("value", [None, "many", "9" * 40, 10**40, -1, [700]])
+def test_rows_that_no_number_counts_are_not_known(value: object) -> None:
+    joins = BroadcastJoins()
+    joins.planned(plan())
+    joins.completed(6, counted(table=100))
+    joins.completed(8, counted(facts=value, joined=70))
+    assert joins.of(8, range(10)) == [Joined(6, None, None)]
+
+
+def test_other_joins_are_none() -> None:
+    joins = BroadcastJoins()
+    joins.planned(SqlPlan(0, node("SortMergeJoin", JOINED, node("Scan", FACTS))))
+    joins.planned(SqlPlan(0, PlanNode("BroadcastHashJoin")))
+    joins.planned(SqlPlan(0))
+    assert not joins.any_planned
