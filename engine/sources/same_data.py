@@ -125,5 +125,5 @@ def _notice(sizes: Sequence[float]) -> Notice:
         CODE,
         f"{len(sizes)} logs count {least} to {most} of input for the same data, which fell into as "
         f"many tasks that read and wrote as much: {most} is taken for each",
-        "ask for other data as a multiple of it (--input-size 2x)",
+        "ask for other data as a multiple of it, such as 2x",
     )
