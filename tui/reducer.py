@@ -272,8 +272,9 @@ def _with_starting_deadline(
 
 
 def _relaxed(state: PlanState, promised: float) -> PlanState:
-    """A default never starts with "impossible": it moves to a round time that can be met."""
-    if state.deadline_chosen:
+    """A default never starts with "impossible": it moves to a round time that can be met. No
+    deadline is added to a budget."""
+    if state.deadline_chosen or state.budget_usd is not None:
         return state
     return replace(state, deadline_seconds=nice_seconds(promised))
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 
 import pytest
 from fakes import FakeSession, without_stages
 from screen import compared, settled, text_of
 
 import engine
+from tui.answers import Answer
 from tui.app import AppOptions
 from tui.behaviours.planning import LEAST_REST_SECONDS, SETTLED_SECONDS
 from tui.changes import SetDeadline, SetMix, SetScale
 from tui.messages import MixReady
 from tui.session import EngineSession
-from tui.state import Limits
+from tui.state import Limits, PlanState
 from tui.views import curves
 from tui.widgets.chart import Chart
 from tui.widgets.table import Table
@@ -264,3 +266,27 @@ async def test_a_title_is_cut_with_a_sign_of_the_glyphs(planner):
         app._panels.entitle("time", "4 × " + "words of a title " * 9)
         await pilot.pause()
         assert text_of(app).isascii()
+
+
+class Settling(FakeSession):
+    """Finds, when it is settled, that nothing meets the first deadline after all."""
+
+    first: float | None = None
+
+    def mixed(self, state: PlanState, answer: Answer) -> Answer:
+        self.first = self.first or state.deadline_seconds
+        if state.deadline_seconds != self.first:
+            return answer
+        return self.answer(replace(state, deadline_seconds=1.0), answer.built)
+
+
+@pytest.mark.parametrize("chosen", [None, 1200.0])
+async def test_a_default_deadline_that_is_not_met_once_settled_moves(planner, chosen) -> None:
+    """One that was chosen stays."""
+    session = Settling()
+    app = planner(session, deadline_seconds=chosen)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        found = app.answer.report.recommendation.recommended
+        assert (found is None) is (chosen is not None)
+        assert (app.state.deadline_seconds == session.first) is (chosen is not None)

@@ -142,8 +142,8 @@ def test_a_goal_that_the_user_chose_stays_when_evidence_arrives(chosen):
 
 def test_a_default_deadline_is_relaxed_and_a_chosen_one_never():
     assert reduce(START, DeadlineRelaxed(1300.0)).deadline_seconds == 1500.0
-    chosen = reduce(START, SetDeadline(60.0))
-    assert reduce(chosen, DeadlineRelaxed(1000.0)) == chosen
+    for chosen in (reduce(START, SetDeadline(60.0)), reduce(START, SetBudget(5.0))):
+        assert reduce(chosen, DeadlineRelaxed(1000.0)) == chosen
 
 
 def test_opening_other_evidence_forgets_what_was_said_about_the_old():

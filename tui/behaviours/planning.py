@@ -19,7 +19,7 @@ from tui.views import inputs
 from tui.workers import Cancelled
 
 if TYPE_CHECKING:
-    from tui.answers import Built
+    from tui.answers import Answer, Built
 
 LEAST_REST_SECONDS, SETTLED_SECONDS = 0.05, 0.15
 """The mixes are searched after so long without another question: a step of a slider waits for one
@@ -36,6 +36,9 @@ def described(error: Exception) -> str:
 
 class Planning(PlannerPart):
     """A part of `PlannerApp`."""
+
+    first: Answer | None = None
+    """What new evidence began with: nobody has asked anything yet."""
 
     left: PlanState | None = None
     """The inputs that a scenario or a pinned plan has replaced whose plan is still being built."""
@@ -143,7 +146,10 @@ class Planning(PlannerPart):
         if message.before is app.answer:
             if message.after is not app.answer:
                 app.answer = message.after
+                relaxed = message.before is self.first and self._relax()
                 app._panels.show()
+                if relaxed:
+                    return
             app._settled()
 
     def on_mix_failed(self, message: MixFailed) -> None:
@@ -225,14 +231,24 @@ class Planning(PlannerPart):
         measured = run.seconds if run else best.seconds if best else None
         app.state = reduce(app.state, EvidenceRead(measured, built.profile.deadline_seconds))
         app._ask()
-        found = app.answer.report.recommendation if app.answer else None
-        if found and found.recommended is None and found.nearest is not None:
-            promised = found.nearest.high or found.nearest.seconds
-            app.state = reduce(app.state, DeadlineRelaxed(promised))
-            app._ask()
+        self._relax()
         app._panels.measure(built, app.answer)
         if asked := inputs.questions(app.state, built):
             app.show_notice(asked, "warn", stays=True)
+
+    def _relax(self) -> bool:
+        """Whether a default deadline that cannot be met has moved to one that can: what is near to
+        the limit of a grid may show only once it is settled."""
+        app = self.planner
+        before, found = app.state, app.answer.report.recommendation if app.answer else None
+        if found and found.recommended is None and found.nearest is not None:
+            promised = found.nearest.high or found.nearest.seconds
+            app.state = reduce(app.state, DeadlineRelaxed(promised))
+        relaxed = app.state != before
+        if relaxed:
+            app._ask()
+        self.first = app.answer
+        return relaxed
 
     def on_plan_failed(self, message: PlanFailed) -> None:
         """Say why; the last good plan and its inputs stay. Without one the reason stays, in every
