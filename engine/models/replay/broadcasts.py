@@ -152,6 +152,13 @@ def other_plan(
     return np.asarray(np.log1p(added / times.seconds))
 
 
+def most_shared(replay: Replay, ratio: float) -> int:
+    """Slots beyond which more of them do not shorten what `other_plan` adds: the partitions of its
+    shuffles; 0 where it adds nothing."""
+    joined = (shape for one in outgrown(replay, ratio) for shape, _ in one.joined)
+    return max((shape.shuffle_partitions for shape in joined), default=0)
+
+
 def broadcast_notice(replay: Replay, ratio: float, slots: float) -> Notice | None:
     """The warning about the largest of the tables that may be too large to be broadcast at `ratio`
     times the input, on so many slots."""

@@ -23,7 +23,7 @@ from engine.machines.transfer import notice_of, speed_of
 from engine.models.base import Explanation, FittedModel
 from engine.models.log_notices import range_notices
 from engine.models.replay.alternatives import alternatives_of, reaching
-from engine.models.replay.broadcasts import broadcast_notice, other_plan
+from engine.models.replay.broadcasts import broadcast_notice, most_shared, other_plan
 from engine.models.replay.held_answers import held_logs
 from engine.models.replay.log_answers import AnswersOfLogs, doublings
 from engine.models.replay.memory_cliff import MemoryCliff, roomy_with
@@ -168,7 +168,9 @@ class ReplayModel(FittedModel):
     def _most_useful(self, wanted: Workload) -> float:
         """Slots beyond which no log's answer changes."""
         useful = (
-            replay.most_useful_slots(step, wanted.shuffle_partitions)
+            max(
+                most_shared(replay, step), replay.most_useful_slots(step, wanted.shuffle_partitions)
+            )
             for replay in self.replays
             for at in self._asked(wanted)
             for step in steps_to(ratio_of(at, replay.run))[0]

@@ -172,6 +172,21 @@ def test_more_slots_share_the_other_join_as_far_as_its_shuffle_has_partitions() 
     assert four / more == pytest.approx(16.0)  # 64 shuffle partitions
 
 
+def test_many_clusters_at_once_share_the_other_join_as_each_does_alone() -> None:
+    """Beyond the 48 tasks of the scan, up to the 64 shuffle partitions."""
+    run = joined()
+    assert run.workload.input_bytes is not None
+    clusters, asked = (
+        [executors(n) for n in (48, 56, 400)],
+        Workload(3.0 * run.workload.input_bytes),
+    )
+    together = fit(run).predict_many(clusters=clusters, workloads=[asked])
+    alone = [fit(run).predict(cluster=one, workload=asked) for one in clusters]
+    assert list(together.seconds) == pytest.approx([one.seconds for one in alone])
+    assert list(together.high) == pytest.approx([one.high for one in alone])
+    assert alone[0].seconds > alone[1].seconds > alone[2].seconds
+
+
 def test_what_was_shuffled_before_counts_as_spark_counted_it() -> None:
     """4 MiB were read of a shuffle of 9 MiB, compressed: a fifth more is too much."""
     run = joined()
