@@ -55,6 +55,7 @@ class Outgrown:
         joined: the stages that join their rows with it, and how many of theirs meet it; None where
             the log does not say.
         shuffled: whether both sides were shuffled before one was broadcast.
+        partitions: how many a shuffle has at most.
         stretch: how many times as long as they compute tasks run that read shuffles.
     """
 
@@ -62,6 +63,7 @@ class Outgrown:
     size_bytes: float
     joined: tuple[tuple[StageShape, float | None], ...]
     shuffled: bool
+    partitions: int
     stretch: float
 
     def seconds(self, ratio: float, slots: FloatArray) -> FloatArray:
@@ -86,7 +88,7 @@ class Outgrown:
         work *= SORTED_SHARE if self.shuffled else 1.0
         rule = shape.partitioning
         counted, which = np.unique(slots, return_inverse=True)
-        tasks = [min(rule.merged(moved, int(n)), shape.shuffle_partitions) for n in counted]
+        tasks = [min(rule.merged(moved, int(n)), self.partitions) for n in counted]
         return np.asarray(work / np.minimum(slots, np.ceil(tasks)[which]))
 
 
@@ -105,10 +107,11 @@ def _stretch(stages: Sequence[StageRun]) -> float:
     return max(1.0, ran / computed) if computed > 0.0 else 1.0
 
 
-def outgrown(replay: Replay, ratio: float) -> list[Outgrown]:
+def outgrown(replay: Replay, ratio: float, shuffle_partitions: int | None = None) -> list[Outgrown]:
     """The broadcasts of a log that may be too large for one at `ratio` times the input: in
     proportion to it, unless other logs tell how that table grows. One that was too large in the log
-    already was asked for by a hint, or cut down by a filter, and stays."""
+    already was asked for by a hint, or cut down by a filter, and stays. Shuffles have as many
+    partitions as asked for, else as in the log."""
     _, most = _threshold(replay.run.config)
     if most is None or ratio <= 1.0:
         return []
@@ -120,7 +123,8 @@ def outgrown(replay: Replay, ratio: float) -> list[Outgrown]:
     for size, shape in large:
         place = shape.stage.stage_id
         joined = _joined_with(replay.shapes, place)
-        found.append(Outgrown(shape, size, joined, place in shuffled, stretch))
+        partitions = shuffle_partitions or shape.shuffle_partitions
+        found.append(Outgrown(shape, size, joined, place in shuffled, partitions, stretch))
     return found
 
 
@@ -139,12 +143,17 @@ def _joined_with(
 
 
 def other_plan(
-    replay: Replay, ratio: float, slots: FloatArray, speed: FloatArray, times: Times
+    replay: Replay,
+    ratio: float,
+    slots: FloatArray,
+    speed: FloatArray,
+    times: Times,
+    shuffle_partitions: int | None = None,
 ) -> FloatArray:
     """(n,) log of the factor by which joins that are no longer broadcast lengthen a replay on (n,)
     slots of (n,) relative speeds. The table may not grow, and adaptive execution may find it small
     enough yet: the interval reaches the time without it."""
-    found = outgrown(replay, ratio)
+    found = outgrown(replay, ratio, shuffle_partitions)
     if not found:
         return np.zeros(len(slots))
     known = np.maximum(1.0, np.nan_to_num(slots, nan=1.0))
@@ -152,24 +161,31 @@ def other_plan(
     return np.asarray(np.log1p(added / times.seconds))
 
 
-def most_shared(replay: Replay, ratio: float) -> int:
+def most_shared(replay: Replay, ratio: float, shuffle_partitions: int | None) -> int:
     """Slots beyond which more of them do not shorten what `other_plan` adds: the partitions of its
     shuffles; 0 where it adds nothing."""
-    joined = (shape for one in outgrown(replay, ratio) for shape, _ in one.joined)
-    return max((shape.shuffle_partitions for shape in joined), default=0)
+    found = outgrown(replay, ratio, shuffle_partitions)
+    return max((one.partitions for one in found if one.joined), default=0)
 
 
-def broadcast_notice(replay: Replay, ratio: float, slots: float) -> Notice | None:
+def broadcast_notice(
+    replay: Replay,
+    ratio: float,
+    slots: float,
+    *,
+    speed: float = 1.0,
+    shuffle_partitions: int | None = None,
+) -> Notice | None:
     """The warning about the largest of the tables that may be too large to be broadcast at `ratio`
-    times the input, on so many slots."""
-    found = outgrown(replay, ratio)
+    times the input, on so many slots of a relative speed."""
+    found = outgrown(replay, ratio, shuffle_partitions)
     if not found:
         return None
     key, most = _threshold(replay.run.config)
     one = max(found, key=lambda one: one.size_bytes * one.made.data(ratio))
     stage, here = one.made.stage, one.size_bytes
     there = here * one.made.data(ratio)
-    added = float(sum(each.seconds(ratio, np.asarray([slots]))[0] for each in found))
+    added = float(sum(each.seconds(ratio, np.asarray([slots]))[0] for each in found)) / speed
     held = (
         f"The time holds {format_seconds(added)} for that, inferred from the rows of both sides; "
         "the interval reaches the time without it"

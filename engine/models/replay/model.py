@@ -134,7 +134,7 @@ class ReplayModel(FittedModel):
             doubts.append(doubt)
             others = self._alternatives[place] if ratio != 1.0 else ()
             seen = [self._replayed(other, wanted).at(slots, relative) for other in others]
-            plan = other_plan(replay, ratio, slots, relative, times)
+            plan = other_plan(replay, ratio, slots, relative, times, wanted.shuffle_partitions)
             least.append(np.maximum(reaching(times, seen), REACHED * plan))
             memory.append(self._memory_factor(place, batch, wanted, times, relative) + plan)
             own = np.log(times.seconds) + log_iterations(replay, wanted) + self.bias[place]
@@ -167,10 +167,9 @@ class ReplayModel(FittedModel):
 
     def _most_useful(self, wanted: Workload) -> float:
         """Slots beyond which no log's answer changes."""
+        partitions = wanted.shuffle_partitions
         useful = (
-            max(
-                most_shared(replay, step), replay.most_useful_slots(step, wanted.shuffle_partitions)
-            )
+            max(replay.most_useful_slots(step, partitions), most_shared(replay, step, partitions))
             for replay in self.replays
             for at in self._asked(wanted)
             for step in steps_to(ratio_of(at, replay.run))[0]
@@ -305,8 +304,19 @@ class ReplayModel(FittedModel):
             notices += skewed_stages(replay, found, slots=slots)
             notices += self._memory_notices(self.replays.index(replay), batch, wanted)
             notices += iteration_notices(replay, wanted)
-            notices.append(broadcast_notice(replay, ratio_of(wanted, replay.run), slots))
+            notices.append(self._broadcast_notice(replay, batch, wanted, slots))
         return in_order([notice for notice in notices if notice is not None])
+
+    def _broadcast_notice(
+        self, replay: Replay, batch: ClusterBatch, wanted: Workload, slots: float
+    ) -> Notice | None:
+        return broadcast_notice(
+            replay,
+            ratio_of(wanted, replay.run),
+            slots,
+            speed=float(batch.speeds(replay.run.cluster.instance)[0][0]),
+            shuffle_partitions=wanted.shuffle_partitions,
+        )
 
     def _memory_notices(self, place: int, batch: ClusterBatch, wanted: Workload) -> list[Notice]:
         run, cliff = self.replays[place].run, self.cliffs[place]

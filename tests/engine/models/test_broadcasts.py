@@ -15,7 +15,7 @@ from engine.models.replay.broadcasts import THRESHOLD, broadcast_notice, outgrow
 from engine.models.replay.replayed_run import Replay
 from engine.profile import Run
 from engine.stage_run import Measure
-from engine.units import MIB
+from engine.units import MIB, format_seconds
 
 SMALL_TABLE = {"sql_execution_id": 0, "operations": ("BroadcastExchange", "Scan parquet")}
 
@@ -170,6 +170,28 @@ def test_more_slots_share_the_other_join_as_far_as_its_shuffle_has_partitions() 
     four, many, more = one.seconds(3.0, np.asarray([4.0, 40.0, 4000.0]))
     assert four / many == pytest.approx(10.0)
     assert four / more == pytest.approx(16.0)  # 64 shuffle partitions
+
+
+@pytest.mark.parametrize(("asked", "added"), [(None, 24.03 / 64), (8, 24.03 / 8)])
+def test_as_many_shuffle_partitions_as_are_asked_for(asked: int | None, added: float) -> None:
+    """On more slots than either; the notice says as much as the time holds."""
+    run, stays = joined(), joined(config={THRESHOLD: "100m"})
+    assert run.workload.input_bytes is not None
+    workload = Workload(3.0 * run.workload.input_bytes, shuffle_partitions=asked)
+    found, kept = (
+        fit(one).predict(cluster=executors(400), workload=workload) for one in (run, stays)
+    )
+    assert found.seconds - kept.seconds == pytest.approx(added, rel=0.05)
+    (said,) = [n.text for n in found.warnings if n.code == "broadcast-outgrown"]
+    assert f"The time holds {format_seconds(added)} for that" in said
+
+
+def test_what_the_notice_says_the_time_holds_is_of_the_machines_asked_for() -> None:
+    calm, fast = (broadcast_notice(Replay.of(joined()), 3.0, 4.0, speed=speed) for speed in (1, 2))
+    assert calm is not None
+    assert fast is not None
+    assert "holds 6.01 s" in calm.text
+    assert "holds 3.00 s" in fast.text
 
 
 def test_many_clusters_at_once_share_the_other_join_as_each_does_alone() -> None:
