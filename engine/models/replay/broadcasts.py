@@ -8,7 +8,7 @@ the rows of both sides as they reach the join, at rates that are priors.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -116,7 +116,8 @@ def outgrown(replay: Replay, ratio: float, shuffle_partitions: int | None = None
     if most is None or ratio <= 1.0:
         return []
     shuffled = _shuffled_bytes(replay.run.stages)
-    sizes = [(_size(shape.stage, shuffled), shape) for shape in replay.shapes]
+    sent = {maker for stage in replay.run.stages for maker in stage.joined_broadcasts}
+    sizes = [(_size(shape.stage, sent, shuffled), shape) for shape in replay.shapes]
     large = [one for one in sizes if one[0] <= most < one[0] * one[1].data(ratio)]
     stretch = _stretch(replay.run.stages) if large else 1.0
     found = []
@@ -212,10 +213,10 @@ def _shuffled_bytes(stages: Sequence[StageRun]) -> dict[int, float]:
     }
 
 
-def _size(stage: StageRun, shuffled: Mapping[int, float]) -> float:
+def _size(stage: StageRun, sent: Collection[int], shuffled: Mapping[int, float]) -> float:
     """Bytes of what a stage broadcasts, as far as they are known: those that it read, or that were
-    shuffled for it; 0 where it does not."""
-    if "BroadcastExchange" not in stage.operations:
+    shuffled for it; 0 where it does not. Without adaptive execution only who joins them tells."""
+    if stage.stage_id not in sent and "BroadcastExchange" not in stage.operations:
         return 0.0
     return shuffled.get(stage.stage_id, stage.read_bytes)
 

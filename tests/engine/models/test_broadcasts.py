@@ -159,6 +159,17 @@ def test_a_log_that_is_left_out_is_foretold_with_the_other_join() -> None:
     assert added == pytest.approx(24.03e6 / 1e6 / 4, rel=0.05)
 
 
+def test_a_table_that_no_operation_names_is_broadcast_where_others_join_it() -> None:
+    """As in logs without adaptive execution, whose stages do not say `BroadcastExchange`."""
+    run = joined()
+    table, facts = run.stages
+    plain = replace(table, operations=("WholeStageCodegen (1)", "Scan parquet"))
+    (found,) = outgrown(Replay.of(replace(run, stages=(plain, facts))), 3.0)
+    assert found.made.stage == plain
+    alone = replace(facts, joined_broadcasts=(), joined_records=())
+    assert outgrown(Replay.of(replace(run, stages=(plain, alone))), 3.0) == []
+
+
 def test_rows_that_a_filter_leaves_out_are_not_shuffled() -> None:
     most, some = (outgrown(Replay.of(joined(met=met)), 3.0) for met in (8e6, 8e5))
     slots = np.asarray([4.0])
