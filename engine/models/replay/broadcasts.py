@@ -188,8 +188,8 @@ def broadcast_notice(
     there = here * one.made.data(ratio)
     added = float(sum(each.seconds(ratio, np.asarray([slots]))[0] for each in found)) / speed
     held = (
-        f"The time holds {format_seconds(added)} for that, inferred from the rows of both sides; "
-        "the interval reaches the time without it"
+        f"The time holds up to about {format_seconds(added)} for that, inferred from the rows of "
+        "both sides; the interval reaches the time without it"
         if added > 0.0
         else "Neither the time nor its interval holds that: the log does not tell who joins it"
     )
