@@ -132,14 +132,14 @@ def outgrown(replay: Replay, ratio: float, shuffle_partitions: int | None = None
 def _joined_with(
     shapes: Sequence[StageShape], table: int
 ) -> tuple[tuple[StageShape, float | None], ...]:
-    """The stages that join their rows with those of a stage, and how many of theirs met these."""
-    found = []
+    """The stages that join their rows with those of a stage, once for each join, and how many of
+    theirs met these."""
+    found: list[tuple[StageShape, float | None]] = []
     for shape in shapes:
         stage = shape.stage
         met = stage.joined_records or (None,) * len(stage.joined_broadcasts)
-        told = dict(zip(stage.joined_broadcasts, met, strict=True))
-        if table in told:
-            found.append((shape, told[table]))
+        told = zip(stage.joined_broadcasts, met, strict=True)
+        found += [(shape, rows) for maker, rows in told if maker == table]
     return tuple(found)
 
 

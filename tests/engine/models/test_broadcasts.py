@@ -191,6 +191,16 @@ def test_rows_that_a_filter_leaves_out_are_not_shuffled() -> None:
     assert some[0].seconds(3.0, slots) == pytest.approx(most[0].seconds(3.0, slots) / 10, rel=0.02)
 
 
+def test_a_table_that_is_joined_twice_costs_two_joins() -> None:
+    run = joined()
+    table, facts = run.stages
+    both = replace(facts, joined_broadcasts=(0, 0), joined_records=(8e6, 8e5))
+    (found,) = outgrown(Replay.of(replace(run, stages=(table, both))), 3.0)
+    (single,) = outgrown(Replay.of(run), 3.0)
+    slots = np.asarray([4.0])
+    assert found.seconds(3.0, slots) == pytest.approx(1.1 * single.seconds(3.0, slots), rel=0.01)
+
+
 def test_more_slots_share_the_other_join_as_far_as_its_shuffle_has_partitions() -> None:
     (one,) = outgrown(Replay.of(joined()), 3.0)
     four, many, more = one.seconds(3.0, np.asarray([4.0, 40.0, 4000.0]))
