@@ -107,7 +107,8 @@ class StageRun:
             `crossJoin` and `cartesian` do: each task has one of either.
         bucketed: it reads tables in buckets, which each of its tasks gets whole.
         in_part: it ran some partitions of its RDD alone, as `take`, `first` and `show` do.
-        joined_broadcasts: the stages whose rows, sent to every executor, it joins its own with;
+        joined_broadcasts: the stages whose rows, sent to every executor, it joins its own with,
+            once for each join;
             joined_records: how many of its own met those of each, and joined_shuffled_bytes what
             each took, before compression, where it was shuffled first; None where the log does not
             say.

@@ -90,17 +90,17 @@ class BroadcastJoins:
                 self._shuffled[accumulator] = number
 
     def of(self, stage_id: int, known: Iterable[int]) -> list[Joined]:
-        """What one joined its rows with, made by stages that are known. Of what takes several
-        stages to make the last one sends it."""
-        found, there = dict[int, Joined](), set(known) - {stage_id}
-        for rows in self._ran.get(stage_id, ()):
+        """What one joined its rows with, made by stages that are known, once for each join. Of what
+        takes several stages to make the last one sends it."""
+        found, there = list[Joined](), set(known) - {stage_id}
+        for rows in sorted(self._ran.get(stage_id, ())):
             join = self._joins[rows]
             made = (self._last[a] for a in join.makers if a in self._last)
             maker = max((stage for stage in made if stage in there), default=None)
             if maker is not None:
                 held = None if join.shuffled is None else self._shuffled.get(join.shuffled)
-                found[maker] = Joined(maker, self._counted.get((stage_id, rows)), held)
-        return [found[maker] for maker in sorted(found)]
+                found.append(Joined(maker, self._counted.get((stage_id, rows)), held))
+        return sorted(found, key=lambda one: one.maker)
 
 
 def _with_all_below(node: PlanNode | None) -> list[PlanNode]:

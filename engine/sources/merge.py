@@ -29,7 +29,7 @@ def together(found: Sequence[Found]) -> Profile:
     names = [entry.name for entry in found if entry.name]
     categories = [entry.category for entry in found if entry.category]
     deadlines = [entry.deadline_seconds for entry in found if entry.deadline_seconds]
-    runs = _of_one_data(runs, notices)
+    runs = _of_one_data(runs, unit, notices)
     notices.extend(_attempts(runs))
     notices.extend(_batches(runs))
     notices.extend(_larger(runs, unit))
@@ -192,9 +192,9 @@ def _size(value: float, unit: str) -> str:
     return format_bytes(value) if unit == "bytes" else f"{value:g} {unit}"
 
 
-def _of_one_data(runs: list[Run], notices: list[Notice]) -> list[Run]:
-    """The runs with one count of the same data."""
-    if sum(bool(run.stages) for run in runs) < 2:
+def _of_one_data(runs: list[Run], unit: str, notices: list[Notice]) -> list[Run]:
+    """The runs with one count of the same data. Logs count bytes: other units somebody stated."""
+    if unit != "bytes" or sum(bool(run.stages) for run in runs) < 2:
         return runs
     # Here: it needs what models know of stages, whose loading a single log does without.
     from engine.sources.same_data import with_one_count_each

@@ -195,6 +195,9 @@ def _check_stage(stage: StageRun, located: Located, path: str) -> None:
                 where=located.where(f"{path}.{key}"),
                 remedy="correct it, or leave out a stage that ran no task",
             )
+        if number > MOST_NUMBER:
+            what = f"{name} must be at most {MOST_NUMBER:g}"
+            raise BadInput(what, where=located.where(f"{path}.{key}"), remedy=_UNKNOWN)
 
 
 def _check_measures(stage: StageRun, located: Located, path: str) -> None:

@@ -98,9 +98,13 @@ TOLERANCES = (*(RECORDS_ALIKE,) * 3, *(BYTES_ALIKE,) * 2)
 
 def _groups(several: Sequence[_Told]) -> list[list[_Told]]:
     """Those of the same data, of logs of one job that have the same stages: neighbours in the order
-    of what they read."""
+    of what they read. Of as much the largest count comes first, which is the one that is taken."""
+
+    def order(told: _Told) -> tuple[float, ...]:
+        return (*(amount or 0.0 for amount in told.amounts), -told.size)
+
     groups: list[list[_Told]] = []
-    for told in sorted(several, key=lambda told: [amount or 0.0 for amount in told.amounts]):
+    for told in sorted(several, key=order):
         if groups and _same_data(groups[-1][0], told):
             groups[-1].append(told)
         else:

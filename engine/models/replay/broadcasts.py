@@ -8,7 +8,7 @@ the rows of both sides as they reach the join, at rates that are priors.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,6 +55,7 @@ class Outgrown:
         joined: the stages that join their rows with it, and how many of theirs meet it; None where
             the log does not say.
         shuffled: whether both sides were shuffled before one was broadcast.
+        partitions: how many a shuffle has at most.
         stretch: how many times as long as they compute tasks run that read shuffles.
     """
 
@@ -62,6 +63,7 @@ class Outgrown:
     size_bytes: float
     joined: tuple[tuple[StageShape, float | None], ...]
     shuffled: bool
+    partitions: int
     stretch: float
 
     def seconds(self, ratio: float, slots: FloatArray) -> FloatArray:
@@ -86,7 +88,7 @@ class Outgrown:
         work *= SORTED_SHARE if self.shuffled else 1.0
         rule = shape.partitioning
         counted, which = np.unique(slots, return_inverse=True)
-        tasks = [min(rule.merged(moved, int(n)), shape.shuffle_partitions) for n in counted]
+        tasks = [min(rule.merged(moved, int(n)), self.partitions) for n in counted]
         return np.asarray(work / np.minimum(slots, np.ceil(tasks)[which]))
 
 
@@ -105,46 +107,54 @@ def _stretch(stages: Sequence[StageRun]) -> float:
     return max(1.0, ran / computed) if computed > 0.0 else 1.0
 
 
-def outgrown(replay: Replay, ratio: float) -> list[Outgrown]:
+def outgrown(replay: Replay, ratio: float, shuffle_partitions: int | None = None) -> list[Outgrown]:
     """The broadcasts of a log that may be too large for one at `ratio` times the input: in
     proportion to it, unless other logs tell how that table grows. One that was too large in the log
-    already was asked for by a hint, or cut down by a filter, and stays."""
+    already was asked for by a hint, or cut down by a filter, and stays. Shuffles have as many
+    partitions as asked for, else as in the log."""
     _, most = _threshold(replay.run.config)
     if most is None or ratio <= 1.0:
         return []
     shuffled = _shuffled_bytes(replay.run.stages)
-    sizes = [(_size(shape.stage, shuffled), shape) for shape in replay.shapes]
+    sent = {maker for stage in replay.run.stages for maker in stage.joined_broadcasts}
+    sizes = [(_size(shape.stage, sent, shuffled), shape) for shape in replay.shapes]
     large = [one for one in sizes if one[0] <= most < one[0] * one[1].data(ratio)]
     stretch = _stretch(replay.run.stages) if large else 1.0
     found = []
     for size, shape in large:
         place = shape.stage.stage_id
         joined = _joined_with(replay.shapes, place)
-        found.append(Outgrown(shape, size, joined, place in shuffled, stretch))
+        partitions = shuffle_partitions or shape.shuffle_partitions
+        found.append(Outgrown(shape, size, joined, place in shuffled, partitions, stretch))
     return found
 
 
 def _joined_with(
     shapes: Sequence[StageShape], table: int
 ) -> tuple[tuple[StageShape, float | None], ...]:
-    """The stages that join their rows with those of a stage, and how many of theirs met these."""
-    found = []
+    """The stages that join their rows with those of a stage, once for each join, and how many of
+    theirs met these."""
+    found: list[tuple[StageShape, float | None]] = []
     for shape in shapes:
         stage = shape.stage
         met = stage.joined_records or (None,) * len(stage.joined_broadcasts)
-        told = dict(zip(stage.joined_broadcasts, met, strict=True))
-        if table in told:
-            found.append((shape, told[table]))
+        told = zip(stage.joined_broadcasts, met, strict=True)
+        found += [(shape, rows) for maker, rows in told if maker == table]
     return tuple(found)
 
 
 def other_plan(
-    replay: Replay, ratio: float, slots: FloatArray, speed: FloatArray, times: Times
+    replay: Replay,
+    ratio: float,
+    slots: FloatArray,
+    speed: FloatArray,
+    times: Times,
+    shuffle_partitions: int | None = None,
 ) -> FloatArray:
     """(n,) log of the factor by which joins that are no longer broadcast lengthen a replay on (n,)
     slots of (n,) relative speeds. The table may not grow, and adaptive execution may find it small
     enough yet: the interval reaches the time without it."""
-    found = outgrown(replay, ratio)
+    found = outgrown(replay, ratio, shuffle_partitions)
     if not found:
         return np.zeros(len(slots))
     known = np.maximum(1.0, np.nan_to_num(slots, nan=1.0))
@@ -152,20 +162,34 @@ def other_plan(
     return np.asarray(np.log1p(added / times.seconds))
 
 
-def broadcast_notice(replay: Replay, ratio: float, slots: float) -> Notice | None:
+def most_shared(replay: Replay, ratio: float, shuffle_partitions: int | None) -> int:
+    """Slots beyond which more of them do not shorten what `other_plan` adds: the partitions of its
+    shuffles; 0 where it adds nothing."""
+    found = outgrown(replay, ratio, shuffle_partitions)
+    return max((one.partitions for one in found if one.joined), default=0)
+
+
+def broadcast_notice(
+    replay: Replay,
+    ratio: float,
+    slots: float,
+    *,
+    speed: float = 1.0,
+    shuffle_partitions: int | None = None,
+) -> Notice | None:
     """The warning about the largest of the tables that may be too large to be broadcast at `ratio`
-    times the input, on so many slots."""
-    found = outgrown(replay, ratio)
+    times the input, on so many slots of a relative speed."""
+    found = outgrown(replay, ratio, shuffle_partitions)
     if not found:
         return None
     key, most = _threshold(replay.run.config)
     one = max(found, key=lambda one: one.size_bytes * one.made.data(ratio))
     stage, here = one.made.stage, one.size_bytes
     there = here * one.made.data(ratio)
-    added = float(sum(each.seconds(ratio, np.asarray([slots]))[0] for each in found))
+    added = float(sum(each.seconds(ratio, np.asarray([slots]))[0] for each in found)) / speed
     held = (
-        f"The time holds {format_seconds(added)} for that, inferred from the rows of both sides; "
-        "the interval reaches the time without it"
+        f"The time holds up to about {format_seconds(added)} for that, inferred from the rows of "
+        "both sides; the interval reaches the time without it"
         if added > 0.0
         else "Neither the time nor its interval holds that: the log does not tell who joins it"
     )
@@ -189,10 +213,10 @@ def _shuffled_bytes(stages: Sequence[StageRun]) -> dict[int, float]:
     }
 
 
-def _size(stage: StageRun, shuffled: Mapping[int, float]) -> float:
+def _size(stage: StageRun, sent: Collection[int], shuffled: Mapping[int, float]) -> float:
     """Bytes of what a stage broadcasts, as far as they are known: those that it read, or that were
-    shuffled for it; 0 where it does not."""
-    if "BroadcastExchange" not in stage.operations:
+    shuffled for it; 0 where it does not. Without adaptive execution only who joins them tells."""
+    if stage.stage_id not in sent and "BroadcastExchange" not in stage.operations:
         return 0.0
     return shuffled.get(stage.stage_id, stage.read_bytes)
 

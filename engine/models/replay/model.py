@@ -23,7 +23,7 @@ from engine.machines.transfer import notice_of, speed_of
 from engine.models.base import Explanation, FittedModel
 from engine.models.log_notices import range_notices
 from engine.models.replay.alternatives import alternatives_of, reaching
-from engine.models.replay.broadcasts import broadcast_notice, other_plan
+from engine.models.replay.broadcasts import broadcast_notice, most_shared, other_plan
 from engine.models.replay.held_answers import held_logs
 from engine.models.replay.log_answers import AnswersOfLogs, doublings
 from engine.models.replay.memory_cliff import MemoryCliff, roomy_with
@@ -134,7 +134,7 @@ class ReplayModel(FittedModel):
             doubts.append(doubt)
             others = self._alternatives[place] if ratio != 1.0 else ()
             seen = [self._replayed(other, wanted).at(slots, relative) for other in others]
-            plan = other_plan(replay, ratio, slots, relative, times)
+            plan = other_plan(replay, ratio, slots, relative, times, wanted.shuffle_partitions)
             least.append(np.maximum(reaching(times, seen), REACHED * plan))
             memory.append(self._memory_factor(place, batch, wanted, times, relative) + plan)
             own = np.log(times.seconds) + log_iterations(replay, wanted) + self.bias[place]
@@ -167,8 +167,9 @@ class ReplayModel(FittedModel):
 
     def _most_useful(self, wanted: Workload) -> float:
         """Slots beyond which no log's answer changes."""
+        partitions = wanted.shuffle_partitions
         useful = (
-            replay.most_useful_slots(step, wanted.shuffle_partitions)
+            max(replay.most_useful_slots(step, partitions), most_shared(replay, step, partitions))
             for replay in self.replays
             for at in self._asked(wanted)
             for step in steps_to(ratio_of(at, replay.run))[0]
@@ -303,8 +304,19 @@ class ReplayModel(FittedModel):
             notices += skewed_stages(replay, found, slots=slots)
             notices += self._memory_notices(self.replays.index(replay), batch, wanted)
             notices += iteration_notices(replay, wanted)
-            notices.append(broadcast_notice(replay, ratio_of(wanted, replay.run), slots))
+            notices.append(self._broadcast_notice(replay, batch, wanted, slots))
         return in_order([notice for notice in notices if notice is not None])
+
+    def _broadcast_notice(
+        self, replay: Replay, batch: ClusterBatch, wanted: Workload, slots: float
+    ) -> Notice | None:
+        return broadcast_notice(
+            replay,
+            ratio_of(wanted, replay.run),
+            slots,
+            speed=float(batch.speeds(replay.run.cluster.instance)[0][0]),
+            shuffle_partitions=wanted.shuffle_partitions,
+        )
 
     def _memory_notices(self, place: int, batch: ClusterBatch, wanted: Workload) -> list[Notice]:
         run, cliff = self.replays[place].run, self.cliffs[place]

@@ -15,7 +15,7 @@ from engine.models.replay.broadcasts import THRESHOLD, broadcast_notice, outgrow
 from engine.models.replay.replayed_run import Replay
 from engine.profile import Run
 from engine.stage_run import Measure
-from engine.units import MIB
+from engine.units import MIB, format_seconds
 
 SMALL_TABLE = {"sql_execution_id": 0, "operations": ("BroadcastExchange", "Scan parquet")}
 
@@ -142,8 +142,23 @@ def test_the_time_holds_what_the_other_join_takes_and_the_interval_the_plan_of_t
     assert found.low < kept.seconds
     assert found.high > kept.high
     (said,) = [n.text for n in found.warnings if n.code == "broadcast-outgrown"]
-    assert "The time holds 6.01 s for that, inferred from the rows of both sides" in said
+    assert (
+        "The time holds up to about 6.01 s for that, inferred from the rows of both sides" in said
+    )
     assert answer(joined(), 2.0).seconds == pytest.approx(answer(stays, 2.0).seconds)
+
+
+def test_the_other_join_sets_in_around_the_threshold_and_hardly_holds_more_than_is_said() -> None:
+    """The table of 4 MiB is one of 10 MiB at two and a half times the input."""
+    stays, grows = joined(config={THRESHOLD: "100m"}), joined()
+    ratios = (2.3, 2.45, 2.51, 2.7, 2.9, 3.0)
+    added = [answer(grows, ratio).seconds - answer(stays, ratio).seconds for ratio in ratios]
+    whole = [8.01e6 * ratio / 1e6 / 4 for ratio in ratios]
+    assert added == sorted(added)
+    assert added[0] == pytest.approx(0.0, abs=1e-9)
+    assert 0.0 < added[1] < added[2] < whole[2] / 2
+    assert all(one <= 1.05 * most for one, most in zip(added, whole, strict=True))
+    assert added[-1] == pytest.approx(whole[-1], rel=0.01)
 
 
 def test_a_log_that_is_left_out_is_foretold_with_the_other_join() -> None:
@@ -159,10 +174,31 @@ def test_a_log_that_is_left_out_is_foretold_with_the_other_join() -> None:
     assert added == pytest.approx(24.03e6 / 1e6 / 4, rel=0.05)
 
 
+def test_a_table_that_no_operation_names_is_broadcast_where_others_join_it() -> None:
+    """As in logs without adaptive execution, whose stages do not say `BroadcastExchange`."""
+    run = joined()
+    table, facts = run.stages
+    plain = replace(table, operations=("WholeStageCodegen (1)", "Scan parquet"))
+    (found,) = outgrown(Replay.of(replace(run, stages=(plain, facts))), 3.0)
+    assert found.made.stage == plain
+    alone = replace(facts, joined_broadcasts=(), joined_records=())
+    assert outgrown(Replay.of(replace(run, stages=(plain, alone))), 3.0) == []
+
+
 def test_rows_that_a_filter_leaves_out_are_not_shuffled() -> None:
     most, some = (outgrown(Replay.of(joined(met=met)), 3.0) for met in (8e6, 8e5))
     slots = np.asarray([4.0])
     assert some[0].seconds(3.0, slots) == pytest.approx(most[0].seconds(3.0, slots) / 10, rel=0.02)
+
+
+def test_a_table_that_is_joined_twice_costs_two_joins() -> None:
+    run = joined()
+    table, facts = run.stages
+    both = replace(facts, joined_broadcasts=(0, 0), joined_records=(8e6, 8e5))
+    (found,) = outgrown(Replay.of(replace(run, stages=(table, both))), 3.0)
+    (single,) = outgrown(Replay.of(run), 3.0)
+    slots = np.asarray([4.0])
+    assert found.seconds(3.0, slots) == pytest.approx(1.1 * single.seconds(3.0, slots), rel=0.01)
 
 
 def test_more_slots_share_the_other_join_as_far_as_its_shuffle_has_partitions() -> None:
@@ -170,6 +206,43 @@ def test_more_slots_share_the_other_join_as_far_as_its_shuffle_has_partitions() 
     four, many, more = one.seconds(3.0, np.asarray([4.0, 40.0, 4000.0]))
     assert four / many == pytest.approx(10.0)
     assert four / more == pytest.approx(16.0)  # 64 shuffle partitions
+
+
+@pytest.mark.parametrize(("asked", "added"), [(None, 24.03 / 64), (8, 24.03 / 8)])
+def test_as_many_shuffle_partitions_as_are_asked_for(asked: int | None, added: float) -> None:
+    """On more slots than either; the notice says as much as the time holds."""
+    run, stays = joined(), joined(config={THRESHOLD: "100m"})
+    assert run.workload.input_bytes is not None
+    workload = Workload(3.0 * run.workload.input_bytes, shuffle_partitions=asked)
+    found, kept = (
+        fit(one).predict(cluster=executors(400), workload=workload) for one in (run, stays)
+    )
+    assert found.seconds - kept.seconds == pytest.approx(added, rel=0.05)
+    (said,) = [n.text for n in found.warnings if n.code == "broadcast-outgrown"]
+    assert f"The time holds up to about {format_seconds(added)} for that" in said
+
+
+def test_what_the_notice_says_the_time_holds_is_of_the_machines_asked_for() -> None:
+    calm, fast = (broadcast_notice(Replay.of(joined()), 3.0, 4.0, speed=speed) for speed in (1, 2))
+    assert calm is not None
+    assert fast is not None
+    assert "holds up to about 6.01 s" in calm.text
+    assert "holds up to about 3.00 s" in fast.text
+
+
+def test_many_clusters_at_once_share_the_other_join_as_each_does_alone() -> None:
+    """Beyond the 48 tasks of the scan, up to the 64 shuffle partitions."""
+    run = joined()
+    assert run.workload.input_bytes is not None
+    clusters, asked = (
+        [executors(n) for n in (48, 56, 400)],
+        Workload(3.0 * run.workload.input_bytes),
+    )
+    together = fit(run).predict_many(clusters=clusters, workloads=[asked])
+    alone = [fit(run).predict(cluster=one, workload=asked) for one in clusters]
+    assert list(together.seconds) == pytest.approx([one.seconds for one in alone])
+    assert list(together.high) == pytest.approx([one.high for one in alone])
+    assert alone[0].seconds > alone[1].seconds > alone[2].seconds
 
 
 def test_what_was_shuffled_before_counts_as_spark_counted_it() -> None:

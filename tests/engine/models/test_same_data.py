@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ from made_runs import BLOCK, Stage, observed
 
 import engine
 from engine.profile import Notice, Run
+from engine.sources.found import Found
+from engine.sources.merge import together
 from engine.sources.same_data import CODE, with_one_count_each
 from engine.stage_run import Measure
 
@@ -41,6 +44,16 @@ def test_the_same_data_has_one_size_which_is_said() -> None:
     assert found == [TASKS] * 3
     assert notice.code == CODE
     assert notice.text.startswith("3 logs count 7.3 GB to 8.59 GB of input for the same data")
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_the_order_of_the_logs_decides_nothing(order: tuple[int, ...]) -> None:
+    """The one between is near enough to either of the others, which are too far apart."""
+    runs = [run_of(4), run_of(8, counted=0.83), run_of(16, counted=0.7)]
+    found, _ = sizes(*(runs[place] for place in order))
+    assert [found[order.index(place)] for place in range(3)] == [
+        TASKS, TASKS, pytest.approx(0.7 * TASKS),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -81,6 +94,14 @@ def test_shuffles_tell_where_records_are_not_counted(written: float, alike: bool
 
     found, _ = sizes(writing(first, 1.0), writing(second, written))
     assert (found[0] == found[1]) is alike
+
+
+@pytest.mark.parametrize(("unit", "taken"), [("bytes", TASKS), ("rows", 0.85 * TASKS)])
+def test_what_somebody_states_in_another_unit_is_no_count(unit: str, taken: float) -> None:
+    runs = (run_of(4), run_of(8, counted=0.85))
+    found = together([Found("of_logs.yaml", runs, unit=unit)])
+    assert found.runs[1].workload.input_bytes == pytest.approx(taken * BLOCK)
+    assert [notice.code for notice in found.notices] == [CODE] * (unit == "bytes")
 
 
 def test_more_nodes_are_no_effect_of_less_data() -> None:

@@ -53,6 +53,19 @@ def test_the_last_stage_that_makes_the_rows_is_the_one_that_sends_them(wrapped: 
     assert joins.of(6, range(10)) == []
 
 
+def test_a_table_that_one_stage_joins_twice_is_there_twice() -> None:
+    """As of dates, of which Spark broadcasts one copy: both joins have their own rows."""
+    sent = node("BroadcastExchange", SENT, node("Scan parquet", TABLE))
+    first = node("BroadcastHashJoin", JOINED, node("Filter", FACTS), sent)
+    reused = PlanNode("ReusedExchange", (sent,))
+    joins = BroadcastJoins()
+    joins.planned(SqlPlan(0, node("BroadcastHashJoin", JOINED + 100, first, reused)))
+    joins.completed(6, counted(table=100))
+    second = CountedMetric(JOINED + 100, value="7")
+    joins.completed(8, [*counted(facts="700", joined="70"), second])
+    assert joins.of(8, range(10)) == [Joined(6, 700.0, None), Joined(6, 70.0, None)]
+
+
 @pytest.mark.parametrize("between", [None, ROWS])
 def test_what_was_shuffled_before_has_the_size_of_that(between: str | None) -> None:
     """Unless something in between made other rows of it. The plan that broadcasts it is made when

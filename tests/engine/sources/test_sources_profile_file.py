@@ -272,11 +272,8 @@ def test_what_stands_empty_is_not_known(library: str, monkeypatch: pytest.Monkey
             "joined_records must lie between 0 and",
         ),
         (HEAD + RUN + STAGE + "stage_id: 0, paired: [2]}\n", 6, "partitions of two inputs"),
-        (
-            HEAD + RUN + STAGE + "stage_id: 0, paired: [2, 0]}\n",
-            6,
-            "partitions must be at least 1, not 0",
-        ),
+        (HEAD + RUN + STAGE + "stage_id: 0, paired: [2, 0]}\n", 6, "must be at least 1, not 0"),
+        (HEAD + RUN + STAGE + f"stage_id: 0, paired: [2, 1{'0' * 320}]}}\n", 6, "at most 1e+30"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(text: str, line: int, said: str) -> None:
