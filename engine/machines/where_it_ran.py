@@ -49,13 +49,14 @@ def where_it_ran(
         platform: what the user says that runs the executors: nothing else is inferred, and a
             catalog that it does not run on is not meant.
         candidates: names or globs of types that the user wants compared: a catalog that has none of
-            them is not meant.
+            them is not meant, but where none has any: what is wrong with them is for it to say.
     """
     origin, _, stated = (ran_on or "").partition("@")
     names = [name for profile in profiles for name in profile.instance_types]
     names += [origin] if origin else []
     databricks = _on_databricks(profiles)
-    meant = (catalog for catalog in _having(names) if _meant(catalog, platform, candidates))
+    wanted = candidates if _known(candidates) else ()
+    meant = (catalog for catalog in _having(names) if _meant(catalog, platform, wanted))
     found = _pricing(meant, stated, databricks=databricks)
     of_databricks = found is not None and platform_of(found) == DATABRICKS
     inferred = DATABRICKS if databricks and not of_databricks and platform is None else None
@@ -65,6 +66,11 @@ def where_it_ran(
         inferred,
         Notice(CODE, said, "name others with --catalog or --platform") if said else None,
     )
+
+
+def _known(candidates: Sequence[str]) -> bool:
+    """Whether some catalog has a type of these names."""
+    return any(_meant(catalog, None, candidates) for catalog in _bundled())
 
 
 def _meant(catalog: Catalog, platform: str | None, candidates: Sequence[str]) -> bool:

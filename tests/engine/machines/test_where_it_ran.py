@@ -120,6 +120,11 @@ def test_databricks_lays_out_types_of_another_provider_too() -> None:
     assert "azure" not in found.notice.text
 
 
+def test_a_type_that_no_catalog_has_changes_no_catalog() -> None:
+    """A slip in a name of Google Cloud was looked up, and not found, among the types of AWS."""
+    assert engine.where_it_ran(ran("n2-standard-4"), candidates=["N2-standard-4"]).catalog == "gcp"
+
+
 def test_a_platform_that_is_named_decides() -> None:
     profile = ran("n2-standard-4")
     assert engine.where_it_ran(profile, platform="emr").catalog == "aws"
