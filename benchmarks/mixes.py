@@ -81,7 +81,7 @@ def instance() -> tuple[MixLaw, Market]:
 
 def best_single(law: MixLaw, market: Market, goal: Goal) -> float:
     """The best value among clusters of one type."""
-    k, m = law.seconds.shape
+    k, m = len(law.seconds), int(market.most.max())
     rows, counts = np.repeat(np.arange(k), m)[:, None], np.tile(np.arange(1, m + 1), k)[:, None]
     return float(values_of(law, market, goal, rows, counts).min())
 
@@ -232,8 +232,7 @@ def agreed(law: MixLaw, market: Market, goal: Goal, instances: int) -> tuple[int
     while asked < instances:
         rows = rng.choice(usable, types, replace=False)
         part, prices = law.taken(rows), market.taken(rows)
-        cut = {name: getattr(part, name)[:, :m] for name in ("seconds", "log_scale", "dof")}
-        part, prices = replace(part, **cut), replace(prices, most=np.full(types, m))
+        part, prices = part.at(np.arange(1, m + 1)), replace(prices, most=np.full(types, m))
         near = shortest(part, goal.confidence) * (goal.deadline_seconds or 1.0)
         asking = replace(goal, deadline_seconds=near, max_nodes=m)
         best = single = best_single(part, prices, asking)

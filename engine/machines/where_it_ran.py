@@ -6,7 +6,7 @@ an answer to a question that nobody asked. What is taken is inferred, and theref
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
@@ -45,19 +45,19 @@ def where_it_ran(
 
     Args:
         ran_on: the measured type as the user names it (TYPE or TYPE@CATALOG): of several catalogs
-            that have it the named one is meant.
+            that have it the named one is meant, where the default one has it not.
         platform: what the user says that runs the executors: nothing else is inferred, and a
             catalog that it does not run on is not meant.
         candidates: names or globs of types that the user wants compared: a catalog that has none of
-            them is not meant.
+            them is not meant, but where none has any: what is wrong with them is for it to say.
     """
     origin, _, stated = (ran_on or "").partition("@")
     names = [name for profile in profiles for name in profile.instance_types]
     names += [origin] if origin else []
     databricks = _on_databricks(profiles)
-    found = _pricing(names, stated, databricks=databricks) if names else None
-    if found is not None and not _meant(found, platform, candidates):
-        return WhereItRan()
+    wanted = candidates if _known(candidates) else ()
+    meant = (catalog for catalog in _having(names) if _meant(catalog, platform, wanted))
+    found = _pricing(meant, stated, databricks=databricks)
     of_databricks = found is not None and platform_of(found) == DATABRICKS
     inferred = DATABRICKS if databricks and not of_databricks and platform is None else None
     said = "; ".join(filter(None, [_priced(found, names), _LAID_OUT if inferred else ""]))
@@ -66,6 +66,11 @@ def where_it_ran(
         inferred,
         Notice(CODE, said, "name others with --catalog or --platform") if said else None,
     )
+
+
+def _known(candidates: Sequence[str]) -> bool:
+    """Whether some catalog has a type of these names."""
+    return any(_meant(catalog, None, candidates) for catalog in _bundled())
 
 
 def _meant(catalog: Catalog, platform: str | None, candidates: Sequence[str]) -> bool:
@@ -83,17 +88,22 @@ def _on_databricks(profiles: Sequence[Profile]) -> bool:
     return bool(known) and all("Databricks" in version for version in known)
 
 
-def _pricing(names: Sequence[str], stated: str, *, databricks: bool) -> Catalog | None:
-    """The first catalog that has one of the types; of several the stated one, and for what
-    Databricks ran the one that knows the price of its DBUs."""
-    having: list[Catalog] = []
-    for catalog in _bundled():
-        if any(name in catalog.offers for name in names):
-            if catalog.name in (DEFAULT_CATALOG, stated):
-                return catalog
-            having.append(catalog)
-    dbus = [catalog for catalog in having if catalog.billing.usd_per_dbu is not None]
-    return next(iter(dbus if databricks and dbus else having), None)
+def _having(names: Sequence[str]) -> Iterator[Catalog]:
+    """The bundled catalogs that have one of the types, the default one first."""
+    if names:
+        yield from (catalog for catalog in _bundled() if any(n in catalog.offers for n in names))
+
+
+def _pricing(catalogs: Iterable[Catalog], stated: str, *, databricks: bool) -> Catalog | None:
+    """The default one where it is among the catalogs, else the stated one; of the others the first,
+    and for what Databricks ran the one that knows the price of its DBUs."""
+    others: list[Catalog] = []
+    for catalog in catalogs:
+        if catalog.name in (DEFAULT_CATALOG, stated):
+            return catalog
+        others.append(catalog)
+    dbus = [catalog for catalog in others if catalog.billing.usd_per_dbu is not None]
+    return next(iter(dbus if databricks and dbus else others), None)
 
 
 def _bundled() -> Iterator[Catalog]:

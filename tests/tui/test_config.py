@@ -140,6 +140,7 @@ def test_the_command(capsys):
     assert capsys.readouterr().out == shown
     assert "95%\n" in shown
     assert "64 (default)" in shown
+    assert "None" not in shown
     assert "keys.redo" in shown
     write("them: nord\n")
     assert main([]) == 2
@@ -182,7 +183,8 @@ def test_a_byte_order_mark_does_not_hide_the_first_line():
 def test_the_defaults_that_are_shown_are_those_of_the_command():
     args = planner_parser().parse_args([])
     stands = _defaults()
-    assert stands["catalog"] == args.catalog
+    assert args.catalog is None
+    assert stands["catalog"] == "that of where it ran"
     assert stands["model"] == args.model == engine.DEFAULT_MODEL
     assert stands["nodes"] == options.DEFAULT_MAX_NODES
     assert stands["confidence"] == args.confidence

@@ -80,62 +80,6 @@ def test_types_of_every_catalog_say_where_it_ran(
     assert shown in run(capsys, f"predict {LOG} --ran-on {ran_on}")[0]
 
 
-ON_GCP = f"recommend {LOG} --deadline 10m --max-nodes 4 --ran-on n2-standard-4"
-
-
-@pytest.mark.parametrize(
-    ("more", "catalog"),
-    [
-        ("", "gcp"),
-        ("--catalog aws", "aws"),
-        ("--instances 'm5.*'", "aws"),
-        ("--platform emr", "aws"),
-    ],
-)
-def test_prices_are_of_where_it_ran_unless_others_are_named(
-    more: str, catalog: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Who said that the job ran on Google's machines was told to rent one of EMR's."""
-    found = answer(capsys, f"{ON_GCP} {more}")
-    assert found["catalog"]["name"] == catalog
-    assert set(found["recommended"]["composition"]) <= set(engine.load_catalog(catalog).offers)
-    said = [w["code"] for w in found["recommended"]["warnings"] + found["warnings"]]
-    assert ("prices-of-where-it-ran" in said) == (catalog == "gcp")
-    out, _ = run(capsys, f"{ON_GCP} {more}")
-    assert f"by catalog {catalog}" in out.splitlines()[-1]
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        f"experiments {LOG} --deadline 10m --nodes 1:4",
-        f"fleet {LOG} --deadline 10m --max-nodes 4",
-        f"export {LOG} --deadline 10m --max-nodes 4 --to spark-submit",
-        "workflow recommend nightly-pipeline --deadline 1h --max-nodes 4",
-    ],
-)
-def test_every_command_says_that_prices_are_of_where_it_ran(
-    line: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    _, err = run(capsys, f"{line} --ran-on n2-standard-4")
-    assert err.count("prices are of gcp") == 1
-
-
-def test_a_fleet_names_whose_prices_it_takes(capsys: pytest.CaptureFixture[str]) -> None:
-    line = f"fleet {LOG} --deadline 10m --max-nodes 4 --ran-on n2-standard-4"
-    assert answer(capsys, line)["catalog"]["name"] == "gcp"
-    assert run(capsys, line)[0].splitlines()[-1].startswith("costs are by catalog gcp us-central1")
-
-
-@pytest.mark.parametrize(("asked", "catalog"), [("n2-highmem-8", "gcp"), ("r5.xlarge", "aws")])
-def test_another_type_is_looked_up_where_it_ran(
-    asked: str, catalog: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    line = f"predict {LOG} --ran-on n2-standard-4"
-    for cluster in (f"--nodes 2 --instance {asked}", f"--composition {asked}=2"):
-        assert answer(capsys, f"{line} {cluster}")["catalog"]["name"] == catalog
-
-
 def test_types_of_ones_own_catalog_say_where_it_ran(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,5 +1,7 @@
 """The workflow view: a Gantt by states, opened by a workflow or on a log."""
 
+from dataclasses import replace
+
 import pytest
 from fakes import FakeSession, without_stages
 from screen import advised, compared, settled, text_of
@@ -9,6 +11,7 @@ import engine
 from tui.changes import OpenSources, SetModel, SetScale
 from tui.session import EngineSession
 from tui.state import PlanState
+from tui.views.workflow import about
 from tui.workers import Cancelled
 
 FIG_1 = """format: sparkplan-workflow/1
@@ -98,6 +101,21 @@ async def test_the_answer_is_settled_and_that_of_the_view(planner, workflow, mix
         if len(found.composition) == 1:
             course = app._session.course(app.state, app.answer)
             assert course.seconds == pytest.approx(found.seconds)
+
+
+def test_a_cost_of_another_time_is_not_that_of_the_states(workflow):
+    """A grid of node counts was 8 % short, and its cost stood beside the time of the states."""
+    session, state = WorkflowSession(), PlanState(sources=(workflow,), deadline_seconds=600.0)
+    answer = session.answer(state, session.build(state, lambda line: None))
+    answer = session.mixed(replace(state, mix=1), answer)
+    found = session.course(state, answer)
+    assert "$" in in_words(about(answer, found))
+    longer = replace(found.prediction, seconds=1.05 * found.seconds)
+    assert "$" not in in_words(about(answer, replace(found, prediction=longer)))
+
+
+def in_words(lines):
+    return "".join(words for line in lines for words, _ in line)
 
 
 async def test_a_log_shows_its_jobs_on_key_6(planner):

@@ -9,6 +9,9 @@ from dataclasses import replace
 import engine
 from tui.arguments import options
 
+SERVICES = ("emr", "dataproc")
+"""Targets of an export that say what runs the executors, and on whose machines."""
+
 
 def where_it_ran(
     args: argparse.Namespace, *profiles: engine.Profile, candidates: Sequence[str] = ()
@@ -18,6 +21,8 @@ def where_it_ran(
     for option in ("own", "limit"):
         named += [text.partition("=")[0] for text in getattr(args, option, [])]
     ran_on, platform = getattr(args, "ran_on", None), getattr(args, "platform", None)
+    if platform is None and getattr(args, "to", None) in SERVICES:
+        platform = args.to
     return engine.where_it_ran(*profiles, ran_on=ran_on, platform=platform, candidates=named)
 
 

@@ -143,22 +143,25 @@ def type_catalog(
     no catalog knows them."""
     if args.catalog is not None:
         return options.catalog_of(args)
-    origin, _, origin_catalog = (args.ran_on or "").partition("@")
-    if name is not None and name == origin:
-        found, _ = engine.named_type(args.ran_on, first=options.looked_in(args))
-        return options.catalog_of(args, origin_catalog or found.name) if found else None
     if name is None:
         return None
-    if name in profile.instance_types:
+    origin, _, stated = (args.ran_on or "").partition("@")
+    if name == origin and stated:
+        found, _ = engine.named_type(args.ran_on, first=options.looked_in(args))
+        where = prices.where_it_ran(args, profile, candidates=(name,))
+        platform = where.platform if where.catalog == stated else None
+        return options.catalog_of(args, stated, platform=platform) if found else None
+    if name == origin:
         return _knowing(args, profile, name)
+    if name in profile.instance_types:
+        priced = engine.observed_price(profile, name) is not None
+        return None if priced else _knowing(args, profile, name)
     return prices.priced(args, profile, candidates=(name,))[0]
 
 
 def _knowing(args: argparse.Namespace, profile: engine.Profile, name: str) -> engine.Catalog | None:
     """The catalog whose price a measured type has: that of where it ran, else as `--ran-on` finds
     it, a historic one too."""
-    if engine.observed_price(profile, name) is not None:
-        return None
     catalog, _ = prices.priced(args, profile, candidates=(name,))
     if name in catalog.offers:
         return catalog
@@ -167,6 +170,16 @@ def _knowing(args: argparse.Namespace, profile: engine.Profile, name: str) -> en
     except engine.UnknownName:
         return None
     return options.catalog_of(args, found.name)
+
+
+def noted(
+    args: argparse.Namespace, profile: engine.Profile, cluster: engine.Cluster
+) -> engine.Profile:
+    """The profile with what is to be said of the prices of a cluster, where nobody named them."""
+    if args.catalog is not None or cluster.catalog is None:
+        return profile
+    where = prices.where_it_ran(args, profile, candidates=tuple(cluster.composition))
+    return prices.noting(profile, where.notice if where.catalog == cluster.catalog.name else None)
 
 
 def _of_executors(args: argparse.Namespace, profile: engine.Profile) -> engine.Cluster:

@@ -93,7 +93,7 @@ def _defaults() -> dict[str, object]:
     return {
         "theme": "the terminal's",
         "glyphs": "auto",
-        "catalog": start.catalog,
+        "catalog": start.catalog or "that of where it ran",
         "model": start.model,
         "confidence": start.confidence,
         "nodes": start.max_nodes,

@@ -67,11 +67,12 @@ def run(args: argparse.Namespace) -> int:
     if args.output is not None:
         curve_file.checked(args.output)
     profile = options.read_profile(args)
-    fitted = engine.fit(profile, model=args.model)
     points = {"nodes": over_nodes, "input-size": over_size, "iterations": over_iterations}[
         args.over
     ](args, profile)
     paid = paid_cluster(args, points[0].cluster, profile)
+    profile = target.noted(args, profile, paid)
+    fitted = engine.fit(profile, model=args.model)
     rows = rows_of(args, points, fitted, paid)
     spot, unit = limits.on_spot(args), profile.input_unit
     warnings = warnings_of(fitted, args.over, points, unit=unit, spot=spot, max_spot=args.max_spot)

@@ -52,6 +52,7 @@ def run(args: argparse.Namespace) -> int:
         return all_models.run(args, profile)
     cluster = target.cluster_of(args, profile, nodes=args.nodes)
     if cluster.catalog is not None:
+        profile = target.noted(args, profile, cluster)
         return run_priced(args, profile, dict(cluster.composition), cluster.catalog)
     return run_as_measured(args, profile, cluster)
 
@@ -66,6 +67,7 @@ def run_as_measured(
     paid = target.at_prices_of(cluster, args, profile)
     if paid.catalog is None:
         target.check_unpriced(args, remedy=remedy)
+    profile = target.noted(args, profile, paid)
     fitted = engine.fit(profile, model=args.model)
     workload = options.workload_of(args, profile)
     prediction = fitted.predict(cluster=cluster, workload=workload, confidence=args.confidence)
@@ -100,8 +102,8 @@ def run_composition(args: argparse.Namespace) -> int:
         )
     composition = composition_of(args.composition)
     profile = options.read_profile(args)
-    catalog, _ = prices.priced(args, profile, candidates=tuple(composition))
-    return run_priced(args, profile, composition, catalog)
+    catalog, notice = prices.priced(args, profile, candidates=tuple(composition))
+    return run_priced(args, prices.noting(profile, notice), composition, catalog)
 
 
 def run_priced(

@@ -80,6 +80,9 @@ def run(args: argparse.Namespace) -> int:
             )
     fitted, own = fitted_of(args, sources)
     cluster, workload = cluster_of(args, fitted, own), workload_of(args, fitted)
+    if isinstance(cluster, engine.Cluster):
+        paid = target.at_prices_of(cluster, args, fitted.profile)
+        fitted = replace(fitted, profile=target.noted(args, fitted.profile, paid))
     found = fitted.course(cluster=cluster, workload=workload, confidence=args.confidence)
     found, told, lines = with_cost(args, found, cluster, fitted, workload)
     if args.json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isclose
 from typing import TYPE_CHECKING, cast
 
 from tui import format as text
@@ -69,14 +70,20 @@ def show(panels: Panels, answer: Answer) -> None:
     panels.refill("states", state_rows(found))
 
 
+SAME_TIME = 0.01
+"""Up to this share apart two times have one cost."""
+
+
 def about(answer: Answer, found: WorkflowReport | None) -> list[Line]:
     """What runs where, how long that takes, how sure it is, and what it costs where the plan's cost
-    is of these times: those of another model are not its."""
+    is of these times: those of another model are not, nor those of a grid until it is settled."""
     best = answer.best
     if found is None or best is None:
         return [[("No states to show.", "muted")]]
     answered = found.prediction
     of_plan = answered.model == answer.built.plan.fitted.model
+    same_time = isclose(best.seconds, found.seconds, rel_tol=SAME_TIME)
+    priced = of_plan and answer.alike is None and same_time
     shown = words.composition(best)
     ends = " ends after " if of_plan else " ends, state by state, after "
     if answer.alike is not None:
@@ -93,7 +100,7 @@ def about(answer: Answer, found: WorkflowReport | None) -> list[Line]:
             (ends, "base"),
             (text.seconds(found.seconds), "strong"),
             (f" ({odds} runs: {span})", "base"),
-            *(words.cost(best) if of_plan and answer.alike is None else []),
+            *(words.cost(best) if priced else []),
             (f", bound by {answered.bottleneck}; model {answered.model}.", "base"),
         ]
     ]

@@ -104,6 +104,27 @@ def test_types_that_the_question_names_decide() -> None:
     assert (other.catalog, other.notice) == ("aws", None)
 
 
+def test_of_several_providers_the_one_that_the_question_means() -> None:
+    profile = ran("m5.xlarge", "Standard_D8s_v3", "n2-standard-4")
+    assert engine.where_it_ran(profile, candidates=["n2-*"]).catalog == "gcp"
+    assert engine.where_it_ran(profile, platform="dataproc").catalog == "gcp"
+    bricks = ran("Standard_D8s_v3", version=DATABRICKS)
+    assert engine.where_it_ran(bricks, candidates=["Standard_D4s_v6"]).catalog == "azure"
+
+
+def test_databricks_lays_out_types_of_another_provider_too() -> None:
+    profile = ran("Standard_D8s_v3", version=DATABRICKS)
+    found = engine.where_it_ran(profile, candidates=["m5.*"])
+    assert (found.catalog, found.platform) == ("aws", "databricks")
+    assert found.notice is not None
+    assert "azure" not in found.notice.text
+
+
+def test_a_type_that_no_catalog_has_changes_no_catalog() -> None:
+    """A slip in a name of Google Cloud was looked up, and not found, among the types of AWS."""
+    assert engine.where_it_ran(ran("n2-standard-4"), candidates=["N2-standard-4"]).catalog == "gcp"
+
+
 def test_a_platform_that_is_named_decides() -> None:
     profile = ran("n2-standard-4")
     assert engine.where_it_ran(profile, platform="emr").catalog == "aws"

@@ -47,56 +47,6 @@ def test_units_make_bytes_and_durations_are_read() -> None:
     assert [run.seconds for run in table.runs] == [2700.0, 7200.0]
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (
-            "Knoten;Datengröße;Laufzeit (s)\n2;10 GB;1200,5\n",
-            ("it has 'Knoten', 'Datengröße', 'Laufzeit (s)'; call the number of nodes nodes",),
-        ),
-        (
-            "run,machines,elapsed,verdict\n1,2,60,ok 1\n",
-            ("rename column 'machines' to nodes", "rename column 'elapsed' to seconds"),
-        ),
-    ],
-)
-def test_a_table_in_other_words_is_told_its_own_columns(
-    tmp_path: Path, text: str, said: tuple[str, ...]
-) -> None:
-    path = tmp_path / "runs.csv"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(BadInput) as error:
-        read(path)
-    assert "is a table without the columns of a run table" in str(error.value)
-    assert all(words in str(error.value) for words in said)
-
-
-@pytest.mark.parametrize("text", ["a,b,c\nx,y,z\n", "one,2,3\n4,5,6\n", "a,b,c\n", "a,b\n1,2\n"])
-def test_what_has_no_numbers_below_a_header_is_no_table(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "notes.txt"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(BadInput, match="is not an event log, a profile or a run table"):
-        read(path)
-
-
-def test_a_column_of_types_in_other_words_is_said_to_be_one() -> None:
-    text = "nodes,Node type,input_size,seconds\n2,r5.xlarge,1,3\n"
-    [notice] = parse(text, "r.csv").notices
-    assert notice.code == "ignored-column"
-    assert "rename 'Node type' to instance_type" in notice.remedy
-
-
-def test_a_parameter_with_a_value_of_its_own_in_each_run_is_doubted() -> None:
-    """What a run cost, and its number, are results: nothing can be predicted from them."""
-    head, rows = "nodes,input_size,k,Total Cost,seconds\n", ["2,1,5,9.3,9", "4,1,5,10.1,6"]
-    assert parse(head + "\n".join(rows), "r.csv").notices == ()
-    table = parse(head + "\n".join([*rows, "8,1,5,12,4"]), "r.csv")
-    [notice] = table.notices
-    assert notice.code == "parameter-of-each-run"
-    assert "has its own Total Cost, which is taken" in notice.text
-    assert table.runs[0].workload.parameters == {"k": 5, "total_cost": 9.3}
-
-
 def test_thousands_may_be_apart_in_any_number() -> None:
     text = 'nodes,input_size,k,seconds\n"1,200","1,048,576","2,500.5","3,600"\n2,1,1,7\n'
     run = parse(text, "runs.csv").runs[0]

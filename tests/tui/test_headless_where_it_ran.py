@@ -1,0 +1,107 @@
+"""Whose prices the headless commands take where no catalog is named."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from command_line import answer, run
+
+import engine
+
+LOG = "nightly-features"
+ON_GCP = f"recommend {LOG} --deadline 10m --max-nodes 4 --ran-on n2-standard-4"
+
+
+@pytest.mark.parametrize(
+    ("more", "catalog"),
+    [
+        ("", "gcp"),
+        ("--catalog aws", "aws"),
+        ("--instances 'm5.*'", "aws"),
+        ("--platform emr", "aws"),
+    ],
+)
+def test_prices_are_of_where_it_ran_unless_others_are_named(
+    more: str, catalog: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Who said that the job ran on Google's machines was told to rent one of EMR's."""
+    found = answer(capsys, f"{ON_GCP} {more}")
+    assert found["catalog"]["name"] == catalog
+    assert set(found["recommended"]["composition"]) <= set(engine.load_catalog(catalog).offers)
+    said = [w["code"] for w in found["recommended"]["warnings"] + found["warnings"]]
+    assert ("prices-of-where-it-ran" in said) == (catalog == "gcp")
+    out, _ = run(capsys, f"{ON_GCP} {more}")
+    assert f"by catalog {catalog}" in out.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"experiments {LOG} --deadline 10m --nodes 1:4",
+        f"fleet {LOG} --deadline 10m --max-nodes 4",
+        f"export {LOG} --deadline 10m --max-nodes 4 --to spark-submit",
+        "workflow recommend nightly-pipeline --deadline 1h --max-nodes 4",
+    ],
+)
+def test_every_command_says_that_prices_are_of_where_it_ran(
+    line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, err = run(capsys, f"{line} --ran-on n2-standard-4")
+    assert err.count("prices are of gcp") == 1
+
+
+def test_a_fleet_names_whose_prices_it_takes(capsys: pytest.CaptureFixture[str]) -> None:
+    line = f"fleet {LOG} --deadline 10m --max-nodes 4 --ran-on n2-standard-4"
+    assert answer(capsys, line)["catalog"]["name"] == "gcp"
+    assert run(capsys, line)[0].splitlines()[-1].startswith("costs are by catalog gcp us-central1")
+
+
+@pytest.mark.parametrize(("asked", "catalog"), [("n2-highmem-8", "gcp"), ("r5.xlarge", "aws")])
+def test_another_type_is_looked_up_where_it_ran(
+    asked: str, catalog: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = f"predict {LOG} --ran-on n2-standard-4"
+    for cluster in (f"--nodes 2 --instance {asked}", f"--composition {asked}=2"):
+        assert answer(capsys, f"{line} {cluster}")["catalog"]["name"] == catalog
+
+
+@pytest.fixture
+def of_databricks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    """The log's profile, as Databricks would have written it."""
+    path = tmp_path / "bricks.yaml"
+    told, _ = run(capsys, f"profile {LOG}")
+    version = 'spark_version: "3.3.0 (Databricks 11.3.x-scala2.12)"'
+    path.write_text(re.sub(r"spark_version: .*", version, told), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("ran_on", "catalog"),
+    [("Standard_D8s_v3", "azure-databricks"), ("m5.2xlarge", "aws"), ("m5.2xlarge@aws", "aws")],
+)
+@pytest.mark.parametrize("command", ["predict --nodes 2", "curve --over nodes --nodes 2:2"])
+def test_nodes_that_are_named_cost_what_a_recommendation_says(
+    ran_on: str, catalog: str, command: str, of_databricks: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Those of Azure had no DBUs, and those of AWS the surcharge of EMR."""
+    name = ran_on.partition("@")[0]
+    line = f"{of_databricks} --ran-on {ran_on}"
+    found = answer(capsys, f"{command} {line} --instance {name}")
+    asked = f"recommend {line} --deadline 5h --instances {name} --min-nodes 2 --max-nodes 2"
+    assert found["catalog"]["name"] == catalog
+    usd = found["cost_usd"] if "cost_usd" in found else found["points"][0]["cost_usd"]
+    assert usd == pytest.approx(answer(capsys, asked)["recommended"]["cost_usd"], rel=1e-6)
+    assert "prices-of-where-it-ran" in {warning["code"] for warning in found["warnings"]}
+
+
+@pytest.mark.parametrize("where", ["of_databricks", "--ran-on n2-standard-4"])
+def test_a_service_that_an_export_is_for_is_planned_for(
+    where: str, of_databricks: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was refused: the answer was for where the job ran."""
+    source = str(of_databricks) if where == "of_databricks" else f"{LOG} {where}"
+    line = f"export {source} --deadline 10m --max-nodes 4 --to emr"
+    assert answer(capsys, line)["catalog"]["name"] == "aws"
+    assert "aws emr create-cluster" in run(capsys, line)[0]
