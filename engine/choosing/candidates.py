@@ -21,7 +21,8 @@ from engine.forecast import FloatArray
 from engine.machines.beside_heap import planned_beside, planned_notices
 from engine.machines.platforms import NOT_SUPPORTED, SERVICE
 from engine.memory import executor_cores_for, layout_of
-from engine.profile import Notice, Profile
+from engine.notices import Notice
+from engine.profile import Profile
 from engine.runs.barrier_stages import BarrierStage
 from engine.runs.carried_settings import task_cpus
 

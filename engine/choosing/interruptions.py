@@ -33,7 +33,8 @@ import numpy as np
 
 from engine.catalog import Offer
 from engine.forecast import FloatArray, Forecast
-from engine.profile import Notice, Run
+from engine.notices import Notice
+from engine.profile import Run
 from engine.units import SECONDS_PER_HOUR, format_seconds, format_usd
 
 HOURS_PER_MONTH = 730.0

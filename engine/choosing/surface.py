@@ -35,7 +35,7 @@ from engine.cost import billed_seconds, master_offer, master_rate, node_rate, se
 from engine.errors import BadInput, UnknownName
 from engine.forecast import BoolArray, FloatArray, Forecast, IntArray
 from engine.models.base import FittedModel
-from engine.profile import Notice
+from engine.notices import Notice
 from engine.units import SECONDS_PER_HOUR
 
 MAX_POINTS = 4_000_000

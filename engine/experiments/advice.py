@@ -20,8 +20,8 @@ from engine.experiments.sequential import is_opening, told
 from engine.experiments.weighed import Weighed, weighed
 from engine.forecast import FloatArray, Forecast
 from engine.models.base import FittedModel
+from engine.notices import Notice
 from engine.optimiser import surface_of
-from engine.profile import Notice
 
 SURE = 0.05
 """Chance of a changed recommendation below which another run is not worth making."""

@@ -17,9 +17,8 @@ from engine.experiments.prospects import decision_among
 from engine.experiments.weighed import Weighed
 from engine.forecast import Forecast
 from engine.models.base import FittedModel
-from engine.notice_order import in_order
+from engine.notices import Notice, in_order
 from engine.optimiser import settle
-from engine.profile import Notice
 
 ASSUMED_SPREAD = Notice(
     "no-interval",

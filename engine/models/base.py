@@ -27,8 +27,8 @@ from engine.machines.node_memory import crowded_notice
 from engine.machines.platforms import support_notice
 from engine.machines.transfer import Speed, notice_of, source_of, speed_of
 from engine.models.assured_memory import AssuredMemory
-from engine.notice_order import in_order
-from engine.profile import Notice, Profile
+from engine.notices import Notice, in_order
+from engine.profile import Profile
 from engine.runs.barrier_stages import BarrierStage, barrier_notice, barrier_stages
 from engine.runs.carried_settings import too_few_cores_notice
 from engine.runs.slow_runs import UnusualRun

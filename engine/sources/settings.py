@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from engine.cluster import Cluster
-from engine.profile import Notice
+from engine.notices import Notice
 from engine.sources.application import Application
 from engine.sources.engines import TAGS
 from engine.sources.entities import Stage

@@ -15,8 +15,8 @@ from engine.catalog import Billing
 from engine.choosing.differences import missed_by
 from engine.choosing.recommendation import Goal
 from engine.errors import BadInput, UnknownName
+from engine.notices import Notice
 from engine.optimiser import recommend, select
-from engine.profile import Notice
 
 
 def test_a_deadline_takes_the_cheapest_that_meets_it() -> None:

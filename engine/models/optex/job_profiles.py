@@ -25,7 +25,8 @@ from engine.models.stages.job_phases import (
     repetitions,
     unit_operations,
 )
-from engine.profile import Notice, Profile, Run
+from engine.notices import Notice
+from engine.profile import Profile, Run
 
 PUBLISHED_COEFF = 0.004
 """Table II: growth of variable sharing per node and iteration, as a share of its baseline."""

@@ -15,7 +15,8 @@ from engine.errors import ModelDoesNotFit
 from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.stages.groups import StageGroup, matched, stage_groups
 from engine.models.workloads import logs_of, sharing_parameters
-from engine.profile import Notice, Profile, Run, completed_runs
+from engine.notices import Notice
+from engine.profile import Profile, Run, completed_runs
 from engine.runs.configurations import configurations, size_levels
 from engine.units import format_number
 

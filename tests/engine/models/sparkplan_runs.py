@@ -11,7 +11,8 @@ from engine.cluster import Cluster, Workload
 from engine.models import MODELS
 from engine.models.base import FittedModel
 from engine.models.sparkplan import Sparkplan
-from engine.profile import Notice, Profile, Run
+from engine.notices import Notice
+from engine.profile import Profile, Run
 
 BY_NAME = {model.name: model for model in MODELS}
 GRID = [(count, size) for count in (2, 4, 8, 16) for size in (0.5, 1.0)]
