@@ -36,6 +36,12 @@ def test_among_equals_the_order_stays_and_nothing_is_said_twice():
     assert codes("unheard-of", "single-run") == ["unheard-of", "single-run"]
 
 
+def test_what_another_says_with_more_of_the_reason_is_left_out():
+    both = ("single-run", "unknown-source-type", "no-machine-types")
+    assert codes(*both) == ["single-run", "no-machine-types"]
+    assert codes(*both[:2]) == list(both[:2])
+
+
 def test_every_code_in_the_order_is_one_that_is_said():
     here = ROOT / "engine" / "notices.py"
     paths = [path for path in ROOT.glob("engine/**/*.py") if path != here]
