@@ -94,7 +94,7 @@ class Surface:
         require_workload(workload)
         forecast = fitted.forecast(candidates.grid(range(1, max_nodes + 1)), workload)
         surface = cls(fitted, workload, candidates, max_nodes, forecast, limits=limits)
-        _ = surface._useful, surface._student
+        _ = surface._useful, surface._student  # here, so that no step of a slider waits for them
         return surface
 
     @property
