@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite, nan
+from math import nan
 
 from engine.catalog import InstanceType
-from engine.cluster import Cluster, NodeGroup
+from engine.cluster import MOST_HEAP_GIB, Cluster, NodeGroup
 from engine.errors import BadInput
 from engine.profile import Notice
 from engine.sources.application import Application
@@ -290,7 +290,8 @@ def _commonest_cores(executors: Sequence[Executor], end_ms: int) -> int | None:
 
 
 def _heap_gib(application: Application, executors: Sequence[Executor]) -> float | None:
-    """Heap of the commonest resource profile, else as configured; the driver's when local."""
+    """Heap of the commonest resource profile, else as configured; the driver's when local. One that
+    no machine has is damage."""
     properties = application.properties
     if is_local(application):
         return _memory(properties.get("spark.driver.memory"))
@@ -298,7 +299,7 @@ def _heap_gib(application: Application, executors: Sequence[Executor]) -> float 
     if profiles:
         profile = application.profiles.get(profiles.most_common(1)[0][0])
         amount = profile.executor.get("memory") if profile else None
-        if amount is not None and isfinite(amount.amount) and amount.amount > 0:
+        if amount is not None and 0 < amount.amount / MIB_PER_GIB <= MOST_HEAP_GIB:
             return amount.amount / MIB_PER_GIB
     return _memory(properties.get("spark.executor.memory"))
 
@@ -307,9 +308,10 @@ def _memory(text: str | None) -> float | None:
     if text is None:
         return None
     try:
-        return parse_memory_gib(text)
+        heap_gib = parse_memory_gib(text)
     except BadInput:
         return None
+    return heap_gib if heap_gib <= MOST_HEAP_GIB else None
 
 
 def _late(executors: Sequence[Executor], end_ms: int) -> Notice:

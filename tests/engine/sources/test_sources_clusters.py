@@ -142,6 +142,18 @@ def test_memory_of_the_resource_profile_and_task_cpus(tmp_path: Path) -> None:
     assert run.stages[0].task_cpus == 2
 
 
+@pytest.mark.parametrize("told", ["999999999g", None])
+def test_a_heap_that_no_machine_has_is_damage(tmp_path: Path, told: str | None) -> None:
+    profile = {
+        "Event": "SparkListenerResourceProfileAdded",
+        "Resource Profile Id": 0,
+        "Executor Resource Requests": {"memory": {"Amount": 1e300}},
+    }
+    properties = {"spark_executor_memory": told} if told else {}
+    events = [*log.header(**properties), *busy(2.0, 4.0)]
+    assert run_of(tmp_path, [profile, *events]).cluster.executor_memory_gib is None
+
+
 def test_where_it_ran(tmp_path: Path) -> None:
     named = InstanceType("m5.xlarge", vcpus=4, memory_gib=16)
     path = log.write(tmp_path / "app", log.one_stage())
