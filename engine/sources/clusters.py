@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from math import nan
 
 from engine.catalog import InstanceType
-from engine.cluster import MOST_HEAP_GIB, Cluster, NodeGroup
-from engine.errors import BadInput
+from engine.cluster import Cluster, NodeGroup
 from engine.profile import Notice
 from engine.sources.application import Application
 from engine.sources.beside_heap import asked_beside_heap
@@ -26,9 +25,15 @@ from engine.sources.lost_executors import (
     was_lost,
     was_stopped,
 )
-from engine.sources.settings import is_local, local_cores, worker_type
+from engine.sources.settings import (
+    is_local,
+    local_cores,
+    memory_gib,
+    plausible_gib,
+    worker_type,
+)
 from engine.sources.whole_numbers import whole_number
-from engine.units import format_seconds, parse_memory_gib
+from engine.units import format_seconds
 
 Span = tuple[int, int]
 Steps = list[tuple[int, int]]
@@ -290,28 +295,21 @@ def _commonest_cores(executors: Sequence[Executor], end_ms: int) -> int | None:
 
 
 def _heap_gib(application: Application, executors: Sequence[Executor]) -> float | None:
-    """Heap of the commonest resource profile, else as configured; the driver's when local. One that
-    no machine has is damage."""
+    """Heap of the commonest resource profile, else as configured; the driver's when local."""
     properties = application.properties
     if is_local(application):
-        return _memory(properties.get("spark.driver.memory"))
+        return memory_gib(properties.get("spark.driver.memory"))
+    asked = _asked_heap_gib(application, executors)
+    return asked or memory_gib(properties.get("spark.executor.memory"))
+
+
+def _asked_heap_gib(application: Application, executors: Sequence[Executor]) -> float | None:
     profiles = Counter(executor.profile for executor in executors)
-    if profiles:
-        profile = application.profiles.get(profiles.most_common(1)[0][0])
-        amount = profile.executor.get("memory") if profile else None
-        if amount is not None and 0 < amount.amount / MIB_PER_GIB <= MOST_HEAP_GIB:
-            return amount.amount / MIB_PER_GIB
-    return _memory(properties.get("spark.executor.memory"))
-
-
-def _memory(text: str | None) -> float | None:
-    if text is None:
+    if not profiles:
         return None
-    try:
-        heap_gib = parse_memory_gib(text)
-    except BadInput:
-        return None
-    return heap_gib if heap_gib <= MOST_HEAP_GIB else None
+    profile = application.profiles.get(profiles.most_common(1)[0][0])
+    amount = profile.executor.get("memory") if profile else None
+    return plausible_gib(amount.amount / MIB_PER_GIB) if amount is not None else None
 
 
 def _late(executors: Sequence[Executor], end_ms: int) -> Notice:
