@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from math import isfinite
 
 from engine.cluster import BesideHeap
-from engine.errors import BadInput
 from engine.memory import OVERHEAD_FRACTION, default_overhead_gib
 from engine.sources.application import Application
 from engine.sources.events import Amount
-from engine.sources.settings import is_local
-from engine.units import parse_memory_gib
+from engine.sources.settings import is_local, memory_gib, plausible_gib
 
 MUCH_MORE = 2.0
 """Times Spark's default, beyond which an overhead that is a share of the heap counts: a share is
@@ -41,10 +38,9 @@ def asked_beside_heap(application: Application, heap_gib: float | None) -> Besid
     """
     if heap_gib is None or is_local(application):
         return None
-    python = _asked(application).get("pyspark.memory") or _memory(
-        application.properties, "spark.executor.pyspark.memory"
-    )
-    found = BesideHeap(_overhead(application, heap_gib), python or None, _off_heap(application))
+    set_gib = memory_gib(application.properties.get("spark.executor.pyspark.memory"))
+    python_gib = _asked(application).get("pyspark.memory") or set_gib
+    found = BesideHeap(_overhead(application, heap_gib), python_gib, _off_heap(application))
     return found or None
 
 
@@ -53,12 +49,12 @@ def _overhead(application: Application, heap_gib: float) -> float | None:
     properties, default = application.properties, default_overhead_gib(heap_gib)
     given = _asked(application).get("memoryOverhead")
     if given is None:
-        given = next((a for key in _OVERHEADS if (a := _memory(properties, key))), None)
+        given = next((a for key in _OVERHEADS if (a := memory_gib(properties.get(key)))), None)
     if given is not None:
         # Spark counts in whole MiB: a default that somebody wrote out may be rounded up.
         return given if given >= default + 1.0 / _MIB_PER_GIB else None
     share = _factor(properties) * heap_gib
-    least = _memory(properties, _LEAST) or 0.0
+    least = memory_gib(properties.get(_LEAST)) or 0.0
     if least >= max(share, default + 1.0 / _MIB_PER_GIB):
         return least
     return share if share > MUCH_MORE * default else None
@@ -71,11 +67,8 @@ def _asked(application: Application) -> dict[str, float]:
         return {}
     profile = application.profiles.get(counted.most_common(1)[0][0])
     requests: Mapping[str, Amount] = profile.executor if profile else {}
-    return {
-        name: request.amount / _MIB_PER_GIB
-        for name, request in requests.items()
-        if isfinite(request.amount) and request.amount > 0
-    }
+    asked = {name: plausible_gib(one.amount / _MIB_PER_GIB) for name, one in requests.items()}
+    return {name: amount_gib for name, amount_gib in asked.items() if amount_gib is not None}
 
 
 def _off_heap(application: Application) -> float | None:
@@ -89,18 +82,7 @@ def _off_heap(application: Application) -> float | None:
 def _off_heap_setting(properties: Mapping[str, str]) -> float | None:
     """`spark.memory.offHeap.size`, of which a bare number is bytes."""
     text = properties.get("spark.memory.offHeap.size", "").strip()
-    return _parsed(f"{text}b" if text.isdigit() else text) or None
-
-
-def _memory(properties: Mapping[str, str], key: str) -> float | None:
-    return _parsed(properties.get(key, ""))
-
-
-def _parsed(text: str) -> float | None:
-    try:
-        return parse_memory_gib(text) if text else None
-    except BadInput:
-        return None
+    return memory_gib(f"{text}b" if text.isdigit() else text)
 
 
 def _factor(properties: Mapping[str, str]) -> float:

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite, nan
+from math import nan
 
 from engine.catalog import InstanceType
 from engine.cluster import Cluster, NodeGroup
-from engine.errors import BadInput
 from engine.notices import Notice
 from engine.sources.application import Application
 from engine.sources.beside_heap import asked_beside_heap
@@ -26,9 +25,15 @@ from engine.sources.lost_executors import (
     was_lost,
     was_stopped,
 )
-from engine.sources.settings import is_local, local_cores, worker_type
+from engine.sources.settings import (
+    is_local,
+    local_cores,
+    memory_gib,
+    plausible_gib,
+    worker_type,
+)
 from engine.sources.whole_numbers import whole_number
-from engine.units import format_seconds, parse_memory_gib
+from engine.units import format_seconds
 
 Span = tuple[int, int]
 Steps = list[tuple[int, int]]
@@ -293,23 +298,18 @@ def _heap_gib(application: Application, executors: Sequence[Executor]) -> float 
     """Heap of the commonest resource profile, else as configured; the driver's when local."""
     properties = application.properties
     if is_local(application):
-        return _memory(properties.get("spark.driver.memory"))
+        return memory_gib(properties.get("spark.driver.memory"))
+    asked = _asked_heap_gib(application, executors)
+    return asked or memory_gib(properties.get("spark.executor.memory"))
+
+
+def _asked_heap_gib(application: Application, executors: Sequence[Executor]) -> float | None:
     profiles = Counter(executor.profile for executor in executors)
-    if profiles:
-        profile = application.profiles.get(profiles.most_common(1)[0][0])
-        amount = profile.executor.get("memory") if profile else None
-        if amount is not None and isfinite(amount.amount) and amount.amount > 0:
-            return amount.amount / MIB_PER_GIB
-    return _memory(properties.get("spark.executor.memory"))
-
-
-def _memory(text: str | None) -> float | None:
-    if text is None:
+    if not profiles:
         return None
-    try:
-        return parse_memory_gib(text)
-    except BadInput:
-        return None
+    profile = application.profiles.get(profiles.most_common(1)[0][0])
+    amount = profile.executor.get("memory") if profile else None
+    return plausible_gib(amount.amount / MIB_PER_GIB) if amount is not None else None
 
 
 def _late(executors: Sequence[Executor], end_ms: int) -> Notice:

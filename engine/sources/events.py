@@ -8,11 +8,16 @@ expected name first. A default stands for a field that older Spark versions do n
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 UNKNOWN = -1
 """A number that the log does not tell (all real ones are zero or more)."""
+
+Long = Annotated[int, Meta(le=2**63 - 1)]
+"""A number as Spark counts it; one that is larger makes an event that cannot be read."""
 
 
 class ShuffleRead(Struct, frozen=True, gc=False):
@@ -49,8 +54,8 @@ class Output(Struct, frozen=True, gc=False):
 class BlockStatus(Struct, frozen=True, gc=False):
     """Size of one block in memory and on disk; zero in both when it was dropped."""
 
-    memory_bytes: int = field(default=0, name="Memory Size")
-    disk_bytes: int = field(default=0, name="Disk Size")
+    memory_bytes: Long = field(default=0, name="Memory Size")
+    disk_bytes: Long = field(default=0, name="Disk Size")
 
 
 class UpdatedBlock(Struct, frozen=True, gc=False):
@@ -258,8 +263,8 @@ class BlockManagerAdded(Struct, frozen=True, gc=False):
     much of it is on the heap."""
 
     manager: BlockManagerId = field(name="Block Manager ID")
-    memory_bytes: int = field(default=UNKNOWN, name="Maximum Memory")
-    on_heap_bytes: int | None = field(default=None, name="Maximum Onheap Memory")
+    memory_bytes: Long = field(default=UNKNOWN, name="Maximum Memory")
+    on_heap_bytes: Long | None = field(default=None, name="Maximum Onheap Memory")
     time_ms: int | None = field(default=None, name="Timestamp")
 
 
@@ -277,8 +282,8 @@ class BlockUpdate(Struct, frozen=True, gc=False):
     block: str = field(name="Block ID")
     manager: BlockManagerId = field(default=BlockManagerId(""), name="Block Manager ID")
     level: StorageLevel | None = field(default=None, name="Storage Level")
-    memory_bytes: int = field(default=0, name="Memory Size")
-    disk_bytes: int = field(default=0, name="Disk Size")
+    memory_bytes: Long = field(default=0, name="Memory Size")
+    disk_bytes: Long = field(default=0, name="Disk Size")
 
 
 class BlockUpdated(Struct, frozen=True, gc=False):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 
-from engine.cluster import Cluster
+from engine.cluster import MOST_HEAP_GIB, Cluster
+from engine.errors import BadInput
 from engine.notices import Notice
 from engine.sources.application import Application
 from engine.sources.engines import TAGS
 from engine.sources.entities import Stage
 from engine.sources.whole_numbers import whole_number
+from engine.units import parse_memory_gib
 
 _TYPE_NAME = re.compile(r"[A-Za-z][\w.-]{1,63}\Z", re.ASCII)
 _LOCAL = re.compile(r"local(?:\[(\d{1,9}|\*)(?:,\s*\d+)?\])?$")
@@ -30,6 +32,19 @@ def local_cores(application: Application) -> int | None:
 
 def _local_master(application: Application) -> re.Match[str] | None:
     return _LOCAL.match(application.properties.get("spark.master", ""))
+
+
+def memory_gib(text: str | None) -> float | None:
+    """GiB of an executor that a setting asks for; None where it says no amount that there is."""
+    try:
+        return plausible_gib(parse_memory_gib(text)) if text else None
+    except BadInput:
+        return None
+
+
+def plausible_gib(amount_gib: float) -> float | None:
+    """Memory of an executor as a log tells it; none or more than any machine has is damage."""
+    return amount_gib if 0.0 < amount_gib <= MOST_HEAP_GIB else None
 
 
 def task_cpus(application: Application, stage: Stage) -> int:

@@ -119,7 +119,8 @@ class StageTasks:
         there are too many of them."""
         if self._sketches is not None:
             return None
-        packed = bytes(self._told + self.buffer)
+        completed = self._closed or self._told
+        packed = bytes(self._told if completed else self.buffer)
         rows = np.concatenate([*self._rows, np.frombuffer(packed, "<i8").reshape(-1, WIDTH)])
         rows = rows[_sensible(rows) & (rows[:, STATUS] == SUCCESS)][::-1]
         read = np.maximum(rows[:, INPUT], 0)

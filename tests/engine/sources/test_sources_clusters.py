@@ -99,6 +99,20 @@ def test_blocks_are_cached_on_the_heap(tmp_path: Path, on_heap: int | None, coun
     assert run_of(tmp_path, [*events, manager, *busy(2.0, 4.0)]).storage_memory_bytes == counted
 
 
+@pytest.mark.parametrize("key", ["Maximum Memory", "Maximum Onheap Memory"])
+def test_memory_that_no_spark_could_count_is_damage(tmp_path: Path, key: str) -> None:
+    """A number of more than 64 bits once made a profile that could not be read back."""
+    manager = {
+        "Event": "SparkListenerBlockManagerAdded",
+        "Block Manager ID": {"Executor ID": "driver", "Host": "me"},
+        key: 10**30,
+    }
+    events = [*log.header(master="local[2]", executors=0), manager]
+    run = run_of(tmp_path, [*events, *busy(2.0, 4.0)])
+    assert run.storage_memory_bytes is None
+    assert [notice.code for notice in run.notices] == ["incomplete-log"]
+
+
 def test_cores_of_unannounced_executors_are_inferred(tmp_path: Path) -> None:
     stage = log.info(0, 3)
     run = run_of(
@@ -126,6 +140,18 @@ def test_memory_of_the_resource_profile_and_task_cpus(tmp_path: Path) -> None:
     run = run_of(tmp_path, [profile, *log.one_stage()])
     assert run.cluster.executor_memory_gib == 6.0
     assert run.stages[0].task_cpus == 2
+
+
+@pytest.mark.parametrize("told", ["999999999g", None])
+def test_a_heap_that_no_machine_has_is_damage(tmp_path: Path, told: str | None) -> None:
+    profile = {
+        "Event": "SparkListenerResourceProfileAdded",
+        "Resource Profile Id": 0,
+        "Executor Resource Requests": {"memory": {"Amount": 1e300}},
+    }
+    properties = {"spark_executor_memory": told} if told else {}
+    events = [*log.header(**properties), *busy(2.0, 4.0)]
+    assert run_of(tmp_path, [profile, *events]).cluster.executor_memory_gib is None
 
 
 def test_where_it_ran(tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ from distilled import run_of
 from engine.profile import Run
 from engine.sources import read
 from engine.sources.source_reads import SourceReads
+from engine.sources.task_rows import COLUMNS, PACK
+from engine.sources.tasks import StageTasks
 
 DATA = Path(__file__).parents[2] / "data"
 
@@ -75,6 +77,25 @@ def test_partitions_that_no_stage_has_computed_are_input(tmp_path: Path, told: b
     again = [*events, gone, *reading(4, 10.0, {0: 100, 1: 200, 2: 300, 3: 400})]
     run = run_of(tmp_path, [*log.header(), *again, log.end(12.0)])
     assert run.workload.input_bytes == 2000.0
+
+
+def test_a_task_that_is_told_after_its_stage_completed_is_none_of_its_inputs() -> None:
+    """Its bytes are none of the stage's input either, and less than nothing would be cached."""
+
+    def told(place: int) -> bytes:
+        known = {"partition": place, "index": place, "launch": 1, "finish": 2, "input": 100}
+        return PACK(*(known.get(name, 0) for name in COLUMNS))
+
+    tasks = StageTasks()
+    tasks.tasks = 3
+    tasks.buffer += told(0) + told(1)
+    assert tasks.inputs() == {0: 100, 1: 100}
+    tasks.close()
+    tasks.buffer += told(2)
+    assert tasks.inputs() == {0: 100, 1: 100}
+    tasks.flush()
+    tasks.buffer += told(2)
+    assert tasks.inputs() == {0: 100, 1: 100}
 
 
 def test_each_partition_counts_at_the_most_that_was_read_of_it() -> None:
