@@ -14,7 +14,7 @@ from engine.choosing.surface import Surface
 from engine.cluster import Workload
 from engine.errors import BadInput
 from engine.experiments.belief import RUNS_FOR_PROCESS, Belief
-from engine.experiments.chosen_now import ChosenNow, chosen_now, type_of
+from engine.experiments.chosen_now import ChosenNow, chosen_now
 from engine.experiments.prospects import Prospects, prospects_of
 from engine.experiments.sequential import is_opening, told
 from engine.experiments.weighed import Weighed, weighed
@@ -159,7 +159,7 @@ def _advice(
     most_likely_change = float(prospects.gains.changes.max())
     stop, reason = _verdict(most_likely_change, runs, opening=opening)
     return Advice(
-        instance=type_of(found.clusters[now.place]),
+        instance=found.clusters[now.place].instance_name,
         nodes=int(found.clusters[now.place].nodes or 0),
         seconds=now.seconds,
         low=now.low,
@@ -217,7 +217,7 @@ def _next_runs(
         cluster, gain = trials.points.clusters[at], float(learnt.gain[at])
         runs.append(
             NextRun(
-                instance=type_of(cluster),
+                instance=cluster.instance_name,
                 nodes=int(cluster.nodes or 0),
                 fraction=float(trials.fractions[at]),
                 seconds=math.exp(mean[at]),

@@ -108,8 +108,7 @@ def find_references(profile: Profile) -> References:
     _check_one_application(runs)
     clusters: dict[tuple[int | None, str | None], list[Run]] = {}
     for run in runs:
-        instance = run.cluster.instance
-        key = (run.cluster.slots, instance.name if instance else None)
+        key = (run.cluster.slots, run.cluster.instance_name)
         clusters.setdefault(key, []).append(run)
     chosen = max(clusters.values(), key=lambda group: (_range(group), len(group)))
     if _one_size(chosen):
