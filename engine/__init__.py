@@ -43,7 +43,7 @@ _HOMES = {
         "parse_usd",
     ),
     "engine.text.reachable": ("reachable_seconds", "reachable_usd"),
-    "engine.notice_order": ("in_order", "of_one_batch"),
+    "engine.notices": ("Notice", "in_order", "of_one_batch"),
     "engine.catalog": ("Billing", "Catalog", "InstanceType", "Offer", "Price"),
     "engine.cost": ("billing_notes",),
     "engine.cluster": (
@@ -56,7 +56,7 @@ _HOMES = {
     ),
     "engine.given_profiles": ("OptexProfile", "ResourceProfile"),
     "engine.stage_run": ("Measure", "StageRun"),
-    "engine.profile": ("CATEGORIES", "Notice", "Profile", "Run"),
+    "engine.profile": ("CATEGORIES", "Profile", "Run"),
     "engine.mixing.composition": ("Composed", "predict_composition"),
     "engine.machines.beside_heap": ("with_overhead_per_core",),
     "engine.memory": ("beside_heap_gib",),

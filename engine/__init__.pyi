@@ -99,8 +99,9 @@ from engine.models.boe.workflow_report import StageInState as StageInState
 from engine.models.boe.workflow_report import WorkflowReport as WorkflowReport
 from engine.models.boe.workflow_report import WorkflowState as WorkflowState
 from engine.models.optex.job_profiles import with_job_profiles as with_job_profiles
-from engine.notice_order import in_order as in_order
-from engine.notice_order import of_one_batch as of_one_batch
+from engine.notices import Notice as Notice
+from engine.notices import in_order as in_order
+from engine.notices import of_one_batch as of_one_batch
 from engine.optimiser import recommend as recommend
 from engine.optimiser import sensitivity as sensitivity
 from engine.planner import Curve as Curve
@@ -112,7 +113,6 @@ from engine.planner import plan as plan
 from engine.planner import prepare as prepare
 from engine.planner import prepare_fitted as prepare_fitted
 from engine.profile import CATEGORIES as CATEGORIES
-from engine.profile import Notice as Notice
 from engine.profile import Profile as Profile
 from engine.profile import Run as Run
 from engine.refresh import PriceChange as PriceChange

@@ -294,6 +294,11 @@ class Cluster:
         return self.groups[0].instance if len(self.groups) == 1 else None
 
     @property
+    def instance_name(self) -> str | None:
+        """The name of its one type; None as `instance`."""
+        return self.instance.name if self.instance else None
+
+    @property
     def composition(self) -> Mapping[str, int]:
         """Instance type -> node count, for the types that are known."""
         return {group.instance.name: group.nodes for group in self.groups if group.instance}

@@ -201,10 +201,7 @@ def itemised(
     master = master_offer(catalog, billing)
     on_demand = master.on_demand if master else None
     head = (on_demand.usd_per_hour if on_demand else 0.0) / SECONDS_PER_HOUR
-    ran = min(seconds, billed - billing.startup_seconds)  # within the slack less is billed
-    added = billed - billing.startup_seconds - ran
-    if added <= _DIGITS * billed:  # nothing is added: the difference is one of digits
-        added = 0.0
+    ran, added = _ran_and_added(seconds, billed, billing)
     every = [*([(nodes, offer)] if nodes else []), *([(1, master)] if master else [])]
     return Cost(
         workers_usd=workers * ran,
@@ -221,6 +218,13 @@ def itemised(
         ),
         owned={name: owned} if owned else {},
     )
+
+
+def _ran_and_added(seconds: float, billed: float, billing: Billing) -> tuple[float, float]:
+    """What of the billed seconds, start-up apart, the run took, and what rounding adds to it."""
+    ran = min(seconds, billed - billing.startup_seconds)  # within the slack less is billed
+    added = billed - billing.startup_seconds - ran
+    return ran, added if added > _DIGITS * billed else 0.0
 
 
 def _hourly(

@@ -156,19 +156,16 @@ MOST_EXECUTORS, STEP = 64, 1
 """Range of SimCost's search beside the other models, and its last step, in executors."""
 
 
-def _sized(
-    fitted: FittedModel, cluster: Cluster, workload: Workload | None
-) -> Recommendation | None:
+def _sized(fitted: FittedModel, cluster: Cluster, workload: Workload) -> Recommendation | None:
     """Number and size of executors of the least resource time, by SimCost's range search (4.3), for
     a model that says how much memory the workload needs; None for others."""
-    wanted = workload or fitted.profile.reference_workload
-    if fitted.assured_memory(wanted) is None:
+    if fitted.assured_memory(workload) is None:
         return None
     return recommend_owned(
         fitted,
         executor_cores=complete(cluster, fitted.profile).executor_cores or 1,
         max_executors=MOST_EXECUTORS,
-        workload=wanted,
+        workload=workload,
         epsilon=STEP,
     )
 

@@ -31,7 +31,7 @@ from engine.lazy import Lazy
 from engine.mixing.mixed import with_mixes
 from engine.mixing.stock import splits
 from engine.models.base import FittedModel
-from engine.profile import Notice
+from engine.notices import Notice
 from engine.what_if import WhatIf
 
 MOST_TYPES = 3

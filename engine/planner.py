@@ -96,18 +96,16 @@ class Plan:
         goal: Goal,
         *,
         billing: Billing | None = None,
-        instance: str | None = None,
         today: date | None = None,
     ) -> PlanReport:
-        """The best composition for a goal, and the curve of `instance` (default: its type).
+        """The best composition for a goal, and the curve of its type.
 
         Raises:
             BadInput: when the goal asks for more nodes than the plan holds.
-            UnknownName: when `instance` is no candidate.
         """
         billing = billing or self.request.catalog.billing
         found = select(self.surface, goal, billing, today=today)
-        return self._report(found, goal, billing, instance)
+        return self._report(found, goal, billing)
 
     def settled(self, goal: Goal, billing: Billing) -> PlanReport:
         """The best composition of one type and its curve; what decides is evaluated exactly."""
@@ -122,12 +120,9 @@ class Plan:
         found = mixed(self.surface, report.goal, report.billing, mix=most_types, today=today)
         return self._report(found, report.goal, report.billing)
 
-    def _report(
-        self, found: Recommendation, goal: Goal, billing: Billing, instance: str | None = None
-    ) -> PlanReport:
+    def _report(self, found: Recommendation, goal: Goal, billing: Billing) -> PlanReport:
         shown = found.recommended or found.nearest
-        name = instance or (next(iter(shown.composition)) if shown else None)
-        curve = None if name is None else self.curve(name, goal, billing)
+        curve = self.curve(next(iter(shown.composition)), goal, billing) if shown else None
         return PlanReport(goal, billing, found, curve)
 
     def limited(self, limits: Limits) -> Plan:

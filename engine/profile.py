@@ -15,19 +15,11 @@ from engine.catalog import InstanceType
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput
 from engine.given_profiles import OptexProfile, ResourceProfile
+from engine.notices import Notice
 from engine.stage_run import StageRun
 
 CATEGORIES = ("sql", "streaming", "mllib", "graphx", "core")
 """Application categories of OptEx III-A (the Spark modules), and `core` for plain RDD jobs."""
-
-
-@dataclass(frozen=True, slots=True)
-class Notice:
-    """Something the user should know: a stable code, one line of text, and what to do about it."""
-
-    code: str
-    text: str
-    remedy: str
 
 
 @dataclass(frozen=True, slots=True)

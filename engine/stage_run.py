@@ -160,7 +160,6 @@ class StageRun:
     first_wave_seconds: Measure | None = None
     running_seconds: Measure | None = None
     task_cpus: int = 1
-    resource_profile_id: int = 0
     operations: tuple[str, ...] = ()
     operation_counts: tuple[int, ...] = ()
     coalesced: bool = False

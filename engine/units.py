@@ -243,7 +243,7 @@ def parse_fraction(text: str, *, where: str | None = None, ends: bool = False) -
     return value
 
 
-def parse_confidence(text: str, *, where: str | None = None) -> float:
+def parse_confidence(text: str) -> float:
     """How sure an answer is to be, from "90%", "90" or "0.9".
 
     A bare number from 1 to below 50 is refused: nobody asks to be 2 % sure, and "2" may as well be
@@ -262,7 +262,6 @@ def parse_confidence(text: str, *, where: str | None = None) -> float:
     if not 0.0 < share < 1.0:
         raise BadInput(
             f"{text!r} is not a confidence",
-            where=where,
             remedy="write a share between 0 and 1 (0.9), a percentage (90%), or a bare number "
             f"from {LEAST_BARE_PERCENT:g} to below 100 (90)",
         )

@@ -20,7 +20,7 @@ from engine.choosing.sweeps import TIE
 from engine.cost import billed_seconds
 from engine.errors import EngineError
 from engine.mixing.composition import Placed
-from engine.profile import Notice
+from engine.notices import Notice
 from engine.text.reachable import ENOUGH
 from engine.units import SECONDS_PER_HOUR
 

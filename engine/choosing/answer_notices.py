@@ -7,8 +7,7 @@ from datetime import date
 
 from engine.catalog import Billing, Catalog, Price
 from engine.choosing.recommendation import Choice, Goal
-from engine.notice_order import in_order
-from engine.profile import Notice
+from engine.notices import Notice, in_order
 
 OLD_PRICE_DAYS = 180
 

@@ -21,7 +21,8 @@ from engine.forecast import FloatArray
 from engine.machines.beside_heap import planned_beside, planned_notices
 from engine.machines.platforms import NOT_SUPPORTED, SERVICE
 from engine.memory import executor_cores_for, layout_of
-from engine.profile import Notice, Profile
+from engine.notices import Notice
+from engine.profile import Profile
 from engine.runs.barrier_stages import BarrierStage
 from engine.runs.carried_settings import task_cpus
 
@@ -154,13 +155,7 @@ def select_candidates(
     else:
         known = limits.arch or _measured_arch(catalog, profile, ran_on)
         chosen = _by_default(catalog, frozenset(profile.instance_types), known)
-    owned = [name for name, _ in limits.owned]
-    named = dict.fromkeys([*chosen.kept, *owned])
-    kept = [name for name in named if _rentable(name, catalog, limits)]
-    if not kept:
-        raise BadInput(
-            "the limits leave no instance type", where="limits", remedy="loosen exclude or arch"
-        )
+    kept = _within(limits, catalog, chosen.kept)
     found = _laid_out(catalog, sorted(kept), profile, chosen.hidden)
     if not found.offers:
         raise _none_left(found, planned_beside(profile))
@@ -215,10 +210,21 @@ def _by_default(catalog: Catalog, measured: frozenset[str], known: str | None) -
     )
 
 
-def _rentable(name: str, catalog: Catalog, limits: Limits) -> bool:
-    """Whether neither an exclusion nor the architecture keeps a type out."""
-    arch = catalog.offers[name].instance.arch
-    return not limits.excludes(name) and (limits.arch is None or arch in (None, limits.arch))
+def _within(limits: Limits, catalog: Catalog, names: Sequence[str]) -> list[str]:
+    """The types, and those that are owned, which neither an exclusion nor the architecture keeps
+    out."""
+
+    def is_rentable(name: str) -> bool:
+        arch = catalog.offers[name].instance.arch
+        return not limits.excludes(name) and (limits.arch is None or arch in (None, limits.arch))
+
+    named = dict.fromkeys([*names, *(name for name, _ in limits.owned)])
+    kept = [name for name in named if is_rentable(name)]
+    if not kept:
+        raise BadInput(
+            "the limits leave no instance type", where="limits", remedy="loosen exclude or arch"
+        )
+    return kept
 
 
 def match_names(catalog: Catalog, patterns: Sequence[str]) -> list[str]:

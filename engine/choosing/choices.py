@@ -18,8 +18,7 @@ from engine.choosing.sweeps import TIE
 from engine.cost import Cost, itemised, master_offer, price_of, usd_at
 from engine.forecast import IntArray, known
 from engine.machines.platforms import NOT_SUPPORTED, support_notice
-from engine.notice_order import in_order
-from engine.profile import Notice
+from engine.notices import Notice, in_order
 from engine.runs.barrier_stages import not_started
 from engine.units import format_count, format_seconds, format_usd
 

@@ -27,16 +27,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from engine.catalog import Offer
 from engine.forecast import FloatArray, Forecast
-from engine.profile import Notice, Run
+from engine.notices import Notice
+from engine.profile import Run
+from engine.stage_run import total_of
 from engine.units import SECONDS_PER_HOUR, format_seconds, format_usd
 
 HOURS_PER_MONTH = 730.0
+
+Times = TypeVar("Times", float, FloatArray)
 
 RARE = 0.01
 """Interruptions in a run below which they are told as runs for each of them."""
@@ -99,16 +103,39 @@ def hourly_rate(share: float) -> float:
     return -math.log1p(-share) / HOURS_PER_MONTH
 
 
-def held_up(
-    members: Sequence[SpotNodes], *, seconds: float, task_seconds: float, shuffle_share: float
-) -> Held | None:
-    """How interruptions hold up a run on spot nodes; None where no range is known. Types without
-    one count as never interrupted.
+@dataclass(frozen=True, slots=True)
+class LostWork:
+    """What an interruption costs a run: the mean time t of a task, and the share phi of the work in
+    stages that write a shuffle."""
 
-    Args:
-        seconds: predicted time T; task_seconds: mean time of a task t.
-        shuffle_share: phi, share of the work in stages that write a shuffle.
-    """
+    task_seconds: float
+    shuffle_share: float
+
+    @classmethod
+    def of(cls, run: Run | None) -> LostWork:
+        """Of a measured run; without stages (0, 1): no tasks to lose, and all of the work taken to
+        be lost with a node."""
+        stages = run.stages if run else ()
+        total = sum(stage.task_seconds.total for stage in stages)
+        if total <= 0.0:
+            return cls(0.0, 1.0)
+        written = sum(
+            stage.task_seconds.total for stage in stages if total_of(stage.shuffle_write_bytes) > 0
+        )
+        tasks = sum(stage.task_seconds.count for stage in stages)
+        return cls(total / tasks, written / total)
+
+    def held_seconds(self, seconds: Times) -> Times:
+        """n d, by how much an interruption holds up a run of `seconds` on one node; any shape."""
+        return (self.task_seconds + (1.0 + self.shuffle_share) * seconds) / 2.0
+
+
+NOTHING_LOST = LostWork(0.0, 0.0)
+
+
+def held_up(members: Sequence[SpotNodes], work: LostWork, *, seconds: float) -> Held | None:
+    """How interruptions hold up a run of predicted time T (`seconds`) on spot nodes; None where no
+    range is known. Types without one count as never interrupted."""
     low = high = expected = shares = squares = 0.0
     hours, open_ended = seconds / SECONDS_PER_HOUR, False
     known = [one for one in members if monthly_share(one.offer.interruption) is not None]
@@ -123,7 +150,7 @@ def held_up(
         shares, squares = shares + often * lost, squares + often * lost**2
     if expected <= 0.0:
         return None
-    whole = (task_seconds + (1.0 + shuffle_share) * seconds) / 2.0
+    whole = work.held_seconds(seconds)
     return Held(
         low=low,
         high=None if open_ended else high,
@@ -143,23 +170,6 @@ def rate_of(offer: Offer) -> float:
     return low if share[1] is None or share[1] >= 1.0 else (low + hourly_rate(share[1])) / 2.0
 
 
-@dataclass(frozen=True, slots=True)
-class LostWork:
-    """What an interruption costs a run: the mean time of a task, and the share of the work in
-    stages that write a shuffle (see `work_of`)."""
-
-    task_seconds: float
-    shuffle_share: float
-
-    @classmethod
-    def of(cls, run: Run | None) -> LostWork:
-        """Of a measured run."""
-        return cls(*work_of(run))
-
-
-NOTHING_LOST = LostWork(0.0, 0.0)
-
-
 def with_hold_ups(
     forecast: Forecast, work: LostWork, *, rate: FloatArray, square: FloatArray
 ) -> Forecast:
@@ -171,7 +181,7 @@ def with_hold_ups(
     """
     seconds = forecast.seconds
     hours = seconds / SECONDS_PER_HOUR
-    each = (work.task_seconds + (1.0 + work.shuffle_share) * seconds) / 2.0
+    each = work.held_seconds(seconds)
     with np.errstate(invalid="ignore"):  # inf: no prediction
         longer = seconds + np.where(rate > 0.0, hours * rate * each, 0.0)
         spread = np.sqrt(4.0 / 3.0 * hours * square) * each / longer
@@ -186,22 +196,6 @@ def with_interruptions(phases: Mapping[str, float], added_seconds: float) -> dic
     if added_seconds >= NOTABLE * (sum(found.values()) + added_seconds):
         found["interruptions"] = added_seconds
     return found
-
-
-def work_of(run: Run | None) -> tuple[float, float]:
-    """(t, phi): mean task time in seconds and share of the work whose output is a shuffle; without
-    stages (0, 1): no tasks to lose, and all of the work taken to be lost with a node."""
-    stages = run.stages if run else ()
-    total = sum(stage.task_seconds.total for stage in stages)
-    if total <= 0.0:
-        return 0.0, 1.0
-    written = [
-        stage.task_seconds.total
-        for stage in stages
-        if stage.shuffle_write_bytes is not None and stage.shuffle_write_bytes.total > 0.0
-    ]
-    tasks = sum(stage.task_seconds.count for stage in stages)
-    return total / tasks, sum(written) / total
 
 
 def interruption_notice(
@@ -219,8 +213,7 @@ def interruption_notice(
     """
     if not members:
         return None
-    task_seconds, share = work_of(run)
-    held = held_up(members, seconds=seconds, task_seconds=task_seconds, shuffle_share=share)
+    held = held_up(members, LostWork.of(run), seconds=seconds)
     unknown = [
         one.offer.instance.name for one in members if monthly_share(one.offer.interruption) is None
     ]

@@ -29,8 +29,7 @@ from engine.models.assured_memory import AssuredMemory
 from engine.models.base import FittedModel
 from engine.models.simcost.costs import THETA, resource_time, throughput
 from engine.models.simcost.search import Round, most_rounds, range_search
-from engine.notice_order import in_order
-from engine.profile import Notice
+from engine.notices import Notice, in_order
 from engine.runs.barrier_stages import not_started
 from engine.units import format_count
 

@@ -11,7 +11,7 @@ from engine.cluster import BesideHeap, Layout, is_finite, is_number
 from engine.cost import Cost
 from engine.errors import BadInput, UnknownName
 from engine.memory import default_overhead_gib
-from engine.profile import Notice
+from engine.notices import Notice
 from engine.text.reachable import ENOUGH
 
 OBJECTIVES = ("cost", "time", "resource-time")

@@ -136,8 +136,7 @@ def _tariff(cluster: Cluster, profile: Profile, *, spot: bool) -> _Tariff | None
     """None where no price is known."""
     if len(cluster.groups) != 1:
         return None
-    catalog, instance = cluster.catalog, cluster.instance
-    name = instance.name if instance else None
+    catalog, name = cluster.catalog, cluster.instance_name
     listed = cluster.groups[0].price_usd_per_hour or observed_price(profile, name)
     if catalog is None or name is None:
         return None if listed is None else _Tariff(listed, listed, 0.0, None, EXACT_BILLING)

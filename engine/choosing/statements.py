@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from engine.choosing.recommendation import Choice, Goal, Recommendation
 from engine.cluster import Workload
-from engine.notice_order import of_one_batch
-from engine.profile import Notice
+from engine.notices import Notice, of_one_batch
 from engine.units import (
     format_bytes,
     format_count,

@@ -35,7 +35,7 @@ from engine.cost import billed_seconds, master_offer, master_rate, node_rate, se
 from engine.errors import BadInput, UnknownName
 from engine.forecast import BoolArray, FloatArray, Forecast, IntArray
 from engine.models.base import FittedModel
-from engine.profile import Notice
+from engine.notices import Notice
 from engine.units import SECONDS_PER_HOUR
 
 MAX_POINTS = 4_000_000
@@ -94,7 +94,7 @@ class Surface:
         require_workload(workload)
         forecast = fitted.forecast(candidates.grid(range(1, max_nodes + 1)), workload)
         surface = cls(fitted, workload, candidates, max_nodes, forecast, limits=limits)
-        _ = surface._useful, surface._student
+        _ = surface._useful, surface._student  # here, so that no step of a slider waits for them
         return surface
 
     @property

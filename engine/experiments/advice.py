@@ -14,14 +14,14 @@ from engine.choosing.surface import Surface
 from engine.cluster import Workload
 from engine.errors import BadInput
 from engine.experiments.belief import RUNS_FOR_PROCESS, Belief
-from engine.experiments.chosen_now import ChosenNow, chosen_now, type_of
+from engine.experiments.chosen_now import ChosenNow, chosen_now
 from engine.experiments.prospects import Prospects, prospects_of
 from engine.experiments.sequential import is_opening, told
 from engine.experiments.weighed import Weighed, weighed
 from engine.forecast import FloatArray, Forecast
 from engine.models.base import FittedModel
+from engine.notices import Notice
 from engine.optimiser import surface_of
-from engine.profile import Notice
 
 SURE = 0.05
 """Chance of a changed recommendation below which another run is not worth making."""
@@ -159,7 +159,7 @@ def _advice(
     most_likely_change = float(prospects.gains.changes.max())
     stop, reason = _verdict(most_likely_change, runs, opening=opening)
     return Advice(
-        instance=type_of(found.clusters[now.place]),
+        instance=found.clusters[now.place].instance_name,
         nodes=int(found.clusters[now.place].nodes or 0),
         seconds=now.seconds,
         low=now.low,
@@ -204,23 +204,20 @@ def _next_runs(
 ) -> tuple[NextRun, ...]:
     """The best run of each type, most worth per dollar first: what it saves, or of the first runs
     (`opening`) what it tells."""
-    n, trials = len(found.clusters), prospects.trials
-    belief, learnt = prospects.belief, prospects.gains
-    worth = told(belief, n) if opening else learnt.gain
-    then = belief.taken(slice(n, None))
+    n, trials, learnt = len(found.clusters), prospects.trials, prospects.gains
+    worth = told(prospects.belief, n) if opening else learnt.gain
+    then = prospects.belief.taken(slice(n, None))
     mean = then.mean + found.longer[trials.owner]
     deviation = np.hypot(then.deviation, found.spread[trials.owner])
     paid = found.usd(np.exp(mean), trials.owner)
     low, high = Forecast.of(np.exp(mean), deviation, then.dof).interval(goal.confidence)
-    wide = math.hypot(float(belief.deviation[now.place]), found.spread[now.place])
     runs = []
     for at in _best_of_each_type(worth / np.maximum(paid, CENT), trials.points.types)[:shown]:
-        left = _deviation_after(belief, now.place, [n + at])
-        narrower = math.hypot(left, found.spread[now.place]) / wide
+        narrower = _narrower(prospects.belief, found, now.place, n + at)
         cluster, gain = trials.points.clusters[at], float(learnt.gain[at])
         runs.append(
             NextRun(
-                instance=type_of(cluster),
+                instance=cluster.instance_name,
                 nodes=int(cluster.nodes or 0),
                 fraction=float(trials.fractions[at]),
                 seconds=math.exp(mean[at]),
@@ -266,12 +263,14 @@ def _verdict(
     return False, f"a run may change the recommendation (chance up to {most_likely_change:.0%})"
 
 
-def _deviation_after(belief: Belief, place: int, runs: Sequence[int]) -> float:
-    """Scale of the next run's log time at one place once runs at others have been made.
+def _narrower(belief: Belief, found: Weighed, place: int, run: int) -> float:
+    """Scale of the next run's log time at one place once a run at another has been made, as a share
+    of what it is now.
 
-    Under a normal law it does not depend on how they turn out: var - c' (K + noise)^-1 c.
+    Under a normal law it does not depend on how that run turns out: var - c^2 / (K + noise).
     """
-    across = belief.covariance[runs, place]
-    among = belief.covariance[np.ix_(runs, runs)] + np.diag(np.square(belief.noise[runs]))
-    left = belief.covariance[place, place] - across @ np.linalg.solve(among, across)
-    return float(belief.scale_at(left)[place])
+    across = belief.covariance[run, place]
+    told = belief.covariance[run, run] + np.square(belief.noise[run])
+    left = belief.covariance[place, place] - across * (across / told)
+    now, then = float(belief.deviation[place]), float(belief.scale_at(left)[place])
+    return math.hypot(then, found.spread[place]) / math.hypot(now, found.spread[place])

@@ -87,7 +87,7 @@ class Points:
     ) -> Points:
         """The places, one cluster and one workload each."""
         wanted = [completed(workload, profile) for workload in workloads]
-        names = [cluster.instance.name if cluster.instance else "" for cluster in clusters]
+        names = [cluster.instance_name or "" for cluster in clusters]
         families = [match[0] if (match := _FAMILY.match(name)) else name for name in names]
         coordinates = [
             _coordinates(cluster, workload)

@@ -11,15 +11,13 @@ import numpy as np
 from engine.batch import ClusterBatch
 from engine.choosing.recommendation import Goal
 from engine.choosing.surface import Surface
-from engine.cluster import Cluster
 from engine.experiments.belief import UNKNOWN_SPREAD, Points, forecast_at, with_known_scales
 from engine.experiments.prospects import decision_among
 from engine.experiments.weighed import Weighed
 from engine.forecast import Forecast
 from engine.models.base import FittedModel
-from engine.notice_order import in_order
+from engine.notices import Notice, in_order
 from engine.optimiser import settle
-from engine.profile import Notice
 
 ASSUMED_SPREAD = Notice(
     "no-interval",
@@ -51,7 +49,7 @@ def chosen_now(
     if answer is not None and choice is not None and choice.cost_usd is not None:
         notices = _said((*answer.warnings, *choice.warnings), choice.low)
         for place, cluster in enumerate(found.clusters):
-            if (choice.instance, choice.nodes) == (type_of(cluster), cluster.nodes):
+            if (choice.instance, choice.nodes) == (cluster.instance_name, cluster.nodes):
                 return ChosenNow(
                     place, choice.seconds, choice.low, choice.high, choice.cost_usd,
                     choice.p_deadline, notices,
@@ -89,8 +87,3 @@ def _said(notices: Sequence[Notice], low: float | None) -> tuple[Notice, ...]:
     """What is to be said of a choice; where it has no interval, also what is assumed for that."""
     others = [notice for notice in notices if notice.code != ASSUMED_SPREAD.code]
     return in_order([*others, ASSUMED_SPREAD] if low is None else others)
-
-
-def type_of(cluster: Cluster) -> str | None:
-    """The name of its nodes' type."""
-    return cluster.instance.name if cluster.instance else None

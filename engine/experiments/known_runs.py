@@ -27,9 +27,7 @@ def known_of(profile: Profile, grid: Grid, workload: Workload | None = None) -> 
             continue
         if not same_parameters(run.workload.parameters, wanted.parameters):
             continue
-        name = run.cluster.instance.name if run.cluster.instance else None
-        if grid.instances == (None,):
-            name = None
+        name = None if grid.instances == (None,) else run.cluster.instance_name
         if run.cluster.nodes is None or name not in grid.instances:
             continue
         if whole is None or run.workload.input_bytes is None:
@@ -66,8 +64,7 @@ def lessons_of(profile: Profile) -> tuple[KnownType, ...]:
     """The runs of a profile, type by type."""
     groups: dict[str | None, list[Run]] = {}
     for run in profile.runs:
-        name = run.cluster.instance.name if run.cluster.instance else None
-        groups.setdefault(name, []).append(run)
+        groups.setdefault(run.cluster.instance_name, []).append(run)
     usual = {id(run) for run in calm(profile).runs}
     return tuple(
         _known_type(name, runs, [run for run in runs if id(run) in usual])

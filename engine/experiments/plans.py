@@ -16,7 +16,7 @@ import numpy as np
 from engine.errors import BadInput
 from engine.forecast import FloatArray, IntArray
 from engine.models.curves.terms import Term, columns
-from engine.profile import Notice
+from engine.notices import Notice
 
 MOST_CANDIDATES = 20_000
 """More grid points than this are a slip, and no better than a coarser grid."""

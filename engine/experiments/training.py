@@ -34,7 +34,8 @@ from engine.experiments.plans import (
 from engine.forecast import FloatArray
 from engine.models.base import FittedModel
 from engine.models.curves.terms import ERNEST_TERMS, SERIAL_DATA, SQUARE_ROOT
-from engine.profile import Notice, Profile
+from engine.notices import Notice
+from engine.profile import Profile
 from engine.runs.barrier_stages import decisive, not_started
 
 _ASSUMED = Notice(

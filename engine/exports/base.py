@@ -12,7 +12,7 @@ from engine.choosing.recommendation import Choice, Recommendation
 from engine.cluster import Layout
 from engine.errors import BadInput
 from engine.memory import OVERHEAD_FRACTION, OVERHEAD_MINIMUM_GIB
-from engine.profile import Notice
+from engine.notices import Notice
 
 IDLE_MINUTES = 10
 """A rented cluster ends after so long without work. It ends only then: what is pasted begins no job

@@ -12,7 +12,8 @@ from dataclasses import replace
 
 from engine.cluster import LEAST_HEAP_GIB, BesideHeap, Cluster, Layout
 from engine.memory import beside_heap_gib, beside_of, heap_gib
-from engine.profile import Notice, Profile, completed_runs
+from engine.notices import Notice
+from engine.profile import Profile, completed_runs
 
 CODE = "more-beside-heap"
 """The notice that a log's executors had more beside their heap than Spark's default."""

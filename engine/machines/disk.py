@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from engine.catalog import Catalog, InstanceType
 from engine.cluster import Workload
-from engine.profile import Notice, Run
+from engine.notices import Notice
+from engine.profile import Run
 from engine.units import format_bytes
 
 GIGABYTE, GIBIBYTE = 1e9, 2.0**30

@@ -38,7 +38,7 @@ from engine.machines.host_probes import (
     rate_on_one_core,
     require_room,
 )
-from engine.profile import Notice
+from engine.notices import Notice
 from engine.units import GIB
 
 REFERENCE_RATES: Mapping[str, float] = {"compress": 215e6, "hash": 944e6, "sort": 18.9e6}

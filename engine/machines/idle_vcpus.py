@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 
 from engine.catalog import InstanceType
-from engine.profile import Notice, Run
+from engine.notices import Notice
+from engine.profile import Run
 
 WHOLE_CORES = 0.5
 """Share of a node's vCPUs up to which each task has a core of its own, two vCPUs to a core."""

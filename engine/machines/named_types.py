@@ -18,7 +18,8 @@ from engine.catalog import Catalog, InstanceType
 from engine.catalog_files.index import list_catalogs
 from engine.catalog_files.reader import load_catalog
 from engine.memory import usable_memory_gib
-from engine.profile import Notice, Profile, Run
+from engine.notices import Notice
+from engine.profile import Profile, Run
 
 LEAST_MEMORY, MOST_MEMORY = 0.75, 1.25
 """Shares of a type's memory that a table may state. Less than all of it is what YARN hands out,

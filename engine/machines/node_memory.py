@@ -18,7 +18,7 @@ from engine.memory import (
     beside_heap_gib,
     usable_memory_gib,
 )
-from engine.profile import Notice
+from engine.notices import Notice
 
 CODE = "executors-do-not-fit"
 

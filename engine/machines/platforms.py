@@ -13,7 +13,7 @@ from typing import Any
 
 from engine.catalog import Billing, Catalog, InstanceType, MemoryRule
 from engine.errors import BadInput, UnknownName
-from engine.profile import Notice
+from engine.notices import Notice
 
 _LEAVES = "a published tool leaves {} % of a {} node to what is not an executor; assumed"
 

@@ -11,7 +11,8 @@ import math
 from dataclasses import dataclass
 
 from engine.catalog import Catalog, InstanceType
-from engine.profile import Notice, Profile
+from engine.notices import Notice
+from engine.profile import Profile
 
 SPREAD_TRANSFERRED = 0.25
 SPREAD_UNKNOWN_SOURCE = 0.35

@@ -14,7 +14,8 @@ from engine.catalog import DEFAULT_CATALOG, Catalog
 from engine.catalog_files.index import list_catalogs
 from engine.catalog_files.reader import load_catalog
 from engine.machines.platforms import platform_of, runs_on
-from engine.profile import Notice, Profile
+from engine.notices import Notice
+from engine.profile import Profile
 
 DATABRICKS = "databricks"
 CODE = "prices-of-where-it-ran"

@@ -31,8 +31,7 @@ from engine.mixing.one_shape import of_one_shape
 from engine.mixing.shown_mix import Mix
 from engine.mixing.stock import Stock, behind
 from engine.models.base import FittedModel, Prediction, no_interval_notice
-from engine.notice_order import in_order
-from engine.profile import Notice
+from engine.notices import Notice, in_order
 
 
 @dataclass(frozen=True, eq=False)

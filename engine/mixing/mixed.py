@@ -28,7 +28,7 @@ from engine.mixing.notices import not_mixed
 from engine.mixing.search import Search
 from engine.mixing.shown_mix import Mix
 from engine.mixing.stock import Stock, behind, splits
-from engine.notice_order import in_order
+from engine.notices import in_order
 from engine.units import SECONDS_PER_HOUR
 
 _ROUNDS = 8

@@ -10,7 +10,7 @@ import numpy as np
 from engine.choosing.choices import Answers
 from engine.choosing.surface import Surface
 from engine.choosing.sweeps import TIE
-from engine.profile import Notice
+from engine.notices import Notice
 
 MIXED = Notice(
     "mixed-cluster",

@@ -13,7 +13,8 @@ from engine.cluster import Layout
 from engine.errors import BadInput
 from engine.machines.beside_heap import planned_beside
 from engine.memory import layout_of
-from engine.profile import Notice, Profile
+from engine.notices import Notice
+from engine.profile import Profile
 from engine.units import format_count
 
 

@@ -19,8 +19,7 @@ from engine.memory import beside_heap_gib
 from engine.mixing.market import FoundMix
 from engine.mixing.notices import MIXED, of_members, of_prices
 from engine.mixing.stock import Stock, behind
-from engine.notice_order import in_order
-from engine.profile import Notice
+from engine.notices import Notice, in_order
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,22 +15,18 @@ from typing import Any
 
 import numpy as np
 
-from engine.batch import ClusterBatch, complete
+from engine.batch import ClusterBatch
 from engine.catalog import Catalog, InstanceType
-from engine.cluster import Cluster, Layout, Workload, is_number, require_workload
+from engine.cluster import Cluster, Workload, is_number, require_workload
 from engine.errors import BadInput, require_kind
 from engine.forecast import FloatArray, Forecast, known
 from engine.lazy import Recent
-from engine.machines.disk import disk_notice
-from engine.machines.idle_vcpus import fuller_notice
-from engine.machines.node_memory import crowded_notice
-from engine.machines.platforms import support_notice
 from engine.machines.transfer import Speed, notice_of, source_of, speed_of
 from engine.models.assured_memory import AssuredMemory
-from engine.notice_order import in_order
-from engine.profile import Notice, Profile
-from engine.runs.barrier_stages import BarrierStage, barrier_notice, barrier_stages
-from engine.runs.carried_settings import too_few_cores_notice
+from engine.models.cluster_notices import cluster_notices, support_notices
+from engine.notices import Notice, in_order
+from engine.profile import Profile
+from engine.runs.barrier_stages import BarrierStage, barrier_stages
 from engine.runs.slow_runs import UnusualRun
 from engine.units import check_times
 
@@ -138,100 +134,6 @@ class FittedModel(ABC):
     fit_notices: tuple[Notice, ...] = field(default=(), kw_only=True)
     validation: LeaveOneOut | None = field(default=None, kw_only=True)
 
-    @cached_property
-    def recent(self) -> Recent[Any]:
-        """What was last worked out over many clusters, for those who ask with another goal."""
-        return Recent(_KEPT)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.model!r}, {self.profile!r})"
-
-    @abstractmethod
-    def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
-        """Predicted times of one workload on n clusters.
-
-        Raises:
-            BadInput: when the workload lacks something that the model needs.
-        """
-
-    def answering(self, workload: Workload) -> FittedModel:
-        """The fit that answers for a workload: this one, or that of the runs of the workload's job
-        parameters. Its `validation` and `fit_notices` are what holds for the answer.
-
-        Raises:
-            BadInput: as `forecast`.
-        """
-        return self
-
-    @property
-    def ran_on(self) -> tuple[InstanceType, ...]:
-        """The types that its evidence ran on, beside those of the profile's runs."""
-        return ()
-
-    @property
-    def barrier_stages(self) -> tuple[BarrierStage, ...]:
-        """The stages that a cluster must be able to start all at once; of several jobs those that
-        need most."""
-        return barrier_stages(self.profile)
-
-    def runs_used(self, workload: Workload) -> int:
-        """How many of the profile's runs the answer for a workload is learnt from. The others broke
-        off, are of other parameters or iterations, or are represented by these."""
-        return len(self.profile.runs)
-
-    def unusual_runs(self, workload: Workload) -> list[UnusualRun]:
-        """The runs that count for less in the answer for a workload, since something seems to have
-        gone wrong in them."""
-        return []
-
-    def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
-        """Where the time goes on the one cluster of `batch`."""
-        return Explanation()
-
-    def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
-        """Warnings about this prediction, beside those of the fit itself (`fit_notices`)."""
-        return ()
-
-    def all_notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
-        """`notices`, and what holds for every model of the one cluster of `batch`: whether the
-        service that runs it has its types, whether its nodes hold the executors that were measured
-        on them, whether it starts the job's tasks and barrier stages, whether nodes of another type
-        are fuller than the measured ones, and whether shuffles and spills fill its disks."""
-        run, nodes = self.profile.largest_run, float(batch.nodes[0])
-        instance = batch.types[int(batch.type_index[0])]
-        executors, cores = float(batch.executors[0]), float(batch.executor_cores[0])
-        fuller = full = None
-        if instance is not None and not np.isnan(nodes):
-            full = disk_notice(instance, nodes, batch.catalog, run, workload)
-            if run is not None and instance.name not in self.profile.instance_types:
-                fuller = fuller_notice(run, instance, slots_per_node=executors * cores / nodes)
-        slots = (
-            too_few_cores_notice(cores, self.profile),
-            barrier_notice(self.barrier_stages, executors, cores),
-        )
-        others = (*slots, fuller, full)
-        return (
-            *_support_notices(batch),
-            *self.notices(batch, workload),
-            *_crowded_notices(batch, self.profile),
-            *(notice for notice in others if notice is not None),
-        )
-
-    def transferred(
-        self, instance: InstanceType, catalog: Catalog
-    ) -> tuple[Speed, tuple[Notice, ...]]:
-        """How fast a core of a type is taken to be, and what is to be said of that; a model of
-        several jobs, which may have run on unlike machines, answers for all of them."""
-        if instance.name in self.profile.instance_types:
-            return Speed(1.0), ()
-        speed = speed_of(instance, source_of(self.profile, catalog), catalog)
-        notice = notice_of(speed, instance)
-        return speed, () if notice is None else (notice,)
-
-    def assured_memory(self, workload: Workload) -> AssuredMemory | None:
-        """The heap that the workload needs; None where the model does not say."""
-        return None
-
     def predict(
         self,
         *,
@@ -305,6 +207,83 @@ class FittedModel(ABC):
             found = found.patched(places, self.forecast(batch, workload))
         return Predictions.of(self.model, found, confidence)
 
+    @cached_property
+    def recent(self) -> Recent[Any]:
+        """What was last worked out over many clusters, for those who ask with another goal."""
+        return Recent(_KEPT)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.model!r}, {self.profile!r})"
+
+    @abstractmethod
+    def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
+        """Predicted times of one workload on n clusters.
+
+        Raises:
+            BadInput: when the workload lacks something that the model needs.
+        """
+
+    def answering(self, workload: Workload) -> FittedModel:
+        """The fit that answers for a workload: this one, or that of the runs of the workload's job
+        parameters. Its `validation` and `fit_notices` are what holds for the answer.
+
+        Raises:
+            BadInput: as `forecast`.
+        """
+        return self
+
+    @property
+    def ran_on(self) -> tuple[InstanceType, ...]:
+        """The types that its evidence ran on, beside those of the profile's runs."""
+        return ()
+
+    @property
+    def barrier_stages(self) -> tuple[BarrierStage, ...]:
+        """The stages that a cluster must be able to start all at once; of several jobs those that
+        need most."""
+        return barrier_stages(self.profile)
+
+    def runs_used(self, workload: Workload) -> int:
+        """How many of the profile's runs the answer for a workload is learnt from. The others broke
+        off, are of other parameters or iterations, or are represented by these."""
+        return len(self.profile.runs)
+
+    def unusual_runs(self, workload: Workload) -> list[UnusualRun]:
+        """The runs that count for less in the answer for a workload, since something seems to have
+        gone wrong in them."""
+        return []
+
+    def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
+        """Where the time goes on the one cluster of `batch`."""
+        return Explanation()
+
+    def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
+        """Warnings about this prediction, beside those of the fit itself (`fit_notices`)."""
+        return ()
+
+    def all_notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
+        """`notices`, and what holds of the one cluster of `batch` whichever model is asked."""
+        return (
+            *support_notices(batch),
+            *self.notices(batch, workload),
+            *cluster_notices(batch, workload, self.profile, self.barrier_stages),
+        )
+
+    def transferred(
+        self, instance: InstanceType, catalog: Catalog
+    ) -> tuple[Speed, tuple[Notice, ...]]:
+        """How fast a core of a type is taken to be, and what is to be said of that; a model of
+        several jobs, which may have run on unlike machines, answers for all of them."""
+        if instance.name in self.profile.instance_types:
+            return Speed(1.0), ()
+        speed = speed_of(instance, source_of(self.profile, catalog), catalog)
+        notice = notice_of(speed, instance)
+        return speed, () if notice is None else (notice,)
+
+    def assured_memory(self, workload: Workload) -> AssuredMemory | None:
+        """The heap that the workload needs; None where the model does not say."""
+        return None
+
 
 class Model(ABC):
     """A way to predict: its name, one line on what it is, and how it is fitted."""
@@ -320,29 +299,6 @@ class Model(ABC):
             ModelDoesNotFit: when the evidence is not what this model needs; the message says
                 what is missing.
         """
-
-
-def _support_notices(batch: ClusterBatch) -> list[Notice]:
-    catalog = batch.catalog
-    if catalog is None:
-        return []
-    names = dict.fromkeys(kind.name for kind in batch.types if kind is not None)
-    found = (support_notice(catalog, name) for name in names if name in catalog.offers)
-    return [notice for notice in found if notice is not None]
-
-
-def _crowded_notices(batch: ClusterBatch, profile: Profile) -> list[Notice]:
-    """Of a measured type, which keeps the layout of its executors."""
-    kind, catalog = batch.types[int(batch.type_index[0])], batch.catalog
-    if kind is None or catalog is None or kind.name not in profile.instance_types:
-        return []
-    one = Cluster.of_nodes(instance_type=kind.name, nodes=1, catalog=catalog)
-    laid = complete(one, profile)
-    if laid.executors is None or laid.executor_cores is None:
-        return []
-    layout = Layout(laid.executors, laid.executor_cores, laid.executor_memory_gib, laid.beside)
-    notice = crowded_notice(kind, layout, catalog)
-    return [] if notice is None else [notice]
 
 
 def no_interval_notice(model: str) -> Notice:

@@ -10,7 +10,8 @@ import numpy as np
 
 from engine.forecast import FloatArray
 from engine.models.workloads import in_words, same_parameters
-from engine.profile import Notice, Run
+from engine.notices import Notice
+from engine.profile import Run
 from engine.runs.configurations import configurations
 from engine.text.lists import in_a_row
 from engine.units import format_number

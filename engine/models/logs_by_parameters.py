@@ -18,7 +18,8 @@ from engine.models.base import Explanation, FittedModel
 from engine.models.curves.parameter_scales import nearest, parameter_spread
 from engine.models.log_notices import chosen_notice, table_notice, transferred_notice
 from engine.models.workloads import completed, logs_of, same_parameters, saying
-from engine.profile import Notice, Profile, Run
+from engine.notices import Notice
+from engine.profile import Profile, Run
 from engine.runs.slow_runs import UnusualRun
 
 Fitting = Callable[[Profile], FittedModel]

@@ -22,7 +22,8 @@ from engine.models.logs_by_parameters import ByParameters, NearestLogs
 from engine.models.replay.fitting import fit_replays
 from engine.models.replay.priors import NOISE, PRIOR_DOF
 from engine.models.workloads import logs_of
-from engine.profile import Notice, Profile, Run
+from engine.notices import Notice
+from engine.profile import Profile, Run
 
 TERMS_FIT = 0.20
 """Left-out error above which terms are no better evidence than a replay that is off as much."""

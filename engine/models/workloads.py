@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from engine.cluster import Workload
 from engine.errors import BadInput, ModelDoesNotFit, UnknownName
-from engine.profile import Notice, Profile, Run, runs_aside
+from engine.notices import Notice
+from engine.profile import Profile, Run, runs_aside
 from engine.text.lists import in_a_row, listed
 
 SAME = 1e-9

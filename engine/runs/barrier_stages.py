@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from engine.cluster import Cluster
-from engine.profile import Notice, Profile, Run, completed_runs
+from engine.notices import Notice
+from engine.profile import Profile, Run, completed_runs
 from engine.runs.stage_labels import stage_label
 from engine.stage_run import StageRun
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 
-from engine.profile import Notice, Profile
+from engine.notices import Notice
+from engine.profile import Profile
 
 TASK_CPUS = "spark.task.cpus"
 FEWER_TASK_CPUS = "fewer-task-cpus"

@@ -16,7 +16,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.profile import Notice, Profile, Run
+from engine.notices import Notice
+from engine.profile import Profile, Run
 from engine.runs.configurations import repetitions
 from engine.runs.run_noise import NOISE_DOF, RUN_NOISE
 from engine.text.lists import in_a_row

@@ -22,7 +22,7 @@ KEPT_OUTLINES = 1024
 """Numbers of tasks whose outlines are kept: stages of one job often have the same number."""
 
 EVERY_TASK = 256
-"""Up to so many tasks an outline keeps all; of more it keeps `_probabilities`."""
+"""Up to so many tasks an outline keeps all; of more it keeps `probabilities`."""
 
 BODY, TAIL_STEPS = 160, 4
 """Evenly spaced points of the distribution of many task times, and points per halving of the

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from engine.profile import Notice
+from engine.notices import Notice
 
 _CONNECT = b"org.apache.spark.sql.connect.service.SparkListenerConnect"
 _THRIFT = b"org.apache.spark.sql.hive.thriftserver.ui.SparkListenerThriftServer"

@@ -14,7 +14,7 @@ from math import nan
 
 from engine.catalog import InstanceType
 from engine.cluster import Cluster, NodeGroup
-from engine.profile import Notice
+from engine.notices import Notice
 from engine.sources.application import Application
 from engine.sources.beside_heap import asked_beside_heap
 from engine.sources.entities import Executor

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import BadInput
-from engine.profile import Notice
+from engine.notices import Notice
 
 MANIFEST = ".sparkplan-collect.json"
 

@@ -10,7 +10,8 @@ from engine.catalog import InstanceType
 from engine.cluster import Workload
 from engine.errors import BadInput
 from engine.machines.beside_heap import told_beside
-from engine.profile import Notice, PersistedRdd, Run
+from engine.notices import Notice
+from engine.profile import PersistedRdd, Run
 from engine.sources.application import Application
 from engine.sources.cache_stages import source_bytes
 from engine.sources.categories import category_of
@@ -347,7 +348,6 @@ class _Context:
             deserialize_cpu_seconds=summary.deserialize_cpu_seconds,
             python_start_seconds=stage.python_start_seconds,
             task_cpus=cores_of_task(self._application, stage, own_cores),
-            resource_profile_id=stage.profile,
             operations=stage.operations,
             operation_counts=stage.operation_counts,
             coalesced=stage.coalesced,

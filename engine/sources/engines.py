@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.profile import Notice, Run
+from engine.notices import Notice
+from engine.profile import Run
 from engine.sources.application import Application
 
 TAGS = "spark.databricks.clusterUsageTags."

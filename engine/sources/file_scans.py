@@ -19,7 +19,7 @@ from typing import TypeGuard
 
 import msgspec
 
-from engine.profile import Notice
+from engine.notices import Notice
 from engine.runs.stage_labels import stage_label
 from engine.sources.entities import Stage
 from engine.sources.plan_events import PlanNode, SqlPlan, TaskMetered

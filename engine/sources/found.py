@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from engine.catalog import InstanceType
 from engine.given_profiles import OptexProfile
-from engine.profile import Notice, Profile, Run
+from engine.notices import Notice
+from engine.profile import Profile, Run
 
 if TYPE_CHECKING:
     from engine.sources.run_table import RunTable

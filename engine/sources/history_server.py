@@ -23,7 +23,7 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from engine.errors import BadInput, ServiceUnavailable, UnknownName
-from engine.profile import Notice
+from engine.notices import Notice
 from engine.sources.address import HistoryAddress, Status, parse_address
 from engine.sources.archives import Archive
 from engine.sources.history_archive import arrived_damaged, check_whole

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from engine.profile import Notice
+from engine.notices import Notice
 from engine.sources.application import Application
 from engine.sources.clusters import Span, busy_spans, clipped
 from engine.sources.engines import TAGS

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from engine.profile import Notice
+from engine.notices import Notice
 from engine.sources.application import Application
 from engine.sources.codecs import Stream
 from engine.sources.eventlog import EventLog

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from engine.profile import Notice
+from engine.notices import Notice
 from engine.sources.entities import Executor
 from engine.units import format_seconds
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from statistics import median
 
 from engine.errors import BadInput
-from engine.profile import Notice, Profile, Run, completed_runs, runs_aside, settled
+from engine.notices import Notice
+from engine.profile import Profile, Run, completed_runs, runs_aside, settled
 from engine.sources.engines import mixed_engines
 from engine.sources.found import Found
 from engine.sources.idle_time import nobody_named

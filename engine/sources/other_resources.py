@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from math import isfinite
 
-from engine.profile import Notice
+from engine.notices import Notice
 from engine.sources.application import Application
 from engine.sources.entities import Stage
 from engine.sources.settings import task_cpus

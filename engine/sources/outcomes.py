@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.errors import BadInput
-from engine.profile import Notice
+from engine.notices import Notice
 from engine.sources.table_rows import NO_VALUE, Row, as_number
 from engine.text.lists import in_a_row
 from engine.units import format_count

@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from engine.given_profiles import Operation, OptexProfile
-from engine.profile import JobRun, Notice, PersistedRdd
+from engine.notices import Notice
+from engine.profile import JobRun, PersistedRdd
 from engine.stage_run import Measure, StageRun, Waste
 from engine.text.yaml_values import Schema
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO, Literal, cast
 from engine.catalog import InstanceType
 from engine.errors import BadInput, UnknownName
 from engine.files import NOT_YOURS
-from engine.profile import Notice
+from engine.notices import Notice
 from engine.sources import codecs
 from engine.sources.address import is_history_server, parse_address
 from engine.sources.collected import code_notices

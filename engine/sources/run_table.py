@@ -16,7 +16,8 @@ from pathlib import Path
 from engine.catalog import MOST_MEMORY_GIB, MOST_VCPUS, InstanceType
 from engine.cluster import MOST_NODES, Cluster, NodeGroup, Workload, checked_heap_gib
 from engine.errors import BadInput
-from engine.profile import Notice, Run
+from engine.notices import Notice
+from engine.profile import Run
 from engine.sources.column_names import meant_by, renames
 from engine.sources.decimal_commas import COMMA
 from engine.sources.outcomes import Outcomes

@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from itertools import cycle
 
 from engine.models.stages.data_shape import FEWEST_RECORDS, LEAST_BYTES, family
-from engine.profile import Notice, Run
+from engine.notices import Notice
+from engine.profile import Run
 from engine.stage_run import StageRun
 from engine.units import format_bytes
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from engine.cluster import Cluster
-from engine.profile import Notice
+from engine.notices import Notice
 
 _WORKERS, _NODES = "workers", "nodes by size"
 
@@ -37,7 +37,7 @@ def service_of(properties: Mapping[str, str]) -> tuple[str, str] | None:
 
 def service_notices(properties: Mapping[str, str], cluster: Cluster) -> list[Notice]:
     """What is to be known of such a service: its nodes are none of a catalog, and what speed is
-    taken for them. It stands for `unknown-source-type` (`engine.notice_order`)."""
+    taken for them. It stands for `unknown-source-type` (`engine.notices`)."""
     found = service_of(properties)
     if found is None:
         return []

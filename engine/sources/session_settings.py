@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import msgspec
 from msgspec import Struct, field
 
-from engine.profile import Notice
+from engine.notices import Notice
 from engine.sources.kept_settings import is_harmless, is_kept
 
 SESSION = b'"spark.sql.execution.id":"'

@@ -6,7 +6,7 @@ import re
 
 from engine.cluster import MOST_HEAP_GIB, Cluster
 from engine.errors import BadInput
-from engine.profile import Notice
+from engine.notices import Notice
 from engine.sources.application import Application
 from engine.sources.engines import TAGS
 from engine.sources.entities import Stage

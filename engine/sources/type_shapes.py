@@ -11,7 +11,8 @@ from engine.catalog import InstanceType
 from engine.cluster import Cluster
 from engine.errors import BadInput
 from engine.machines.named_types import contradiction, of_catalog, outside
-from engine.profile import Notice, Profile, Run
+from engine.notices import Notice
+from engine.profile import Profile, Run
 from engine.sources.found import Found
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from engine.catalog import Billing, Catalog, InstanceType, MemoryRule, Offer, Pr
 from engine.cluster import Cluster, Workload
 from engine.forecast import Forecast
 from engine.models.base import FittedModel
-from engine.profile import Notice, Profile, Run
+from engine.notices import Notice
+from engine.profile import Profile, Run
 
 DAY = date(2026, 7, 1)
 PLAIN = Billing()

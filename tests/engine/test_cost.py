@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from synthetic import catalog_of, offer
 
-from engine.catalog import Billing
+from engine.catalog import Billing, Price
 from engine.catalog_files.reader import load_catalog
 from engine.choosing.answer_notices import dbu_notices, price_notices
 from engine.cost import (
     EXACT_BILLING,
+    assumptions,
     billed_seconds,
     billing_notes,
     cost_usd,
@@ -321,3 +322,18 @@ def test_a_longer_run_is_not_cheaper_by_the_last_digit(nodes: int, times: list[f
     longer = itemised(nodes=nodes, seconds=high, offer=WORKER, billing=EMR_LIKE, catalog=CATALOG)
     assert dearest == pytest.approx(longer.total_usd, rel=1e-12)
     assert usd_at(cost, None, EMR_LIKE) is None
+
+
+def test_nothing_is_rounded_where_only_digits_differ() -> None:
+    """0.2 + 0.1 is more than 0.3 by one digit in binary, which nobody pays for."""
+    billing = replace(EXACT_BILLING, startup_seconds=0.2)
+    cost = itemised(nodes=8, seconds=0.1, offer=WORKER, billing=billing, catalog=CATALOG)
+    assert cost.billed_seconds > 0.3
+    assert cost.rounding_usd == 0.0
+
+
+def test_an_estimate_that_workers_and_master_share_is_said_once() -> None:
+    price = Price(0.5, date(2026, 7, 1), "guess", estimated=True)
+    assert assumptions(price, Billing(), head=price) == ("price estimated (2026-07-01): guess",)
+    both = assumptions(price, Billing(), head=replace(price, usd_per_hour=0.2))
+    assert both[1:] == ("master's price estimated (2026-07-01): guess",)

@@ -87,6 +87,7 @@ def test_doubt_of_nothing_changes_nothing_and_much_of_it_is_normal() -> None:
         np.exp(10.0 * stats.norm.ppf(0.95)), rel=0.02
     )
     assert np.isnan(same.quantile(0.9)[2])
+    assert sure.widened(0.1).dof[2] == np.inf, "of a scale that is not known"
 
 
 @given(seconds, scales, scales, dofs, st.floats(0.02, 0.99))

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from engine import memory
 from engine.catalog import InstanceType, MemoryRule
-from engine.cluster import LEAST_HEAP_GIB
+from engine.cluster import LEAST_HEAP_GIB, BesideHeap
 
 EMR = MemoryRule("emr-yarn")
 
@@ -130,3 +130,15 @@ def test_memory_of_blocks_and_execution() -> None:
     assert memory.unified_memory_gib(np.array([4.0]), fraction=0.5) * 1024 == pytest.approx(
         0.5 * (0.95 * 4096 - 300)
     )
+
+
+def test_yarn_hands_out_whole_gibibytes_beside_its_master() -> None:
+    """Of 15 GiB the master's 896 MiB take a whole one."""
+    node, yarn = InstanceType("x", 4, 16.0), MemoryRule("yarn")
+    assert [memory.container_gib(node, yarn, executors) for executors in (1, 4)] == [14.0, 3.0]
+
+
+def test_an_overhead_that_was_asked_for_leaves_less_heap() -> None:
+    assert memory.heap_gib(10.0, BesideHeap(overhead_gib=2.0)) == 8.0
+    small = memory.heap_gib(10.0, BesideHeap(overhead_gib=0.1))
+    assert small == memory.heap_gib(10.0), "less than Spark's default is none"

@@ -76,3 +76,12 @@ def test_resource_time_of_mixes_within_a_budget_is_refused() -> None:
         recommend(
             MODEL, catalog=CATALOG, budget_usd=1.0, mix=2, objective="resource-time", today=TODAY
         )
+
+
+def test_an_hour_more_that_saves_no_resource_time_is_not_told() -> None:
+    answer = recommend(
+        MODEL, catalog=CATALOG, max_nodes=NODES, objective="resource-time", today=TODAY,
+        with_sensitivity=True,
+    )  # fmt: skip
+    assert answer.sensitivity is not None
+    assert answer.sensitivity.one_more_hour is None

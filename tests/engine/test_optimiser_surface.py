@@ -97,6 +97,39 @@ def test_what_the_grid_just_misses_is_evaluated_exactly() -> None:
         assert dict(found.recommended.composition) == {"slow": 9}
 
 
+def test_what_is_said_of_one_node_fewer_is_exact() -> None:
+    """A grid that is off at even numbers of nodes alone: an exact neighbour does not mend it."""
+
+    class Uneven(TableModel):
+        def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
+            found = super().forecast(batch, workload)
+            off = 1.0 if len(batch) <= 66 else np.where(batch.nodes % 2 == 0, 1.1, 1.0)
+            return replace(found, seconds=found.seconds * off)
+
+    asked = {"catalog": TWO, "deadline_seconds": 1020.0, "max_nodes": 64}
+    exact = recommend(model(two_law), **asked).recommended
+    found = recommend(Uneven("table", profile_on(), law=two_law), **asked).recommended
+    assert exact is not None
+    assert found is not None
+    assert exact.nodes == 5
+    assert exact.why[0].startswith("one node fewer misses the deadline by")
+    assert found.why[0] == exact.why[0]
+
+
+def test_more_types_are_evaluated_exactly_where_each_in_turn_comes_out_best() -> None:
+    """Two hundred types that are in time by the grid alone, in an order of price."""
+
+    def law(name: str, nodes: np.ndarray) -> np.ndarray:
+        return two_law("slow", nodes) if name == "slow" else np.full(len(nodes), 505.0)
+
+    twins = [offer(f"fast{place}", 0.01 * (1.0 + 1e-3 * place)) for place in range(200)]
+    fitted = Interpolating("table", profile_on(), law=law)
+    catalog = catalog_of(SLOW, *twins, billing=Billing(granularity_seconds=0.0))
+    found = recommend(fitted, catalog=catalog, deadline_seconds=500.5, max_nodes=16).recommended
+    assert found is not None
+    assert dict(found.composition) == {"slow": 9}
+
+
 def test_a_grid_moves_along_its_exact_points() -> None:
     """Half way in log nodes between two exact points by half of each, beyond the last as it."""
     grid = Forecast.of(np.full(16, 10.0), 0.1, 4.0)

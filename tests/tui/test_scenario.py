@@ -22,9 +22,9 @@ from tui.state import INPUTS, Limits, PlanState, Terms, Training
 SAMPLE = "nightly-features"
 
 
-def read_scenario(path: Path, *, base: PlanState | None = None) -> PlanState:
-    """The state that a scenario file describes; `base` holds for keys that are not there."""
-    return state_of(read_top(path), folder=path.parent, base=base)
+def read_scenario(path: Path) -> PlanState:
+    """The state that a scenario file describes."""
+    return state_of(read_top(path), folder=path.parent)
 
 
 STATES = st.builds(
@@ -122,11 +122,10 @@ def test_a_deadline_that_was_switched_off_is_not_one_that_nobody_chose(tmp_path,
     assert read_scenario(path) == state
 
 
-def test_what_a_file_leaves_out_is_as_it_was_before(tmp_path):
+def test_what_a_file_leaves_out_is_as_in_a_new_plan(tmp_path):
     path = tmp_path / "x.yaml"
-    path.write_text("mix: 3\n")
-    base = PlanState(sources=(SAMPLE,), spot=True, max_nodes=7, mix=1)
-    assert read_scenario(path, base=base) == replace(base, mix=3)
+    path.write_text(f"open: {SAMPLE}\nmix: 3\n")
+    assert read_scenario(path) == replace(PlanState(sources=(SAMPLE,)), mix=3)
 
 
 def test_evidence_beside_the_file_moves_with_it(tmp_path, monkeypatch):

@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         result = {
             "model": fitted.model,
-            "instance": instance_name(points[0].cluster),
+            "instance": points[0].cluster.instance_name,
             "confidence": args.confidence,
             "points": rows,
             "warnings": output.notices(warnings),
@@ -246,7 +246,7 @@ def write(
         over=args.over,
         at=[point.at for point in points],
         in_bytes=profile.input_unit == "bytes" and not scaled,
-        instance=instance_name(points[0].cluster) or "executors",
+        instance=points[0].cluster.instance_name or "executors",
         title=profile.name,
         confidence=args.confidence,
     )
@@ -332,10 +332,6 @@ def fixed_cluster(args: argparse.Namespace, profile: engine.Profile) -> engine.C
 def _without(args: argparse.Namespace, name: str) -> argparse.Namespace:
     """The arguments without the one that the curve runs over."""
     return argparse.Namespace(**{**vars(args), name: None})
-
-
-def instance_name(cluster: engine.Cluster) -> str | None:
-    return cluster.instance.name if cluster.instance else None
 
 
 def as_table(over: str, points: list[Point], rows: list[dict[str, Any]], *, unit: str) -> str:

@@ -191,12 +191,10 @@ def read_top(path: Path) -> engine.Section:
     return top
 
 
-def state_of(
-    section: engine.Section, *, folder: Path, base: PlanState | None = None, there: bool = True
-) -> PlanState:
+def state_of(section: engine.Section, *, folder: Path, there: bool = True) -> PlanState:
     """The state that a section describes; its sources must be there, unless told otherwise."""
     names = _names()
-    state = base or PlanState(sources=())
+    state = PlanState(sources=())
     for key in KEYS:
         if key in section.entries:
             where = section.where(section.lines[key])

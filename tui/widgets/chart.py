@@ -88,11 +88,6 @@ class Chart(ChartControl, can_focus=True):
             self._remembered = data.crosshair
         return self.redraw()
 
-    def use_glyphs(self, glyphs: Glyphs) -> None:
-        """Draw with another set of characters from now on."""
-        self._glyphs = glyphs
-        self.redraw()
-
     def draw(self, frame: Frame) -> None:
         """Paint the data, or the message in place of them."""
         if self._data.message is not None:

@@ -179,11 +179,6 @@ class Slider(FrameWidget, can_focus=True):
         self._last_value = value if value is not None else scale.value(0.5)
         self.set_value(value)
 
-    def use_glyphs(self, glyphs: Glyphs) -> None:
-        """Draw with another set of characters from now on."""
-        self._glyphs = glyphs
-        self.redraw()
-
     def _remember(self, value: float | None) -> None:
         self._value = value
         if value is not None:

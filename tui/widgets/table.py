@@ -201,11 +201,6 @@ class Table(FrameWidget, can_focus=True):
         """Where the cursor is among the rows that are shown."""
         return self._kept.index(self._cursor) if self._cursor in self._kept else 0
 
-    def use_glyphs(self, glyphs: Glyphs) -> None:
-        """Draw with another set of characters from now on."""
-        self._glyphs = glyphs
-        self.redraw()
-
     def watch_has_focus(self, has_focus: bool) -> None:
         """Show the cursor row; without the focus only its mark is left, and no column is asked."""
         super().watch_has_focus(has_focus)

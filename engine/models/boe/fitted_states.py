@@ -33,8 +33,8 @@ from engine.models.boe.workflow_report import WorkflowReport, explanation, repor
 from engine.models.replay.held_answers import held_mean
 from engine.models.stages.one_machine import law_doubt, one_machine_notice
 from engine.models.workloads import completed
-from engine.notice_order import in_order
-from engine.profile import Notice, Run
+from engine.notices import Notice, in_order
+from engine.profile import Run
 from engine.runs.barrier_stages import BarrierStage, barrier_notice
 from engine.runs.configurations import configurations, times_run
 

@@ -36,7 +36,7 @@ from engine.models.replay.unseen_tasks import as_if_whole, in_part_notice, unsee
 from engine.models.stages.disturbance import held_up_notices, with_disturbance
 from engine.models.stages.pauses import pause_notice
 from engine.models.workloads import completed, left_aside, logs_of, sharing_parameters
-from engine.notice_order import in_order
+from engine.notices import in_order
 from engine.profile import Profile, Run, completed_runs
 from engine.runs.configurations import configurations, repetition_spread
 

@@ -6,7 +6,7 @@ import math
 
 from engine.machines.transfer import notice_of
 from engine.models.boe.plan import Target, WorkflowPlan
-from engine.profile import Notice
+from engine.notices import Notice
 from engine.units import format_number
 
 FAR = 2.0

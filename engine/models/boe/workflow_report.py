@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from engine.models.base import Explanation, Prediction, StageForecast
 from engine.models.boe.workflow import Workflow
 from engine.models.boe.workflow_course import Activity, Course, Running, State
-from engine.profile import Notice
+from engine.notices import Notice
 
 if TYPE_CHECKING:
     from engine.models.boe.plan import WorkflowPlan

@@ -10,7 +10,7 @@ from engine.fitting import Fit
 from engine.forecast import FloatArray, IntArray
 from engine.models.curves.machines import MachineRuns
 from engine.models.workloads import SAME
-from engine.profile import Notice
+from engine.notices import Notice
 
 ERROR_LIMIT = 0.20
 """Left-out error above which a model says that it does not fit: Ernest's own bound (6.1: "less

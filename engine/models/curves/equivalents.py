@@ -16,7 +16,7 @@ from engine.errors import BadInput
 from engine.forecast import FloatArray, IntArray
 from engine.machines.transfer import Speed, notice_of, speed_of
 from engine.models.curves.machines import MachineRuns, shape_of, vcpus_of
-from engine.profile import Notice
+from engine.notices import Notice
 
 
 def nearest(target: InstanceType, measured: Sequence[InstanceType | None]) -> int:

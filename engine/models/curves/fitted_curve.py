@@ -12,7 +12,7 @@ from engine.cluster import Workload
 from engine.fitting import UNKNOWN_SPREAD, Fit, Spread
 from engine.forecast import FloatArray
 from engine.models.curves.machines import MachineRuns
-from engine.profile import Notice
+from engine.notices import Notice
 
 SMALLEST_SECONDS = 1e-3
 """No run is predicted to take less: where all terms in use vanish, the sum of terms says 0."""

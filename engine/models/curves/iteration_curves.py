@@ -26,7 +26,7 @@ from engine.models.curves.machines import (
 from engine.models.curves.measured_range import SPREAD_PER_DOUBLING
 from engine.models.curves.rising import rising
 from engine.models.workloads import SAME
-from engine.profile import Notice
+from engine.notices import Notice
 
 FitCurve = Callable[[MachineRuns], FittedCurve]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.forecast import FloatArray
-from engine.profile import Notice
+from engine.notices import Notice
 
 TYPICAL_RESIDUAL = 0.10
 """Spread of log time about a fitted curve, where the curve's own is not known."""

@@ -108,8 +108,7 @@ def _unlike_layouts(runs: Sequence[Run]) -> bool:
     nodes these would be one machine."""
     layouts: dict[str | None, list[float]] = {}
     for run in runs:
-        instance = run.cluster.instance
-        layouts.setdefault(instance.name if instance else None, []).append(_slots(run.cluster))
+        layouts.setdefault(run.cluster.instance_name, []).append(_slots(run.cluster))
     return any(max(slots) > UNLIKE_LAYOUTS * min(slots) for slots in layouts.values())
 
 
@@ -131,8 +130,7 @@ def runs_by_type(runs: Sequence[Run]) -> list[MachineRuns]:
     unit = unit_of(runs)
     groups: dict[str | None, list[Run]] = {}
     for run in runs:
-        instance = run.cluster.instance
-        groups.setdefault(instance.name if instance else None, []).append(run)
+        groups.setdefault(run.cluster.instance_name, []).append(run)
     for name, group in groups.items():
         _check_shape(name, group)
     tables = [_table(group, unit) for group in groups.values()]

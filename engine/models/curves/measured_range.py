@@ -8,7 +8,7 @@ import numpy as np
 from engine.forecast import FloatArray
 from engine.models.curves.machines import MachineRuns
 from engine.models.workloads import SAME
-from engine.profile import Notice
+from engine.notices import Notice
 from engine.units import format_number
 
 SPREAD_PER_DOUBLING = 0.10

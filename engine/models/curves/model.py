@@ -25,8 +25,8 @@ from engine.models.curves.levels import Level, level_notice, level_of
 from engine.models.curves.machines import MachineRuns, families
 from engine.models.curves.measured_range import range_notices, spread_beyond
 from engine.models.workloads import SAME, completed, sharing_parameters
-from engine.notice_order import in_order
-from engine.profile import Notice, Run
+from engine.notices import Notice, in_order
+from engine.profile import Run
 
 PRIOR_DECIDES = Notice(
     "prior-interval",

@@ -53,8 +53,8 @@ from engine.models.workloads import (
     same_parameters,
     telling_runs,
 )
-from engine.notice_order import in_order
-from engine.profile import Notice, Profile, Run
+from engine.notices import Notice, in_order
+from engine.profile import Profile, Run
 from engine.runs.run_noise import run_noise
 from engine.runs.slow_runs import (
     UnusualRun,

@@ -20,7 +20,7 @@ from engine.models.laws.design import Rows
 from engine.models.laws.run_times import RunTimes
 from engine.models.log_notices import THESE_PARAMETERS, TRANSFERRED_PARAMETERS
 from engine.models.workloads import in_words
-from engine.profile import Notice
+from engine.notices import Notice
 from engine.text.lists import in_a_row, listed
 from engine.units import format_number
 

@@ -18,7 +18,7 @@ from engine.models.curves.parameter_scales import parameter_spread
 from engine.models.laws.design import Kind, Rows
 from engine.models.laws.run_times import RunTimes
 from engine.models.laws.shares import Share
-from engine.profile import Notice
+from engine.notices import Notice
 from engine.runs.run_noise import Noise
 from engine.runs.slow_runs import SlowRun, UnusualRun
 

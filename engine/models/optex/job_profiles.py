@@ -25,7 +25,8 @@ from engine.models.stages.job_phases import (
     repetitions,
     unit_operations,
 )
-from engine.profile import Notice, Profile, Run
+from engine.notices import Notice
+from engine.profile import Profile, Run
 
 PUBLISHED_COEFF = 0.004
 """Table II: growth of variable sharing per node and iteration, as a share of its baseline."""
@@ -97,8 +98,7 @@ def with_job_profiles(
     measurable = _measurable(runs)
     notices += _of_unfinished(measurable)
     for run in measurable:
-        instance = run.cluster.instance
-        groups.setdefault(instance.name if instance else None, []).append(as_if_whole(run))
+        groups.setdefault(run.cluster.instance_name, []).append(as_if_whole(run))
     known = {job.instance_type for job in profile.optex}
     found = []
     for name, group in groups.items():

@@ -33,8 +33,8 @@ from engine.models.optex.representatives import (
     varying_choice,
 )
 from engine.models.workloads import completed
-from engine.notice_order import in_order
-from engine.profile import Notice, Profile
+from engine.notices import Notice, in_order
+from engine.profile import Profile
 from engine.units import SECONDS_PER_HOUR
 
 Quantity = float | FloatArray

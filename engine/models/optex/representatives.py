@@ -15,7 +15,8 @@ import numpy as np
 from engine.forecast import FloatArray
 from engine.given_profiles import OptexProfile
 from engine.models.stages.job_phases import is_iterative, operations_of
-from engine.profile import Notice, Profile, Run
+from engine.notices import Notice
+from engine.profile import Profile, Run
 from engine.units import format_number
 
 NORMAL_95 = 1.96

@@ -32,8 +32,8 @@ from engine.models.workloads import (
     same_parameters,
     sharing_parameters,
 )
-from engine.notice_order import in_order
-from engine.profile import Notice, Profile, Run, completed_runs
+from engine.notices import Notice, in_order
+from engine.profile import Profile, Run, completed_runs
 from engine.runs.configurations import SAME_SIZE, repetition_spread, size_levels
 from engine.scheduling.waves import waves
 from engine.units import format_number

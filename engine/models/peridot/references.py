@@ -15,7 +15,8 @@ from engine.errors import ModelDoesNotFit
 from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.stages.groups import StageGroup, matched, stage_groups
 from engine.models.workloads import logs_of, sharing_parameters
-from engine.profile import Notice, Profile, Run, completed_runs
+from engine.notices import Notice
+from engine.profile import Profile, Run, completed_runs
 from engine.runs.configurations import configurations, size_levels
 from engine.units import format_number
 
@@ -107,8 +108,7 @@ def find_references(profile: Profile) -> References:
     _check_one_application(runs)
     clusters: dict[tuple[int | None, str | None], list[Run]] = {}
     for run in runs:
-        instance = run.cluster.instance
-        key = (run.cluster.slots, instance.name if instance else None)
+        key = (run.cluster.slots, run.cluster.instance_name)
         clusters.setdefault(key, []).append(run)
     chosen = max(clusters.values(), key=lambda group: (_range(group), len(group)))
     if _one_size(chosen):

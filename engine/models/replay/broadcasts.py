@@ -18,7 +18,7 @@ from engine.models.replay.replayed_run import Replay
 from engine.models.replay.times import Times
 from engine.models.stages.partitions import configured_number
 from engine.models.stages.task_times import StageShape
-from engine.profile import Notice
+from engine.notices import Notice
 from engine.runs.stage_labels import stage_label
 from engine.stage_run import StageRun, total_of
 from engine.units import MIB, format_bytes, format_seconds

@@ -18,7 +18,8 @@ from engine.models.replay.spilling import (
     memory_of_task,
     spilled_bytes,
 )
-from engine.profile import Notice, Run
+from engine.notices import Notice
+from engine.profile import Run
 from engine.runs.stage_labels import stage_label
 from engine.units import format_bytes, format_count
 

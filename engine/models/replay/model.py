@@ -57,8 +57,7 @@ from engine.models.stages.one_machine import (
 )
 from engine.models.stages.pauses import long_pauses
 from engine.models.workloads import completed
-from engine.notice_order import in_order
-from engine.profile import Notice
+from engine.notices import Notice, in_order
 from engine.runs.configurations import configurations, times_run
 
 

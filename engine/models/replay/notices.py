@@ -17,8 +17,8 @@ from engine.models.replay.unseen_tasks import in_part_notice
 from engine.models.stages.disturbance import held_up_notices
 from engine.models.stages.pauses import pause_notice
 from engine.models.stages.slots_over_time import missing_seconds
-from engine.notice_order import in_order
-from engine.profile import Notice, Run
+from engine.notices import Notice, in_order
+from engine.profile import Run
 from engine.units import format_seconds
 
 LOST_WORTH_SAYING = 0.02

@@ -15,7 +15,7 @@ from engine.models.replay.replayed_run import Replay
 from engine.models.stages.disturbance import computes_elsewhere
 from engine.models.stages.shapes import first_tasks, uneven_data, warm_and_cold
 from engine.models.stages.slots_over_time import waited_seconds
-from engine.profile import Notice
+from engine.notices import Notice
 from engine.runs.stage_labels import stage_label
 from engine.stage_run import StageRun, total_of
 

@@ -19,7 +19,8 @@ from engine.models.replay.report import exclusive_seconds
 from engine.models.stages.first_tasks import starts_executors
 from engine.models.stages.shapes import shapes_of
 from engine.models.stages.task_times import StageShape
-from engine.profile import Notice, Run
+from engine.notices import Notice
+from engine.profile import Run
 from engine.stage_run import EXACT_VALUES, STAGE_AMOUNTS, Measure, StageRun
 
 _TIMES = ("task_seconds", "overhead_seconds", "run_seconds", "cpu_seconds", "gc_seconds")

@@ -30,8 +30,8 @@ from engine.models.simcost.search import (
     most_throughput,
 )
 from engine.models.workloads import sharing_parameters
-from engine.notice_order import in_order
-from engine.profile import Notice, Profile
+from engine.notices import Notice, in_order
+from engine.profile import Profile
 
 TERMS = (
     Term("1", "overhead", serial),

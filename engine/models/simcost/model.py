@@ -48,8 +48,8 @@ from engine.models.simcost.stages import Clusters, predicted_seconds, transforme
 from engine.models.stages.disturbance import with_disturbance
 from engine.models.stages.one_machine import law_doubt, one_machine_notice
 from engine.models.workloads import completed, left_aside, logs_of, sharing_parameters
-from engine.notice_order import in_order
-from engine.profile import Notice, Profile, Run
+from engine.notices import Notice, in_order
+from engine.profile import Profile, Run
 from engine.runs.configurations import configurations, repetition_spread, times_run
 
 

@@ -19,8 +19,7 @@ from engine.models.simcost.stages import (
 )
 from engine.models.stages.disturbance import held_up_notices
 from engine.models.stages.pauses import pause_notice
-from engine.notice_order import in_order
-from engine.profile import Notice
+from engine.notices import Notice, in_order
 
 OVERHEAD, STRAGGLERS = "overhead", "stragglers"
 COMPUTE, READ, WRITE, SHUFFLE = "compute", "read", "write", "shuffle"

@@ -20,7 +20,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from engine.models.stages.match import matches
-from engine.profile import Notice, Run, completed_runs
+from engine.notices import Notice
+from engine.profile import Run, completed_runs
 from engine.runs.stage_labels import stage_label
 from engine.stage_run import Measure, StageRun
 from engine.units import format_bytes

@@ -16,7 +16,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from engine.models.stages.job_phases import phases_of
-from engine.profile import Notice, Run
+from engine.notices import Notice
+from engine.profile import Run
 from engine.stage_run import StageRun, total_of
 
 CALMEST = 0.1

@@ -29,7 +29,8 @@ from engine.forecast import FloatArray
 from engine.models.stages.disturbance import computes_elsewhere
 from engine.models.stages.job_phases import driver_seconds
 from engine.models.stages.stage_law import PRIOR_LAW, StageLaw
-from engine.profile import Notice, Run
+from engine.notices import Notice
+from engine.profile import Run
 from engine.stage_run import StageRun
 
 Doublings = TypeVar("Doublings", float, FloatArray)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.profile import Notice, Run
+from engine.notices import Notice
+from engine.profile import Run
 from engine.units import format_seconds
 
 PAUSE_SECONDS = 60.0

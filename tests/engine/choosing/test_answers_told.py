@@ -19,8 +19,8 @@ from engine.choosing.limits import Limits
 from engine.choosing.recommendation import Recommendation
 from engine.cluster import Workload
 from engine.cost import assumptions, billing_notes, owned_lines
+from engine.notices import Notice
 from engine.optimiser import recommend
-from engine.profile import Notice
 
 EXACT = Billing(granularity_seconds=0.0)
 ONE = catalog_of(offer("one", 0.36), billing=EXACT)

@@ -22,7 +22,6 @@ from engine.choosing.interruptions import (
     monthly_share,
     rate_of,
     with_hold_ups,
-    work_of,
 )
 from engine.forecast import Forecast
 from engine.mixing.composition import predict_composition
@@ -63,9 +62,7 @@ def test_what_is_said_of_interruptions_is_what_the_forecast_counts(
 ) -> None:
     """Of a share of 100 % nobody knows how often: such a range is open, as ">20%" is."""
     kind, seconds, work = spot("a", 4, 1.0, interruption), 7200.0, LostWork(30.0, 0.5)
-    held = held_up(
-        [SpotNodes(kind, nodes, 1.0 / nodes)], seconds=seconds, task_seconds=30.0, shuffle_share=0.5
-    )
+    held = held_up([SpotNodes(kind, nodes, 1.0 / nodes)], work, seconds=seconds)
     assert held is not None
     assert (held.high is None) == (interruption in (">20%", "50-100%"))
     rate = np.array([rate_of(kind) * nodes * (1.0 / nodes)])
@@ -89,9 +86,8 @@ def test_the_law_is_the_mean_and_the_spread_of_simulated_runs() -> None:
     seconds = hours * 3600.0
     held = held_up(
         [SpotNodes(spot("a", 4, 0.2, "5-10%"), nodes, 1.0 / nodes)],
+        LostWork(task, phi),
         seconds=seconds,
-        task_seconds=task,
-        shuffle_share=phi,
     )
     rng = np.random.default_rng(7)
     rate = held.mean_seconds / held.each_seconds / (nodes * hours)
@@ -174,7 +170,7 @@ def test_what_is_said_of_unlike_nodes_is_what_their_forecast_counts() -> None:
         SpotNodes(spot("b", 16, 1.0, ">20%"), 1, 0.4),
         SpotNodes(spot("c", 8, 1.0, None), 2, 0.1),
     ]
-    held = held_up(members, seconds=seconds, task_seconds=30.0, shuffle_share=0.5)
+    held = held_up(members, LostWork(30.0, 0.5), seconds=seconds)
     assert held is not None
     rates = [rate_of(kind) * nodes for kind, nodes, _ in members]
     lost = np.array([one.share for one in members])
@@ -291,6 +287,6 @@ def test_work_of_a_job_is_its_tasks_and_the_share_that_is_shuffled() -> None:
     run = engine.Run(100.0, cluster, engine.Workload(1e9))
     for written in (None, 0.0):
         stages = (stage(0, 10, 3.0, 1e6), stage(1, 5, 2.0, written), stage(2, 0, 0.0, 1e6))
-        assert work_of(replace(run, stages=stages)) == (pytest.approx(40.0 / 15.0), 0.75)
-    assert work_of(run) == (0.0, 1.0)
-    assert work_of(None) == (0.0, 1.0)
+        lost = LostWork.of(replace(run, stages=stages))
+        assert (lost.task_seconds, lost.shuffle_share) == (pytest.approx(40.0 / 15.0), 0.75)
+    assert LostWork.of(run) == LostWork.of(None) == LostWork(0.0, 1.0)

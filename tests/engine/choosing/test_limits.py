@@ -241,3 +241,11 @@ def test_an_owned_type_of_another_architecture_is_a_contradiction() -> None:
     with pytest.raises(engine.BadInput, match="is owned and x86_64, not arm64"):
         Limits(owned=(("m5.xlarge", 3),), arch="arm64").checked(catalog, 10)
     Limits(owned=(("m6g.xlarge", 3),), arch="arm64").checked(catalog, 10)
+
+
+def test_an_owned_type_whose_architecture_nobody_knows_contradicts_none() -> None:
+    shape = replace(CATALOG.offers["small"].instance, arch=None)
+    own = replace(CATALOG.offers["small"], instance=shape)
+    catalog = replace(CATALOG, offers={**CATALOG.offers, "small": own})
+    limits = Limits(owned=(("small", 3),), arch="arm64")
+    assert limits.checked(catalog, 10) == limits

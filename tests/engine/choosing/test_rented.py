@@ -81,3 +81,16 @@ def test_what_has_no_price_or_no_time_has_no_cost() -> None:
     ]:
         assert engine.cost_of(cluster, seconds, profile) is None
     assert engine.cost_of(small(2, CATALOG), 60.0, profile, spot=True) is None
+
+
+def test_nodes_that_nobody_named_have_a_price_where_there_is_one() -> None:
+    def run(usd: float | None) -> engine.Run:
+        group = engine.NodeGroup(4, price_usd_per_hour=usd)
+        return engine.Run(60.0, engine.Cluster(groups=(group,)), engine.Workload(1e9))
+
+    def price(*usd: float | None) -> float | None:
+        return engine.observed_price(engine.Profile("job", tuple(map(run, usd))), None)
+
+    assert price(0.2, 0.2) == 0.2
+    assert price(0.2, 0.3) is None
+    assert price(0.2, None) is None

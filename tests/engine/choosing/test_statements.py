@@ -10,7 +10,7 @@ from engine.choosing.differences import in_runs
 from engine.choosing.recommendation import Choice, Goal, Recommendation
 from engine.choosing.statements import notices_of, statement
 from engine.cluster import Workload
-from engine.profile import Notice
+from engine.notices import Notice
 
 CHOICE = Choice(
     composition={"big": 2, "small": 3},

@@ -114,6 +114,13 @@ def test_types_of_a_run_table_are_named_by_patterns() -> None:
         named("m4.*", "r5.*")
 
 
+def test_without_a_catalog_none_is_made_up_either() -> None:
+    fitted = fit(priced("m4.large"), model="ernest")
+    advice = advise(fitted, catalog=None, nodes=(1, 2, 4), deadline_seconds=300.0)
+    assert (advice.low, advice.high, advice.p_deadline) == (None, None, None)
+    assert "no-interval" in [notice.code for notice in advice.notices]
+
+
 def test_prices_without_types_are_no_prices_of_types() -> None:
     runs = tuple(
         Run(400.0 / nodes, Cluster.of_nodes(instance_type=None, nodes=nodes), Workload(1e9))

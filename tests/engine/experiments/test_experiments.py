@@ -56,6 +56,24 @@ def test_a_run_that_takes_the_whole_budget_does_not_spoil_the_design(budget: flo
     assert plan.criterion < (plan.greedy_criterion or np.inf)
 
 
+def test_designs_without_the_dearest_runs_are_rounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    grid = Grid.of(nodes=range(1, 33, 3), fractions=tuple(np.linspace(0.01, 1.0, 12)))
+    best = designed(grid, budget=3.0).criterion
+    monkeypatch.setattr("engine.experiments.designed_runs.LARGEST_SHARES", ())
+    whole = designed(grid, budget=3.0).criterion
+    assert best is not None
+    assert whole is not None
+    assert best < whole
+
+
+def test_a_run_without_which_a_term_is_unknown_says_so() -> None:
+    """The budget holds one run on a single node, and two of each other number."""
+    plan = designed(Grid.of(nodes=(1, 2, 8), fractions=(0.1, 1.0)), budget=12.0)
+    assert [run.nodes for run in plan.runs] == [8, 8, 2, 2, 1]
+    assert plan.runs[-1].teaches == "aggregation time: nothing else tells it"
+    assert not any("nothing else" in run.teaches for run in plan.runs[:-1])
+
+
 def test_what_costs_more_than_the_budget_takes_no_part() -> None:
     grid = Grid.of(nodes=range(1, 9), fractions=(0.01, 0.02, 1.0))
     plan = designed(grid, budget=5.0)

@@ -62,6 +62,12 @@ def test_no_run_makes_it_less_sure_and_some_cannot_be_left_out(fitted):
     found = narrowed(fitted, cluster=cluster(), runs=runs())
     assert found.low < found.then_low < found.then_high < found.high
     assert all(wider is None or wider >= 0.0 for wider in found.without)
+    for place, wider in enumerate(found.without):
+        left = narrowed(
+            fitted, cluster=cluster(), runs=runs(PLANNED[:place] + PLANNED[place + 1 :])
+        )
+        widths = [math.log(one.then_high / one.then_low) for one in (left, found)]
+        assert wider == pytest.approx(widths[0] / widths[1] - 1.0)
     least = narrowed(fitted, cluster=cluster(), runs=runs(PLANNED[:4]))
     assert least.without == (None,) * 4
 

@@ -18,7 +18,7 @@ from engine.exports import render
 from engine.exports.base import Export, heap_mib, overhead_mib, resource_name
 from engine.exports.terraform import quoted
 from engine.memory import heap_gib, layout_of, usable_memory_gib
-from engine.profile import Notice
+from engine.notices import Notice
 
 
 def provider_of(target: Export) -> str:

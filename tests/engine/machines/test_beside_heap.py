@@ -37,7 +37,8 @@ from engine.memory import (
     layout_of,
     usable_memory_gib,
 )
-from engine.profile import Notice, Profile, Run
+from engine.notices import Notice
+from engine.profile import Profile, Run
 from engine.sources.profile_file import parse
 from engine.sources.profile_text import format_profile
 

@@ -9,8 +9,9 @@ from engine.catalog import Catalog, InstanceType
 from engine.catalog_files.reader import load_catalog
 from engine.machines.named_types import held_against
 from engine.models import fit
+from engine.notices import Notice
 from engine.optimiser import recommend
-from engine.profile import Notice, Profile
+from engine.profile import Profile
 from engine.sources import read
 from engine.sources.profile_text import format_profile
 

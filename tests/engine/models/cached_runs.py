@@ -9,6 +9,8 @@ from made_runs import BLOCK, Job, Stage, measure, observed
 
 from engine.cluster import Cluster, Workload
 from engine.models.base import FittedModel, Prediction
+from engine.models.replay.memory_cliff import MemoryCliff
+from engine.models.replay.replayed_run import Replay
 from engine.profile import Run
 from engine.units import GIB
 
@@ -16,6 +18,12 @@ HEAP = 4.0
 KEPT_PER_BYTE = 0.7
 PARSE, READ = 3.0, 0.5
 ITERATIONS = 5
+
+
+def cliff_of(run: Run) -> MemoryCliff:
+    found = MemoryCliff.of(Replay.of(run))
+    assert found is not None
+    return found
 
 
 def storage_of(executors: int, heap: float = HEAP) -> float:

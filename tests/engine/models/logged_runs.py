@@ -10,7 +10,8 @@ from engine.given_profiles import OptexProfile
 from engine.models.base import FittedModel
 from engine.models.optex.job_profiles import with_job_profiles
 from engine.models.optex.model import Optex
-from engine.profile import Notice, Profile, Run
+from engine.notices import Notice
+from engine.profile import Profile, Run
 from engine.stage_run import Measure, StageRun
 
 INIT, PREP = 20.0, 13.0

@@ -15,7 +15,8 @@ from engine.models.peridot.model import (
     Peridot,
     PeridotFitted,
 )
-from engine.profile import Notice, Profile, Run
+from engine.notices import Notice
+from engine.profile import Profile, Run
 
 BY_NAME = {model.name: model for model in MODELS}
 

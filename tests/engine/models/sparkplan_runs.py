@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -9,9 +10,10 @@ from made_runs import BLOCK, Job, Stage, observed
 
 from engine.cluster import Cluster, Workload
 from engine.models import MODELS
-from engine.models.base import FittedModel
+from engine.models.base import FittedModel, Prediction
 from engine.models.sparkplan import Sparkplan
-from engine.profile import Notice, Profile, Run
+from engine.notices import Notice
+from engine.profile import Profile, Run
 
 BY_NAME = {model.name: model for model in MODELS}
 GRID = [(count, size) for count in (2, 4, 8, 16) for size in (0.5, 1.0)]
@@ -19,6 +21,13 @@ GRID = [(count, size) for count in (2, 4, 8, 16) for size in (0.5, 1.0)]
 
 def fit(*runs: Run) -> FittedModel:
     return Sparkplan().fit(Profile("job", runs), models=BY_NAME)
+
+
+def width(found: Prediction) -> float:
+    """Of an interval, in log time."""
+    assert found.low is not None
+    assert found.high is not None
+    return math.log(found.high / found.low)
 
 
 def codes(warnings: Iterable[Notice]) -> set[str]:

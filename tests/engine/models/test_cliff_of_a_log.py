@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cached_runs import HEAP, ITERATIONS, KEPT_PER_BYTE, PARSE, READ, run_of, storage_of
+from cached_runs import HEAP, ITERATIONS, KEPT_PER_BYTE, PARSE, READ, cliff_of, run_of, storage_of
 from made_runs import BLOCK, measure
 
 from engine.batch import ClusterBatch
@@ -19,12 +19,6 @@ from engine.models.replay.memory_cliff import MemoryCliff, roomy_with
 from engine.models.replay.replayed_run import Replay
 from engine.profile import PersistedRdd, Profile, Run
 from engine.stage_run import StageRun
-
-
-def cliff_of(run: Run) -> MemoryCliff:
-    found = MemoryCliff.of(Replay.of(run))
-    assert found is not None
-    return found
 
 
 def reading(run: Run, *read: float) -> Run:

@@ -11,7 +11,8 @@ import pytest
 
 import engine
 from engine.models.stages.data_shape import CODE, difference, shape_notices
-from engine.profile import Notice, Run
+from engine.notices import Notice
+from engine.profile import Run
 from engine.stage_run import Measure, StageRun
 
 SAMPLES = Path(__file__).parents[3] / "sample_logs"

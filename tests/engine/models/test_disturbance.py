@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from made_runs import Stage, measure, observed
 from shared import SHARED, needs_shared
+from sparkplan_runs import width
 
 import engine
 from engine.cluster import Cluster, Workload
@@ -65,12 +66,6 @@ def ask(*runs: Run, model: str = "sparkplan") -> Prediction:
     fitted = engine.fit(Profile("job", runs), model=model)
     cluster = Cluster.of_executors(executors=1, executor_cores=4)
     return fitted.predict(cluster=cluster, workload=Workload(INPUT))
-
-
-def width(found: Prediction) -> float:
-    assert found.low is not None
-    assert found.high is not None
-    return math.log(found.high / found.low)
 
 
 def test_waiting_for_shuffles_is_as_unsure_as_the_network() -> None:

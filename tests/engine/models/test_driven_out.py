@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cached_runs import HEAP, PARSE, READ, ask, storage_of
+from cached_runs import HEAP, PARSE, READ, ask, cliff_of, storage_of
 from made_runs import BLOCK, Job, Stage, measure, observed
 from sparkplan_runs import fit
 
@@ -14,7 +14,6 @@ from engine.batch import ClusterBatch
 from engine.cluster import Cluster, Workload
 from engine.models.replay.cache_replay import SHARES, CacheReplay
 from engine.models.replay.memory_cliff import MemoryCliff, roomy_with, unlike
-from engine.models.replay.replayed_run import Replay
 from engine.profile import PersistedRdd, Profile, Run
 
 EXECUTORS, BLOCKS, ROUNDS, RDD = 4, 80, 3, 7
@@ -52,12 +51,6 @@ def sorts_between(heap: float, *, lost: float = 0.0, peak_bytes: float | None = 
         cached_bytes=KEPT,
         persisted_rdds=(PersistedRdd(RDD, KEPT),),
     )
-
-
-def cliff_of(run: Run) -> MemoryCliff:
-    found = MemoryCliff.of(Replay.of(run))
-    assert found is not None
-    return found
 
 
 def batch_of(run: Run, heap: float) -> ClusterBatch:

@@ -22,7 +22,8 @@ from engine.models.stages.first_tasks import (
     warm_task,
 )
 from engine.models.stages.shapes import shapes_of
-from engine.profile import Notice, Profile, Run
+from engine.notices import Notice
+from engine.profile import Profile, Run
 from engine.stage_run import Measure, StageRun
 
 SLOTS, TASKS = 4, 320

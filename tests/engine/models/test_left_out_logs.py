@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
 import pytest
-from sparkplan_runs import executors, fit, run_of
+from sparkplan_runs import executors, fit, run_of, width
 
 from engine.cluster import Workload
 from engine.models.base import Prediction
@@ -34,12 +33,6 @@ def ask(model: ReplayModel, *, slots: int = 8, scale: float = 2.0) -> Prediction
     size = run_of(4, scale).workload.input_bytes
     assert size is not None
     return model.predict(cluster=executors(slots), workload=Workload(size))
-
-
-def width(found: Prediction) -> float:
-    assert found.low is not None
-    assert found.high is not None
-    return math.log(found.high / found.low)
 
 
 def test_one_log_has_the_prior_alone() -> None:

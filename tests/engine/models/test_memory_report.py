@@ -13,7 +13,8 @@ from sparkplan_runs import fit
 
 from engine.catalog import InstanceType
 from engine.cluster import Cluster, Layout, Workload
-from engine.profile import Notice, PersistedRdd
+from engine.notices import Notice
+from engine.profile import PersistedRdd
 from engine.units import format_bytes
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from made_runs import Stage, measure, observed
+from sparkplan_runs import width
 
 import engine
 from engine.batch import ClusterBatch
@@ -46,12 +47,6 @@ def ask(
 
 def codes(found: Prediction) -> set[str]:
     return {notice.code for notice in found.warnings}
-
-
-def width(found: Prediction) -> float:
-    assert found.low is not None
-    assert found.high is not None
-    return math.log(found.high / found.low)
 
 
 @pytest.mark.parametrize(

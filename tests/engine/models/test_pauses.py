@@ -11,7 +11,8 @@ from made_runs import BLOCK, Job, Stage, observed
 import engine
 from engine.cluster import Cluster, Workload
 from engine.models.stages.pauses import long_pauses, pause_notice
-from engine.profile import JobRun, Notice, Profile, Run
+from engine.notices import Notice
+from engine.profile import JobRun, Profile, Run
 
 
 def waiting(*gaps: float, tail: float = 0.0, scale: float = 1.0) -> Run:

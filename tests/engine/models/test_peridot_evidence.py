@@ -13,7 +13,8 @@ import engine
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput, ModelDoesNotFit
 from engine.models.peridot.model import PeridotFitted
-from engine.profile import Notice, Profile, Run
+from engine.notices import Notice
+from engine.profile import Profile, Run
 from tui.cli import main
 
 # Bad evidence

@@ -25,7 +25,8 @@ from engine.errors import ModelDoesNotFit
 from engine.models.peridot.equations import Parameters
 from engine.models.peridot.references import find_references
 from engine.models.peridot.spread import Doubt, prior_spread
-from engine.profile import Notice, Profile, Run
+from engine.notices import Notice
+from engine.profile import Profile, Run
 
 FAILED = Notice("failed-stages", "1 stage failed", "give another log")
 

@@ -10,10 +10,11 @@ from functools import cache
 
 import numpy as np
 import pytest
+from sparkplan_runs import width
 
 import engine
 from engine.cluster import Cluster, Workload
-from engine.models.base import FittedModel, Prediction
+from engine.models.base import FittedModel
 from engine.models.replay.priors import NOISE
 from engine.models.stages.disturbance import disturbance_spread
 from engine.profile import Profile, Run
@@ -78,12 +79,6 @@ def fitted_twice(name: str, model: str) -> FittedModel:
 def error(fitted: FittedModel) -> float:
     assert fitted.validation is not None
     return fitted.validation.mean_relative_error
-
-
-def width(found: Prediction) -> float:
-    assert found.low is not None
-    assert found.high is not None
-    return math.log(found.high / found.low)
 
 
 @pytest.mark.parametrize("name", PAIRS)

@@ -18,7 +18,8 @@ from engine.models.stages.contention import GROWTH_CPU, GROWTH_UNKNOWN, GROWTH_W
 from engine.models.stages.drawn_times import drawn
 from engine.models.stages.launching import LAUNCH_SECONDS
 from engine.models.stages.shapes import EXECUTOR_SHARE
-from engine.profile import JobRun, Notice, Run
+from engine.notices import Notice
+from engine.profile import JobRun, Run
 from engine.scheduling.list_scheduling import makespan
 
 RANDOM = np.random.default_rng(5)

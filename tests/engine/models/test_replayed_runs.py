@@ -12,7 +12,8 @@ from sparkplan_runs import BY_NAME, codes, executors, fit, run_of
 from engine.cluster import Workload
 from engine.models.replay.model import ReplayModel
 from engine.models.replay.which_runs import replayable
-from engine.profile import Notice, Profile, Run
+from engine.notices import Notice
+from engine.profile import Profile, Run
 
 
 def test_incomplete_logs_and_changing_clusters_say_so() -> None:

@@ -10,7 +10,8 @@ import pytest
 from made_runs import BLOCK, Stage, observed
 
 import engine
-from engine.profile import Notice, Run
+from engine.notices import Notice
+from engine.profile import Run
 from engine.sources.found import Found
 from engine.sources.merge import together
 from engine.sources.same_data import CODE, with_one_count_each

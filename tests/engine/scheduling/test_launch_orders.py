@@ -129,3 +129,12 @@ def test_more_tasks_leave_the_longest_where_they_were(stage_id: int, n: int) -> 
     few, many = launched(stage_id, n, 0.0), launched(stage_id, n + 10, 0.0)
     from_longest = (n - 1 - few).tolist()
     assert [rank for rank in (n + 9 - many).tolist() if rank < n] == from_longest
+
+
+@pytest.mark.parametrize("luck", [-100.0, 100.0])
+def test_no_luck_leads_beyond_the_orders_themselves(luck: float) -> None:
+    tasks = Tasks(np.random.default_rng(3).gamma(2.0, 1.0, 60))
+    ends = ends_by_turn(tasks, 8, unused=0, turn=0.0)
+    found = end_in_any_order(tasks, 8, LaunchOrder(0.0, lambda: luck), unused=0)
+    assert found == (ends.max() if luck > 0.0 else ends.min())
+    assert ends.max() > ends.min()

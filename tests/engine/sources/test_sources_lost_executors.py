@@ -9,7 +9,8 @@ import sparklog as log
 from distilled import run_of
 from shared import SHARED, needs_shared
 
-from engine.profile import Notice, Run
+from engine.notices import Notice
+from engine.profile import Run
 from engine.sources import read
 from engine.sources.lost_executors import LONGEST_REASON, shortened
 

@@ -16,7 +16,8 @@ from engine.catalog import InstanceType
 from engine.cluster import LEAST_HEAP_GIB, Cluster, NodeGroup, Workload
 from engine.errors import BadInput
 from engine.given_profiles import Operation, OptexProfile
-from engine.profile import LEAST_SECONDS, MOST_SECONDS, Notice, Profile, Run
+from engine.notices import Notice
+from engine.profile import LEAST_SECONDS, MOST_SECONDS, Profile, Run
 from engine.sources import read
 from engine.sources.profile_file import parse, write_profile
 from engine.sources.profile_text import format_profile

@@ -13,7 +13,8 @@ from engine.catalog import InstanceType
 from engine.cluster import Cluster, NodeGroup, Workload
 from engine.errors import BadInput
 from engine.models.workloads import left_aside
-from engine.profile import Notice, Run
+from engine.notices import Notice
+from engine.profile import Run
 from engine.sources.found import Found
 from engine.sources.merge import together
 

@@ -207,7 +207,9 @@ async def test_hostile_text_and_no_colour(monkeypatch):
         assert "[red]␛[2J" in text(app.table, 1)
         for y in range(8):
             assert all(segment.style is not None for segment in app.table.render_line(y))
-        app.table.use_glyphs(ASCII)
+    app = TableApp(Table(COLUMNS, (("[red]\x1b[2J", "名前"),), glyphs=ASCII))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
         assert all(text(app.table, y).isascii() for y in range(8))
 
 

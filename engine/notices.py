@@ -1,10 +1,20 @@
-"""The one order in which notices are shown: on screens, in printed text and in JSON."""
+"""What the user should know beside an answer: `Notice`, and the one order in which notices are
+shown, on screens, in printed text and in JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-from engine.profile import Notice
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something the user should know: a stable code, one line of text, and what to do about it."""
+
+    code: str
+    text: str
+    remedy: str
+
 
 WRONG = (
     *("needs-other-resources", "fewer-task-cpus", "barrier-needs-slots"),

@@ -1,0 +1,75 @@
+"""What is to be said of a cluster whichever model is asked: does it hold the job, and start it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from engine.batch import ClusterBatch, complete
+from engine.cluster import Cluster, Layout, Workload
+from engine.machines.disk import disk_notice
+from engine.machines.idle_vcpus import fuller_notice
+from engine.machines.node_memory import crowded_notice
+from engine.machines.platforms import support_notice
+from engine.notices import Notice
+from engine.profile import Profile
+from engine.runs.barrier_stages import BarrierStage, barrier_notice
+from engine.runs.carried_settings import too_few_cores_notice
+
+
+def support_notices(batch: ClusterBatch) -> list[Notice]:
+    """Which types of some clusters the service that would run them does not support."""
+    catalog = batch.catalog
+    if catalog is None:
+        return []
+    names = dict.fromkeys(kind.name for kind in batch.types if kind is not None)
+    found = (support_notice(catalog, name) for name in names if name in catalog.offers)
+    return [notice for notice in found if notice is not None]
+
+
+def cluster_notices(
+    batch: ClusterBatch,
+    workload: Workload,
+    profile: Profile,
+    barrier_stages: Sequence[BarrierStage],
+) -> list[Notice]:
+    """Whether the nodes of the one cluster of `batch` hold the executors that were measured on
+    them, start the job's tasks and barrier stages, are fuller than the measured ones, and have
+    disks for its shuffles and spills."""
+    executors, cores = float(batch.executors[0]), float(batch.executor_cores[0])
+    found = (
+        _crowded_notice(batch, profile),
+        too_few_cores_notice(cores, profile),
+        barrier_notice(barrier_stages, executors, cores),
+        *_notices_of_nodes(batch, workload, profile),
+    )
+    return [notice for notice in found if notice is not None]
+
+
+def _notices_of_nodes(
+    batch: ClusterBatch, workload: Workload, profile: Profile
+) -> tuple[Notice | None, ...]:
+    """What is to be said of its vCPUs and disks, where its nodes are known."""
+    run, nodes = profile.largest_run, float(batch.nodes[0])
+    instance = batch.types[int(batch.type_index[0])]
+    if instance is None or np.isnan(nodes):
+        return ()
+    fuller = None
+    if run is not None and instance.name not in profile.instance_types:
+        slots = float(batch.executors[0]) * float(batch.executor_cores[0])
+        fuller = fuller_notice(run, instance, slots_per_node=slots / nodes)
+    return fuller, disk_notice(instance, nodes, batch.catalog, run, workload)
+
+
+def _crowded_notice(batch: ClusterBatch, profile: Profile) -> Notice | None:
+    """Of a measured type, which keeps the layout of its executors."""
+    kind, catalog = batch.types[int(batch.type_index[0])], batch.catalog
+    if kind is None or catalog is None or kind.name not in profile.instance_types:
+        return None
+    one = Cluster.of_nodes(instance_type=kind.name, nodes=1, catalog=catalog)
+    laid = complete(one, profile)
+    if laid.executors is None or laid.executor_cores is None:
+        return None
+    layout = Layout(laid.executors, laid.executor_cores, laid.executor_memory_gib, laid.beside)
+    return crowded_notice(kind, layout, catalog)
