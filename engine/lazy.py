@@ -22,6 +22,11 @@ class Lazy(Sequence[T], Generic[T]):
         self._make = make
         self._made: dict[int, T] = {}
 
+    def __repr__(self) -> str:
+        """How many there are, and what they are: the first one alone is made for it."""
+        first = f", the first {self[0]!r}" if self else ""
+        return f"<{len(self)} in all{first}>"
+
     def __len__(self) -> int:
         return len(self._keys)
 

@@ -184,6 +184,7 @@ class PlannerApp(
         self._settling: Timer | None = None
         self._searched_seconds = 0.0
         self._awaited: Callable[[], None] | None = None
+        self._awaited_opens = False
         self._good: PlanState | None = None
         self._answered: PlanState | None = None
         self.history = History()

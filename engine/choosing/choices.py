@@ -249,10 +249,11 @@ class Answers:
     def miss(self, flat: int) -> str:
         """What a point misses, in words; empty when it satisfies the goal."""
         texts = []
-        budget = self.goal.budget_usd
-        if (late := self._late(flat)) is not None:
+        budget, deadline = self.goal.budget_usd, self.goal.deadline_seconds
+        if deadline is not None and (late := self._late(flat)) is not None:
             sure = bool(self.surface.has_interval.flat[flat])
-            texts.append(missed_by(late, self.goal.confidence if sure else None))
+            confidence = self.goal.confidence if sure else None
+            texts.append(missed_by(late, confidence, deadline_seconds=deadline))
         cost = float(self.surface.costs(self.billing).flat[flat])
         if budget is not None and cost > self.goal.most_usd:
             texts.append(f"{'is ' if texts else ''}over budget by {format_usd(cost - budget)}")

@@ -5,25 +5,31 @@ from __future__ import annotations
 from engine.units import format_seconds, format_usd
 
 LEAST_LATE = 0.001
-"""Seconds; what is late by less is not told apart."""
+"""Seconds; what is late by less is not told apart where a model has no intervals."""
+
+LEAST_LATE_SHARE = 0.01
+"""Of the deadline: no interval is so sharp that it tells less apart."""
 
 LEAST_USD = 0.001
 """Costs that differ by less are not told apart."""
 
 
-def missed_by(late: float, confidence: float | None) -> str:
+def missed_by(late: float, confidence: float | None, *, deadline_seconds: float) -> str:
     """How late, in words: by how much the time that is kept with that probability exceeds the
     deadline ("misses the deadline by 7m 20s with 90 %"): two digits tell how much it matters, and
     intervals of minutes support no third. A confidence of None is a model without intervals, whose
     predicted time is held to T < D."""
-    by = format_seconds(float(f"{late:.2g}"), figures=2)
     if confidence is None:
         if late < LEAST_LATE:
             return "takes all of the time up to the deadline"
-        return f"misses the deadline by {by}"
-    if late < LEAST_LATE:
-        by = f"less than {format_seconds(LEAST_LATE, figures=1)}"
+        return f"misses the deadline by {_two_digits(late)}"
+    least = LEAST_LATE_SHARE * deadline_seconds
+    by = f"less than {_two_digits(least)}" if late < least else _two_digits(late)
     return f"misses the deadline by {by} with {100.0 * confidence:.10g} %"
+
+
+def _two_digits(seconds: float) -> str:
+    return format_seconds(float(f"{seconds:.2g}"), figures=2)
 
 
 def in_runs(p: float, *, allowed: float = 0.0) -> str:

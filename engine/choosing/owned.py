@@ -374,7 +374,8 @@ class _Owned:
             return replace(choice, why=(fewer,))
         p = self._p_deadline(place - 1)
         if p is None:
-            missed = missed_by(float(self.bounds[place - 1]) - deadline, None)
+            late = float(self.bounds[place - 1]) - deadline
+            missed = missed_by(late, None, deadline_seconds=deadline)
         else:
             allowed = 1.0 - self.goal.confidence
             missed = f"misses the deadline {in_runs(1.0 - p, allowed=allowed)}"
@@ -383,7 +384,9 @@ class _Owned:
     def _rejected(self, nearest: Choice | None) -> tuple[Rejected, ...]:
         if nearest is None or nearest.executors is None or self.goal.deadline_seconds is None:
             return (Rejected("", None, "the model has no prediction for it", "no-prediction"),)
-        late = float(self.bounds.min()) - self.goal.deadline_seconds
-        missed = missed_by(late, None if nearest.low is None else self.goal.confidence)
+        deadline = self.goal.deadline_seconds
+        late = float(self.bounds.min()) - deadline
+        confidence = None if nearest.low is None else self.goal.confidence
+        missed = missed_by(late, confidence, deadline_seconds=deadline)
         reason = f"{missed} at {format_count(nearest.executors, 'executor')}"
         return (Rejected("", {}, reason, "deadline", nearest.seconds, None, late),)

@@ -53,16 +53,24 @@ class Databricks(Export):
 
     def render(self, handover: Handover) -> str:
         cluster = json.dumps(cluster_of(handover), indent=2)
-        head = (
-            f"{rented_comments(handover)}\n# the price of DBUs is in the cost only where it says so"
+        return f"{comments(handover)}\ndatabricks clusters create --json {shlex.quote(cluster)}\n"
+
+
+def comments(handover: Handover) -> str:
+    """What stands above a cluster of Databricks: what it rests on, and what is not in it."""
+    lines = [
+        rented_comments(handover),
+        "# the price of DBUs is in the cost only where it says so",
+    ]
+    if handover.dynamic_allocation is not None:
+        lines.append("# bounds of executors are not set: Databricks counts workers")
+    if _needs_volumes(handover):
+        bare = printable(", ".join(handover.diskless))
+        lines.append(
+            f"# {bare}: no disk known, so each node gets a volume of {VOLUME_GB} GB, whose price "
+            "is not in the cost"
         )
-        if handover.dynamic_allocation is not None:
-            head += "\n# bounds of executors are not set: Databricks counts workers"
-        if _needs_volumes(handover):
-            bare = printable(", ".join(handover.diskless))
-            head += f"\n# {bare}: no disk known, so each node gets a volume of {VOLUME_GB} GB"
-            head += ", whose price is not in the cost"
-        return f"{head}\ndatabricks clusters create --json {shlex.quote(cluster)}\n"
+    return "\n".join(lines)
 
 
 def _needs_volumes(handover: Handover) -> bool:

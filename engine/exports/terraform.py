@@ -41,27 +41,37 @@ class Resource(NamedTuple):
 
 class Terraform(Export):
     name = "terraform"
-    summary = "Terraform: EMR, Dataproc, Databricks on Azure"
+    summary = "Terraform: EMR, Dataproc, Databricks"
     suffix = ".tf"
     spark = SPARK_OF_RELEASES
 
     def platform(self, handover: Handover) -> str | None:
-        return _RESOURCES[handover.provider][0] if handover.provider in _RESOURCES else None
+        return _service(handover)
 
     def render(self, handover: Handover) -> str:
-        if handover.provider not in _RESOURCES:
+        service = _service(handover)
+        if service is None:
             raise BadInput(
                 "Terraform needs a provider's cluster, this recommendation is for "
                 f"{handover.provider or 'no provider'}",
                 where="--to",
                 remedy="choose spark-submit, spark-defaults or kubernetes",
             )
-        _, make = _RESOURCES[handover.provider]
         texts = [
             "\n".join([f'resource "{kind}" "{name}" {{', *written(arguments, 1), "}"])
-            for kind, name, arguments in make(handover)
+            for kind, name, arguments in _RESOURCES[service](handover)
         ]
-        return f"{rented_comments(handover)}\n" + "\n\n".join(texts) + "\n"
+        on_databricks = service == databricks.Databricks.name
+        head = (databricks.comments if on_databricks else rented_comments)(handover)
+        return f"{head}\n" + "\n\n".join(texts) + "\n"
+
+
+def _service(handover: Handover) -> str | None:
+    """The managed Spark that the cluster is written for: Databricks where it was planned for that,
+    else the provider's own. None without a provider."""
+    own = _OWN.get(handover.provider or "")
+    planned = databricks.Databricks.name
+    return planned if own is not None and handover.platform == planned else own
 
 
 def label(handover: Handover) -> str:
@@ -193,9 +203,12 @@ def _databricks(handover: Handover) -> list[Resource]:
     return [Resource("databricks_cluster", label(handover), cluster)]
 
 
-_RESOURCES: dict[str, tuple[str, Callable[[Handover], list[Resource]]]] = {
-    "aws": ("emr", _emr),
-    "gcp": ("dataproc", _dataproc),
-    "azure": ("databricks", _databricks),
+_RESOURCES: dict[str, Callable[[Handover], list[Resource]]] = {
+    "emr": _emr,
+    "dataproc": _dataproc,
+    "databricks": _databricks,
 }
-"""Provider -> its managed Spark, and the resource of that."""
+"""Managed Spark -> the resources of a cluster there."""
+
+_OWN = {"aws": "emr", "gcp": "dataproc", "azure": "databricks"}
+"""Provider -> its managed Spark."""

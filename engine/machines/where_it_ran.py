@@ -42,7 +42,8 @@ def where_it_ran(
     candidates: Sequence[str] = (),
 ) -> WhereItRan:
     """The bundled catalog that has a type of the evidence, the default one first; that one too
-    where no type is named, or none that a catalog has.
+    where no type is named, or none that a catalog has. Of several jobs at least half must name
+    theirs: one alone does not say where the others ran.
 
     Args:
         ran_on: the measured type as the user names it (TYPE or TYPE@CATALOG): of several catalogs
@@ -53,8 +54,7 @@ def where_it_ran(
             them is not meant, but where none has any: what is wrong with them is for it to say.
     """
     origin, _, stated = (ran_on or "").partition("@")
-    names = [name for profile in profiles for name in profile.instance_types]
-    names += [origin] if origin else []
+    names = [*_of_most(profiles), *([origin] if origin else [])]
     databricks = _on_databricks(profiles)
     wanted = candidates if _known(candidates) else ()
     meant = (catalog for catalog in _having(names) if _meant(catalog, platform, wanted))
@@ -67,6 +67,12 @@ def where_it_ran(
         inferred,
         Notice(CODE, said, "name others with --catalog or --platform") if said else None,
     )
+
+
+def _of_most(profiles: Sequence[Profile]) -> list[str]:
+    """The types that the jobs name; none where fewer than half of them name any."""
+    told = [profile.instance_types for profile in profiles if profile.instance_types]
+    return [name for names in told for name in names] if 2 * len(told) >= len(profiles) else []
 
 
 def _known(candidates: Sequence[str]) -> bool:

@@ -6,7 +6,7 @@ import copy
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 
-from engine.lazy import Recent
+from engine.lazy import Lazy, Recent
 
 
 def test_a_question_is_answered_once_while_it_is_recent() -> None:
@@ -53,3 +53,12 @@ def test_threads_get_the_answers_to_their_own_questions() -> None:
 
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(ask, range(2000)))
+
+
+def test_a_notebook_shows_how_many_there_are_and_makes_the_first_alone() -> None:
+    made: list[int] = []
+    assert repr(Lazy([7, 8, 9], lambda key: made.append(key) or 10 * key)) == (
+        "<3 in all, the first 70>"
+    )
+    assert made == [7]
+    assert repr(Lazy([], str)) == "<0 in all>"

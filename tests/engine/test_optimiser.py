@@ -170,13 +170,15 @@ def test_misses_go_by_what_they_say() -> None:
         (443.0, 0.9, "misses the deadline by 7m 20s with 90 %"),
         (83.0, 0.999, "misses the deadline by 1m 23s with 99.9 %"),
         (83.0, 0.9999999, "misses the deadline by 1m 23s with 99.99999 %"),
-        (1e-9, 0.9, "misses the deadline by less than 1 ms with 90 %"),
+        (1.21, 0.9, "misses the deadline by 1.2 s with 90 %"),
+        (1.19, 0.9, "misses the deadline by less than 1.2 s with 90 %"),
+        (1e-9, 0.9, "misses the deadline by less than 1.2 s with 90 %"),
         (83.0, None, "misses the deadline by 1m 23s"),
         (0.0, None, "takes all of the time up to the deadline"),
     ],
 )
 def test_how_late_in_words(late: float, confidence: float | None, said: str) -> None:
-    assert missed_by(late, confidence) == said
+    assert missed_by(late, confidence, deadline_seconds=120.0) == said
 
 
 def test_ties_go_to_the_faster_then_fewer_nodes_then_the_name() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from threading import Event
+
 import pytest
 from screen import settled, shows, text_of
 
@@ -15,6 +17,7 @@ from tui.screens.export import (
     refusal,
     save,
 )
+from tui.widgets.table import Table
 from tui.words.training_lines import TARGETS
 
 ENDINGS = {target.name: f"nightly.{target.name}{target.suffix}" for target in engine.EXPORTS} | {
@@ -80,6 +83,29 @@ async def test_what_is_exported_is_the_settled_answer_even_right_after_a_change(
         assert app.screen._content == plan.export(found, to="spark-submit", spot=True)
         assert found.recommended == exact.recommended
         assert found.recommended.warnings == exact.recommended.warnings
+
+
+@pytest.mark.parametrize("deadline", [3000.0, 0.01])
+async def test_keys_behind_an_export_wait_until_it_is_settled(planner, monkeypatch, deadline):
+    """They are for the dialog that it opens; where there is nothing to export, for the planner."""
+    app, go_on = planner(), Event()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        mixed = app._session.mixed
+        monkeypatch.setattr(app._session, "mixed", lambda *asked: go_on.wait() and mixed(*asked))
+        app.dispatch(SetDeadline(deadline))
+        app.action_export()
+        await pilot.press("down", "down", "2")
+        assert app.dialog_due
+        assert app.state.view == "curves"
+        go_on.set()
+        await settled(pilot)
+        if deadline < 1.0:
+            assert app.state.view == "compositions"
+        else:
+            assert isinstance(app.screen, ExportScreen)
+            assert app.screen.query_one("#targets", Table).cursor == 2
+            assert app.state.view == "curves"
 
 
 async def test_the_dialog_says_which_cluster_it_writes(planner):

@@ -70,6 +70,11 @@ def test_a_share_of_spot_nodes_costs_at_each_point_what_predict_says(
         for terms in ("--spot", "")
     )
     assert spot < found["points"][3]["cost_usd"] < rented
+    none = answer(capsys, line.replace("50%", "0%"))
+    assert none["spot"] is False
+    assert none["points"][3]["cost_usd"] == pytest.approx(rented)
+    out, _ = run(capsys, line.replace("50%", "0%"))
+    assert "price estimated" not in out, "no spot price is in these costs"
     _, err = run(capsys, f"curve {LOG} --over nodes --max-spot 50%", status=2)
     assert "--max-spot: only nodes of a catalog" in err
 

@@ -2,6 +2,7 @@
 
 import pytest
 from screen import advised, compared, settled, text_of, typed
+from textual.widgets import Input
 
 from tui.views.pages import NAMES, PAGES
 
@@ -41,6 +42,29 @@ async def test_among_the_inputs_it_chooses_the_candidate_types(planner):
         await pilot.press("slash")
         await settled(pilot)
         assert "Instance types" in text_of(app)
+
+
+async def test_enter_on_a_row_that_was_gone_to_takes_it_into_the_line(planner):
+    """The next one applies the line; without going anywhere the first one does."""
+    app = planner()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        names = list(app.built.catalog.offers)
+        await pilot.press("slash", "down", "down", "enter")
+        await settled(pilot)
+        assert app.screen.query_one("#typed", Input).value == names[2]
+        await pilot.press("enter")
+        await settled(pilot)
+        assert app.state.instances == (names[2],)
+        await pilot.press("colon", "down", "enter")
+        await settled(pilot)
+        assert app.screen.query_one("#typed", Input).value.startswith("budget")
+        await pilot.press(*"5", "enter")
+        await settled(pilot)
+        assert app.state.budget_usd == 5.0
+        await pilot.press("slash", *["backspace"] * len(names[2]), "enter")
+        await settled(pilot)
+        assert app.state.instances == ()
 
 
 async def test_a_dialog_has_its_own_keys_and_the_planner_gets_its_own_back(planner):

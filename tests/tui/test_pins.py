@@ -96,13 +96,18 @@ def test_times_within_each_others_intervals_are_not_called_different():
     assert "meets no goal" in said(replace(SECOND, meets=False))
 
 
-def test_a_cost_says_what_it_lies_between_and_of_what_prices():
+def test_time_and_cost_say_what_they_lie_between_and_of_what_prices():
     def said(pin):
         return " ".join(part for line in compare.about([FIRST, pin], 1) for part, _ in line)
 
-    assert "8m 20s for $2.50 at spot prices ($2.20 to $3.10): time" in said(SECOND)
-    assert "8m 20s for $2.50: time" in said(
-        replace(SECOND, cost_low_usd=None, cost_high_usd=None, at_spot=False)
+    assert "8m 20s (9 in 10 runs: 6.7 to 11.7 min) for $2.50 at spot prices ($2.20 to $3.10)" in (
+        said(SECOND)
+    )
+    unsure = {"low": None, "high": None, "cost_low_usd": None, "cost_high_usd": None}
+    assert "8m 20s (no interval) for $2.50: time" in said(replace(SECOND, **unsure, at_spot=False))
+    unknown = {"seconds": None, "cost_usd": None, "p_deadline": None, "at_spot": False}
+    assert "nothing, – for –: time –" in said(
+        replace(SECOND, **unsure, **unknown, composition="nothing")
     )
 
 

@@ -182,6 +182,8 @@ def test_messages_do_not_go_among_the_data_where_stderr_is_closed() -> None:
         ("predict nope 2>/dev/full", 2, ""),
         ("predict sort-small --nodes 2 2>/dev/full", 0, ""),
         ("samples >/dev/full", 2, "sparkplan: standard output: No space left on device\n"),
+        ("--version >/dev/full", 2, "sparkplan: standard output: No space left on device\n"),
+        ("predict --help >/dev/full", 2, "sparkplan: standard output: No space left on device\n"),
         ("samples >/dev/full 2>&1", 2, ""),
     ],
 )

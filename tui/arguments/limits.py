@@ -69,5 +69,5 @@ def share(text: str) -> float:
 
 
 def on_spot(args: argparse.Namespace) -> bool:
-    """Whether spot prices are asked for."""
-    return bool(args.spot or args.max_spot is not None)
+    """Whether spot prices are asked for; a share of no nodes at all asks for none."""
+    return bool(args.spot if args.max_spot is None else args.max_spot)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from difflib import get_close_matches
 from itertools import pairwise
 from typing import Any
@@ -48,6 +49,16 @@ class OneLineParser(argparse.ArgumentParser):
             raise engine.BadInput(what, where=named, remedy=help_of)
         meant = self._meant(message)
         raise engine.BadInput(message, remedy=f"{meant}{help_of}")
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        """What --help and --version say; argparse lets it pass that it could not be written.
+
+        Raises:
+            OSError: where the stream takes nothing more.
+        """
+        stream = sys.stderr if file is None else file
+        stream.write(message)
+        stream.flush()
 
     def _meant(self, message: str) -> str:
         """What would have been right: the options that look like the first one which is none ("did

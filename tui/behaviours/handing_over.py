@@ -18,7 +18,7 @@ def export(app: PlannerApp) -> None:
     if app.state.view == "experiments":
         app.export_runs()
     else:
-        app.when_settled(lambda: _export_answer(app))
+        app.when_settled(lambda: _export_answer(app), opens_dialog=True)
 
 
 def _export_answer(app: PlannerApp) -> None:

@@ -45,11 +45,11 @@ class KeyOrder(PlannerPart):
     _under_way = False
 
     async def on_event(self, event: Event) -> None:
-        """A key waits for those before it while a dialog is open; those that act wherever one is,
-        such as the one that quits, wait for nothing."""
+        """A key waits for those before it while a dialog is open or due; those that act wherever
+        one is, such as the one that quits, wait for nothing."""
         app = self.planner
         if isinstance(event, Typed) and not event.is_forwarded and not self._acts_anywhere(event):
-            busy = self._waiting or self._under_way
+            busy = self._waiting or self._under_way or app.dialog_due
             if busy or isinstance(app.screen, Dialog):
                 self._put_off(event)
                 await self._hand_out()
@@ -90,12 +90,12 @@ class KeyOrder(PlannerPart):
         self._waiting = tuple(waiting)
 
     async def _hand_out(self) -> None:
-        """The next key to the screen, unless one is under way or a dialog does not stand yet. While
-        the planner is left there is none any more."""
+        """The next key to the screen, unless one is under way or a dialog does not stand yet or is
+        still to come. While the planner is left there is none any more."""
         app = self.planner
         if not app.screen_stack:
             return
-        stands = not isinstance(app.screen, Dialog) or app.screen.stands
+        stands = app.screen.stands if isinstance(app.screen, Dialog) else not app.dialog_due
         if stands and self._waiting and not self._under_way:
             self._handed, *rest = self._waiting
             self._waiting, self._under_way = tuple(rest), True

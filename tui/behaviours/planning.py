@@ -96,11 +96,18 @@ class Planning(PlannerPart):
         app = self.planner
         return app._settling is not None
 
-    def when_settled(self, act: Callable[[], None]) -> None:
-        """Do what needs the answer that will be seen: at once, or when it is found."""
+    @property
+    def dialog_due(self) -> bool:
+        """Whether a dialog opens as soon as the answer is settled."""
+        app = self.planner
+        return app.settling and app._awaited is not None and app._awaited_opens
+
+    def when_settled(self, act: Callable[[], None], *, opens_dialog: bool = False) -> None:
+        """Do what needs the answer that will be seen: at once, or when it is found. Keys that are
+        typed until then wait for the dialog that it opens (`KeyOrder`)."""
         app = self.planner
         if app.settling:
-            app._awaited = act
+            app._awaited, app._awaited_opens = act, opens_dialog
         else:
             act()
 
@@ -110,6 +117,7 @@ class Planning(PlannerPart):
         app._settling, act, app._awaited = None, app._awaited, None
         if act is not None and not isinstance(app.screen, Dialog):
             act()
+            app.call_later(app._hand_out)  # where it has opened none, keys wait no more
 
     def _settle(self) -> None:
         """Search the mixes, and settle what a grid only comes near to, once no other question

@@ -178,7 +178,8 @@ def of_share(
     for point in points:
         choice = engine.predict_composition(
             fitted, composition=point.cluster.composition, catalog=catalog,
-            workload=point.workload, confidence=args.confidence, spot=True, max_spot=args.max_spot,
+            workload=point.workload, confidence=args.confidence,
+            spot=limits.on_spot(args), max_spot=args.max_spot,
         ).choice  # fmt: skip
         times = (choice.seconds, choice.low, choice.high)
         known = [math.nan if seconds is None else seconds for seconds in times]

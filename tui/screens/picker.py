@@ -54,7 +54,8 @@ def containing(options: Sequence[Option]) -> Matches:
 class Picker(Dialog[str | None]):
     """A line to type in and the options that match; returns the chosen value, None when left.
 
-    With `returns_typed` the text itself is the answer and the list only shows what it matches.
+    With `returns_typed` the text itself is the answer and the list shows what it matches: Enter
+    puts an option that was gone to into the line first.
     """
 
     COLUMNS: ClassVar[tuple[Column, ...]] = (
@@ -169,9 +170,12 @@ class Picker(Dialog[str | None]):
         self.refill(event.value)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter answers."""
+        """Enter answers, or takes the option that the cursor was moved to into the typed line."""
         event.stop()
-        self.answer(event.value)
+        if self._returns_typed and self.matched.cursor > 0 and self._adds(event.value):
+            self.action_complete()
+        else:
+            self.answer(event.value)
 
     def on_table_chosen(self, event: Table.Chosen) -> None:
         """A double click answers."""
@@ -206,6 +210,10 @@ class Picker(Dialog[str | None]):
             line = self.query_one("#typed", Input)
             line.value = self.completed(line.value, self.current)
             line.cursor_position = len(line.value)
+
+    def _adds(self, typed: str) -> bool:
+        """Whether the line does not hold the option under the cursor yet."""
+        return self.current is not None and self.completed(typed, self.current) != typed
 
     def completed(self, typed: str, option: Option) -> str:
         """The line after completion; where globs are typed, only the last one is completed."""

@@ -147,4 +147,14 @@ def _answer(pin: Pin) -> str:
     reached = "" if pin.meets else "meets no goal, nearest "
     cost = text.usd(pin.cost_usd) + (" at spot prices" if pin.at_spot else "")
     between = text.usd_interval(pin.cost_low_usd, pin.cost_high_usd)
-    return f"{reached}{pin.composition}, {text.seconds(pin.seconds)} for {cost}{between}"
+    time = f"{text.seconds(pin.seconds)}{_interval(pin)}"
+    return f"{reached}{pin.composition}, {time} for {cost}{between}"
+
+
+def _interval(pin: Pin) -> str:
+    """ " (9 in 10 runs: 38 to 44 min)" behind a time, or that there is none."""
+    if pin.seconds is None:
+        return ""
+    if pin.low is None:
+        return " (no interval)"
+    return f" ({text.odds(pin.state.confidence)} runs: {text.span(pin.low, pin.high)})"

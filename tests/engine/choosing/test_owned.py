@@ -71,7 +71,8 @@ def test_nothing_meets_the_deadline() -> None:
     assert [entry.code for entry in answer.rejected] == ["deadline"]
     late = answer.rejected[0].late_seconds
     assert late is not None
-    assert answer.rejected[0].reason == f"{missed_by(late, 0.9)} at 64 executors"
+    said = missed_by(late, 0.9, deadline_seconds=30.0)
+    assert answer.rejected[0].reason == f"{said} at 64 executors"
 
 
 def test_without_an_interval() -> None:

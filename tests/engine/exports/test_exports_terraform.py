@@ -39,3 +39,21 @@ def test_terraform_for_the_other_clouds() -> None:
     assert dict(entry.split("=") for entry in said.split(",")) == properties
     azure = resources(render(handover(provider="azure"), to="terraform"))["databricks_cluster"]
     assert azure["num_workers"] == 14
+
+
+@pytest.mark.parametrize(
+    ("provider", "attributes"), [("aws", "aws_attributes"), ("gcp", "gcp_attributes")]
+)
+def test_terraform_for_databricks_on_every_cloud(provider: str, attributes: str) -> None:
+    """A type that EMR does not support is no matter there."""
+    plan = handover(
+        provider=provider, platform="databricks", composition={"m8a.large": 3},
+        unsupported={"m8a.large": ()}, diskless=("m8a.large",),
+    )  # fmt: skip
+    text = render(plan, to="terraform")
+    cluster = resources(text)["databricks_cluster"]
+    assert (cluster["num_workers"], cluster["node_type_id"]) == (3, "m8a.large")
+    assert attributes in cluster
+    head = render(plan, to="databricks").partition("databricks clusters create")[0]
+    assert text.startswith(head), "both say what the cost does not hold"
+    assert "[other-platform]" not in text

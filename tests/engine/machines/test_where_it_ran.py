@@ -65,6 +65,13 @@ def test_aws_comes_first_where_runs_were_on_several_providers() -> None:
     assert engine.where_it_ran(ran("n2-standard-4"), ran("m5.xlarge")).catalog == "aws"
 
 
+def test_one_job_of_several_does_not_say_where_the_others_ran() -> None:
+    told, silent = ran("Standard_D4s_v5"), ran(None)
+    assert engine.where_it_ran(told, silent).catalog == "azure"
+    assert engine.where_it_ran(told, silent, silent) == engine.WhereItRan()
+    assert engine.where_it_ran(told, silent, silent, ran_on="n2-standard-4").catalog == "gcp"
+
+
 def test_databricks_on_azure_has_the_prices_of_its_dbus() -> None:
     plain, metered = (
         engine.where_it_ran(ran("Standard_E8s_v3", version=version))
