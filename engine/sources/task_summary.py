@@ -51,6 +51,7 @@ class TaskSummary:
     disk_spilled_bytes: float | None
     deserialize_seconds: float | None
     deserialize_cpu_seconds: float | None
+    fetched_bytes: float | None
     records: dict[str, float | None]
     warm_up: tuple[float, ...] = ()
 
@@ -71,6 +72,10 @@ SPECS: dict[str, tuple[float, int]] = {
     "first_wave_seconds": (MS, measures.PRIMARY_VALUES),
 }
 """Measure -> (its unit per stored integer, quantiles to keep)."""
+
+USUAL_RESULT_BYTES = 16 * 1024
+"""What any task may send the driver: news of what it counted, and where its output lies (2 to 8 kB
+in logs of Spark 3 and 4). Beyond that are rows that the driver asked for."""
 
 RECORDS = COLUMNS[INPUT_RECORDS:]
 """Numbers of records, of which a stage keeps the sum; none where nothing moved, as of
