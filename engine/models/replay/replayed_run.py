@@ -10,6 +10,7 @@ tasks on a cold slot cost more.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -21,6 +22,7 @@ from engine.models.replay.calibration import calibrated
 from engine.models.replay.outcome import Replayed
 from engine.models.stages.application_graph import ApplicationGraph, graph_of
 from engine.models.stages.contention import contention_growth
+from engine.models.stages.fetched_rows import time_on_rows
 from engine.models.stages.kept_inputs import KeptInputs, kept
 from engine.models.stages.launching import launch_seconds, launching_seconds
 from engine.models.stages.locality import Locality
@@ -63,7 +65,9 @@ class Replay:
         contention_growth: (s,) of log task time, per doubling of tasks at once.
         waste: (s,) work done in vain that lengthened a stage, relative to its work.
         orders: (s,) what is known of the launch order on other slots (`known_orders`).
-        driver_growth: share of the driver's time between jobs that grows with the input.
+        on_rows: by node the share of the driver's time before it that grows with the input, as far
+            as rows that it fetched tell.
+        driver_growth: so much more of it grows, as other logs tell.
     """
 
     run: Run
@@ -75,6 +79,7 @@ class Replay:
     contention_growth: FloatArray
     waste: FloatArray
     orders: tuple[LaunchOrder, ...] = ()
+    on_rows: Mapping[int, float] = field(default_factory=dict)
     driver_growth: float = 0.0
     _kept: KeptInputs = field(default_factory=KeptInputs, repr=False)
 
@@ -98,6 +103,7 @@ class Replay:
             rotation=learnt.rotation,
             waste=learnt.waste,
             orders=learnt.orders,
+            on_rows={place: share.mean for place, share in time_on_rows(run, graph).items()},
         )
 
     def replayed(
@@ -174,12 +180,12 @@ class Replay:
     def _nodes(self, ratio: float) -> list[Node]:
         """The graph's nodes with the driver's time for `ratio` times the input."""
         nodes = list(self.graph.nodes)
-        factor = 1.0 + self.driver_growth * (ratio - 1.0)
-        if factor != 1.0:
-            for place in self.growing_gaps:
-                nodes[place] = replace(
-                    nodes[place], delay_seconds=nodes[place].delay_seconds * factor
-                )
+        for place in self.growing_gaps if ratio != 1.0 else ():
+            growing = self.on_rows.get(place, 0.0) + self.driver_growth
+            factor = 1.0 + min(1.0, max(0.0, growing)) * (ratio - 1.0)
+            if factor != 1.0:
+                delay = nodes[place].delay_seconds * factor
+                nodes[place] = replace(nodes[place], delay_seconds=delay)
         return nodes
 
     @cached_property
@@ -199,20 +205,27 @@ class Replay:
 
     @cached_property
     def growing_gaps(self) -> tuple[int, ...]:
-        """Nodes before which the driver may have worked on data: all but the start, the end and
-        what is plainly idle (`IDLE_SECONDS`, `IDLE_SHARE`)."""
+        """Nodes before which the driver may have worked on data: all but the start, the end (unless
+        rows were fetched before it) and what is plainly idle (`IDLE_SECONDS`, `IDLE_SHARE`)."""
         limit = max(IDLE_SECONDS, IDLE_SHARE * self.run.seconds)
-        waits = set(self.graph.stage_nodes)
+        others = set(self.graph.stage_nodes) | ({len(self.graph.nodes) - 1} - set(self.on_rows))
         return tuple(
             place
-            for place, node in enumerate(self.graph.nodes[:-1])
-            if node.after and place not in waits and 0.0 < node.delay_seconds < limit
+            for place, node in enumerate(self.graph.nodes)
+            if node.after and place not in others and 0.0 < node.delay_seconds < limit
         )
 
     @property
     def growing_driver_seconds(self) -> float:
         """Driver time in those gaps."""
         return sum(self.graph.nodes[place].delay_seconds for place in self.growing_gaps)
+
+    @property
+    def share_on_rows(self) -> float:
+        """Share of that which went to rows that the driver fetched."""
+        delays = {place: self.graph.nodes[place].delay_seconds for place in self.growing_gaps}
+        on_rows = sum(delay * self.on_rows.get(place, 0.0) for place, delay in delays.items())
+        return on_rows / sum(delays.values()) if on_rows else 0.0
 
     def fresh(self) -> Replay:
         """The same without kept tasks, for changed shapes."""
