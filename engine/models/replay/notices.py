@@ -19,8 +19,7 @@ from engine.models.stages.pauses import pause_notice
 from engine.models.stages.slots_over_time import missing_seconds
 from engine.notice_order import in_order
 from engine.profile import Notice, Run
-from engine.runs.stage_labels import stage_label
-from engine.units import format_bytes, format_seconds
+from engine.units import format_seconds
 
 LOST_WORTH_SAYING = 0.02
 """Share of the task time done in vain from which on it is reported."""
@@ -92,37 +91,6 @@ def iteration_notices(replay: Replay, wanted: Workload) -> list[Notice | None]:
         f"of {own:g}"
     )
     return [Notice("extrapolating-iterations", text, "add a log with that many iterations")]
-
-
-ROWS_WORTH_SAYING = 0.05
-"""Share of a predicted time that the driver's work on rows adds or saves, from which on it is
-said."""
-
-
-def rows_notice(replay: Replay, ratio: float, seconds: float) -> Notice | None:
-    """That the driver's time before jobs is scaled with rows that it fetched, at `ratio` times the
-    input and so many seconds in all; None where another log tells how it grows."""
-    nodes, gaps = replay.graph.nodes, set(replay.growing_gaps) & set(replay.on_rows)
-    if replay.driver_growth or not gaps:
-        return None
-    grown = {p: nodes[p].delay_seconds * replay.on_rows[p] * (ratio - 1.0) for p in gaps}
-    added, most = sum(grown.values()), max(gaps, key=lambda place: abs(grown[place]))
-    if abs(added) < ROWS_WORTH_SAYING * seconds:
-        return None
-    own = set(nodes[most].after)
-    stages = zip(replay.graph.stage_nodes, replay.run.stages, strict=True)
-    sent = [stage for place, stage in stages if place in own and stage.fetched_bytes]
-    stage = max(sent, key=lambda stage: stage.fetched_bytes or 0.0)
-    return Notice(
-        "rows-fetched",
-        f"stage {stage.stage_id} ({stage_label(stage)}) sent the driver "
-        f"{format_bytes(stage.fetched_bytes or 0.0)} of rows, and no job ran for "
-        f"{format_seconds(nodes[most].delay_seconds)} after that: {replay.on_rows[most]:.0%} of it "
-        f"is taken for work on them, which grows with the input ({format_seconds(abs(added))} "
-        f"{'more' if added > 0.0 else 'less'} here, in all). That is inferred: the interval "
-        "reaches less and more of it",
-        "add a log of a run with another input, which tells; leave such work to executors",
-    )
 
 
 def fit_notices(replays: Sequence[Replay], own: FloatArray) -> tuple[Notice, ...]:

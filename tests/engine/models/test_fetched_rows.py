@@ -143,6 +143,25 @@ def test_a_prediction_says_what_it_takes_for_work_on_rows() -> None:
     assert "rows-fetched" not in codes(both.warnings)
 
 
+@pytest.mark.parametrize(
+    ("limit", "ratio", "said"),
+    [
+        (None, 20.0, True),  # 100 MiB of 1 GiB
+        (None, 10.0, False),
+        ("500m", 10.0, True),
+        ("0", 1000.0, False),  # without a limit
+        ("50m", 10.0, False),  # which Spark ended in the log already, or never looked at
+    ],
+)
+def test_a_result_that_spark_would_not_take_is_said(
+    limit: str | None, ratio: float, said: bool
+) -> None:
+    config = {} if limit is None else {"spark.driver.maxResultSize": limit}
+    model = fit(replace(fetching(100.0), config=config))
+    found = model.predict(cluster=executors(4), workload=Workload(input_bytes=8.0 * MIB * ratio))
+    assert ("result-too-large" in codes(found.warnings)) is said
+
+
 def test_another_log_tells_how_much_of_it_grows() -> None:
     """It all but stays: less than rows alone let expect, and nothing is left open."""
     one, other = fetching(1.0), fetching(1.0, gap=10.5)
