@@ -30,6 +30,7 @@ from engine.models.stages.one_machine import of_local_master, waiting_law
 from engine.models.stages.partition_counts import CountedStages, PartitionCounts
 from engine.models.stages.partitioned_stage import Scaled
 from engine.models.stages.partitions import whole_tasks
+from engine.models.stages.pauses import idle_seconds
 from engine.models.stages.prepared import PreparedStages
 from engine.models.stages.shapes import shapes_of
 from engine.models.stages.slots_over_time import (
@@ -44,11 +45,6 @@ from engine.profile import Run
 from engine.scheduling.launch_orders import LaunchOrder
 from engine.scheduling.stages import Node, Schedule, covered_seconds, schedule
 from engine.scheduling.waves import ClosedForm, Tasks
-
-IDLE_SECONDS = 30.0
-IDLE_SHARE = 0.1
-"""A gap between jobs of so long, and of this share of the run, is a pause (a person, a schedule,
-another program), not work of the driver: it stays as it is."""
 
 MOST_SLOTS = 1_000_000
 """No cluster has more: for stages that have the more tasks the more slots there are."""
@@ -206,13 +202,16 @@ class Replay:
     @cached_property
     def growing_gaps(self) -> tuple[int, ...]:
         """Nodes before which the driver may have worked on data: all but the start, the end (unless
-        rows were fetched before it) and what is plainly idle (`IDLE_SECONDS`, `IDLE_SHARE`)."""
-        limit = max(IDLE_SECONDS, IDLE_SHARE * self.run.seconds)
+        rows were fetched before it) and what is plainly idle (`idle_seconds`)."""
+        limit = idle_seconds(self.run)
         others = set(self.graph.stage_nodes) | ({len(self.graph.nodes) - 1} - set(self.on_rows))
         return tuple(
             place
             for place, node in enumerate(self.graph.nodes)
-            if node.after and place not in others and 0.0 < node.delay_seconds < limit
+            if node.after
+            and place not in others
+            and node.delay_seconds > 0.0
+            and (node.delay_seconds < limit or place in self.on_rows)
         )
 
     @property

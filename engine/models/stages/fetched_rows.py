@@ -7,19 +7,30 @@ ten seconds without a job are hardly a commit.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from engine.models.stages.application_graph import ApplicationGraph
-from engine.models.stages.set_up import BYTES_PER_SECOND, SHARES, posterior_of_shares
+from engine.models.stages.pauses import idle_seconds
+from engine.models.stages.set_up import (
+    BYTES_PER_SECOND,
+    LOG_SCALE_OF_RATES,
+    SHARES,
+    posterior_of_shares,
+)
 from engine.profile import Run
 from engine.stage_run import StageRun
 
 TYPICAL_SECONDS, LOG_SCALE = 0.2, 1.25
 """Prior of the part that is fixed: a log-normal, as the medians of 29 logs of Spark are (0.18 s and
 1.27), nearly all of which fetch no rows. The other part has the prior of `set_up`."""
+
+MOST_OF_PRIOR = math.exp(2.0 * LOG_SCALE_OF_RATES)
+"""A gap as long as a pause is none where rows may take so long: up to so many times what their
+prior expects (two standard deviations)."""
 
 LEAST_SHARE = 0.05
 """What is less than this leaves nothing to foretell."""
@@ -48,11 +59,13 @@ def time_on_rows(run: Run, graph: ApplicationGraph) -> Mapping[int, OnRows]:
     waits, found = set(graph.stage_nodes), {}
     for place, node in enumerate(graph.nodes):
         sent = sum(_bytes_of_rows(stages[one]) for one in node.after if one in stages)
-        if sent <= 0.0 or node.delay_seconds <= 0.0 or place in waits:
+        on_data = sent / BYTES_PER_SECOND
+        longest = max(idle_seconds(run), MOST_OF_PRIOR * on_data)
+        if sent <= 0.0 or not 0.0 < node.delay_seconds < longest or place in waits:
             continue
         density = posterior_of_shares(
             node.delay_seconds,
-            sent / BYTES_PER_SECOND,
+            on_data,
             typical_seconds=TYPICAL_SECONDS,
             log_scale=LOG_SCALE,
         )

@@ -131,6 +131,16 @@ def test_sent_on_by_a_plan_that_names_no_broadcast() -> None:
     assert not on_rows(replace(run, stages=(run.stages[0], joining)))
 
 
+@pytest.mark.parametrize(("mib", "counted"), [(1.0, False), (20.0, True)])
+def test_a_gap_as_long_as_a_pause_is_work_where_rows_may_take_so_long(
+    mib: float, counted: bool
+) -> None:
+    replay = Replay.of(fetching(mib, gap=60.0))
+    assert bool(replay.on_rows) is bool(replay.growing_gaps) is counted
+    less = replay.replayed(4, ratio=0.25).driver_seconds
+    assert less < 25.0 if counted else less == pytest.approx(60.0)
+
+
 def test_a_prediction_says_what_it_takes_for_work_on_rows() -> None:
     model = fit(FEW)
     size = FEW.workload.input_bytes or 0.0
