@@ -73,10 +73,6 @@ SPECS: dict[str, tuple[float, int]] = {
 }
 """Measure -> (its unit per stored integer, quantiles to keep)."""
 
-USUAL_RESULT_BYTES = 16 * 1024
-"""What any task may send the driver: news of what it counted, and where its output lies (2 to 8 kB
-in logs of Spark 3 and 4). Beyond that are rows that the driver asked for."""
-
 RECORDS = COLUMNS[INPUT_RECORDS:]
 """Numbers of records, of which a stage keeps the sum; none where nothing moved, as of
 `_NONE_WHEN_ZERO`."""
