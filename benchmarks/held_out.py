@@ -4,8 +4,8 @@ Each job runs on real Spark at three input sizes on two slots and at two on one.
 far predictions from one and two logs of smaller runs are off and how often the intervals hold,
 beside what one repetition says of the next. `benchmarks/logs.py --held-out` makes the logs: of the
 jobs of `spark_jobs.py` over records in CSV, and of `table_jobs.py`, `library_jobs.py`,
-`analysis_jobs.py`, `pipeline_jobs.py`, `warehouse_jobs.py` and `cache_jobs.py` over Parquet and
-JSON.
+`analysis_jobs.py`, `pipeline_jobs.py`, `warehouse_jobs.py`, `platform_jobs.py`, `service_jobs.py`
+and `cache_jobs.py` over Parquet and JSON.
 
 The jobs fall into two halves by their name. Causes may be looked for in the stages of the first;
 the second only says whether a change was one.
@@ -63,6 +63,10 @@ PLATFORM_JOBS = (
     "all_pairs", "pruned_parts", "merge_files", "found_schema", "own_partitioner", "small_loop",
     "fair_pools", "turned_join",
 )  # fmt: skip
+SERVICE_JOBS = (
+    "snowflake", "late_suppliers", "folders_of_hours", "fit_in_driver", "fetched_rows",
+    "each_tenant", "failing_tasks", "come_and_go", "two_core_tasks", "cogrouped",
+)  # fmt: skip
 CACHE_JOBS = ("kept_vectors", "kept_pairs", "kept_frame", "kept_graph")
 OVER_TABLES = (
     *TABLE_JOBS,
@@ -71,6 +75,7 @@ OVER_TABLES = (
     *PIPELINE_JOBS,
     *WAREHOUSE_JOBS,
     *PLATFORM_JOBS,
+    *SERVICE_JOBS,
     *CACHE_JOBS,
 )
 JOBS = {
@@ -78,7 +83,8 @@ JOBS = {
     "logistic": ROOMY_MIB, "range_sort": SMALL_MIB, "python_udf": ROOMY_MIB, "unions": ROOMY_MIB,
     "broadcast_join": ROOMY_MIB, "cross_validation": ROOMY_MIB, "components": ROOMY_MIB,
     "cache_memory": SMALL_MIB, "cache_disk": SMALL_MIB,
-    **dict.fromkeys(OVER_TABLES, TABLES_MIB), **dict.fromkeys(CACHE_JOBS, LITTLE_MIB),
+    **dict.fromkeys(OVER_TABLES, TABLES_MIB), **dict.fromkeys(SERVICE_JOBS, ROOMY_MIB),
+    **dict.fromkeys(CACHE_JOBS, LITTLE_MIB),
 }  # fmt: skip
 """Memory of each job's executors in MiB: with little of it the large sort spills, and the large
 caches do not fit."""
@@ -88,6 +94,22 @@ SETTINGS = {"spark.sql.files.maxPartitionBytes": "6m", "spark.sql.files.openCost
 
 TABLE_SETTINGS = {"spark.driver.memory": "2g"}
 
+SETTINGS_OF = {
+    "snowflake": {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "24"},
+    "failing_tasks": {"spark.speculation": "true"},
+    "come_and_go": {
+        "spark.dynamicAllocation.enabled": "true",
+        "spark.dynamicAllocation.shuffleTracking.enabled": "true",
+        "spark.dynamicAllocation.shuffleTracking.timeout": "3s",
+        "spark.dynamicAllocation.executorIdleTimeout": "2s",
+    },
+    "two_core_tasks": {"spark.task.cpus": "2"},
+}
+"""Of these jobs alone, beside the others."""
+
+CORES_OF = {"two_core_tasks": 2}
+"""Cores of each executor where they are not one."""
+
 CACHES = ("cache_memory", "cache_disk")
 CONFIDENCES = (0.5, 0.8, 0.9)
 BASELINES = ("linear", "proportional")
@@ -96,7 +118,7 @@ MODELS = ("sparkplan", "peridot", *BASELINES)
 
 @dataclass(frozen=True)
 class Made:
-    """A run to make: job, input files, executors of one core, memory of each in MiB."""
+    """A run to make: job, input files, executors (of one core, mostly), memory of each in MiB."""
 
     job: str
     files: int
@@ -106,6 +128,11 @@ class Made:
     @property
     def name(self) -> str:
         return f"{self.job}-{self.files}files-{self.executors}x{self.memory_mib}m"
+
+    @property
+    def cores(self) -> int:
+        """Of each executor."""
+        return CORES_OF.get(self.job, 1)
 
     @property
     def reads_tables(self) -> bool:
@@ -120,7 +147,7 @@ class Made:
     def cluster(self) -> Cluster:
         gib = self.memory_mib / 1024.0
         return Cluster.of_executors(
-            executors=self.executors, executor_cores=1, executor_memory_gib=gib
+            executors=self.executors, executor_cores=self.cores, executor_memory_gib=gib
         )
 
 

@@ -20,7 +20,7 @@ WRONG = (
     *("needs-other-resources", "fewer-task-cpus", "barrier-needs-slots"),
     "executors-do-not-fit",
     *("cache-does-not-fit", "cache-driven-out", "disk-does-not-fit"),
-    *("memory-spill", "memory-not-proven"),
+    *("memory-spill", "memory-not-proven", "result-too-large"),
     *("broadcast-outgrown", "model-does-not-fit", "rates-too-low"),
     *("different-engine", "mixed-engines"),
     *("code-changed", "data-shape-changed"),

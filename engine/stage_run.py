@@ -61,7 +61,7 @@ EXACT_VALUES = 201
 
 STAGE_AMOUNTS = (
     "cached_input_bytes", "cached_disk_bytes", "memory_spilled_bytes", "disk_spilled_bytes",
-    "deserialize_seconds", "deserialize_cpu_seconds", "python_start_seconds",
+    "deserialize_seconds", "deserialize_cpu_seconds", "python_start_seconds", "fetched_bytes",
     "input_records", "shuffle_read_records", "shuffle_write_records", "output_records",
 )  # fmt: skip
 """Fields of a stage that are sums over its tasks."""
@@ -92,6 +92,8 @@ class StageRun:
             result); `deserialize_seconds` to load code, and what of that they computed
             (`deserialize_cpu_seconds`, since Spark 2.1).
         python_start_seconds: in which Python workers started and loaded their code (SQL, Spark 4).
+        fetched_bytes: of rows that its tasks sent to the driver, beyond the 16 KiB that any task
+            may send.
         cached_disk_bytes: what of the blocks that it needs was on disk alone when it began.
         files_bytes: size of the files that its scans were cut from, columns that nobody read
             included; files_read: how many these are.
@@ -150,6 +152,7 @@ class StageRun:
     deserialize_seconds: float | None = None
     deserialize_cpu_seconds: float | None = None
     python_start_seconds: float | None = None
+    fetched_bytes: float | None = None
     input_records: float | None = None
     files_bytes: float | None = None
     files_read: float | None = None

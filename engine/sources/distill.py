@@ -347,6 +347,7 @@ class _Context:
             deserialize_seconds=summary.deserialize_seconds,
             deserialize_cpu_seconds=summary.deserialize_cpu_seconds,
             python_start_seconds=stage.python_start_seconds,
+            fetched_bytes=summary.fetched_bytes,
             task_cpus=cores_of_task(self._application, stage, own_cores),
             operations=stage.operations,
             operation_counts=stage.operation_counts,

@@ -79,6 +79,7 @@ class TaskMetrics(Struct, frozen=True, gc=False):
     gc_ms: int = field(default=UNKNOWN, name="JVM GC Time")
     memory_spilled: int = field(default=UNKNOWN, name="Memory Bytes Spilled")
     disk_spilled: int = field(default=UNKNOWN, name="Disk Bytes Spilled")
+    result: int = field(default=UNKNOWN, name="Result Size")
     read: ShuffleRead = field(default=NO_READ, name="Shuffle Read Metrics")
     write: ShuffleWrite = field(default=NO_WRITE, name="Shuffle Write Metrics")
     input: Input = field(default=NO_INPUT, name="Input Metrics")

@@ -12,6 +12,9 @@ from engine.sources.entities import Stage
 from engine.sources.session_settings import InForce
 from engine.sources.task_summary import TaskSummary
 
+FIRST_ROWS = ("take at ", "first at ", "head at ", "show at ", "showString at ", "isEmpty at ")
+"""How stages are named whose action, as the program called it, wants the first rows alone."""
+
 
 @dataclass(frozen=True, slots=True)
 class Executed:
@@ -207,14 +210,15 @@ class StageGraph:
     def in_part(self, stage_id: int) -> bool:
         """Whether an action took what it wanted from the first partitions of an RDD (`take`,
         `first`, `show`): all stages of that RDD together ran fewer than it has. All but one is
-        `zipWithIndex`, which counts what stands before the last; all of them, one after the other,
-        `toLocalIterator`."""
+        `zipWithIndex` too, which counts what stands before the last, so that there the name of the
+        action has to say so; all of them, one after the other, `toLocalIterator`."""
         entry = self._executed[stage_id]
         final, partitions = entry.stage.final_rdd, entry.stage.partitions
         if final is None or entry.summary.measures["shuffle_write_bytes"] is not None:
             return False
         ran = (self._executed[other].stage for other in self._by_final_rdd[final])
-        return sum(stage.tasks.tasks or 0 for stage in ran) < partitions - 1
+        left_out = partitions - sum(stage.tasks.tasks or 0 for stage in ran)
+        return left_out > 1 or (left_out == 1 and entry.stage.name.startswith(FIRST_ROWS))
 
     def stored_by(self, stage_id: int) -> int | None:
         """The stage that computed what this one reads of a cache or a checkpoint, partition by

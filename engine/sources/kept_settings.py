@@ -15,6 +15,7 @@ KEPT_CONFIG = frozenset(
     {
         "spark.default.parallelism",
         "spark.driver.cores",
+        "spark.driver.maxResultSize",
         "spark.driver.memory",
         "spark.executor.cores",
         "spark.executor.instances",

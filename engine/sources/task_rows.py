@@ -12,14 +12,14 @@ Rows = IntArray
 COLUMNS = (
     "attempt", "index", "partition", "status", "cold", "launch", "finish", "run", "cpu", "gc",
     "fetch_wait", "shuffle_write", "remote_read", "local_read", "input", "output", "peak_memory",
-    "cached_input", "memory_spilled", "disk_spilled", "deserialize", "deserialize_cpu",
+    "cached_input", "memory_spilled", "disk_spilled", "deserialize", "deserialize_cpu", "fetched",
     "input_records", "shuffle_read_records", "shuffle_write_records", "output_records",
 )  # fmt: skip
 WIDTH = len(COLUMNS)
 (
     ATTEMPT, INDEX, PARTITION, STATUS, COLD, LAUNCH, FINISH, RUN, CPU, GC,
     FETCH_WAIT, SHUFFLE_WRITE, REMOTE_READ, LOCAL_READ, INPUT, OUTPUT, PEAK_MEMORY,
-    CACHED_INPUT, MEMORY_SPILLED, DISK_SPILLED, DESERIALIZE, DESERIALIZE_CPU,
+    CACHED_INPUT, MEMORY_SPILLED, DISK_SPILLED, DESERIALIZE, DESERIALIZE_CPU, FETCHED,
     INPUT_RECORDS, SHUFFLE_READ_RECORDS, SHUFFLE_WRITE_RECORDS, OUTPUT_RECORDS,
 ) = range(WIDTH)  # fmt: skip
 SUMMED = slice(CACHED_INPUT, WIDTH)
@@ -27,6 +27,10 @@ SUMMED = slice(CACHED_INPUT, WIDTH)
 
 LATEST_MS = 10**14
 """No log is from later (the year 5138): such a time is damage."""
+
+USUAL_RESULT_BYTES = 16 * 1024
+"""What any task may send the driver: news of what it counted, and where its output lies (2 to 8 kB
+in logs of Spark 3 and 4). Beyond that are rows that the driver asked for."""
 
 SUCCESS, FAILED, KILLED, RESUBMITTED = range(4)
 
@@ -56,6 +60,7 @@ def row_of(event: TaskEnd, *, cold: bool) -> bytes:
         given.bytes_read if given.method in READ_FROM_CACHE else 0,
         metrics.memory_spilled, metrics.disk_spilled,
         metrics.deserialize_ms, metrics.deserialize_cpu_ns,
+        max(0, metrics.result - USUAL_RESULT_BYTES),
         given.records, read.records, metrics.write.records, metrics.output.records,
     )  # fmt: skip
 

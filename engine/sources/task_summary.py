@@ -51,6 +51,7 @@ class TaskSummary:
     disk_spilled_bytes: float | None
     deserialize_seconds: float | None
     deserialize_cpu_seconds: float | None
+    fetched_bytes: float | None
     records: dict[str, float | None]
     warm_up: tuple[float, ...] = ()
 

@@ -265,7 +265,7 @@ class StageTasks:
 
     def sum_up(self, found: Measures, warm_up: tuple[float, ...]) -> None:
         """Takes what the rows add up to and gives them up."""
-        cached, memory, disk, load_ms, load_ns, *records = self._sums.tolist()
+        cached, memory, disk, load_ms, load_ns, fetched, *records = self._sums.tolist()
         _, has_memory, has_disk, has_load, has_load_cpu, *_ = self._reported.tolist()
         self._summary = TaskSummary(
             first_launch_ms=self.first_launch_ms or 0,
@@ -276,6 +276,7 @@ class StageTasks:
             disk_spilled_bytes=disk if has_disk else None,
             deserialize_seconds=load_ms * MS if has_load else None,
             deserialize_cpu_seconds=load_ns * NS if has_load_cpu else None,
+            fetched_bytes=fetched or None,
             records={name: own or None for name, own in zip(RECORDS, records, strict=True)},
             warm_up=warm_up,
         )

@@ -129,6 +129,13 @@ RECIPES = (
         master="local[8]",
         conf={**ONE_FILE, "spark.divided.files": "15"},
     ),
+    Recipe("fetched", master="local[2]", conf=ONE_FILE),
+    Recipe(
+        "fetched_more",
+        "fetched",
+        master="local[2]",
+        conf={**ONE_FILE, "spark.divided.files": "15"},
+    ),
     Recipe("clients", master="local[2]", conf=ONE_FILE),
     Recipe("python_source", master="local[2]", conf=ONE_FILE),
     Recipe("python_workers", conf=ONE_FILE),

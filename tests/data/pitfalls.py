@@ -3,6 +3,7 @@ them with `spark-submit pitfalls.py FOLDER NAME`. In FOLDER they note what has h
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import signal
@@ -211,6 +212,23 @@ def paired(context: SparkContext) -> None:
     context.textFile(str(lines), 12).count()
 
 
+def fetched(context: SparkContext) -> None:
+    """The driver fetches all rows of as many files as `spark.divided.files` says and matches them
+    one after another, then the first rows alone, then their sum, which it works on as long."""
+    session = SparkSession(context)
+    table = FOLDER / "table"
+    for number in range(int(context.getConf().get("spark.divided.files", "5"))):
+        rows = session.range(number * 40_000, (number + 1) * 40_000, 1, 1)
+        rows.selectExpr("id", "id % 977 part", "rand(7) x").write.mode("append").parquet(str(table))
+    kept = session.read.parquet(str(table))
+    best: dict[int, float] = {}
+    for row in kept.collect():
+        best[row.part] = max(best.get(row.part, 0.0), row.x)
+    for some in (kept.limit(100).collect(), kept.selectExpr("sum(x)").collect()):
+        sum(math.sqrt(number) for number in range(4_000_000 * bool(some)))
+    session.createDataFrame(sorted(best.items()), "part long, x double").count()
+
+
 def python_source(context: SparkContext) -> None:
     """A data source written in Python: a scan like others by its name."""
     from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
@@ -355,6 +373,7 @@ JOBS: dict[str, Callable[[SparkContext], None]] = {
         scans,
         divided,
         paired,
+        fetched,
         python_source,
         python_workers,
         evicted,

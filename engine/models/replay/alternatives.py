@@ -2,7 +2,8 @@
 
 What looks alike in a log need not be with another input. Splits that a program asked for stay as
 many, where files become more. Of two inputs that are paired one may stay, where pairs of both
-become as many as the square; and how much goes to pairs is a guess. A replay holds one thing, and
+become as many as the square; and how much goes to pairs is a guess, as is what of the driver's time
+goes to rows that it fetched. A replay holds one thing, and
 its interval reaches what the others would take. More logs tell which it is.
 """
 
@@ -17,6 +18,7 @@ import numpy as np
 from engine.forecast import FloatArray
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.times import REACHED, Times
+from engine.models.stages.fetched_rows import time_on_rows
 from engine.models.stages.partitioned_stage import Growth
 from engine.models.stages.task_times import StageShape
 
@@ -28,7 +30,18 @@ def alternatives_of(replay: Replay) -> tuple[Replay, ...]:
         _changed(replay, lambda shape: shape.pairs_open, pairs_share=1.0, pairs_power=power)
         for power in (2.0, 1.0)
     )
-    return tuple(found for found in (asked, both, one) if found is not None)
+    found = tuple(found for found in (asked, both, one) if found is not None)
+    return (*found, *_other_driver(replay))
+
+
+def _other_driver(replay: Replay) -> tuple[Replay, ...]:
+    """The driver with less and with more of its time on rows that it fetched, where no other log
+    says how that grows."""
+    shares = time_on_rows(replay.run, replay.graph)
+    if not shares or replay.driver_growth:
+        return ()
+    low, high = ({p: getattr(s, end) for p, s in shares.items()} for end in ("low", "high"))
+    return replace(replay, on_rows=low), replace(replay, on_rows=high)
 
 
 def _changed(

@@ -24,6 +24,7 @@ from engine.models.base import Explanation, FittedModel
 from engine.models.log_notices import range_notices
 from engine.models.replay.alternatives import alternatives_of, reaching
 from engine.models.replay.broadcasts import broadcast_notice, most_shared, other_plan
+from engine.models.replay.driver_rows import driver_notices
 from engine.models.replay.held_answers import held_logs
 from engine.models.replay.log_answers import AnswersOfLogs, doublings
 from engine.models.replay.memory_cliff import MemoryCliff, roomy_with
@@ -303,6 +304,7 @@ class ReplayModel(FittedModel):
             notices += skewed_stages(replay, found, slots=slots)
             notices += self._memory_notices(self.replays.index(replay), batch, wanted)
             notices += iteration_notices(replay, wanted)
+            notices += driver_notices(replay, ratio_of(wanted, replay.run), found.seconds)
             notices.append(self._broadcast_notice(replay, batch, wanted, slots))
         return in_order([notice for notice in notices if notice is not None])
 

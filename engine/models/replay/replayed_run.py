@@ -10,6 +10,7 @@ tasks on a cold slot cost more.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -21,6 +22,7 @@ from engine.models.replay.calibration import calibrated
 from engine.models.replay.outcome import Replayed
 from engine.models.stages.application_graph import ApplicationGraph, graph_of
 from engine.models.stages.contention import contention_growth
+from engine.models.stages.fetched_rows import time_on_rows
 from engine.models.stages.kept_inputs import KeptInputs, kept
 from engine.models.stages.launching import launch_seconds, launching_seconds
 from engine.models.stages.locality import Locality
@@ -28,6 +30,7 @@ from engine.models.stages.one_machine import of_local_master, waiting_law
 from engine.models.stages.partition_counts import CountedStages, PartitionCounts
 from engine.models.stages.partitioned_stage import Scaled
 from engine.models.stages.partitions import whole_tasks
+from engine.models.stages.pauses import idle_seconds
 from engine.models.stages.prepared import PreparedStages
 from engine.models.stages.shapes import shapes_of
 from engine.models.stages.slots_over_time import (
@@ -42,11 +45,6 @@ from engine.profile import Run
 from engine.scheduling.launch_orders import LaunchOrder
 from engine.scheduling.stages import Node, Schedule, covered_seconds, schedule
 from engine.scheduling.waves import ClosedForm, Tasks
-
-IDLE_SECONDS = 30.0
-IDLE_SHARE = 0.1
-"""A gap between jobs of so long, and of this share of the run, is a pause (a person, a schedule,
-another program), not work of the driver: it stays as it is."""
 
 MOST_SLOTS = 1_000_000
 """No cluster has more: for stages that have the more tasks the more slots there are."""
@@ -63,7 +61,9 @@ class Replay:
         contention_growth: (s,) of log task time, per doubling of tasks at once.
         waste: (s,) work done in vain that lengthened a stage, relative to its work.
         orders: (s,) what is known of the launch order on other slots (`known_orders`).
-        driver_growth: share of the driver's time between jobs that grows with the input.
+        on_rows: by node the share of the driver's time before it that grows with the input, as far
+            as rows that it fetched tell.
+        driver_growth: so much more of it grows, as other logs tell.
     """
 
     run: Run
@@ -75,6 +75,7 @@ class Replay:
     contention_growth: FloatArray
     waste: FloatArray
     orders: tuple[LaunchOrder, ...] = ()
+    on_rows: Mapping[int, float] = field(default_factory=dict)
     driver_growth: float = 0.0
     _kept: KeptInputs = field(default_factory=KeptInputs, repr=False)
 
@@ -98,6 +99,7 @@ class Replay:
             rotation=learnt.rotation,
             waste=learnt.waste,
             orders=learnt.orders,
+            on_rows={place: share.mean for place, share in time_on_rows(run, graph).items()},
         )
 
     def replayed(
@@ -174,12 +176,12 @@ class Replay:
     def _nodes(self, ratio: float) -> list[Node]:
         """The graph's nodes with the driver's time for `ratio` times the input."""
         nodes = list(self.graph.nodes)
-        factor = 1.0 + self.driver_growth * (ratio - 1.0)
-        if factor != 1.0:
-            for place in self.growing_gaps:
-                nodes[place] = replace(
-                    nodes[place], delay_seconds=nodes[place].delay_seconds * factor
-                )
+        for place in self.growing_gaps if ratio != 1.0 else ():
+            growing = self.on_rows.get(place, 0.0) + self.driver_growth
+            factor = 1.0 + min(1.0, max(0.0, growing)) * (ratio - 1.0)
+            if factor != 1.0:
+                delay = nodes[place].delay_seconds * factor
+                nodes[place] = replace(nodes[place], delay_seconds=delay)
         return nodes
 
     @cached_property
@@ -199,20 +201,30 @@ class Replay:
 
     @cached_property
     def growing_gaps(self) -> tuple[int, ...]:
-        """Nodes before which the driver may have worked on data: all but the start, the end and
-        what is plainly idle (`IDLE_SECONDS`, `IDLE_SHARE`)."""
-        limit = max(IDLE_SECONDS, IDLE_SHARE * self.run.seconds)
-        waits = set(self.graph.stage_nodes)
+        """Nodes before which the driver may have worked on data: all but the start, the end (unless
+        rows were fetched before it) and what is plainly idle (`idle_seconds`)."""
+        limit = idle_seconds(self.run)
+        others = set(self.graph.stage_nodes) | ({len(self.graph.nodes) - 1} - set(self.on_rows))
         return tuple(
             place
-            for place, node in enumerate(self.graph.nodes[:-1])
-            if node.after and place not in waits and 0.0 < node.delay_seconds < limit
+            for place, node in enumerate(self.graph.nodes)
+            if node.after
+            and place not in others
+            and node.delay_seconds > 0.0
+            and (node.delay_seconds < limit or place in self.on_rows)
         )
 
     @property
     def growing_driver_seconds(self) -> float:
         """Driver time in those gaps."""
         return sum(self.graph.nodes[place].delay_seconds for place in self.growing_gaps)
+
+    @property
+    def share_on_rows(self) -> float:
+        """Share of that which went to rows that the driver fetched."""
+        delays = {place: self.graph.nodes[place].delay_seconds for place in self.growing_gaps}
+        on_rows = sum(delay * self.on_rows.get(place, 0.0) for place, delay in delays.items())
+        return on_rows / sum(delays.values()) if on_rows else 0.0
 
     def fresh(self) -> Replay:
         """The same without kept tasks, for changed shapes."""

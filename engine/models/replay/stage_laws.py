@@ -211,8 +211,11 @@ def with_laws(replay: Replay, told: Sequence[tuple[PairFit, float]]) -> Replay:
         replace(shape, law=replace(law, by_cores=bool(told)))
         for shape, law, told in zip(replay.shapes, laws, by_cores, strict=True)
     )
+    expected, points = replay.share_on_rows, [(*pair.driver, share) for pair, share in told]
     return replace(
-        replay, shapes=shapes, driver_growth=_driver_growth([(*p.driver, s) for p, s in told])
+        replay,
+        shapes=shapes,
+        driver_growth=_driver_growth(points, expected) - expected,
     ).fresh()
 
 
@@ -246,11 +249,13 @@ def _typical(values: FloatArray) -> FloatArray:
     return found
 
 
-def _driver_growth(points: Sequence[tuple[float, float, float]]) -> float:
-    """Share of the driver's time that grows with the input: least squares towards none; of (x, y,
-    the share for which they count)."""
+def _driver_growth(points: Sequence[tuple[float, float, float]], expected: float) -> float:
+    """Share of the driver's time that grows with the input: least squares towards what the log
+    itself lets expect; of (x, y, the share for which they count)."""
     x, y, share = np.asarray(points).T
+    if not x.any():
+        return expected
     noise = (DRIVER_NOISE / DRIVER_SPREAD) ** 2
     weight = share / (1.0 + np.maximum(x, y)) ** 2
-    slope = float((weight * x * y).sum() / ((weight * x * x).sum() + noise))
+    slope = float(((weight * x * y).sum() + noise * expected) / ((weight * x * x).sum() + noise))
     return min(1.0, max(0.0, slope))

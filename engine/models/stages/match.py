@@ -2,13 +2,15 @@
 
 Stages are known by their call site, their operations (the nodes of the SQL plan, or RDD scopes) and
 what they read and write, then by what their parents are, and among equals by their order. What
-adaptive execution changes from run to run (numbers of generated code, merged reads) does not count.
+adaptive execution changes from run to run (numbers of generated code, merged reads) does not count,
+but where both runs have the same numbers: of scans that threads submit side by side in any order
+these alone tell which is which.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
 from engine.profile import Run
 from engine.stage_run import StageRun
@@ -27,6 +29,9 @@ def matches(run: Run, other: Run) -> list[int | None]:
     taken: set[int] = set()
     for keys_of in (_with_parents, _own_keys, _call_sites):
         ours, theirs = _apart(run, keys_of(run)), _apart(other, keys_of(other))
+        here, there = _numbers_under(run, ours), _numbers_under(other, theirs)
+        told = {key: numbers for key, numbers in here.items() if there.get(key) == numbers}
+        ours, theirs = _numbered(run, ours, told), _numbered(other, theirs, told)
         free: dict[Key, list[int]] = {}
         for place, key in enumerate(theirs):
             if place not in taken:
@@ -45,6 +50,24 @@ def matches(run: Run, other: Run) -> list[int | None]:
 def _apart(run: Run, keys: Sequence[Key]) -> list[Key]:
     """Keys by which a stage that only wrote again what was lost is no other's counterpart."""
     return [(stage.recomputed, key) for stage, key in zip(run.stages, keys, strict=True)]
+
+
+def _numbered(run: Run, keys: Sequence[Key], told: Mapping[Key, object]) -> list[Key]:
+    """The keys of a run with the numbers of generated code, of those that are `told` apart."""
+    pairs = zip(keys, run.stages, strict=True)
+    return [(key, _numbers(stage) if key in told else ()) for key, stage in pairs]
+
+
+def _numbers_under(run: Run, keys: Sequence[Key]) -> dict[Key, set[Key]]:
+    """The numbers of generated code that stages of each key have."""
+    found: dict[Key, set[Key]] = {}
+    for key, stage in zip(keys, run.stages, strict=True):
+        found.setdefault(key, set()).add(_numbers(stage))
+    return found
+
+
+def _numbers(stage: StageRun) -> Key:
+    return tuple(sorted(name for name in stage.operations if name.startswith("WholeStageCodegen")))
 
 
 def _own_keys(run: Run) -> list[Key]:

@@ -17,6 +17,18 @@ PAUSE_SECONDS = 60.0
 """A time without any job from which on it is said."""
 
 
+IDLE_SECONDS = 30.0
+IDLE_SHARE = 0.1
+"""A gap between jobs of so long, and of this share of the run, is a pause (a person, a schedule,
+another program), not work of the driver: it stays as it is."""
+
+
+def idle_seconds(run: Run) -> float:
+    """How long a gap between jobs of a run is from which on it is a pause, where nothing else
+    explains it."""
+    return max(IDLE_SECONDS, IDLE_SHARE * run.seconds)
+
+
 def long_pauses(run: Run) -> tuple[float, ...]:
     """Seconds of each time of `PAUSE_SECONDS` and more after the first job in which neither a job
     nor a stage was in flight, the one before the end of the application too. A job whose end the

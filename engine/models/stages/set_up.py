@@ -61,8 +61,20 @@ def stretched(
 def share_of_data(seconds: float, on_data: float) -> float:
     """Posterior mean share of `seconds` that went to data which the prior expects to take
     `on_data` seconds."""
-    fixed = np.log((1.0 - SHARES) * seconds / TYPICAL_SECONDS) / LOG_SCALE
+    return float(posterior_of_shares(seconds, on_data) @ SHARES)
+
+
+def posterior_of_shares(
+    seconds: float,
+    on_data: float,
+    *,
+    typical_seconds: float = TYPICAL_SECONDS,
+    log_scale: float = LOG_SCALE,
+) -> FloatArray:
+    """(100,) how likely each of `SHARES` of `seconds` went to data which the prior expects to take
+    `on_data` seconds, where the part that is fixed has the given log-normal prior."""
+    fixed = np.log((1.0 - SHARES) * seconds / typical_seconds) / log_scale
     data = np.log(SHARES * seconds / on_data) / LOG_SCALE_OF_RATES
     log_density = -0.5 * (fixed**2 + data**2) - np.log(SHARES * (1.0 - SHARES))
     density = np.exp(log_density - log_density.max())
-    return float(density @ SHARES / density.sum())
+    return np.asarray(density / density.sum())

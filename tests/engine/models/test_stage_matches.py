@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from made_runs import Stage, observed
 
 from engine.models.stages.match import code_of, matches
@@ -59,3 +60,27 @@ def test_a_prediction_is_the_same_in_every_process() -> None:
         for seed in "0123"
     }
     assert len(found) == 1
+
+
+def scanning(*numbers: int) -> Run:
+    """Scans that a query submits side by side, in some order, with the numbers of their code."""
+    run = observed([Stage(np.ones(4), input_bytes=8.0)] * len(numbers), slots=2)
+    stages = (
+        replace(stage, name="$anonfun at Future", operations=("Scan", f"WholeStageCodegen ({n})"))
+        for stage, n in zip(run.stages, numbers, strict=True)
+    )
+    return replace(run, stages=tuple(stages))
+
+
+@pytest.mark.parametrize(
+    ("other", "found"),
+    [
+        ((2, 1), [1, 0, 1, 0]),  # threads turned them: the last repetition stands for more
+        ((2, 1, 1, 2), [1, 0, 2, 3]),
+        ((3, 1), [0, 1, 1, 1]),  # another plan: their order
+    ],
+)
+def test_scans_side_by_side_are_told_by_the_numbers_of_their_code(
+    other: tuple[int, ...], found: list[int]
+) -> None:
+    assert matches(scanning(1, 2, 1, 2), scanning(*other)) == found

@@ -356,6 +356,19 @@ def test_stages_of_some_partitions_alone_are_told(
     assert [stage.in_part for stage in run.stages] == [told] * len(tasks)
 
 
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("take at a.py:3", True), ("showString at <unknown>:0", True), ("fit at a.py:9", False)],
+)
+def test_one_of_two_partitions_is_what_an_action_took_where_its_name_says_so(
+    tmp_path: Path, name: str, told: bool
+) -> None:
+    stage = log.info(0, 1, rdds=[log.rdd(3, partitions=2)]) | {"Stage Name": name}
+    events = [*log.header(), log.job(0, [stage], 2.0), log.submitted(stage, 2.0)]
+    events += [log.task(0, 0, 2.0, 3.0), log.completed(stage, 2.0, 3.0), log.end(9.0)]
+    assert stage_of(run_of(tmp_path, events), 0).in_part is told
+
+
 def test_real_log_with_a_lost_executor() -> None:
     (run,) = read(DATA / "retries.zstd").runs
     stages = {stage.stage_id: stage for stage in run.stages}

@@ -49,6 +49,7 @@ stages = st.builds(
     memory_spilled_bytes=st.none() | st.just(0.0) | numbers,
     deserialize_seconds=st.none() | st.just(0.0) | numbers,
     python_start_seconds=st.none() | st.just(0.0) | numbers,
+    fetched_bytes=st.none() | st.just(0.0) | numbers,
     files_bytes=st.none() | st.just(0.0) | numbers,
     files_read=st.none() | st.just(0.0) | numbers,
     operations=st.lists(texts, max_size=3).map(tuple),

@@ -1,0 +1,72 @@
+"""What is said of rows that the driver fetches: that its work on them grows, and that Spark ends a
+job which fetches too many."""
+
+from __future__ import annotations
+
+from engine.models.replay.replayed_run import Replay
+from engine.models.stages.partitions import configured_number
+from engine.profile import Notice
+from engine.runs.stage_labels import stage_label
+from engine.units import GIB, format_bytes, format_seconds
+
+
+def driver_notices(replay: Replay, ratio: float, seconds: float) -> list[Notice | None]:
+    """What is to be said of rows for the driver, at `ratio` times the input and so many seconds."""
+    return [result_notice(replay, ratio), rows_notice(replay, ratio, seconds)]
+
+
+ROWS_WORTH_SAYING = 0.05
+"""Share of a predicted time that the driver's work on rows adds or saves, from which on it is
+said."""
+
+
+def rows_notice(replay: Replay, ratio: float, seconds: float) -> Notice | None:
+    """That the driver's time before jobs is scaled with rows that it fetched, at `ratio` times the
+    input and so many seconds in all; None where another log tells how it grows."""
+    nodes, gaps = replay.graph.nodes, set(replay.growing_gaps) & set(replay.on_rows)
+    if replay.driver_growth or not gaps:
+        return None
+    grown = {p: nodes[p].delay_seconds * replay.on_rows[p] * (ratio - 1.0) for p in gaps}
+    added, most = sum(grown.values()), max(gaps, key=lambda place: abs(grown[place]))
+    if abs(added) < ROWS_WORTH_SAYING * seconds:
+        return None
+    own = set(nodes[most].after)
+    stages = zip(replay.graph.stage_nodes, replay.run.stages, strict=True)
+    sent = [stage for place, stage in stages if place in own and stage.fetched_bytes]
+    stage = max(sent, key=lambda stage: stage.fetched_bytes or 0.0)
+    return Notice(
+        "rows-fetched",
+        f"stage {stage.stage_id} ({stage_label(stage)}) sent the driver "
+        f"{format_bytes(stage.fetched_bytes or 0.0)} of rows, and no job ran for "
+        f"{format_seconds(nodes[most].delay_seconds)} after that: {replay.on_rows[most]:.0%} of it "
+        f"is taken for work on them, which grows with the input ({format_seconds(abs(added))} "
+        f"{'more' if added > 0.0 else 'less'} here, in all). That is inferred: the interval "
+        "reaches less and more of it",
+        "add a log of a run with another input, which tells; leave such work to executors",
+    )
+
+
+MOST_FETCHED, MOST_FETCHED_BYTES = "spark.driver.maxResultSize", 1.0 * GIB
+"""Spark ends a job one of whose stages sends the driver more than this in all, unless it is 0; and
+what it is by default."""
+
+
+def result_notice(replay: Replay, ratio: float) -> Notice | None:
+    """That a stage which the log fetched would send more than Spark allows, at `ratio` times the
+    input; None where none would, or one does already in the log."""
+    sent, stage = max(
+        ((stage.fetched_bytes or 0.0, stage) for stage in replay.run.stages if not stage.in_part),
+        key=lambda one: one[0],
+        default=(0.0, None),
+    )
+    told = replay.run.config.get(MOST_FETCHED, "").strip()
+    limit = configured_number(replay.run.config, MOST_FETCHED) or MOST_FETCHED_BYTES
+    if stage is None or told == "0" or not sent <= limit < ratio * sent:
+        return None
+    return Notice(
+        "result-too-large",
+        f"stage {stage.stage_id} ({stage_label(stage)}) sent the driver {format_bytes(sent)}, "
+        f"{format_bytes(ratio * sent)} if that grows as it is taken to: more than {MOST_FETCHED} "
+        f"({format_bytes(limit)}), so that Spark ends the job",
+        f"write the rows from executors, or raise {MOST_FETCHED} and the driver's memory",
+    )

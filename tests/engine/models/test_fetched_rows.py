@@ -1,0 +1,191 @@
+"""The driver's time on rows that it fetched: on real logs, of which each foretells the other (5 and
+15 files of a table, whose rows a loop of the driver goes through)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from made_runs import Job, Stage, observed
+from sparkplan_runs import codes, executors, fit
+
+from engine import read
+from engine.cluster import Workload
+from engine.models.replay.alternatives import alternatives_of
+from engine.models.replay.replayed_run import Replay
+from engine.models.replay.stage_laws import pair_fit, with_laws
+from engine.models.stages.fetched_rows import OnRows, time_on_rows
+from engine.profile import Run
+from engine.stage_run import StageRun
+from engine.units import MIB
+
+DATA = Path(__file__).parents[2] / "data"
+FEW, MORE = (read(DATA / name).runs[0] for name in ("fetched.zstd", "fetched_more.zstd"))
+FILES = 3.0
+"""So many times the files has the larger run."""
+
+
+def of_name(run: Run, name: str) -> list[int]:
+    """Places of the stages that a line of the program is the call site of."""
+    return [place for place, stage in enumerate(run.stages) if stage.name.startswith(name)]
+
+
+def before_next_job(run: Run, place: int) -> tuple[int, float]:
+    """The node of the job after a stage, and what the driver took before it, in seconds."""
+    replay = Replay.of(run)
+    node = replay.graph.stage_nodes[place] + 1
+    return node, replay.graph.nodes[node].delay_seconds
+
+
+def test_the_logs_say_how_much_the_driver_fetched() -> None:
+    collects = [of_name(run, "collect at")[0] for run in (FEW, MORE)]
+    few, more = (
+        run.stages[place].fetched_bytes for run, place in zip((FEW, MORE), collects, strict=True)
+    )
+    assert few == pytest.approx(3.54e6, rel=0.01)
+    assert more == pytest.approx(FILES * (few or 0.0), rel=0.02)
+    for run, place in zip((FEW, MORE), collects, strict=True):
+        assert {s.fetched_bytes for s in run.stages if s is not run.stages[place]} == {None}
+
+
+@pytest.mark.parametrize(("known", "asked"), [(FEW, MORE), (MORE, FEW)])
+def test_each_log_foretells_what_the_driver_of_the_other_takes(known: Run, asked: Run) -> None:
+    ratio = FILES if asked is MORE else 1.0 / FILES
+    replay, place = Replay.of(known), of_name(known, "collect at")[0]
+    node, before = before_next_job(known, place)
+    _, seen = before_next_job(asked, of_name(asked, "collect at")[0])
+    foretold = replay._nodes(ratio)[node].delay_seconds
+    assert abs(foretold - seen) < 0.5 * abs(before - seen)
+
+
+def test_what_follows_a_few_rows_stays() -> None:
+    """The sum is one row, on which the driver works for seconds too."""
+    replay = Replay.of(FEW)
+    node, before = before_next_job(FEW, of_name(FEW, "collect at")[-1])
+    assert before > 2.0
+    assert replay._nodes(FILES)[node].delay_seconds == before
+
+
+def fetching(mib: float, *, gap: float = 10.0, **changes: Any) -> Run:
+    """A stage that sends so many MiB of rows to the driver, and another after `gap` seconds."""
+    stages = [Stage(np.ones(8), job=number, input_bytes=8.0 * MIB) for number in range(2)]
+    run = observed(stages, [Job(), Job((0,), gap)], slots=4)
+    first, *others = run.stages
+    changed: StageRun = replace(first, fetched_bytes=mib * MIB or None, **changes)
+    return replace(run, stages=(changed, *others), workload=Workload(input_bytes=8.0 * MIB))
+
+
+def on_rows(run: Run) -> list[OnRows]:
+    return list(time_on_rows(run, Replay.of(run).graph).values())
+
+
+def test_more_rows_before_as_long_a_gap_are_more_of_it() -> None:
+    shares = [on_rows(fetching(mib))[0] for mib in (1.0, 10.0, 100.0)]
+    assert [share.mean for share in shares] == sorted(share.mean for share in shares)
+    assert all(0.0 < share.low < share.mean < share.high < 1.0 for share in shares)
+    assert shares[-1].low > 0.8
+
+
+def test_a_short_gap_after_many_rows_is_mostly_planning_still() -> None:
+    assert on_rows(fetching(1.0, gap=0.1))[0].mean < 0.5
+
+
+@pytest.mark.parametrize(
+    "changes", [{"in_part": True}, {"operations": ("BroadcastExchange", "Scan parquet")}]
+)
+def test_first_rows_and_rows_that_spark_sends_on_are_none_of_the_programs(
+    changes: dict[str, Any],
+) -> None:
+    assert on_rows(fetching(50.0))
+    assert not on_rows(fetching(50.0, **changes))
+
+
+def test_rows_fetched_last_are_worked_on_until_the_end() -> None:
+    run = fetching(0.0, gap=0.0)
+    last = replace(run.stages[-1], fetched_bytes=50.0 * MIB)
+    ended = replace(run, stages=(*run.stages[:-1], last), seconds=run.seconds + 8.0)
+    grown = Replay.of(ended).replayed(4, ratio=2.0).driver_seconds
+    assert grown > 14.0
+    assert Replay.of(replace(ended, stages=run.stages)).replayed(4, ratio=2.0).driver_seconds < 9.0
+
+
+def test_the_interval_reaches_the_driver_with_less_and_with_more_on_rows() -> None:
+    run = fetching(1.0)
+    asked, cluster = Workload(input_bytes=80.0 * MIB), executors(4)
+    found = fit(run).predict(cluster=cluster, workload=asked, confidence=0.9)
+    others = alternatives_of(Replay.of(run))
+    reached = [other.replayed(4, ratio=10.0).seconds for other in others]
+    assert len(reached) == 2
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low <= min(reached) < found.seconds < max(reached) <= found.high
+
+
+def test_sent_on_by_a_plan_that_names_no_broadcast() -> None:
+    """Stages of some vendors' Spark have no scope that says so, and the plan of the join does."""
+    run = fetching(50.0)
+    joining = replace(run.stages[1], joined_broadcasts=(run.stages[0].stage_id,))
+    assert not on_rows(replace(run, stages=(run.stages[0], joining)))
+
+
+@pytest.mark.parametrize(("mib", "counted"), [(1.0, False), (20.0, True)])
+def test_a_gap_as_long_as_a_pause_is_work_where_rows_may_take_so_long(
+    mib: float, counted: bool
+) -> None:
+    replay = Replay.of(fetching(mib, gap=60.0))
+    assert bool(replay.on_rows) is bool(replay.growing_gaps) is counted
+    less = replay.replayed(4, ratio=0.25).driver_seconds
+    assert less < 25.0 if counted else less == pytest.approx(60.0)
+
+
+def test_a_prediction_says_what_it_takes_for_work_on_rows() -> None:
+    model = fit(FEW)
+    size = FEW.workload.input_bytes or 0.0
+    for ratio, word in ((FILES, "more"), (0.25, "less"), (1.0, None)):
+        found = model.predict(cluster=FEW.cluster, workload=Workload(input_bytes=ratio * size))
+        said = [notice.text for notice in found.warnings if notice.code == "rows-fetched"]
+        assert len(said) == (word is not None)
+        assert all("3.54 MB of rows" in text and f" {word} here" in text for text in said)
+    both = fit(FEW, MORE).predict(cluster=FEW.cluster, workload=Workload(input_bytes=9.0 * size))
+    assert "rows-fetched" not in codes(both.warnings)
+
+
+@pytest.mark.parametrize(
+    ("limit", "ratio", "said"),
+    [
+        (None, 20.0, True),  # 100 MiB of 1 GiB
+        (None, 10.0, False),
+        ("500m", 10.0, True),
+        ("0", 1000.0, False),  # without a limit
+        ("50m", 10.0, False),  # which Spark ended in the log already, or never looked at
+    ],
+)
+def test_a_result_that_spark_would_not_take_is_said(
+    limit: str | None, ratio: float, said: bool
+) -> None:
+    config = {} if limit is None else {"spark.driver.maxResultSize": limit}
+    model = fit(replace(fetching(100.0), config=config))
+    found = model.predict(cluster=executors(4), workload=Workload(input_bytes=8.0 * MIB * ratio))
+    assert ("result-too-large" in codes(found.warnings)) is said
+
+
+def test_another_log_tells_how_much_of_it_grows() -> None:
+    """It all but stays: less than rows alone let expect, and nothing is left open."""
+    one, other = fetching(1.0), fetching(1.0, gap=10.5)
+    other = replace(other, workload=Workload(input_bytes=32.0 * MIB))
+    replay = Replay.of(one)
+    told = with_laws(replay, [(pair_fit(replay, Replay.of(other)), 1.0)])
+    alone, both = (found.replayed(4, ratio=4.0).driver_seconds for found in (replay, told))
+    assert both < 0.7 * alone
+    assert alternatives_of(replay)
+    assert not alternatives_of(told)
+
+
+def test_repeated_runs_say_nothing_of_it() -> None:
+    replay = Replay.of(fetching(1.0))
+    told = with_laws(replay, [(pair_fit(replay, replay), 1.0)])
+    assert told.driver_growth == 0.0
+    assert len(alternatives_of(told)) == 2
