@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.partitions import configured_number
-from engine.profile import Notice
+from engine.notices import Notice
 from engine.runs.stage_labels import stage_label
 from engine.units import GIB, format_bytes, format_seconds
 
