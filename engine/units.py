@@ -375,6 +375,11 @@ def format_probability(p: float | None) -> str:
     return "less than 1 %" if p <= 0.005 else f"{100.0 * p:.0f} %"
 
 
+def format_share(share: float) -> str:
+    """A share, which may be more than all, in whole per cent: "27 %"."""
+    return f"{100.0 * share:.0f} %"
+
+
 def format_bytes(size: float) -> str:
     """A size in decimal units to three digits: "48 GB", "2.1 TB"; beyond petabytes "12,000 PB"."""
     if size >= 999.5e15:

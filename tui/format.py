@@ -215,7 +215,7 @@ _FIGURES: Mapping[str, tuple[str, Callable[[float], str]]] = {
     "_vcore_seconds": (" vcore-s", "{:,.0f}".format),
     "_seconds": ("", seconds),
     "_bytes": ("", engine.format_bytes),
-    "_ratio": ("", "{:.0%}".format),
+    "_ratio": ("", lambda ratio: f"{100.0 * ratio:.0f} %"),
 }
 
 

@@ -22,6 +22,7 @@ from engine.forecast import FloatArray, Forecast
 from engine.models.base import FittedModel
 from engine.notices import Notice
 from engine.optimiser import surface_of
+from engine.units import format_share
 
 SURE = 0.05
 """Chance of a changed recommendation below which another run is not worth making."""
@@ -256,11 +257,12 @@ def _verdict(
     if most_likely_change < SURE:
         return True, (
             "stop: no single run would change the recommendation with a chance of "
-            f"{SURE:.0%} or more"
+            f"{format_share(SURE)} or more"
         )
     if not runs or (runs[0].gain_usd or runs[0].gain_seconds or 0.0) <= 0.0:
         return True, "stop: no single run is expected to save anything"
-    return False, f"a run may change the recommendation (chance up to {most_likely_change:.0%})"
+    chance = format_share(most_likely_change)
+    return False, f"a run may change the recommendation (chance up to {chance})"
 
 
 def _narrower(belief: Belief, found: Weighed, place: int, run: int) -> float:

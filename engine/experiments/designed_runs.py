@@ -22,6 +22,7 @@ from engine.experiments.plans import (
 from engine.experiments.rounding import cheapest_first, efficiency, whole_runs
 from engine.forecast import FloatArray, IntArray
 from engine.models.curves.terms import ERNEST_TERMS, Term
+from engine.units import format_share
 
 
 def designed(
@@ -184,4 +185,4 @@ def _lessons(rows: FloatArray, earlier: FloatArray | None, names: Sequence[str])
 
 
 def _higher(share: float) -> str:
-    return f"{share:.0%} higher" if share < 10.0 else f"{share + 1.0:.0f} times as high"
+    return f"{format_share(share)} higher" if share < 10.0 else f"{share + 1.0:.0f} times as high"

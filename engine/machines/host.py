@@ -39,7 +39,7 @@ from engine.machines.host_probes import (
     require_room,
 )
 from engine.notices import Notice
-from engine.units import GIB
+from engine.units import GIB, format_share
 
 REFERENCE_RATES: Mapping[str, float] = {"compress": 215e6, "hash": 944e6, "sort": 18.9e6}
 """What one core of the reference machine (AMD EPYC of the fourth generation, 2.6 GHz nominal)
@@ -219,7 +219,8 @@ def _notices(
         Notice(
             "calibrated-score",
             "the CPU score is no CoreMark result: three pieces of work, set against one reference "
-            f"machine; it may be off by {math.expm1(SCORE_SPREAD):.0%} (one standard deviation)",
+            f"machine; it may be off by {format_share(math.expm1(SCORE_SPREAD))} (one standard "
+            "deviation)",
             "run a job once on this machine and add its log",
         )
     ]

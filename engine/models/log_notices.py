@@ -14,7 +14,7 @@ from engine.notices import Notice
 from engine.profile import Run
 from engine.runs.configurations import configurations
 from engine.text.lists import in_a_row
-from engine.units import format_number
+from engine.units import format_number, format_share
 
 FAR = 2.0
 """Slots or input beyond this factor from the nearest log are extrapolation."""
@@ -53,7 +53,7 @@ def misses_itself(own: FloatArray, *, what: str, remedy: str) -> Notice | None:
     most = np.abs(own).max()
     if most <= LARGEST_CORRECTION:
         return None
-    said = f"{what} off by {np.expm1(most):.0%} on its own cluster"
+    said = f"{what} off by {format_share(np.expm1(most))} on its own cluster"
     return Notice("model-does-not-fit", said, remedy)
 
 

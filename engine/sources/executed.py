@@ -210,15 +210,18 @@ class StageGraph:
     def in_part(self, stage_id: int) -> bool:
         """Whether an action took what it wanted from the first partitions of an RDD (`take`,
         `first`, `show`): all stages of that RDD together ran fewer than it has. All but one is
-        `zipWithIndex` too, which counts what stands before the last, so that there the name of the
-        action has to say so; all of them, one after the other, `toLocalIterator`."""
+        `zipWithIndex` too, which counts what stands before the last, and is no query: there it has
+        to be one (`limit(100).collect()`), or the action to be named so; all of them, one after
+        the other, `toLocalIterator`."""
         entry = self._executed[stage_id]
         final, partitions = entry.stage.final_rdd, entry.stage.partitions
         if final is None or entry.summary.measures["shuffle_write_bytes"] is not None:
             return False
         ran = (self._executed[other].stage for other in self._by_final_rdd[final])
         left_out = partitions - sum(stage.tasks.tasks or 0 for stage in ran)
-        return left_out > 1 or (left_out == 1 and entry.stage.name.startswith(FIRST_ROWS))
+        named = entry.stage.name.startswith(FIRST_ROWS)
+        query = sql_execution_of(self._application, stage_id) is not None
+        return left_out > 1 or (left_out == 1 and (named or query))
 
     def stored_by(self, stage_id: int) -> int | None:
         """The stage that computed what this one reads of a cache or a checkpoint, partition by

@@ -17,6 +17,7 @@ from msgspec import Struct, field
 
 from engine.notices import Notice
 from engine.sources.kept_settings import is_harmless, is_kept
+from engine.units import format_share
 
 SESSION = b'"spark.sql.execution.id":"'
 """Among the properties of a job: it belongs to a query, and tells the settings of its session."""
@@ -100,6 +101,7 @@ def _changed(others: Mapping[str, float], found: Mapping[str, str]) -> Notice:
     return Notice(
         "settings-changed",
         f"the program changed settings while it ran, {', '.join(told)}{more}: these values are "
-        f"taken for all of it, and queries of {others[first[0]]:.0%} of the task time had others",
+        f"taken for all of it, and queries of {format_share(others[first[0]])} of the task time "
+        "had others",
         "for sharper answers give logs of the queries by themselves",
     )

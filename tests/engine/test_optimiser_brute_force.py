@@ -239,8 +239,10 @@ def check_order_and_reasons(answer: Recommendation) -> None:
         assert ("deadline" in entry.reason) == late
         assert ("over budget" in entry.reason) == over
         if entry.late_seconds is not None and entry.late_seconds >= 0.001:
-            two_digits = float(f"{entry.late_seconds:.2g}")
-            assert f"by {format_seconds(two_digits, figures=2)}" in entry.reason
+            least = 0.01 * (goal.deadline_seconds or 0.0) if " with " in entry.reason else 0.0
+            told = max(least, entry.late_seconds)
+            by = format_seconds(float(f"{told:.2g}"), figures=2)
+            assert f"by {'less than ' * (entry.late_seconds < least)}{by}" in entry.reason
     if goal.budget_usd is None:
         lateness = [entry.late_seconds for entry in answer.rejected if entry.late_seconds]
         assert lateness == sorted(lateness)

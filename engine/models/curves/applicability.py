@@ -11,6 +11,7 @@ from engine.forecast import FloatArray, IntArray
 from engine.models.curves.machines import MachineRuns
 from engine.models.workloads import SAME
 from engine.notices import Notice
+from engine.units import format_share
 
 ERROR_LIMIT = 0.20
 """Left-out error above which a model says that it does not fit: Ernest's own bound (6.1: "less
@@ -35,7 +36,7 @@ def applicability(
         found.append(
             Notice(
                 "model-does-not-fit",
-                f"{model} is off by {error:.0%} on average on runs it has not seen",
+                f"{model} is off by {format_share(error)} on average on runs it has not seen",
                 "add runs near the wanted cluster, or compare the other models",
             )
         )

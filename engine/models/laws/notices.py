@@ -22,7 +22,7 @@ from engine.models.log_notices import THESE_PARAMETERS, TRANSFERRED_PARAMETERS
 from engine.models.workloads import in_words
 from engine.notices import Notice
 from engine.text.lists import in_a_row, listed
-from engine.units import format_number
+from engine.units import format_number, format_share
 
 FEW_RUNS, PRIOR_RUNS = 4, 10
 """Configurations below which the course of time, and the width of the interval, is mostly a prior.
@@ -115,7 +115,7 @@ def fit_notices(validation: LeaveOneOut | None, tables: Sequence[MachineRuns]) -
             found.append(
                 Notice(
                     "model-does-not-fit",
-                    f"off by {error:.0%} on average on runs it has not seen",
+                    f"off by {format_share(error)} on average on runs it has not seen",
                     "add runs near the wanted cluster, or columns for what else differed",
                 )
             )

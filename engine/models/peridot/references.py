@@ -18,7 +18,7 @@ from engine.models.workloads import logs_of, sharing_parameters
 from engine.notices import Notice
 from engine.profile import Profile, Run, completed_runs
 from engine.runs.configurations import configurations, size_levels
-from engine.units import format_number
+from engine.units import format_number, format_share
 
 MATCHING_SHARE = 0.5
 """Runs of which less of the stages' time matches than this are not the same application."""
@@ -216,8 +216,8 @@ def _check_matching(
             other = runs[0] if row else runs[-1]
             raise ModelDoesNotFit(
                 f"the stages of {run.source or 'a run'} and {other.source or 'another'} do not "
-                f"match: {len(places)} groups with {same / total if total else 0.0:.0%} of its "
-                "stages' time are the same",
+                f"match: {len(places)} groups with {format_share(same / total if total else 0.0)} "
+                "of its stages' time are the same",
                 remedy=f"give logs of the same code on inputs of other sizes, or {_OTHER_MODELS}",
             )
 

@@ -7,7 +7,7 @@ from engine.models.replay.replayed_run import Replay
 from engine.models.stages.partitions import configured_number
 from engine.notices import Notice
 from engine.runs.stage_labels import stage_label
-from engine.units import GIB, format_bytes, format_seconds
+from engine.units import GIB, format_bytes, format_seconds, format_share
 
 
 def driver_notices(replay: Replay, ratio: float, seconds: float) -> list[Notice | None]:
@@ -38,10 +38,10 @@ def rows_notice(replay: Replay, ratio: float, seconds: float) -> Notice | None:
         "rows-fetched",
         f"stage {stage.stage_id} ({stage_label(stage)}) sent the driver "
         f"{format_bytes(stage.fetched_bytes or 0.0)} of rows, and no job ran for "
-        f"{format_seconds(nodes[most].delay_seconds)} after that: {replay.on_rows[most]:.0%} of it "
-        f"is taken for work on them, which grows with the input ({format_seconds(abs(added))} "
-        f"{'more' if added > 0.0 else 'less'} here, in all). That is inferred: the interval "
-        "reaches less and more of it",
+        f"{format_seconds(nodes[most].delay_seconds)} after that: "
+        f"{format_share(replay.on_rows[most])} of it is taken for work on them, which grows with "
+        f"the input ({format_seconds(abs(added))} {'more' if added > 0.0 else 'less'} here, in "
+        "all). That is inferred: the interval reaches less and more of it",
         "add a log of a run with another input, which tells; leave such work to executors",
     )
 

@@ -19,7 +19,7 @@ from engine.models.stages.pauses import pause_notice
 from engine.models.stages.slots_over_time import missing_seconds
 from engine.notices import Notice, in_order
 from engine.profile import Run
-from engine.units import format_seconds
+from engine.units import format_seconds, format_share
 
 LOST_WORTH_SAYING = 0.02
 """Share of the task time done in vain from which on it is reported."""
@@ -85,7 +85,7 @@ def iteration_notices(replay: Replay, wanted: Workload) -> list[Notice | None]:
     share = repeated_share(replay)
     text = (
         f"scaled linearly from {own:g} to {wanted.iterations:g} iterations: "
-        f"{share:.0%} of the time is repeated"
+        f"{format_share(share)} of the time is repeated"
         if share
         else f"no stages are seen to repeat: {wanted.iterations:g} iterations are given the time "
         f"of {own:g}"
@@ -133,7 +133,7 @@ def _lost_work(share: float, run: Run) -> Notice:
     )
     return Notice(
         "retried-work",
-        f"{who} took {share:.0%} of the task time: as much is expected again",
+        f"{who} took {format_share(share)} of the task time: as much is expected again",
         f"{why}, or add the log of a run without",
     )
 

@@ -16,6 +16,7 @@ from engine.given_profiles import ResourceProfile
 from engine.models.simcost.costs import Rates
 from engine.profile import Run
 from engine.stage_run import StageRun, total_of
+from engine.units import format_share
 
 GIGABIT_BYTES = 1e9 / 8.0
 
@@ -122,7 +123,8 @@ def revised(resources: ResourceProfile, run: Run) -> ResourceProfile:
     share = float(spent[2:].sum()) / busy if busy else 0.0
     if share <= STRESS_SHARE:
         raise BadInput(
-            f"its tasks spend {share:.0%} of their time on shuffling, too little to revise rates",
+            f"its tasks spend {format_share(share)} of their time on shuffling, too little to "
+            "revise rates",
             where=run.source,
             remedy="give the log of a job that spends more than half of it there, such as a sort",
         )

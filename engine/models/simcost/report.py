@@ -20,6 +20,7 @@ from engine.models.simcost.stages import (
 from engine.models.stages.disturbance import held_up_notices
 from engine.models.stages.pauses import pause_notice
 from engine.notices import Notice, in_order
+from engine.units import format_share
 
 OVERHEAD, STRAGGLERS = "overhead", "stragglers"
 COMPUTE, READ, WRITE, SHUFFLE = "compute", "read", "write", "shuffle"
@@ -108,8 +109,8 @@ def rate_notices(run: RunCosts) -> list[Notice]:
         found.append(
             Notice(
                 "rates-too-low",
-                f"stages that take {run.faster:.0%} of the time moved their data faster than "
-                f"{origin} allows: it was in memory already, or the rates are too low",
+                f"stages that take {format_share(run.faster)} of the time moved their data faster "
+                f"than {origin} allows: it was in memory already, or the rates are too low",
                 "measure the rates again, on the nodes that ran the job",
             )
         )
@@ -140,6 +141,6 @@ def samples_notice(found: Estimate) -> Notice | None:
     return Notice(
         "more-samples",
         f"{found.count} runs agree on the mean only within "
-        f"{found.half_width / found.mean:.0%} ({CONFIDENCE:.0%} confidence)",
-        f"SimCost's stopping rule asks for {EPSILON:.0%}: about {needed} runs like these",
+        f"{format_share(found.half_width / found.mean)} ({format_share(CONFIDENCE)} confidence)",
+        f"SimCost's stopping rule asks for {format_share(EPSILON)}: about {needed} runs like these",
     )

@@ -24,7 +24,7 @@ from engine.notices import Notice
 from engine.profile import Run, completed_runs
 from engine.runs.stage_labels import stage_label
 from engine.stage_run import Measure, StageRun
-from engine.units import format_bytes
+from engine.units import format_bytes, format_share
 
 CODE = "data-shape-changed"
 
@@ -212,8 +212,11 @@ def _evenness(now: StageRun, then: StageRun) -> tuple[float, str]:
     here, there = _largest(pair[0]), _largest(pair[1])
     even = [1.0 / one.count for one in pair if one]
     apart = (here - even[0]) / (1.0 - even[0]) - (there - even[1]) / (1.0 - even[1])
-    text = f"has {here:.0%} of its data in one task of {pair[0].count}, there {there:.0%} of it "
-    return abs(apart) / SHARE_TOLERANCE, text + f"in one of {pair[1].count}"
+    text = (
+        f"has {format_share(here)} of its data in one task of {pair[0].count}, "
+        f"there {format_share(there)} of it in one of {pair[1].count}"
+    )
+    return abs(apart) / SHARE_TOLERANCE, text
 
 
 def _largest(measure: Measure) -> float:

@@ -99,7 +99,7 @@ def test_a_join_may_write_pairs() -> None:
         ),
         (
             (scan(2.0, tasks=16), merge(2.0, largest=0.5)),
-            "stage 1 (save at job.scala:5) has 50% of its data in one task of 8, there 12%",
+            "stage 1 (save at job.scala:5) has 50 % of its data in one task of 8, there 12 %",
         ),
     ],
 )

@@ -125,7 +125,7 @@ def test_half_of_the_stages_time_has_to_match(shared: float, serves: bool) -> No
     if serves:
         assert len(fit(*runs).references.groups) == 1
         return
-    with pytest.raises(ModelDoesNotFit, match="1 groups with 40% of its stages' time"):
+    with pytest.raises(ModelDoesNotFit, match="1 groups with 40 % of its stages' time"):
         fit(*runs)
 
 

@@ -115,7 +115,7 @@ def test_what_is_written_again_lengthens_the_stage_that_waits_for_it() -> None:
     assert replay.dispatch_seconds == pytest.approx(0.0, abs=1e-9)
     assert replay.replayed(4).seconds == pytest.approx(run.seconds)
     (said,) = (one for one in fit_notices([replay], np.zeros(1)) if one.code == "retried-work")
-    assert said.text.startswith("failed and repeated attempts took 25% of the task time")
+    assert said.text.startswith("failed and repeated attempts took 25 % of the task time")
 
 
 def test_a_stage_that_was_not_tried_again_waited_for_none_of_that() -> None:

@@ -52,7 +52,7 @@ def test_of_several_values_that_counts_with_which_queries_ran_longest(
     assert [notice.code for notice in run.notices] == ["settings-changed"] * said
     if said:
         assert f"{PARTITIONS} ({kept}): these values" in run.notices[0].text
-        assert "queries of 20% of the task time had others" in run.notices[0].text
+        assert "queries of 20 % of the task time had others" in run.notices[0].text
 
 
 def test_the_default_counts_where_most_queries_had_it(tmp_path: Path) -> None:

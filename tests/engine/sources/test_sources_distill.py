@@ -357,16 +357,22 @@ def test_stages_of_some_partitions_alone_are_told(
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
-    [("take at a.py:3", True), ("showString at <unknown>:0", True), ("fit at a.py:9", False)],
+    ("name", "query", "told"),
+    [
+        ("take at a.py:3", False, True),
+        ("showString at <unknown>:0", False, True),
+        ("fit at a.py:9", False, False),
+        ("collect at a.py:5", True, True),  # limit(100).collect()
+    ],
 )
-def test_one_of_two_partitions_is_what_an_action_took_where_its_name_says_so(
-    tmp_path: Path, name: str, told: bool
+def test_one_of_two_partitions_is_what_an_action_took_where_its_name_or_a_query_says_so(
+    tmp_path: Path, name: str, query: bool, told: bool
 ) -> None:
     stage = log.info(0, 1, rdds=[log.rdd(3, partitions=2)]) | {"Stage Name": name}
-    events = [*log.header(), log.job(0, [stage], 2.0), log.submitted(stage, 2.0)]
-    events += [log.task(0, 0, 2.0, 3.0), log.completed(stage, 2.0, 3.0), log.end(9.0)]
-    assert stage_of(run_of(tmp_path, events), 0).in_part is told
+    job = log.job(0, [stage], 2.0, **({"spark.sql.execution.id": "0"} if query else {}))
+    events = [*log.header(), job, log.submitted(stage, 2.0), log.task(0, 0, 2.0, 3.0)]
+    run = run_of(tmp_path, [*events, log.completed(stage, 2.0, 3.0), log.end(9.0)])
+    assert stage_of(run, 0).in_part is told
 
 
 def test_real_log_with_a_lost_executor() -> None:

@@ -76,7 +76,7 @@ def test_what_is_no_file(tmp_path: Path) -> None:
 
 def test_a_log_that_hardly_shuffles_revises_nothing(tmp_path: Path) -> None:
     resources = engine.read_resources(written(tmp_path, WHOLE))
-    with pytest.raises(BadInput, match=r"spend 15% of their time on shuffling"):
+    with pytest.raises(BadInput, match=r"spend 15 % of their time on shuffling"):
         engine.revise_resources(resources, engine.read("sort-large"))
     with pytest.raises(BadInput, match="has no stages"):
         engine.revise_resources(resources, engine.read("ernest-rcv1"))
