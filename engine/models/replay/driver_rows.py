@@ -4,6 +4,7 @@ job which fetches too many."""
 from __future__ import annotations
 
 from engine.models.replay.replayed_run import Replay
+from engine.models.stages.fetched_rows import grows, rows_by_stage
 from engine.models.stages.partitions import configured_number
 from engine.notices import Notice
 from engine.runs.stage_labels import stage_label
@@ -30,14 +31,14 @@ def rows_notice(replay: Replay, ratio: float, seconds: float) -> Notice | None:
     added, most = sum(grown.values()), max(gaps, key=lambda place: abs(grown[place]))
     if abs(added) < ROWS_WORTH_SAYING * seconds:
         return None
-    own = set(nodes[most].after)
+    own, rows = set(nodes[most].after), rows_by_stage(replay.run)
     stages = zip(replay.graph.stage_nodes, replay.run.stages, strict=True)
-    sent = [stage for place, stage in stages if place in own and stage.fetched_bytes]
-    stage = max(sent, key=lambda stage: stage.fetched_bytes or 0.0)
+    sent = [stage for place, stage in stages if place in own and stage.stage_id in rows]
+    stage = max(sent, key=lambda stage: rows[stage.stage_id])
     return Notice(
         "rows-fetched",
         f"stage {stage.stage_id} ({stage_label(stage)}) sent the driver "
-        f"{format_bytes(stage.fetched_bytes or 0.0)} of rows, and no job ran for "
+        f"{format_bytes(rows[stage.stage_id])} of rows, and no job ran for "
         f"{format_seconds(nodes[most].delay_seconds)} after that: {replay.on_rows[most]:.0%} of it "
         f"is taken for work on them, which grows with the input ({format_seconds(abs(added))} "
         f"{'more' if added > 0.0 else 'less'} here, in all). That is inferred: the interval "
@@ -55,7 +56,7 @@ def result_notice(replay: Replay, ratio: float) -> Notice | None:
     """That a stage which the log fetched would send more than Spark allows, at `ratio` times the
     input; None where none would, or one does already in the log."""
     sent, stage = max(
-        ((stage.fetched_bytes or 0.0, stage) for stage in replay.run.stages if not stage.in_part),
+        ((stage.fetched_bytes or 0.0, stage) for stage in replay.run.stages if grows(stage)),
         key=lambda one: one[0],
         default=(0.0, None),
     )

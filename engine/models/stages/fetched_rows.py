@@ -35,6 +35,13 @@ prior expects (two standard deviations)."""
 LEAST_SHARE = 0.05
 """What is less than this leaves nothing to foretell."""
 
+OF_FIXED_SIZE = (
+    "aggregate at ", "fold at ", "reduce at ", "treeAggregate at ", "treeReduce at ",
+    "top at ", "takeOrdered at ",
+)  # fmt: skip
+"""How stages are named whose tasks send a value each, or the first few rows, whatever their data:
+a gradient of MLlib has as many numbers from a hundred times the rows."""
+
 
 @dataclass(frozen=True, slots=True)
 class OnRows:
@@ -48,17 +55,11 @@ class OnRows:
 
 def time_on_rows(run: Run, graph: ApplicationGraph) -> Mapping[int, OnRows]:
     """By node of a run's graph the share of the driver's time before it that goes to rows which the
-    jobs before it fetched; without those where that is nearly nothing. The first few rows stay as
-    many, and tables that are broadcast are not the program's."""
-    sent_on = {maker for stage in run.stages for maker in stage.joined_broadcasts}
-    stages = {
-        place: stage
-        for place, stage in zip(graph.stage_nodes, run.stages, strict=True)
-        if stage.stage_id not in sent_on and not stage.in_part
-    }
-    waits, found = set(graph.stage_nodes), {}
+    jobs before it fetched (`rows_by_stage`); without those where that is nearly nothing."""
+    rows, waits, found = rows_by_stage(run), set(graph.stage_nodes), {}
+    numbers = dict(zip(graph.stage_nodes, (stage.stage_id for stage in run.stages), strict=True))
     for place, node in enumerate(graph.nodes):
-        sent = sum(_bytes_of_rows(stages[one]) for one in node.after if one in stages)
+        sent = sum(rows.get(numbers[one], 0.0) for one in node.after if one in numbers)
         on_data = sent / BYTES_PER_SECOND
         longest = max(idle_seconds(run), MOST_OF_PRIOR * on_data)
         if sent <= 0.0 or not 0.0 < node.delay_seconds < longest or place in waits:
@@ -76,7 +77,21 @@ def time_on_rows(run: Run, graph: ApplicationGraph) -> Mapping[int, OnRows]:
     return found
 
 
-def _bytes_of_rows(stage: StageRun) -> float:
-    """Bytes of rows that a stage sent to the program: none where Spark sends them on."""
-    sent_on = any(name.startswith("BroadcastExchange") for name in stage.operations)
-    return 0.0 if sent_on else stage.fetched_bytes or 0.0
+def rows_by_stage(run: Run) -> Mapping[int, float]:
+    """By number of a stage the bytes of rows that it sent to the program, where more data makes
+    them more (`grows`). Tables that are broadcast are not the program's."""
+    sent_on = {maker for stage in run.stages for maker in stage.joined_broadcasts}
+    return {
+        stage.stage_id: stage.fetched_bytes
+        for stage in run.stages
+        if stage.fetched_bytes
+        and grows(stage)
+        and stage.stage_id not in sent_on
+        and not any(name.startswith("BroadcastExchange") for name in stage.operations)
+    }
+
+
+def grows(stage: StageRun) -> bool:
+    """Whether what a stage sends the driver becomes more with its data: the first few rows and
+    values that tasks have merged stay as many."""
+    return not stage.in_part and not stage.name.startswith(OF_FIXED_SIZE)

@@ -15,6 +15,7 @@ from sparkplan_runs import codes, executors, fit
 from engine import read
 from engine.cluster import Workload
 from engine.models.replay.alternatives import alternatives_of
+from engine.models.replay.driver_rows import rows_notice
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import pair_fit, with_laws
 from engine.models.stages.fetched_rows import OnRows, time_on_rows
@@ -94,9 +95,15 @@ def test_a_short_gap_after_many_rows_is_mostly_planning_still() -> None:
 
 
 @pytest.mark.parametrize(
-    "changes", [{"in_part": True}, {"operations": ("BroadcastExchange", "Scan parquet")}]
+    "changes",
+    [
+        {"in_part": True},
+        {"operations": ("BroadcastExchange", "Scan parquet")},
+        {"name": "treeAggregate at RDDLossFunction.scala:61"},
+        {"name": "reduce at job.py:12"},
+    ],
 )
-def test_first_rows_and_rows_that_spark_sends_on_are_none_of_the_programs(
+def test_what_does_not_grow_and_rows_that_spark_sends_on_are_not_counted(
     changes: dict[str, Any],
 ) -> None:
     assert on_rows(fetching(50.0))
@@ -170,6 +177,28 @@ def test_a_result_that_spark_would_not_take_is_said(
     model = fit(replace(fetching(100.0), config=config))
     found = model.predict(cluster=executors(4), workload=Workload(input_bytes=8.0 * MIB * ratio))
     assert ("result-too-large" in codes(found.warnings)) is said
+
+
+def test_values_that_tasks_have_merged_do_not_outgrow_what_spark_takes() -> None:
+    model = fit(fetching(100.0, name="treeAggregate at RDDLossFunction.scala:61"))
+    found = model.predict(cluster=executors(4), workload=Workload(input_bytes=160.0 * MIB))
+    assert not {"result-too-large", "rows-fetched"} & set(codes(found.warnings))
+
+
+def test_the_stage_that_is_named_is_one_whose_rows_were_counted() -> None:
+    """A broadcast of more bytes ended before the same gap."""
+    made = [Stage(np.ones(8), job=number, input_bytes=8.0 * MIB) for number in (0, 0, 1)]
+    run = observed(made, [Job(), Job((0,), 10.0)], slots=4)
+    rows, sent_on, last = run.stages
+    stages = (
+        replace(rows, fetched_bytes=2.0 * MIB),
+        replace(sent_on, fetched_bytes=90.0 * MIB, operations=("BroadcastExchange",)),
+        last,
+    )
+    replay = Replay.of(replace(run, stages=stages))
+    said = rows_notice(replay, 8.0, 60.0)
+    assert said is not None
+    assert said.text.startswith(f"stage {rows.stage_id} ")
 
 
 def test_another_log_tells_how_much_of_it_grows() -> None:
