@@ -42,6 +42,9 @@ OF_FIXED_SIZE = (
 """How stages are named whose tasks send a value each, or the first few rows, whatever their data:
 a gradient of MLlib has as many numbers from a hundred times the rows."""
 
+FIRST_IN_ORDER = "TakeOrderedAndProject"
+"""Node of a plan of which each task sends the first rows of its own (`orderBy`, then `limit`)."""
+
 
 @dataclass(frozen=True, slots=True)
 class OnRows:
@@ -94,4 +97,5 @@ def rows_by_stage(run: Run) -> Mapping[int, float]:
 def grows(stage: StageRun) -> bool:
     """Whether what a stage sends the driver becomes more with its data: the first few rows and
     values that tasks have merged stay as many."""
-    return not stage.in_part and not stage.name.startswith(OF_FIXED_SIZE)
+    first_rows = stage.in_part or FIRST_IN_ORDER in stage.operations
+    return not first_rows and not stage.name.startswith(OF_FIXED_SIZE)

@@ -101,6 +101,7 @@ def test_a_short_gap_after_many_rows_is_mostly_planning_still() -> None:
         {"operations": ("BroadcastExchange", "Scan parquet")},
         {"name": "treeAggregate at RDDLossFunction.scala:61"},
         {"name": "reduce at job.py:12"},
+        {"name": "collect at job.py:12", "operations": ("TakeOrderedAndProject", "Scan parquet")},
     ],
 )
 def test_what_does_not_grow_and_rows_that_spark_sends_on_are_not_counted(
