@@ -80,6 +80,14 @@ def time_on_rows(run: Run, graph: ApplicationGraph) -> Mapping[int, OnRows]:
     return found
 
 
+def growing_share(on_rows: float, *, of_all: float, more: float) -> float:
+    """Share of one gap that grows with the input, where of all gaps together `more` grows than the
+    `of_all` that rows tell: what rows do not take grows alike, or what they take alike less."""
+    if more < 0.0:
+        return on_rows * max(0.0, 1.0 + more / of_all)
+    return on_rows + (1.0 - on_rows) * min(1.0, more / (1.0 - of_all))
+
+
 def rows_by_stage(run: Run) -> Mapping[int, float]:
     """By number of a stage the bytes of rows that it sent to the program, where more data makes
     them more (`grows`). Tables that are broadcast are not the program's."""

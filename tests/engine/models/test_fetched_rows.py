@@ -214,6 +214,25 @@ def test_another_log_tells_how_much_of_it_grows() -> None:
     assert not alternatives_of(told)
 
 
+@pytest.mark.parametrize("gaps", [(10.0, 10.0), (25.0, 10.0), (28.0, 28.0)])
+def test_all_gaps_together_grow_as_another_log_tells(gaps: tuple[float, float]) -> None:
+    """Less and more than rows before the first of two gaps let expect."""
+
+    def run(mib: float, first: float, second: float) -> Run:
+        stages = [Stage(np.ones(8), job=number, input_bytes=8.0 * MIB) for number in range(3)]
+        made = observed(stages, [Job(), Job((0,), first), Job((1,), second)], slots=4)
+        sent = replace(made.stages[0], fetched_bytes=mib * MIB)
+        size = Workload(input_bytes=8.0 * mib * MIB)
+        return replace(made, stages=(sent, *made.stages[1:]), workload=size)
+
+    replay, other = Replay.of(run(5.0, 10.0, 10.0)), Replay.of(run(20.0, *gaps))
+    told = with_laws(replay, [(pair_fit(replay, other), 1.0)])
+    grown = sum(told._nodes(4.0)[place].delay_seconds for place in told.growing_gaps)
+    share = replay.share_on_rows + told.driver_growth
+    assert told.driver_growth
+    assert grown == pytest.approx(20.0 * (1.0 + 3.0 * share))
+
+
 def test_repeated_runs_say_nothing_of_it() -> None:
     replay = Replay.of(fetching(1.0))
     told = with_laws(replay, [(pair_fit(replay, replay), 1.0)])
