@@ -4,7 +4,7 @@ job which fetches too many."""
 from __future__ import annotations
 
 from engine.models.replay.replayed_run import Replay
-from engine.models.stages.fetched_rows import grows, rows_by_stage
+from engine.models.stages.fetched_rows import rows_by_stage, sends_more
 from engine.models.stages.partitions import configured_number
 from engine.notices import Notice
 from engine.runs.stage_labels import stage_label
@@ -31,7 +31,7 @@ def rows_notice(replay: Replay, ratio: float, seconds: float) -> Notice | None:
     added, most = sum(grown.values()), max(gaps, key=lambda place: abs(grown[place]))
     if abs(added) < ROWS_WORTH_SAYING * seconds:
         return None
-    own, rows = set(nodes[most].after), rows_by_stage(replay.run)
+    own, rows = set(nodes[most].after), rows_by_stage(replay.shapes)
     stages = zip(replay.graph.stage_nodes, replay.run.stages, strict=True)
     sent = [stage for place, stage in stages if place in own and stage.stage_id in rows]
     stage = max(sent, key=lambda stage: rows[stage.stage_id])
@@ -56,7 +56,11 @@ def result_notice(replay: Replay, ratio: float) -> Notice | None:
     """That a stage which the log fetched would send more than Spark allows, at `ratio` times the
     input; None where none would, or one does already in the log."""
     sent, stage = max(
-        ((stage.fetched_bytes or 0.0, stage) for stage in replay.run.stages if grows(stage)),
+        (
+            (shape.stage.fetched_bytes or 0.0, shape.stage)
+            for shape in replay.shapes
+            if sends_more(shape)
+        ),
         key=lambda one: one[0],
         default=(0.0, None),
     )

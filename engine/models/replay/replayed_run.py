@@ -88,6 +88,7 @@ class Replay:
         if of_local_master(run):
             shapes = [replace(shape, law=waiting_law(shape.stage)) for shape in shapes]
         graph = graph_of(run)
+        on_rows = time_on_rows(run, graph, shapes)
         learnt = calibrated(run, graph, shapes, executor_slots=executor_slots_of(run))
         return cls(
             run=run,
@@ -99,7 +100,7 @@ class Replay:
             rotation=learnt.rotation,
             waste=learnt.waste,
             orders=learnt.orders,
-            on_rows={place: share.mean for place, share in time_on_rows(run, graph).items()},
+            on_rows={place: share.mean for place, share in on_rows.items()},
         )
 
     def replayed(

@@ -80,7 +80,8 @@ def fetching(mib: float, *, gap: float = 10.0, **changes: Any) -> Run:
 
 
 def on_rows(run: Run) -> list[OnRows]:
-    return list(time_on_rows(run, Replay.of(run).graph).values())
+    replay = Replay.of(run)
+    return list(time_on_rows(run, replay.graph, replay.shapes).values())
 
 
 def test_more_rows_before_as_long_a_gap_are_more_of_it() -> None:
@@ -98,6 +99,7 @@ def test_a_short_gap_after_many_rows_is_mostly_planning_still() -> None:
     "changes",
     [
         {"in_part": True},
+        {"input_bytes": None, "generated": True},  # of `range`: as many from any input
         {"operations": ("BroadcastExchange", "Scan parquet")},
         {"name": "treeAggregate at RDDLossFunction.scala:61"},
         {"name": "reduce at job.py:12"},
