@@ -64,9 +64,9 @@ def result_notice(replay: Replay, ratio: float) -> Notice | None:
         key=lambda one: one[0],
         default=(0.0, None),
     )
-    told = replay.run.config.get(MOST_FETCHED, "").strip()
+    told = replay.run.config.get(MOST_FETCHED, "").strip().lower()
     limit = configured_number(replay.run.config, MOST_FETCHED) or MOST_FETCHED_BYTES
-    if stage is None or told == "0" or not sent <= limit < ratio * sent:
+    if stage is None or told.rstrip("kmgtpb") == "0" or not sent <= limit < ratio * sent:
         return None
     return Notice(
         "result-too-large",

@@ -170,6 +170,7 @@ def test_a_prediction_says_what_it_takes_for_work_on_rows() -> None:
         (None, 10.0, False),
         ("500m", 10.0, True),
         ("0", 1000.0, False),  # without a limit
+        ("0m", 1000.0, False),
         ("50m", 10.0, False),  # which Spark ended in the log already, or never looked at
     ],
 )
@@ -235,8 +236,12 @@ def test_all_gaps_together_grow_as_another_log_tells(gaps: tuple[float, float]) 
     assert grown == pytest.approx(20.0 * (1.0 + 3.0 * share))
 
 
-def test_repeated_runs_say_nothing_of_it() -> None:
-    replay = Replay.of(fetching(1.0))
-    told = with_laws(replay, [(pair_fit(replay, replay), 1.0)])
+@pytest.mark.parametrize("ratio", [1.0, 1.01, 1.2])
+def test_repeated_runs_say_nothing_of_it(ratio: float) -> None:
+    """Nor does one on data of another day, a little more of it."""
+    run = fetching(1.0)
+    again = replace(run, workload=Workload(input_bytes=ratio * 8.0 * MIB))
+    replay = Replay.of(run)
+    told = with_laws(replay, [(pair_fit(replay, Replay.of(again)), 1.0)])
     assert told.driver_growth == 0.0
     assert len(alternatives_of(told)) == 2
