@@ -51,6 +51,9 @@ MOST_FETCHED, MOST_FETCHED_BYTES = "spark.driver.maxResultSize", 1.0 * GIB
 """Spark ends a job one of whose stages sends the driver more than this in all, unless it is 0; and
 what it is by default."""
 
+ONE_BY_ONE = "toLocalIterator at "
+"""How stages are named that send one partition each: with more data there are more such stages."""
+
 
 def result_notice(replay: Replay, ratio: float) -> Notice | None:
     """That a stage which the log fetched would send more than Spark allows, at `ratio` times the
@@ -59,7 +62,7 @@ def result_notice(replay: Replay, ratio: float) -> Notice | None:
         (
             (shape.stage.fetched_bytes or 0.0, shape.stage)
             for shape in replay.shapes
-            if sends_more(shape)
+            if sends_more(shape) and not shape.stage.name.startswith(ONE_BY_ONE)
         ),
         key=lambda one: one[0],
         default=(0.0, None),
