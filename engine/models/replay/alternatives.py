@@ -37,7 +37,7 @@ def alternatives_of(replay: Replay) -> tuple[Replay, ...]:
 def _other_driver(replay: Replay) -> tuple[Replay, ...]:
     """The driver with less and with more of its time on rows that it fetched, where no other log
     says how that grows."""
-    shares = time_on_rows(replay.run, replay.graph)
+    shares = time_on_rows(replay.run, replay.graph, replay.shapes)
     if not shares or replay.driver_growth:
         return ()
     low, high = ({p: getattr(s, end) for p, s in shares.items()} for end in ("low", "high"))

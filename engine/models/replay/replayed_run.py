@@ -22,7 +22,7 @@ from engine.models.replay.calibration import calibrated
 from engine.models.replay.outcome import Replayed
 from engine.models.stages.application_graph import ApplicationGraph, graph_of
 from engine.models.stages.contention import contention_growth
-from engine.models.stages.fetched_rows import time_on_rows
+from engine.models.stages.fetched_rows import growing_share, time_on_rows
 from engine.models.stages.kept_inputs import KeptInputs, kept
 from engine.models.stages.launching import launch_seconds, launching_seconds
 from engine.models.stages.locality import Locality
@@ -63,7 +63,7 @@ class Replay:
         orders: (s,) what is known of the launch order on other slots (`known_orders`).
         on_rows: by node the share of the driver's time before it that grows with the input, as far
             as rows that it fetched tell.
-        driver_growth: so much more of it grows, as other logs tell.
+        driver_growth: so much more grows of all of it, as other logs tell (`growing_share`).
     """
 
     run: Run
@@ -88,6 +88,7 @@ class Replay:
         if of_local_master(run):
             shapes = [replace(shape, law=waiting_law(shape.stage)) for shape in shapes]
         graph = graph_of(run)
+        on_rows = time_on_rows(run, graph, shapes)
         learnt = calibrated(run, graph, shapes, executor_slots=executor_slots_of(run))
         return cls(
             run=run,
@@ -99,7 +100,7 @@ class Replay:
             rotation=learnt.rotation,
             waste=learnt.waste,
             orders=learnt.orders,
-            on_rows={place: share.mean for place, share in time_on_rows(run, graph).items()},
+            on_rows={place: share.mean for place, share in on_rows.items()},
         )
 
     def replayed(
@@ -177,8 +178,9 @@ class Replay:
         """The graph's nodes with the driver's time for `ratio` times the input."""
         nodes = list(self.graph.nodes)
         for place in self.growing_gaps if ratio != 1.0 else ():
-            growing = self.on_rows.get(place, 0.0) + self.driver_growth
-            factor = 1.0 + min(1.0, max(0.0, growing)) * (ratio - 1.0)
+            known, of_all = self.on_rows.get(place, 0.0), self.share_on_rows
+            growing = growing_share(known, of_all=of_all, more=self.driver_growth)
+            factor = 1.0 + growing * (ratio - 1.0)
             if factor != 1.0:
                 delay = nodes[place].delay_seconds * factor
                 nodes[place] = replace(nodes[place], delay_seconds=delay)
@@ -219,7 +221,7 @@ class Replay:
         """Driver time in those gaps."""
         return sum(self.graph.nodes[place].delay_seconds for place in self.growing_gaps)
 
-    @property
+    @cached_property
     def share_on_rows(self) -> float:
         """Share of that which went to rows that the driver fetched."""
         delays = {place: self.graph.nodes[place].delay_seconds for place in self.growing_gaps}

@@ -98,20 +98,21 @@ def pair_fit(one: Replay, other: Replay, *, unlike: Collection[int] = ()) -> Pai
     by_cores = np.zeros(stages, dtype=bool)
     if _machine(one) != _machine(other):
         return PairFit(likelihood, partitions, cut, data, by_cores, (0.0, 0.0))
+    apart = abs(math.log(ratio)) > LOG_RATIO
     for place, match in enumerate(matches(one.run, other.run)):
         if match is None or place in unlike:
             continue
         shape, seen = one.shapes[place], other.shapes[match]
         both = shape.follows_cores and seen.follows_cores
         by_cores[place] = both and shape.stage.tasks != seen.stage.tasks
-        if abs(math.log(ratio)) > LOG_RATIO:
+        if apart:
             cut[place] = math.log(seen.stage.tasks / shape.stage.tasks) / math.log(ratio)
             if not _as_ruled(shape, seen.stage.tasks, other.slots, ratio):
                 partitions[place] = cut[place]
             data[place] = _data_power(shape.stage, seen.stage, math.log(ratio))
         likelihood[place] = _likelihood(one, place, seen, other.slots, ratio)
     own, theirs = one.growing_driver_seconds, other.growing_driver_seconds
-    driver = (ratio - 1.0, theirs / own - 1.0) if own > 0.0 else (0.0, 0.0)
+    driver = (ratio - 1.0, theirs / own - 1.0) if apart and own > 0.0 else (0.0, 0.0)
     return PairFit(likelihood, partitions, cut, data, by_cores, driver)
 
 

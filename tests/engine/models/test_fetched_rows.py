@@ -15,6 +15,7 @@ from sparkplan_runs import codes, executors, fit
 from engine import read
 from engine.cluster import Workload
 from engine.models.replay.alternatives import alternatives_of
+from engine.models.replay.driver_rows import rows_notice
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import pair_fit, with_laws
 from engine.models.stages.fetched_rows import OnRows, time_on_rows
@@ -79,7 +80,8 @@ def fetching(mib: float, *, gap: float = 10.0, **changes: Any) -> Run:
 
 
 def on_rows(run: Run) -> list[OnRows]:
-    return list(time_on_rows(run, Replay.of(run).graph).values())
+    replay = Replay.of(run)
+    return list(time_on_rows(run, replay.graph, replay.shapes).values())
 
 
 def test_more_rows_before_as_long_a_gap_are_more_of_it() -> None:
@@ -94,9 +96,17 @@ def test_a_short_gap_after_many_rows_is_mostly_planning_still() -> None:
 
 
 @pytest.mark.parametrize(
-    "changes", [{"in_part": True}, {"operations": ("BroadcastExchange", "Scan parquet")}]
+    "changes",
+    [
+        {"in_part": True},
+        {"input_bytes": None, "generated": True},  # of `range`: as many from any input
+        {"operations": ("BroadcastExchange", "Scan parquet")},
+        {"name": "treeAggregate at RDDLossFunction.scala:61"},
+        {"name": "reduce at job.py:12"},
+        {"name": "collect at job.py:12", "operations": ("TakeOrderedAndProject", "Scan parquet")},
+    ],
 )
-def test_first_rows_and_rows_that_spark_sends_on_are_none_of_the_programs(
+def test_what_does_not_grow_and_rows_that_spark_sends_on_are_not_counted(
     changes: dict[str, Any],
 ) -> None:
     assert on_rows(fetching(50.0))
@@ -160,6 +170,7 @@ def test_a_prediction_says_what_it_takes_for_work_on_rows() -> None:
         (None, 10.0, False),
         ("500m", 10.0, True),
         ("0", 1000.0, False),  # without a limit
+        ("0m", 1000.0, False),
         ("50m", 10.0, False),  # which Spark ended in the log already, or never looked at
     ],
 )
@@ -170,6 +181,36 @@ def test_a_result_that_spark_would_not_take_is_said(
     model = fit(replace(fetching(100.0), config=config))
     found = model.predict(cluster=executors(4), workload=Workload(input_bytes=8.0 * MIB * ratio))
     assert ("result-too-large" in codes(found.warnings)) is said
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("treeAggregate at RDDLossFunction.scala:61", set[str]()),
+        ("toLocalIterator at job.py:12", {"rows-fetched"}),  # a partition at a time
+    ],
+)
+def test_what_does_not_grow_at_once_is_no_more_than_spark_takes(name: str, said: set[str]) -> None:
+    found = fit(fetching(100.0, name=name)).predict(
+        cluster=executors(4), workload=Workload(input_bytes=160.0 * MIB)
+    )
+    assert {"result-too-large", "rows-fetched"} & set(codes(found.warnings)) == said
+
+
+def test_the_stage_that_is_named_is_one_whose_rows_were_counted() -> None:
+    """A broadcast of more bytes ended before the same gap."""
+    made = [Stage(np.ones(8), job=number, input_bytes=8.0 * MIB) for number in (0, 0, 1)]
+    run = observed(made, [Job(), Job((0,), 10.0)], slots=4)
+    rows, sent_on, last = run.stages
+    stages = (
+        replace(rows, fetched_bytes=2.0 * MIB),
+        replace(sent_on, fetched_bytes=90.0 * MIB, operations=("BroadcastExchange",)),
+        last,
+    )
+    replay = Replay.of(replace(run, stages=stages))
+    said = rows_notice(replay, 8.0, 60.0)
+    assert said is not None
+    assert said.text.startswith(f"stage {rows.stage_id} ")
 
 
 def test_another_log_tells_how_much_of_it_grows() -> None:
@@ -184,8 +225,31 @@ def test_another_log_tells_how_much_of_it_grows() -> None:
     assert not alternatives_of(told)
 
 
-def test_repeated_runs_say_nothing_of_it() -> None:
-    replay = Replay.of(fetching(1.0))
-    told = with_laws(replay, [(pair_fit(replay, replay), 1.0)])
+@pytest.mark.parametrize("gaps", [(10.0, 10.0), (25.0, 10.0), (28.0, 28.0)])
+def test_all_gaps_together_grow_as_another_log_tells(gaps: tuple[float, float]) -> None:
+    """Less and more than rows before the first of two gaps let expect."""
+
+    def run(mib: float, first: float, second: float) -> Run:
+        stages = [Stage(np.ones(8), job=number, input_bytes=8.0 * MIB) for number in range(3)]
+        made = observed(stages, [Job(), Job((0,), first), Job((1,), second)], slots=4)
+        sent = replace(made.stages[0], fetched_bytes=mib * MIB)
+        size = Workload(input_bytes=8.0 * mib * MIB)
+        return replace(made, stages=(sent, *made.stages[1:]), workload=size)
+
+    replay, other = Replay.of(run(5.0, 10.0, 10.0)), Replay.of(run(20.0, *gaps))
+    told = with_laws(replay, [(pair_fit(replay, other), 1.0)])
+    grown = sum(told._nodes(4.0)[place].delay_seconds for place in told.growing_gaps)
+    share = replay.share_on_rows + told.driver_growth
+    assert told.driver_growth
+    assert grown == pytest.approx(20.0 * (1.0 + 3.0 * share))
+
+
+@pytest.mark.parametrize("ratio", [1.0, 1.01, 1.2])
+def test_repeated_runs_say_nothing_of_it(ratio: float) -> None:
+    """Nor does one on data of another day, a little more of it."""
+    run = fetching(1.0)
+    again = replace(run, workload=Workload(input_bytes=ratio * 8.0 * MIB))
+    replay = Replay.of(run)
+    told = with_laws(replay, [(pair_fit(replay, Replay.of(again)), 1.0)])
     assert told.driver_growth == 0.0
     assert len(alternatives_of(told)) == 2
