@@ -31,7 +31,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import held_out
-from held_out import Made
+import held_out_runs
+from held_out_runs import Made
 from tables import print_table
 
 import engine
@@ -43,14 +44,14 @@ from engine.profile import Profile, Run
 JOBS = Path(__file__).with_name("spark_jobs.py")
 TABLE_JOBS = Path(__file__).with_name("table_jobs.py")
 OF_SCRIPTS = {
-    "table_jobs.py": held_out.TABLE_JOBS,
-    "library_jobs.py": held_out.LIBRARY_JOBS,
-    "analysis_jobs.py": held_out.ANALYSIS_JOBS,
-    "pipeline_jobs.py": held_out.PIPELINE_JOBS,
-    "warehouse_jobs.py": held_out.WAREHOUSE_JOBS,
-    "platform_jobs.py": held_out.PLATFORM_JOBS,
-    "service_jobs.py": held_out.SERVICE_JOBS,
-    "cache_jobs.py": held_out.CACHE_JOBS,
+    "table_jobs.py": held_out_runs.TABLE_JOBS,
+    "library_jobs.py": held_out_runs.LIBRARY_JOBS,
+    "analysis_jobs.py": held_out_runs.ANALYSIS_JOBS,
+    "pipeline_jobs.py": held_out_runs.PIPELINE_JOBS,
+    "warehouse_jobs.py": held_out_runs.WAREHOUSE_JOBS,
+    "platform_jobs.py": held_out_runs.PLATFORM_JOBS,
+    "service_jobs.py": held_out_runs.SERVICE_JOBS,
+    "cache_jobs.py": held_out_runs.CACHE_JOBS,
 }
 """The jobs of each script; all others are those of `spark_jobs.py`."""
 
@@ -59,7 +60,7 @@ BYTES_PER_FILE = 44.0 * LINES_PER_FILE
 """One input file is one partition."""
 
 
-SETTINGS = {"spark.sql.shuffle.partitions": "16", **held_out.SETTINGS}
+SETTINGS = {"spark.sql.shuffle.partitions": "16", **held_out_runs.SETTINGS}
 SMALL, ROOMY = 512, 1024
 AGGREGATE = [Made("aggregate", files, 2, ROOMY) for files in (6, 12, 24, 72)]
 AGGREGATE_ONE = Made("aggregate", 24, 1, ROOMY)
@@ -94,13 +95,22 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="sparkplan-logs-") as temporary:
         folder = (options.folder or Path(temporary)).resolve()
         if options.held_out:
-            jobs = options.jobs or tuple(held_out.JOBS)
-            for made in held_out.runs(jobs):
+            jobs = options.jobs or tuple(held_out_runs.JOBS)
+            for made in held_out_runs.runs(jobs):
                 if made.reads_tables:
-                    own = {**held_out.TABLE_SETTINGS, **held_out.SETTINGS_OF.get(made.job, {})}
+                    own = {
+                        **held_out_runs.TABLE_SETTINGS,
+                        **held_out_runs.SETTINGS_OF.get(made.job, {}),
+                    }
                     make(made, folder, options.repeats, write_tables, own)
                 else:
-                    make(made, folder, options.repeats, held_out.write_records, held_out.SETTINGS)
+                    make(
+                        made,
+                        folder,
+                        options.repeats,
+                        held_out_runs.write_records,
+                        held_out_runs.SETTINGS,
+                    )
             held_out.show(folder, jobs)
             return
         wanted = list(
@@ -114,9 +124,9 @@ def main() -> None:
 def chosen_jobs(text: str) -> tuple[str, ...]:
     """The held-out jobs of a list with commas."""
     names = tuple(dict.fromkeys(text.split(",")))
-    unknown = [name for name in names if name not in held_out.JOBS]
+    unknown = [name for name in names if name not in held_out_runs.JOBS]
     if unknown:
-        valid = ", ".join(held_out.JOBS)
+        valid = ", ".join(held_out_runs.JOBS)
         raise argparse.ArgumentTypeError(f"no such job: {', '.join(unknown)} (there are {valid})")
     return names
 
@@ -177,7 +187,7 @@ def submit(
 
 def write_tables(folder: Path, files: int) -> None:
     """The first files of a pool that Spark writes once; inputs of other sizes share them."""
-    pool, most = folder.parent / "tables", max(held_out.SIZES)
+    pool, most = folder.parent / "tables", max(held_out_runs.SIZES)
     if not (pool / "json" / f"part-{most - 1:04d}.json").exists():
         memory = {"spark.driver.memory": "4g", "spark.ui.enabled": "false"}
         submit("tables", "local[2]", memory, TABLE_JOBS, ("write_files", str(pool), str(most)))

@@ -6,7 +6,7 @@
 What they have in common is that something beside the input decides how long they take: subqueries
 of a query over the same table, the driver's own work, calls of one function on tables of other
 sizes, tasks that fail, executors that come and go, tasks that need two cores. The last two need
-pandas and pyarrow in Spark's Python; `held_out.SETTINGS_OF` has the settings of each.
+pandas and pyarrow in Spark's Python; `held_out_runs.SETTINGS_OF` has the settings of each.
 """
 
 import sys  # and no annotations from the future: Spark reads those of pandas functions
