@@ -166,7 +166,8 @@ class Panels:
     def show_header(self) -> None:
         """The two lines at the top."""
         app = self._app
-        shown = bars.header(app.state, app.built, app.busy, width=app.size.width)
+        doing = app.busy or (bars.DUE if app.dialog_due else "")
+        shown = bars.header(app.state, app.built, doing, width=app.size.width)
         self._bar("header").show(*shown)
         left = bars.tabs(app.state, app.built, width=app.size.width)
         if app.answer is not None:

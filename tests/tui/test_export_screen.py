@@ -97,9 +97,11 @@ async def test_keys_behind_an_export_wait_until_it_is_settled(planner, monkeypat
         app.action_export()
         await pilot.press("down", "down", "2")
         assert app.dialog_due
+        assert await shows(pilot, "then the export opens")
         assert app.state.view == "curves"
         go_on.set()
         await settled(pilot)
+        assert await shows(pilot, "then the export opens", gone=True)
         if deadline < 1.0:
             assert app.state.view == "compositions"
         else:

@@ -108,6 +108,7 @@ class Planning(PlannerPart):
         app = self.planner
         if app.settling:
             app._awaited, app._awaited_opens = act, opens_dialog
+            app._panels.show_header()
         else:
             act()
 
@@ -115,6 +116,7 @@ class Planning(PlannerPart):
         """What waited for it, unless a dialog has been opened meanwhile."""
         app = self.planner
         app._settling, act, app._awaited = None, app._awaited, None
+        app._panels.show_header()
         if act is not None and not isinstance(app.screen, Dialog):
             act()
             app.call_later(app._hand_out)  # where it has opened none, keys wait no more
