@@ -3,8 +3,8 @@
 What looks alike in a log need not be with another input. Splits that a program asked for stay as
 many, where files become more. Of two inputs that are paired one may stay, where pairs of both
 become as many as the square; and how much goes to pairs is a guess, as is what of the driver's time
-goes to rows that it fetched. A replay holds one thing, and
-its interval reaches what the others would take. More logs tell which it is.
+goes to rows that it fetched. A replay holds one thing, and its interval reaches what the others
+would take. More logs tell which it is.
 """
 
 from __future__ import annotations
