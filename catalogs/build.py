@@ -33,7 +33,15 @@ SHAPE_COLUMNS = {
     "ebs_gbps": "ebs_gbps",
     "cpu_score": "coremark_iter_s",
     "emr_supported": "emr_supported",
+    "threads_per_core": "threads_per_core",
 }
+WHOLE_CORES = re.compile(
+    r"t2\..*|[cmr][78]a\..*"  # AWS: Optimize CPU options; of the eighth generation by CoreMark
+    r"|t2d-.*"  # Compute Engine: Tau T2D
+    r"|Standard_DS?\d+_v2"  # Azure: compute units (ACU), vCPU:core 1:1
+)
+"""Types of x86_64 whose vCPUs are cores. Of other types two are taken to be one, of arm64 none."""
+
 SPOT_DATE = "2025-06-28"
 PRICE_SOURCE = "price tables of the Karpenter AWS provider (Apache-2.0)"
 SPOT_SOURCE = (
@@ -220,16 +228,24 @@ def _read(path: Path) -> list[Row]:
         return list(csv.DictReader(file))
 
 
+def _read_types(path: Path) -> list[Row]:
+    """Rows of instance types, with the threads of a core where they are known to be one."""
+    return [
+        {**row, "threads_per_core": "1" if WHOLE_CORES.fullmatch(row["instance_type"]) else ""}
+        for row in _read(path)
+    ]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Build the bundled catalogs from facts.")
     parser.add_argument("facts", type=Path)
     parser.add_argument("-o", "--output", type=Path, default=Path(__file__).parent)
     arguments = parser.parse_args()
-    facts = _read(arguments.facts / "aws.csv")
+    facts = _read_types(arguments.facts / "aws.csv")
     history = _read(arguments.facts / "aws_price_history.csv")
     of_papers = [row for row in facts if row["in_papers"] == "True"]
     newest = max(_price_of_its_time(row["instance_type"], history)[2] for row in of_papers)
-    azure, gcp = _read(arguments.facts / "azure.csv"), _read(arguments.facts / "gcp.csv")
+    azure, gcp = (_read_types(arguments.facts / f"{name}.csv") for name in ("azure", "gcp"))
     dbus = _read(arguments.facts / "databricks_azure_dbu.csv")
     texts = {
         "aws.shapes.yaml": shapes_text("aws", facts),

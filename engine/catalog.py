@@ -27,6 +27,7 @@ class InstanceType:
     (for the bundled types CoreMark, in iterations per second); only ratios of scores of the same
     benchmark are used. `cpu_score_spread` is the standard deviation of its logarithm where the
     score was derived and not measured with that benchmark. `arch` is "x86_64" or "arm64".
+    `threads_per_core` is how many of its vCPUs are one core.
     """
 
     name: str
@@ -42,6 +43,7 @@ class InstanceType:
     cpu_score: float | None = None
     emr_supported: bool | None = None
     cpu_score_spread: float | None = None
+    threads_per_core: int | None = None
     cpu_benchmark: str | None = None
 
     def __eq__(self, other: object) -> bool:

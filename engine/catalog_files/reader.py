@@ -38,6 +38,7 @@ from engine.text.cells import (
     one_line,
     one_of,
     placed,
+    positive_whole_number,
     typed_table,
     whole_number,
     yes_or_no,
@@ -61,6 +62,7 @@ _SHAPE_COLUMNS: Mapping[str, Convert[Any]] = {
     "cpu_score": POSITIVE,
     "emr_supported": yes_or_no,
     "cpu_score_spread": NOT_NEGATIVE,
+    "threads_per_core": positive_whole_number,
 }
 _CPU_SCORE = list(_SHAPE_COLUMNS).index("cpu_score")
 _PRICE_COLUMNS: Mapping[str, Convert[Any]] = {

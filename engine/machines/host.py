@@ -80,6 +80,7 @@ class HostReport:
     memory_gib: float
     arch: str | None
     processor: str | None
+    threads_per_core: int | None
     single: Mapping[str, Measured]
     all_cores: Mapping[str, Measured]
     score_per_core: Measured
@@ -106,6 +107,7 @@ class HostReport:
             arch=self.arch,
             cpu_score=float(round(self.score.median)),
             cpu_score_spread=SCORE_SPREAD,
+            threads_per_core=self.threads_per_core,
             cpu_benchmark=CPU_BENCHMARK,
         )
 
@@ -149,6 +151,7 @@ def measure_host(
         memory_gib=memory / GIB,
         arch=_ARCHITECTURES.get(platform.machine().lower()),
         processor=processor_name(),
+        threads_per_core=threads_of_a_core(),
         single={kernel: Measured.of(rates) for kernel, rates in single.items()},
         all_cores={kernel: Measured.of(rates) for kernel, rates in every.items()},
         score_per_core=score_of(single),
@@ -270,6 +273,17 @@ def processor_name(info: Path = Path("/proc/cpuinfo")) -> str | None:
             key, _, value = line.partition(":")
             if key.strip() == "model name" and value.strip():
                 return " ".join(value.split())
+    return None
+
+
+def threads_of_a_core(
+    topology: Path = Path("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list"),
+) -> int | None:
+    """How many processors are one core, as the kernel lists those of the first ("0,4" or "0-1");
+    None where that cannot be read."""
+    with suppress(OSError, ValueError):
+        ranges = (part.partition("-") for part in topology.read_text().split(","))
+        return sum(int(last or first) - int(first) + 1 for first, _, last in ranges)
     return None
 
 

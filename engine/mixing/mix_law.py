@@ -31,7 +31,6 @@ import numpy as np
 from engine.choosing.interruptions import NOTHING_LOST, LostWork, with_hold_ups
 from engine.choosing.surface import Surface
 from engine.forecast import FloatArray, Forecast, IntArray
-from engine.machines.transfer import source_of, speed_of
 from engine.mixing.beyond import Beyond, asked_beyond
 from engine.mixing.columns import Columns
 
@@ -93,11 +92,7 @@ class MixLaw:
     def of(cls, surface: Surface, beyond: Beyond | None = None) -> MixLaw:
         """The law for what a surface predicts, and for what lies beyond it."""
         candidates, run = surface.candidates, surface.fitted.profile.largest_run
-        source = source_of(surface.fitted.profile, candidates.catalog)
-        speeds = [
-            speed_of(offer.instance, source, candidates.catalog).relative
-            for offer in candidates.offers
-        ]
+        answering = surface.fitted.answering(surface.workload)
         times = [stage.task_seconds for stage in run.stages] if run else []
         measured = [time for time in times if time is not None]
         told, shape = surface.forecast, surface.shape
@@ -107,7 +102,7 @@ class MixLaw:
             scale_below=None if told.symmetric else told.scale_below.reshape(shape),
             dof=told.dof.reshape(shape),
             slots=surface.slots,
-            speed=np.asarray(speeds, dtype=float),
+            speed=answering.slot_speeds(candidates.grid([1])),
             executor_cores=np.asarray([x.executor_cores for x in candidates.layouts]),
             tasks=np.asarray([float(time.count) for time in measured]),
             work=np.asarray([time.total for time in measured]),

@@ -23,7 +23,11 @@ from engine.forecast import FloatArray, Forecast, known
 from engine.lazy import Recent
 from engine.machines.transfer import Speed, notice_of, source_of, speed_of
 from engine.models.assured_memory import AssuredMemory
-from engine.models.cluster_notices import cluster_notices, support_notices
+from engine.models.cluster_notices import (
+    cluster_notices,
+    fuller_nodes_notice,
+    support_notices,
+)
 from engine.notices import Notice, in_order
 from engine.profile import Profile
 from engine.runs.barrier_stages import BarrierStage, barrier_stages
@@ -267,6 +271,7 @@ class FittedModel(ABC):
             *support_notices(batch),
             *self.notices(batch, workload),
             *cluster_notices(batch, workload, self.profile, self.barrier_stages),
+            *filter(None, [self.answering(workload).fuller_notice(batch)]),
         )
 
     def transferred(
@@ -279,6 +284,18 @@ class FittedModel(ABC):
         speed = speed_of(instance, source_of(self.profile, catalog), catalog)
         notice = notice_of(speed, instance)
         return speed, () if notice is None else (notice,)
+
+    def slot_speeds(self, batch: ClusterBatch) -> FloatArray:
+        """(n,) how fast a slot of n clusters of a catalog's types is, relative to the measured
+        ones: what unlike nodes of one cluster share the work by."""
+        if batch.catalog is None:
+            raise ValueError("types need a catalog")
+        return batch.speeds(source_of(self.profile, batch.catalog))[0]
+
+    def fuller_notice(self, batch: ClusterBatch) -> Notice | None:
+        """The warning that the nodes of the one cluster of `batch` are fuller of tasks than the
+        measured ones; a law that counts that says how."""
+        return fuller_nodes_notice(batch, self.profile)
 
     def assured_memory(self, workload: Workload) -> AssuredMemory | None:
         """The heap that the workload needs; None where the model does not say."""

@@ -9,7 +9,7 @@ import numpy as np
 from engine.batch import ClusterBatch, complete
 from engine.cluster import Cluster, Layout, Workload
 from engine.machines.disk import disk_notice
-from engine.machines.idle_vcpus import fuller_notice
+from engine.machines.hardware_threads import fuller_notice
 from engine.machines.node_memory import crowded_notice
 from engine.machines.platforms import support_notice
 from engine.notices import Notice
@@ -35,31 +35,33 @@ def cluster_notices(
     barrier_stages: Sequence[BarrierStage],
 ) -> list[Notice]:
     """Whether the nodes of the one cluster of `batch` hold the executors that were measured on
-    them, start the job's tasks and barrier stages, are fuller than the measured ones, and have
-    disks for its shuffles and spills."""
+    them, start the job's tasks and barrier stages, and have disks for its shuffles and spills."""
     executors, cores = float(batch.executors[0]), float(batch.executor_cores[0])
     found = (
         _crowded_notice(batch, profile),
         too_few_cores_notice(cores, profile),
         barrier_notice(barrier_stages, executors, cores),
-        *_notices_of_nodes(batch, workload, profile),
+        _disk_notice(batch, workload, profile),
     )
     return [notice for notice in found if notice is not None]
 
 
-def _notices_of_nodes(
-    batch: ClusterBatch, workload: Workload, profile: Profile
-) -> tuple[Notice | None, ...]:
-    """What is to be said of its vCPUs and disks, where its nodes are known."""
-    run, nodes = profile.largest_run, float(batch.nodes[0])
-    instance = batch.types[int(batch.type_index[0])]
+def fuller_nodes_notice(batch: ClusterBatch, profile: Profile) -> Notice | None:
+    """Whether the nodes of the one cluster of `batch` are fuller of tasks than the measured ones;
+    those of a measured type keep their layout."""
+    run, instance = profile.largest_run, batch.types[int(batch.type_index[0])]
+    if run is None or instance is None or instance.name in profile.instance_types:
+        return None
+    slots_per_node = float(batch.slots[0] / batch.nodes[0])
+    return fuller_notice(run, instance, slots_per_node=slots_per_node)
+
+
+def _disk_notice(batch: ClusterBatch, workload: Workload, profile: Profile) -> Notice | None:
+    """Whether the disks of its nodes, where these are known, hold what the job writes."""
+    nodes, instance = float(batch.nodes[0]), batch.types[int(batch.type_index[0])]
     if instance is None or np.isnan(nodes):
-        return ()
-    fuller = None
-    if run is not None and instance.name not in profile.instance_types:
-        slots = float(batch.executors[0]) * float(batch.executor_cores[0])
-        fuller = fuller_notice(run, instance, slots_per_node=slots / nodes)
-    return fuller, disk_notice(instance, nodes, batch.catalog, run, workload)
+        return None
+    return disk_notice(instance, nodes, batch.catalog, profile.largest_run, workload)
 
 
 def _crowded_notice(batch: ClusterBatch, profile: Profile) -> Notice | None:

@@ -94,7 +94,7 @@ def check_shape(shape: InstanceType, located: Located, path: str) -> None:
                 where=located.where(f"{path}.{key}"),
                 remedy=_UNKNOWN,
             )
-    checked(shape, _SCORES, located, path, above=0.0)
+    checked(shape, (*_SCORES, "threads_per_core"), located, path, above=0.0)
     checked(shape, ("cpu_score_spread", "local_disk_gb", "generation"), located, path)
 
 

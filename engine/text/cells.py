@@ -87,6 +87,14 @@ def whole_number(text: str) -> int:
     return int(text)
 
 
+def positive_whole_number(text: str) -> int:
+    """A converter to an integer from 1."""
+    number = whole_number(text)
+    if number < 1:
+        raise ValueError(f"must be 1 or more, not {text!r}")
+    return number
+
+
 def one_line(text: str) -> str:
     """A converter to a name: a line break or a control character in it would end a line, or steer a
     terminal, wherever it is shown or pasted."""

@@ -175,6 +175,7 @@ def as_dict(offer: engine.Offer) -> dict[str, object]:
         "vcpus": shape.vcpus,
         "memory_gib": shape.memory_gib,
         "arch": shape.arch,
+        "threads_per_core": shape.threads_per_core,
         "cpu_score": shape.cpu_score,
         "cpu_benchmark": shape.cpu_benchmark,
         "emr_supported": shape.emr_supported,

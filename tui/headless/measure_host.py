@@ -127,6 +127,7 @@ def as_dict(report: engine.HostReport) -> dict[str, object]:
         "memory_gib": report.memory_gib,
         "arch": report.arch,
         "processor": report.processor,
+        "threads_per_core": report.threads_per_core,
         "cpu_score": measured(report.score),
         "cpu_score_one_core": measured(report.score_per_core),
         "cpu_score_spread": report.instance.cpu_score_spread,

@@ -15,7 +15,6 @@ from typing import NamedTuple
 import numpy as np
 
 from engine.forecast import BoolArray, FloatArray, IntArray
-from engine.machines.transfer import speed_of
 from engine.models.base import LeaveOneOut
 from engine.models.replay.broadcasts import other_plan
 from engine.models.replay.memory_cliff import MemoryCliff, unlike
@@ -174,15 +173,14 @@ class LogPairs:
         cores = SharedCores.of(runs)
         for i, replay in self.learnt(kept).items():
             ratio = ratio_of(other.run.workload, replay.run)
-            source, target = replay.run.cluster.instance, other.run.cluster.instance
-            speed = speed_of(target, source, None)
-            found = replay.replayed(other.slots, ratio=ratio, speed=speed.relative)
+            speed, unsure_speed = replay.nodes.speed_on(other.run)
+            found = replay.replayed(other.slots, ratio=ratio, speed=speed)
             crowded = float(crowding(self.doublings[i, j, 0]))
             crowded *= 1.0 - found.driver_seconds / found.seconds
-            plan = _other_plan(replay, found, ratio, speed.relative)
+            plan = _other_plan(replay, found, ratio, speed)
             logs.append(math.log(found.seconds) + self.bias[i] + cores.cost(crowded) + plan)
             away.append(self.doublings[i, j] * sure_share(found.driver_seconds / found.seconds))
-            doubts.append(math.hypot(speed.log_scale, cores.doubt(crowded), REACHED * plan))
+            doubts.append(math.hypot(unsure_speed, cores.doubt(crowded), REACHED * plan))
         repeated = times_run(self.groups[kept])
         unsure, far = np.asarray(doubts), self.doublings[kept, j]
         weights = weights_of(far[:, None, :], unsure[:, None], repeated=repeated)[:, 0]

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from engine.batch import ClusterBatch
-from engine.machines.transfer import speed_of
 from engine.models.replay.cache_readers import never_stored
 from engine.models.replay.driven_out import Pressing
 from engine.models.replay.memory_cliff import MemoryCliff
@@ -117,7 +116,7 @@ def not_fitting_share(
     shuffle_partitions: int | None,
 ) -> float:
     """Share of the predicted time of the one cluster of `batch` that goes to what does not fit."""
-    speed = speed_of(batch.types[0], cliff.replay.run.cluster.instance, batch.catalog).relative
+    speed = float(cliff.replay.nodes.speeds(batch)[0][0])
     share = cliff.fitting_share(batch, ratio)
     left = cliff.left_share(batch, ratio, shuffle_partitions)
     lost = float(cliff.added_seconds(batch.slots, share, ratio, shuffle_partitions, left)[0])

@@ -124,7 +124,7 @@ class ReplayModel(FittedModel):
         for place, replay in enumerate(self.replays):
             ratio = ratio_of(wanted, replay.run)
             replayed = self._replayed(replay, wanted)
-            relative, doubt = batch.speeds(replay.run.cluster.instance)
+            relative, doubt = replay.nodes.speeds(batch)
             times = replayed.at(slots, relative)
             far.append(doublings(replayed.slots_in_doubt(slots) / replay.slots, ratio))
             share = 1.0 - times.driver_seconds / times.seconds
@@ -257,7 +257,7 @@ class ReplayModel(FittedModel):
         replay = self._nearest(slots, wanted)
         ratio, shuffle_partitions = ratio_of(wanted, replay.run), wanted.shuffle_partitions
         busy = min(slots, replay.most_useful_slots(ratio, shuffle_partitions))
-        speed = speed_of(batch.types[0], replay.run.cluster.instance, batch.catalog).relative
+        speed = float(replay.nodes.speeds(batch)[0][0])
         key = (id(replay), busy, ratio, speed, shuffle_partitions)
         found = self._explained.get(key)
         if found is None:
@@ -315,7 +315,7 @@ class ReplayModel(FittedModel):
             replay,
             ratio_of(wanted, replay.run),
             slots,
-            speed=float(batch.speeds(replay.run.cluster.instance)[0][0]),
+            speed=float(replay.nodes.speeds(batch)[0][0]),
             shuffle_partitions=wanted.shuffle_partitions,
         )
 
@@ -325,6 +325,16 @@ class ReplayModel(FittedModel):
         offered, shuffle_partitions = Offered.of(run, batch), wanted.shuffle_partitions
         notices = spill_notices(self.spilling[place], offered, ratio, shuffle_partitions)
         return notices + (cache_notices(cliff, batch, ratio, shuffle_partitions) if cliff else [])
+
+    def fuller_notice(self, batch: ClusterBatch) -> Notice | None:
+        slots = float(batch.slots[0])
+        if not slots >= 1.0:
+            return None
+        return self._nearest(slots, self.profile.reference_workload).nodes.notice(batch)
+
+    def slot_speeds(self, batch: ClusterBatch) -> FloatArray:
+        largest = max(self.replays, key=lambda replay: replay.slots)
+        return largest.nodes.speeds(batch)[0]
 
     def _speed_notice(self, target: InstanceType | None, catalog: Catalog | None) -> Notice | None:
         """The warning of the log whose machines say most about the target's."""

@@ -19,6 +19,7 @@ import numpy as np
 from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.memory import EXECUTOR_CORES
 from engine.models.replay.calibration import calibrated
+from engine.models.replay.filled_nodes import FilledNodes
 from engine.models.replay.outcome import Replayed
 from engine.models.stages.application_graph import ApplicationGraph, graph_of
 from engine.models.stages.contention import contention_growth
@@ -190,6 +191,11 @@ class Replay:
     def locality(self) -> Locality:
         """Which stages read what lies on the executors that ran others."""
         return Locality.of(self.run)
+
+    @cached_property
+    def nodes(self) -> FilledNodes:
+        """How full of tasks its nodes were."""
+        return FilledNodes(self.run)
 
     @property
     def executor_slots(self) -> int:

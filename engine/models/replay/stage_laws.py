@@ -98,7 +98,7 @@ def pair_fit(one: Replay, other: Replay, *, unlike: Collection[int] = ()) -> Pai
     by_cores = np.zeros(stages, dtype=bool)
     if _machine(one) != _machine(other):
         return PairFit(likelihood, partitions, cut, data, by_cores, (0.0, 0.0))
-    apart = abs(math.log(ratio)) > LOG_RATIO
+    apart, (speed, _) = abs(math.log(ratio)) > LOG_RATIO, one.nodes.speed_on(other.run)
     for place, match in enumerate(matches(one.run, other.run)):
         if match is None or place in unlike:
             continue
@@ -110,7 +110,7 @@ def pair_fit(one: Replay, other: Replay, *, unlike: Collection[int] = ()) -> Pai
             if not _as_ruled(shape, seen.stage.tasks, other.slots, ratio):
                 partitions[place] = cut[place]
             data[place] = _data_power(shape.stage, seen.stage, math.log(ratio))
-        likelihood[place] = _likelihood(one, place, seen, other.slots, ratio)
+        likelihood[place] = _likelihood(one, place, seen, other.slots, ratio, speed)
     own, theirs = one.growing_driver_seconds, other.growing_driver_seconds
     driver = (ratio - 1.0, theirs / own - 1.0) if apart and own > 0.0 else (0.0, 0.0)
     return PairFit(likelihood, partitions, cut, data, by_cores, driver)
@@ -138,9 +138,10 @@ def _machine(replay: Replay) -> str | None:
 
 
 def _likelihood(
-    one: Replay, place: int, seen: StageShape, slots: int, ratio: float
+    one: Replay, place: int, seen: StageShape, slots: int, ratio: float, speed: float
 ) -> NDArray[np.float32]:
-    """(work, slots) how well each law of a stage explains its work in another log."""
+    """(work, slots) how well each law of a stage explains its work in another log, on slots of a
+    relative speed: those of nodes that are fuller are slower."""
     shape, stage, count = one.shapes[place], one.shapes[place].stage, seen.stage.tasks
     base = shape.grown(ratio, count / stage.tasks)
     own, found = stage.task_seconds.total, seen.stage.task_seconds.total
@@ -150,7 +151,7 @@ def _likelihood(
     expected = typical_seconds(one, place, work, tasks=count, slots=slots)
     doublings = math.log2(shape.at_once(slots, count) / shape.at_once(one.slots))
     grown = np.log(expected * count / (shape.mean_seconds * stage.tasks))
-    error = math.log(found / own) - grown[:, None] - SLOTS * doublings
+    error = math.log(found * speed / own) - grown[:, None] - SLOTS * doublings
     noise = math.hypot(STAGE_NOISE, STAGE_NOISE_SECONDS / min(own, found))
     return np.asarray(-0.5 * np.minimum(np.abs(error / noise), OUTLIER) ** 2, dtype=np.float32)
 

@@ -22,6 +22,7 @@ from engine.machines.host import (
     processor_name,
     resources_text,
     score_of,
+    threads_of_a_core,
     usable_cores,
     usable_memory_bytes,
 )
@@ -233,3 +234,20 @@ def test_a_busy_machine_says_so(report: HostReport) -> None:
     assert "busy-host" in codes
     assert "busy-host" not in [n.code for n in host._notices(0.1, 2, report.disk, 1e9)]
     assert "busy-host" not in [n.code for n in host._notices(None, 2, report.disk, 1e9)]
+
+
+@pytest.mark.parametrize(("listed", "threads"), [("0", 1), ("0-1\n", 2), ("0,48\n", 2), ("0-7", 8)])
+def test_the_kernel_says_how_many_processors_are_a_core(
+    tmp_path: Path, listed: str, threads: int
+) -> None:
+    siblings = tmp_path / "thread_siblings_list"
+    siblings.write_text(listed)
+    assert threads_of_a_core(siblings) == threads
+
+
+@pytest.mark.parametrize("listed", ["", "two", "0-x"])
+def test_threads_of_a_core_may_be_unknown(tmp_path: Path, listed: str) -> None:
+    siblings = tmp_path / "thread_siblings_list"
+    siblings.write_text(listed)
+    assert threads_of_a_core(siblings) is None
+    assert threads_of_a_core(tmp_path / "none") is None

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import pytest
 from synthetic import catalog_of, offer
 
 import engine
 from engine.catalog import InstanceType
 from engine.cluster import Cluster, NodeGroup, Workload
-from engine.machines.idle_vcpus import fuller_notice, tasks_per_vcpu
+from engine.machines.hardware_threads import (
+    SECOND_THREAD,
+    fuller_notice,
+    seconds_of_busy,
+    tasks_per_vcpu,
+    threads_per_core,
+)
 from engine.profile import Profile, Run
 
-EIGHT = InstanceType("m.8", 8, 32.0, "x86_64")
-SIXTEEN = InstanceType("m.16", 16, 64.0, "x86_64")
+EIGHT = InstanceType("m.8", 8, 32.0, arch="x86_64")
+SIXTEEN = InstanceType("m.16", 16, 64.0, arch="x86_64")
 
 
 def run(slots_per_node: int, instance: InstanceType | None = EIGHT, *, master: str = "yarn") -> Run:
@@ -44,7 +52,10 @@ def test_a_fuller_node_is_said_with_how_much_longer_tasks_may_take(
     notice = fuller_notice(run(before), SIXTEEN, slots_per_node=now)
     assert notice is not None
     assert notice.code == "fuller-nodes"
-    assert f"m.8 had {before} tasks at once on 8 vCPUs, each m.16 gets {now} on 16" in notice.text
+    assert (
+        f"m.8 had {before} tasks at once on 8 vCPUs (2 to a core), each m.16 gets {now} on 16 vCPUs"
+        in notice.text
+    )
     assert f"up to {times}" in notice.text
 
 
@@ -53,9 +64,44 @@ def test_nodes_as_full_or_with_a_core_to_each_task_are_as_measured(before: int, 
     assert fuller_notice(run(before), SIXTEEN, slots_per_node=now) is None
 
 
-def test_vcpus_that_are_cores_may_be_filled() -> None:
-    arm = replace(EIGHT, arch="arm64")
-    assert fuller_notice(run(4, arm), SIXTEEN, slots_per_node=16) is None
+@pytest.mark.parametrize("cores", [{"arch": "arm64"}, {"threads_per_core": 1}])
+def test_vcpus_that_are_cores_may_be_filled(cores: dict[str, Any]) -> None:
+    assert fuller_notice(run(4, replace(EIGHT, **cores)), SIXTEEN, slots_per_node=16) is None
+
+
+def test_threads_of_a_core_are_told_or_follow_from_the_architecture() -> None:
+    assert threads_per_core(EIGHT) == threads_per_core(replace(EIGHT, arch=None)) == 2
+    assert threads_per_core(replace(EIGHT, arch="arm64")) == 1
+    assert threads_per_core(replace(EIGHT, arch="arm64", threads_per_core=2)) == 2
+
+
+def test_a_second_thread_adds_its_part_to_what_a_core_does() -> None:
+    busy = np.asarray([0.0, 0.25, 0.5, 0.75, 1.0])
+    alone = (1.0 + SECOND_THREAD) / 2.0
+    expected = [alone, alone, alone, 1.5 / (1.0 + SECOND_THREAD / 2.0) * alone, 1.0]
+    assert seconds_of_busy(busy, np.full(5, 2.0)) == pytest.approx(expected)
+    assert seconds_of_busy(busy, np.ones(5)) == pytest.approx(1.0)
+    more = seconds_of_busy(np.linspace(0.0, 1.0, 50), np.full(50, 8.0))
+    assert (np.diff(more) >= 0.0).all()
+    assert more[-1] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("catalog", "name", "threads"),
+    [
+        ("aws", "m7a.xlarge", 1),
+        ("aws", "r8a.4xlarge", 1),
+        ("aws", "m6a.xlarge", 2),
+        ("aws", "m7i.xlarge", 2),
+        ("aws", "m7g.xlarge", 1),
+        ("gcp", "t2d-standard-8", 1),
+        ("gcp", "n2d-standard-8", 2),
+        ("azure", "Standard_DS13_v2", 1),
+        ("azure", "Standard_D8s_v5", 2),
+    ],
+)
+def test_bundled_types_whose_vcpus_are_cores(catalog: str, name: str, threads: int) -> None:
+    assert threads_per_core(engine.load_catalog(catalog).offer(name).instance) == threads
 
 
 @pytest.mark.parametrize("slots_per_node", [4, 8])

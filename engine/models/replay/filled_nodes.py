@@ -1,0 +1,127 @@
+"""How fast a slot of other nodes is: by CPU score, and by how full of tasks those nodes are.
+
+On a node that is half full each task has a core of its own, on a full one mostly a thread of one
+(`engine.machines.hardware_threads`). Only computing gets slower, and tasks that wait leave their
+vCPU to others.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from engine.batch import ClusterBatch
+from engine.forecast import FloatArray
+from engine.machines.hardware_threads import (
+    counted_notice,
+    seconds_of_busy,
+    tasks_per_vcpu,
+    threads_per_core,
+)
+from engine.machines.transfer import speed_of
+from engine.models.stages.disturbance import computes_elsewhere
+from engine.notices import Notice
+from engine.profile import Run
+from engine.stage_run import StageRun
+
+UNTOLD_COMPUTING = 0.8
+"""Prior: share of its time that a task computes where no log says: before Spark 2.1, in Python."""
+
+IDLE = 0.75
+"""Prior: share of what fuller nodes cost that is counted. What the job left of its nodes another
+one may have used, so that its tasks shared their cores already."""
+
+UNSURE, UNSURE_OF_OTHERS = 0.3, 0.6
+"""Prior: standard deviation of log time, as a share of what emptier and what fuller nodes change:
+`SECOND_THREAD` by 0.15, and whether other jobs were there."""
+
+UNSURE_UNTOLD = 1.5
+"""How many times that where it is not known how much tasks compute."""
+
+_DIGITS = 6
+"""Nodes as full count as as full, however the numbers of tasks and vCPUs were divided."""
+
+
+@dataclass(frozen=True, eq=False)
+class FilledNodes:
+    """How full a measured run's nodes were, and how much of their time its tasks computed."""
+
+    run: Run
+
+    @cached_property
+    def before(self) -> float | None:
+        """`tasks_per_vcpu` of the run."""
+        return tasks_per_vcpu(self.run)
+
+    @cached_property
+    def _computing(self) -> tuple[float, float]:
+        """Share of its time that a typical task computes, and of how much of it that is known."""
+        work = np.asarray([stage.task_seconds.total for stage in self.run.stages])
+        shares = [_computing_share(stage) for stage in self.run.stages]
+        known = np.asarray([share is not None for share in shares])
+        each = np.asarray([UNTOLD_COMPUTING if share is None else share for share in shares])
+        if not work.sum() > 0.0:
+            return UNTOLD_COMPUTING, 0.0
+        return float(work @ each / work.sum()), float(work @ known / work.sum())
+
+    def speeds(self, batch: ClusterBatch) -> tuple[FloatArray, FloatArray]:
+        """(n,) speed of a slot relative to one of the run, and (n,) spread of its logarithm."""
+        relative, doubt = batch.speeds(self.run.cluster.instance)
+        vcpus = np.asarray([np.nan if kind is None else kind.vcpus for kind in batch.types])
+        threads = np.asarray(
+            [1 if kind is None else threads_per_core(kind) for kind in batch.types]
+        )
+        after = batch.slots / batch.nodes / vcpus[batch.type_index]
+        lasting, unsure = self._lasting(after, threads[batch.type_index])
+        return relative / np.exp(lasting), np.hypot(doubt, unsure)
+
+    def speed_on(self, run: Run) -> tuple[float, float]:
+        """`speeds` of the nodes of another run."""
+        known = speed_of(run.cluster.instance, self.run.cluster.instance, None)
+        after, instance = tasks_per_vcpu(run), run.cluster.instance
+        if after is None or instance is None:
+            return known.relative, known.log_scale
+        threads = np.asarray([threads_per_core(instance)])
+        lasting, unsure = self._lasting(np.asarray([after]), threads)
+        slower, spread = float(np.exp(lasting[0])), math.hypot(known.log_scale, float(unsure[0]))
+        return known.relative / slower, spread
+
+    def notice(self, batch: ClusterBatch) -> Notice | None:
+        """What is to be said of the nodes of the one cluster of `batch`."""
+        target = batch.types[int(batch.type_index[0])]
+        if target is None or self.before is None or np.isnan(batch.nodes[0]):
+            return None
+        by_score = speed_of(target, self.run.cluster.instance, batch.catalog).relative
+        times = by_score / float(self.speeds(batch)[0][0])
+        slots = float(batch.slots[0] / batch.nodes[0])
+        return counted_notice(self.run, target, slots_per_node=slots, times=times)
+
+    def _lasting(self, after: FloatArray, threads: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(n,) log of how many times as long tasks last on nodes with `after` tasks per vCPU as on
+        the run's, and (n,) its spread; none where either is not known."""
+        source, before = self.run.cluster.instance, self.before
+        if source is None or before is None:
+            return np.zeros(len(after)), np.zeros(len(after))
+        computing, told = self._computing
+        own = self._seconds(np.asarray([before]), np.asarray([threads_per_core(source)]))
+        seconds = self._seconds(after, threads)
+        lasting = np.log(1.0 - computing + computing * seconds / own)
+        lasting = np.where(np.isfinite(lasting), lasting, 0.0)
+        unsure = np.where(lasting > 0.0, UNSURE_OF_OTHERS, UNSURE) * np.abs(lasting)
+        unsure *= told + (1.0 - told) * UNSURE_UNTOLD
+        return np.where(lasting > 0.0, IDLE, 1.0) * lasting, unsure
+
+    def _seconds(self, tasks: FloatArray, threads: FloatArray) -> FloatArray:
+        """`seconds_of_busy` with so many tasks per vCPU."""
+        busy = np.minimum(1.0, np.round(tasks, _DIGITS) * self._computing[0])
+        return seconds_of_busy(busy, threads.astype(float))
+
+
+def _computing_share(stage: StageRun) -> float | None:
+    """Share of a stage's task time that its tasks computed; None where the log does not say."""
+    if stage.cpu_seconds is None or computes_elsewhere(stage) or not stage.task_seconds.total > 0.0:
+        return None
+    return min(1.0, stage.cpu_seconds.total / stage.task_seconds.total)

@@ -1,0 +1,106 @@
+"""Nodes that are fuller or emptier of tasks than the measured ones: how long tasks then last."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from made_runs import Stage, measure, observed
+from sparkplan_runs import fit
+from synthetic import catalog_of, offer
+
+from engine.catalog import InstanceType
+from engine.cluster import Cluster, NodeGroup
+from engine.machines.hardware_threads import SECOND_THREAD
+from engine.models.replay.filled_nodes import IDLE, UNSURE_OF_OTHERS
+from engine.models.replay.replayed_run import Replay
+from engine.models.replay.stage_laws import SLOTS, pair_fit
+from engine.profile import Run
+
+EIGHT = InstanceType("m.8", 8, 32.0, "general", "x86_64", cpu_score=8.0, cpu_benchmark="b")
+TWO_THREADS = 2.0 / (1.0 + SECOND_THREAD)
+CATALOG = catalog_of(
+    offer("n.8", 0.4, vcpus=8, arch="x86_64", cpu_score=8.0, cpu_benchmark="b"),
+    offer("c.8", 0.4, vcpus=8, arch="x86_64", cpu_score=8.0, cpu_benchmark="b", threads_per_core=1),
+)
+
+
+def run(
+    slots_per_node: int, *, nodes: int = 1, computing: float | None = 1.0, slower: float = 1.0
+) -> Run:
+    """160 tasks of a second (that is so many times as long), of which a share computes."""
+    seconds = np.full(160, slower)
+    cpu = {} if computing is None else {"cpu_seconds": measure(seconds * computing)}
+    made = observed([Stage(seconds, more=cpu)], slots=slots_per_node * nodes, input_bytes=1e9)
+    layout = Cluster(
+        groups=(NodeGroup(nodes, EIGHT),), executors=nodes, executor_cores=slots_per_node
+    )
+    return replace(made, cluster=layout, config={"spark.master": "yarn"})
+
+
+def times_as_long(measured: Run, name: str = "n.8", *, nodes: int = 1) -> float:
+    """Time on as many slots of another type, all of whose vCPUs are filled, over the measured."""
+    asked = Cluster.of_nodes(instance_type=name, nodes=nodes, catalog=CATALOG)
+    return fit(measured).predict(cluster=asked).seconds / measured.seconds
+
+
+def test_computing_tasks_that_had_a_core_to_themselves_take_longer_on_a_filled_node() -> None:
+    assert times_as_long(run(4, nodes=2)) == pytest.approx(TWO_THREADS**IDLE, rel=0.01)
+    assert times_as_long(run(8)) == pytest.approx(1.0, rel=0.01)
+
+
+def test_vcpus_that_are_cores_are_as_fast_however_many_are_filled() -> None:
+    had_cores = times_as_long(run(4, nodes=2), "c.8")
+    assert had_cores == pytest.approx(TWO_THREADS**IDLE, rel=0.01), "scores are of filled nodes"
+    assert times_as_long(run(8), "c.8") == pytest.approx(1.0, rel=0.01)
+
+
+def test_tasks_that_mostly_wait_leave_their_vcpus_to_others() -> None:
+    assert times_as_long(run(4, nodes=2, computing=0.5)) == pytest.approx(1.0, rel=0.01)
+    some = times_as_long(run(4, nodes=2, computing=0.8))
+    assert 1.02 < some < times_as_long(run(4, nodes=2)) - 0.02
+
+
+def test_what_other_jobs_did_on_the_nodes_makes_it_less_sure() -> None:
+    def spread(measured: Run) -> float:
+        asked = Cluster.of_nodes(instance_type="n.8", nodes=1, catalog=CATALOG)
+        told = fit(measured).predict(cluster=asked).forecast
+        return float(told.log_scale[0])
+
+    filled, half = spread(run(8)), spread(run(4, nodes=2))
+    added = UNSURE_OF_OTHERS * math.log(TWO_THREADS)
+    assert half == pytest.approx(math.hypot(filled, added), rel=0.01)
+    untold = spread(run(4, nodes=2, computing=None))
+    assert untold > filled
+
+
+def test_the_warning_says_what_is_counted_and_is_the_only_one() -> None:
+    asked = Cluster.of_nodes(instance_type="n.8", nodes=1, catalog=CATALOG)
+
+    def said(measured: Run) -> list[str]:
+        told = fit(measured).predict(cluster=asked).warnings
+        return [notice.text for notice in told if notice.code == "fuller-nodes"]
+
+    assert said(run(4, nodes=2)) == [
+        "each m.8 had 4 tasks at once on 8 vCPUs (2 to a core), each n.8 gets 8 on 8 vCPUs (2 to a "
+        "core): for it, tasks are taken to last 1.34 times as long"
+    ]
+    assert said(run(4, nodes=2, computing=0.5)) == []
+    assert said(run(8)) == []
+
+
+def test_the_measured_cluster_is_answered_as_it_was_measured() -> None:
+    measured = run(4, nodes=2)
+    own = fit(measured).predict(cluster=measured.cluster).seconds
+    assert own == pytest.approx(measured.seconds, rel=0.01)
+
+
+def test_threads_that_share_cores_are_not_learnt_as_growth_with_the_slots() -> None:
+    half, full = run(4), run(8, slower=TWO_THREADS**IDLE)
+    told = pair_fit(Replay.of(half), Replay.of(full)).likelihood[0]
+    likeliest = float(SLOTS[np.unravel_index(int(np.argmax(told)), told.shape)[1]])
+    alone = pair_fit(Replay.of(run(8)), Replay.of(run(8, nodes=2))).likelihood[0]
+    as_full = float(SLOTS[np.unravel_index(int(np.argmax(alone)), alone.shape)[1]])
+    assert likeliest == pytest.approx(as_full, abs=SLOTS[1] - SLOTS[0])
