@@ -59,6 +59,7 @@ _HOMES = {
     "engine.profile": ("CATEGORIES", "Profile", "Run"),
     "engine.mixing.composition": ("Composed", "predict_composition"),
     "engine.machines.beside_heap": ("with_overhead_per_core",),
+    "engine.machines.hardware_threads": ("with_filled_nodes",),
     "engine.memory": ("beside_heap_gib",),
     "engine.choosing.limits": ("Limits",),
     "engine.choosing.rented": ("cost_assumptions", "cost_of", "observed_price", "predict_on_spot"),

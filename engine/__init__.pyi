@@ -68,6 +68,7 @@ from engine.files import write_text as write_text
 from engine.given_profiles import OptexProfile as OptexProfile
 from engine.given_profiles import ResourceProfile as ResourceProfile
 from engine.machines.beside_heap import with_overhead_per_core as with_overhead_per_core
+from engine.machines.hardware_threads import with_filled_nodes as with_filled_nodes
 from engine.machines.host import HostReport as HostReport
 from engine.machines.host import host_catalog_text as host_catalog_text
 from engine.machines.host import measure_host as measure_host

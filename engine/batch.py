@@ -171,7 +171,7 @@ def complete(cluster: Cluster, profile: Profile) -> Cluster:
         groups=(type(group)(group.nodes, instance, group.price_usd_per_hour),),
         catalog=cluster.catalog,
     )
-    layout = observed_layout(observed, profile)
+    layout = None if profile.fills_nodes else observed_layout(observed, profile)
     layout = layout or _default_layout(instance, cluster.catalog, profile)
     return named.with_layout(layout) if layout else named
 

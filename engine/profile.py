@@ -121,6 +121,7 @@ class Profile:
     `resources` are the measured throughputs of the nodes, where someone gave them. `shapes` are
     those of types that no run names (a job profile may). `overhead_per_core_gib` is what the user
     wants executors to have beside their heap, in place of what runs had; None where nobody said.
+    `fills_nodes`: the user wants executors laid out anew on measured types, as on others.
     """
 
     name: str
@@ -134,6 +135,7 @@ class Profile:
     resources: ResourceProfile | None = None
     shapes: tuple[InstanceType, ...] = field(default=(), repr=False)
     overhead_per_core_gib: float | None = None
+    fills_nodes: bool = False
 
     @cached_property
     def largest_run(self) -> Run | None:

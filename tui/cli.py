@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import engine
 from tui import format as text
 from tui import streams, web, workers
-from tui.arguments import beside_heap, limits, options
+from tui.arguments import layouts, limits, options
 from tui.arguments.parser import OneLineParser
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def planner_parser() -> argparse.ArgumentParser:
     options.add_origin(parser)
     options.add_catalog(parser)
     options.add_terms(parser)
-    beside_heap.add_overhead(parser)
+    layouts.add_layout(parser)
     options.add_goal(parser)
     options.add_job(parser)
     options.add_model(parser)
@@ -207,7 +207,12 @@ def app_options(args: argparse.Namespace, config: Config, kept: Kept | None) -> 
         ran_on=args.ran_on,
         catalog=args.catalog,
         terms=Terms(
-            args.region, args.discount, args.dbu_price, args.platform, args.overhead_per_core
+            args.region,
+            args.discount,
+            args.dbu_price,
+            args.platform,
+            args.overhead_per_core,
+            args.fill_nodes,
         ),
         model=args.model,
         job=job_of(args),

@@ -256,19 +256,22 @@ class EngineSession:
     def _held_against(self, read: Profile, catalog: Catalog, state: PlanState) -> Profile:
         """What was read, held against the catalog; a discount keeps it, and so its fitted model."""
         overhead = state.terms.overhead_per_core_gib
-        if self._workflow is not None and overhead is not None:
+        if self._workflow is not None and (overhead is not None or state.terms.fill_nodes):
+            term = "fill-nodes" if overhead is None else "overhead-per-core"
             raise engine.BadInput(
-                "executors of a workflow have what its logs had beside their heap",
-                where="overhead-per-core",
-                remedy="type :overhead-per-core off",
+                "executors of a workflow are laid out as those of its logs",
+                where=term,
+                remedy=f"type :{term} off",
             )
         kept, where = self._held, self._where_it_ran(state)
         terms = state.terms
-        key = (where, state.pricing, terms.region, terms.platform, overhead)
+        key = (where, state.pricing, terms.region, terms.platform, overhead, terms.fill_nodes)
         if kept is None or kept[0] is not read or kept[1] != key:
             held = read if self._workflow is not None else engine.held_against(read, catalog)
             if where.notice is not None:
                 held = replace(held, notices=(*held.notices, where.notice))
+            if terms.fill_nodes:
+                held = engine.with_filled_nodes(held)
             if overhead is not None:
                 held = engine.with_overhead_per_core(held, overhead)
             self._held = kept = (read, key, held)
@@ -294,7 +297,9 @@ class EngineSession:
         """The catalog that is named, or that of where it ran, on the terms of the state."""
         where = self._where_it_ran(state)
         platform = state.terms.platform or where.platform
-        terms = state.terms._replace(overhead_per_core_gib=None, platform=platform)
+        terms = state.terms._replace(
+            overhead_per_core_gib=None, fill_nodes=False, platform=platform
+        )
         key = (where.catalog, state.pricing, terms)
         found = self._catalogs.get(key)
         if found is None:

@@ -57,14 +57,16 @@ LEAST_SCALE, MOST_SCALE = 0.1, 100.0
 
 
 class Terms(NamedTuple):
-    """On what terms a catalog's prices hold, and what executors have beside their heap; None keeps
-    what its file says, of the latter what the evidence says."""
+    """On what terms a catalog's prices hold, what executors have beside their heap, and whether
+    those of measured types are laid out anew; None keeps what its file says, of the heap what the
+    evidence says."""
 
     region: str | None = None
     discount_fraction: float | None = None
     dbu: str | float | None = None
     platform: str | None = None
     overhead_per_core_gib: float | None = None
+    fill_nodes: bool = False
 
 
 AS_TOLD = Terms()

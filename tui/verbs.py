@@ -169,7 +169,7 @@ def _term(word: str) -> Callable[[str, Names], Outcome]:
 
 
 def _term_values(word: str) -> Callable[[Names], Sequence[str]]:
-    known = engine.PLATFORMS if word == "platform" else ()
+    known = {"platform": tuple(engine.PLATFORMS), "fill-nodes": ("on",)}.get(word, ())
     return lambda names: (*known, "off")
 
 
@@ -335,7 +335,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("catalog", "NAME|FILE [REGION]|off", "prices; off: of where it ran", _catalog,
          lambda names: [*names.catalogs, "off"]),
     *(
-        Verb(word, f"{takes}|off", what, _term(word), _term_values(word))
+        Verb(word, takes, what, _term(word), _term_values(word))
         for word, (takes, what) in term_words.TERMS.items()
     ),
     Verb("instances", "GLOB,...|off", "candidate types", _instances,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -19,6 +19,7 @@ from engine.cluster import BesideHeap, Cluster, Layout
 from engine.errors import BadInput, require_kind
 from engine.forecast import FloatArray
 from engine.machines.beside_heap import planned_beside, planned_notices
+from engine.machines.hardware_threads import idle_notice
 from engine.machines.platforms import NOT_SUPPORTED, SERVICE
 from engine.memory import executor_cores_for, layout_of
 from engine.notices import Notice
@@ -45,7 +46,7 @@ class Candidates:
             seeing, but nobody named them as what to rent.
         assumed_arch: the architecture that was taken for granted and hides others; None where
             somebody says it, or it hides nothing.
-        beside: what is to be said of the memory beside the heap.
+        told: what is to be said of layouts: the memory beside the heap, and vCPUs left idle.
         barrier_stages: stages of the job that start all of their tasks at once, or not at all.
     """
 
@@ -56,16 +57,16 @@ class Candidates:
     hidden: Mapping[str, int] = field(default_factory=dict)
     compared: frozenset[str] = frozenset()
     assumed_arch: str | None = None
-    beside: tuple[Notice, ...] = ()
+    told: tuple[Notice, ...] = ()
     barrier_stages: tuple[BarrierStage, ...] = ()
 
     @property
     def notices(self) -> tuple[Notice, ...]:
         """What is to be said of the filter and of the layouts."""
         if self.assumed_arch is None:
-            return self.beside
+            return self.told
         return (
-            *self.beside,
+            *self.told,
             Notice(
                 "assumed-architecture",
                 f"what processors it ran on is not known: {self.assumed_arch} is assumed, and "
@@ -163,7 +164,7 @@ def select_candidates(
         found,
         compared=chosen.compared & set(found.names),
         assumed_arch=DEFAULT_ARCH if chosen.assumed else None,
-        beside=tuple(planned_notices(profile)),
+        told=(*planned_notices(profile), *_idle_notices(found, profile)),
         barrier_stages=barrier_stages,
     )
     if found.barred(limits) == set(found.names):
@@ -174,6 +175,15 @@ def select_candidates(
             "--platform",
         )
     return found
+
+
+def _idle_notices(found: Candidates, profile: Profile) -> Iterator[Notice]:
+    """Which measured types are planned with vCPUs left idle."""
+    for instance in found.instances:
+        if instance.name in profile.instance_types:
+            notice = idle_notice(profile, instance)
+            if notice is not None:
+                yield notice
 
 
 class _Chosen(NamedTuple):

@@ -8,13 +8,14 @@ on a full one it shares one. Speeds by CPU score are of nodes all of whose vCPUs
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from engine.catalog import InstanceType
 from engine.forecast import FloatArray
 from engine.notices import Notice
-from engine.profile import Run
+from engine.profile import Profile, Run
 
 SECOND_THREAD = 0.35
 """Prior: how much more work a core gets done when all of its threads are busy. A public Spark job
@@ -63,6 +64,31 @@ def seconds_of_busy(busy: FloatArray, threads: FloatArray) -> FloatArray:
     share = (per_core - 1.0) / np.maximum(threads - 1.0, 1.0)
     alone = per_core / (1.0 + SECOND_THREAD * share)
     return np.asarray(np.where(threads > 1.0, alone * (1.0 + SECOND_THREAD) / threads, 1.0))
+
+
+def with_filled_nodes(profile: Profile) -> Profile:
+    """The profile of which executors are laid out on measured types as on others, with a task for
+    each vCPU, in place of as they were measured."""
+    return replace(profile, fills_nodes=True)
+
+
+def idle_notice(profile: Profile, instance: InstanceType) -> Notice | None:
+    """The warning that a measured type is planned as it was measured, with a quarter of its vCPUs
+    or more left idle; None where it is not, and where nothing says how its nodes were filled."""
+    runs = [run for run in profile.runs if _is(run.cluster.instance, instance)]
+    filled = max((tasks_per_vcpu(run) or math.inf for run in runs), default=math.inf)
+    if profile.fills_nodes or FULLER * filled > 1.0:
+        return None
+    return Notice(
+        "idle-vcpus",
+        f"{instance.name} is planned as it was measured, with {_tasks(filled * instance.vcpus)} at "
+        f"once on {_vcpus(instance)}: other types get one for each vCPU",
+        "--fill-nodes plans its nodes like theirs",
+    )
+
+
+def _is(measured: InstanceType | None, instance: InstanceType) -> bool:
+    return measured is not None and measured.name == instance.name
 
 
 def fuller_notice(run: Run, target: InstanceType, *, slots_per_node: float) -> Notice | None:

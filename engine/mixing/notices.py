@@ -38,7 +38,8 @@ def not_mixed(surface: Surface, row: int, common: int, share: float) -> Notice:
         f"executors of {common}: of an application all executors are alike, so that {name} is "
         f"mixed with none of them; if it took as long with executors of {common}, the answer "
         f"would be {most}",
-        f"add a run on {name} with executors of {common} cores",
+        f"plan its nodes like theirs with --fill-nodes, or add a run on {name} with executors of "
+        f"{common} cores",
     )
 
 

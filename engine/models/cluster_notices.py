@@ -50,7 +50,9 @@ def fuller_nodes_notice(batch: ClusterBatch, profile: Profile) -> Notice | None:
     """Whether the nodes of the one cluster of `batch` are fuller of tasks than the measured ones;
     those of a measured type keep their layout."""
     run, instance = profile.largest_run, batch.types[int(batch.type_index[0])]
-    if run is None or instance is None or instance.name in profile.instance_types:
+    if run is None or instance is None:
+        return None
+    if instance.name in profile.instance_types and not profile.fills_nodes:
         return None
     slots_per_node = float(batch.slots[0] / batch.nodes[0])
     return fuller_notice(run, instance, slots_per_node=slots_per_node)

@@ -267,13 +267,15 @@ def read_profile(args: argparse.Namespace, catalog: engine.Catalog | None = None
     resources = resources_of(args)
     pauses = getattr(args, "pauses", None)
     read = engine.read(*args.sources, ran_on=ran_on(args), pause_seconds=pauses)
-    profile = with_overhead(args, engine.held_against(read, catalog or looked_in(args)))
+    profile = laid_out(args, engine.held_against(read, catalog or looked_in(args)))
     return profile if resources is None else replace(profile, resources=resources)
 
 
-def with_overhead(args: argparse.Namespace, profile: engine.Profile) -> engine.Profile:
-    """The profile with what --overhead-per-core says, where it is given."""
+def laid_out(args: argparse.Namespace, profile: engine.Profile) -> engine.Profile:
+    """The profile with what --overhead-per-core and --fill-nodes say, where they are given."""
     gib = getattr(args, "overhead_per_core", None)
+    if getattr(args, "fill_nodes", False):
+        profile = engine.with_filled_nodes(profile)
     return profile if gib is None else engine.with_overhead_per_core(profile, gib)
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import engine
 from tui.arguments import options, prices
-from tui.arguments.beside_heap import check_laid_out
+from tui.arguments.layouts import check_laid_out
 
 
 def cluster_of(

@@ -13,7 +13,7 @@ from typing import Any
 import engine
 from tui import format as text
 from tui import streams
-from tui.arguments import beside_heap, limits, options, target
+from tui.arguments import layouts, limits, options, target
 from tui.headless import costs, curve_file, output
 from tui.words.job_words import parse_iterations
 
@@ -50,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     options.add_cluster(parser)
     limits.add_spot(parser)
     options.add_terms(parser)
-    beside_heap.add_overhead(parser)
+    layouts.add_layout(parser)
     options.add_origin(parser)
     options.add_workload(
         parser,

@@ -6,7 +6,7 @@ import argparse
 from dataclasses import replace
 
 import engine
-from tui.arguments import options, prices
+from tui.arguments import layouts, options, prices
 from tui.headless.experiments_output import show
 from tui.words import training_words
 from tui.words.job_words import parse_iterations
@@ -45,6 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--instances", metavar="TYPE,...", help="instance types")
     parser.add_argument("--deadline", type=options.duration, metavar="D", help="of the real job")
     options.add_origin(parser)
+    layouts.add_layout(parser)
     options.add_workload(parser)
     options.add_json(parser)
 

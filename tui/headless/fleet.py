@@ -106,7 +106,7 @@ def planned(
     seconds, source = deadline_of(args, evidence.profile)
     asked = argparse.Namespace(**{**vars(args), "deadline": seconds})
     try:
-        profile = options.with_overhead(args, engine.held_against(evidence.profile, catalog))
+        profile = options.laid_out(args, engine.held_against(evidence.profile, catalog))
         if resources is not None:
             profile = replace(profile, resources=resources)
         if seconds is None and args.budget is None and args.objective is None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import engine
 from tui import format as text
-from tui.arguments import beside_heap, limits, options, prices, target
+from tui.arguments import layouts, limits, options, prices, target
 from tui.headless import all_models, costs, output, recommend
 from tui.words.limit_words import parse_type_count
 
@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     limits.add_spot(parser)
     options.add_terms(parser)
-    beside_heap.add_overhead(parser)
+    layouts.add_layout(parser)
     options.add_origin(parser)
     options.add_workload(parser)
     parser.add_argument(

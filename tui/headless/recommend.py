@@ -9,7 +9,7 @@ from typing import Any
 
 import engine
 from tui import format as text
-from tui.arguments import beside_heap, goal_checks, limits, options, prices
+from tui.arguments import goal_checks, layouts, limits, options, prices
 from tui.headless import hinges, output
 
 OBJECTIVES = ("cost", "time", "resource-time", "runtime", "throughput")
@@ -43,7 +43,7 @@ def configure_rented(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     options.add_catalog(parser)
     options.add_terms(parser)
-    beside_heap.add_overhead(parser)
+    layouts.add_layout(parser)
     parser.add_argument(
         "--objective",
         choices=OBJECTIVES,

@@ -9,7 +9,7 @@ from typing import Any
 
 import engine
 from tui import format as text
-from tui.arguments import beside_heap, options, prices, target
+from tui.arguments import layouts, options, prices, target
 from tui.headless import costs, output, recommend
 
 RECOMMEND = "recommend"
@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--nodes", type=options.whole(), metavar="N", help="worker nodes")
     options.add_cluster(parser)
     options.add_terms(parser)
-    beside_heap.add_overhead(parser)
+    layouts.add_layout(parser)
     options.add_origin(parser)
     parser.add_argument(
         "--scheduler", metavar="NAME", help="drf, max-min or fifo, in place of the file's"
@@ -143,7 +143,7 @@ def fitted_of(
             )
         profile = args.task_profile or "normal"
         fitted = engine.fit_workflow(workflow, task_profile=profile, printed=args.printed)
-        asked = replace(fitted, profile=options.with_overhead(args, fitted.profile))
+        asked = replace(fitted, profile=options.laid_out(args, fitted.profile))
         return asked, workflow.cluster
     for name in ("scheduler", "printed"):
         if getattr(args, name):
@@ -157,7 +157,7 @@ def fitted_of(
             "is for workflow files", where="--task-profile", remedy="leave it out"
         )
     profile = engine.read(*sources, ran_on=options.ran_on(args))
-    return engine.fit_states(options.with_overhead(args, profile)), None
+    return engine.fit_states(options.laid_out(args, profile)), None
 
 
 def cluster_of(
@@ -166,7 +166,7 @@ def cluster_of(
     """The cluster that the options name, else the one of the file or of the log."""
     named = args.instance is not None or args.executors is not None
     if own is not None and not named:
-        beside_heap.check_laid_out(args)
+        layouts.check_laid_out(args)
         return own if args.nodes is None else replace(own, nodes=args.nodes)
     if not fitted.profile.runs and args.executors is None:
         if args.instance is None:

@@ -79,6 +79,7 @@ def typed_values(state: PlanState) -> dict[str, str]:
         "dbu-price": f"${terms.dbu!r}" if isinstance(terms.dbu, float | int) else terms.dbu,
         "platform": terms.platform,
         "overhead-per-core": term_words.overhead_text(terms.overhead_per_core_gib),
+        "fill-nodes": "on" if terms.fill_nodes else None,
         "instances": ", ".join(state.instances) or None,
         "model": state.model,
         "deadline": _deadline(state),

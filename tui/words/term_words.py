@@ -9,11 +9,12 @@ from tui.state import Terms
 from tui.words.limit_words import OFF
 
 TERMS = {
-    "region": ("REGION", "prices of another region of the catalog"),
-    "discount": ("P", "off the instance prices, such as 15%"),
-    "dbu-price": ("TIER|USD", "what a DBU costs (Databricks)"),
-    "platform": ("NAME", "what runs the executors, with what it leaves them of the memory"),
-    "overhead-per-core": ("SIZE", "memory beside the heap for each core of an executor"),
+    "region": ("REGION|off", "prices of another region of the catalog"),
+    "discount": ("P|off", "off the instance prices, such as 15%"),
+    "dbu-price": ("TIER|USD|off", "what a DBU costs (Databricks)"),
+    "platform": ("NAME|off", "what runs the executors, with what it leaves them of the memory"),
+    "overhead-per-core": ("SIZE|off", "memory beside the heap for each core of an executor"),
+    "fill-nodes": ("[on|off]", "a task for each vCPU of measured types too"),
 }
 """Key, the name of an option of the command too -> what it takes, and what it says."""
 
@@ -34,6 +35,10 @@ def changed(terms: Terms, key: str, typed: str) -> Terms:
         return terms._replace(dbu=None if off else _dbu(typed))
     if key == "overhead-per-core":
         return terms._replace(overhead_per_core_gib=None if off else parse_overhead(typed))
+    if key == "fill-nodes":
+        if not off and typed not in ("", "on"):
+            raise engine.BadInput(f"{typed!r} is neither on nor off", remedy="type on or off")
+        return terms._replace(fill_nodes=not off)
     if not off and typed not in engine.PLATFORMS:
         raise engine.UnknownName("platform", typed, engine.PLATFORMS)
     return terms._replace(platform=None if off else typed)

@@ -11,6 +11,7 @@ from synthetic import catalog_of, offer
 
 import engine
 from engine.catalog import InstanceType
+from engine.choosing.candidates import select_candidates
 from engine.cluster import Cluster, NodeGroup, Workload
 from engine.machines.hardware_threads import (
     SECOND_THREAD,
@@ -18,6 +19,7 @@ from engine.machines.hardware_threads import (
     seconds_of_busy,
     tasks_per_vcpu,
     threads_per_core,
+    with_filled_nodes,
 )
 from engine.profile import Profile, Run
 
@@ -116,3 +118,26 @@ def test_a_prediction_warns_of_other_types_alone(slots_per_node: int) -> None:
 
     assert ("fuller-nodes" in codes("m.16")) == (slots_per_node == 4)
     assert "fuller-nodes" not in codes("m.8")
+
+
+def test_a_measured_type_that_leaves_vcpus_idle_is_said_until_its_nodes_are_filled() -> None:
+    catalog = catalog_of(offer("m.8", 0.4, vcpus=8, memory_gib=32.0, arch="x86_64"))
+
+    def found(slots_per_node: int, *, filled: bool = False) -> tuple[list[str], int]:
+        profile = Profile("job", runs=(run(slots_per_node),))
+        profile = with_filled_nodes(profile) if filled else profile
+        chosen = select_candidates(catalog, profile=profile)
+        (layout,) = chosen.layouts
+        said = [notice.text for notice in chosen.notices if notice.code == "idle-vcpus"]
+        return said, layout.executors_per_node * layout.executor_cores
+
+    assert found(4) == (
+        [
+            "m.8 is planned as it was measured, with 4 tasks at once on 8 vCPUs (2 to a core): "
+            "other types get one for each vCPU"
+        ],
+        4,
+    )
+    assert found(4, filled=True) == ([], 8)
+    assert found(7) == ([], 7)
+    assert found(8) == ([], 8)

@@ -1,4 +1,4 @@
-"""--overhead-per-core, and executors in words with what they have beside their heap."""
+"""--overhead-per-core and --fill-nodes, and executors in words with what is beside their heap."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 from command_line import answer, run
+from screen import settled
 
 import engine
 from tui import format as text
 from tui.cli import main
 from tui.headless.recommend import size
+from tui.session import EngineSession
 from tui.words.training_lines import collect_line
 
 LOG = Path(engine.__file__).parents[1] / "tests" / "data" / "overhead.zstd"
@@ -68,6 +70,32 @@ def test_every_command_that_lays_executors_out_takes_it(
         assert chosen["layout"]["executor_memory_overhead_gib"] == overhead
 
 
+@pytest.mark.parametrize("command", ["recommend", "fleet", "workflow recommend", "export"])
+def test_a_measured_type_is_filled_like_others_on_request(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def executors(option: str) -> tuple[int, int]:
+        to = " --to emr" if command == "export" else ""
+        found = answer(capsys, f"{GOAL.replace('recommend', command)}{to}{option}")
+        layout = (found["jobs"][0] if command == "fleet" else found)["recommended"]["layout"]
+        return layout["executors_per_node"], layout["executor_cores"]
+
+    assert executors("") == (2, 1)
+    assert executors(" --fill-nodes") == (1, 4)
+
+
+def test_single_answers_and_curves_fill_nodes_too(capsys: pytest.CaptureFixture[str]) -> None:
+    origin = f"{LOG} --ran-on m5.xlarge"
+    as_it_ran = answer(capsys, f"predict {origin} {NODES}")["seconds"]
+    filled = answer(capsys, f"predict {origin} {NODES} --fill-nodes")["seconds"]
+    of_cores = "--executors 4 --executor-cores 4 --executor-memory 10g"
+    assert filled == answer(capsys, f"predict {LOG} {of_cores}")["seconds"]
+    assert filled != as_it_ran
+    curve = answer(capsys, f"curve {origin} --over nodes --instance m5.xlarge --fill-nodes")
+    (point,) = (point for point in curve["points"] if point["nodes"] == 4)
+    assert point["seconds"] == filled
+
+
 @pytest.mark.parametrize(
     ("line", "says"),
     [
@@ -79,6 +107,8 @@ def test_every_command_that_lays_executors_out_takes_it(
         (f"predict {LOG} --overhead-per-core 1g", "no executors are laid out"),
         (f"predict {LOG} --executors 2 --overhead-per-core 1g", "no executors are laid out"),
         (f"workflow {LOG} --overhead-per-core 1g", "no executors are laid out"),
+        (f"predict {LOG} --fill-nodes", "--fill-nodes: no executors are laid out"),
+        (f"predict {LOG} --executors 2 --fill-nodes", "no executors are laid out"),
     ],
 )
 def test_what_cannot_be_is_one_line(
@@ -108,3 +138,18 @@ def test_training_runs_get_it() -> None:
     by_cores = collect_line([engine.Experiment(None, 0.1, "m5.xlarge", cores=8)], layout)
     for setting in ("memory=3584m", "memoryOverhead=1536m", "pyspark.memory=768m"):
         assert f"spark.executor.{setting}" in by_cores
+
+
+async def test_measured_nodes_are_filled_on_request(planner):
+    app = planner(EngineSession(), sources=(str(LOG),), ran_on="m5.xlarge", mix=1)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await app.run_line("instances m5.xlarge")
+        await settled(pilot)
+        measured = app.answer.best.layout
+        await app.run_line("fill-nodes on")
+        await settled(pilot)
+        filled = app.answer.best.layout
+        assert (measured.executor_cores, filled.executor_cores) == (1, 4)
+        app.action_undo()
+        await settled(pilot)
+        assert app.answer.best.layout == measured

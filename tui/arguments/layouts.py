@@ -1,0 +1,48 @@
+"""The options that say how executors are laid out on nodes."""
+
+from __future__ import annotations
+
+import argparse
+
+import engine
+from tui.arguments import options
+from tui.words.term_words import parse_overhead
+
+OVERHEAD, FILL = "--overhead-per-core", "--fill-nodes"
+
+
+def add_layout(parser: argparse.ArgumentParser) -> None:
+    """How many executors sit on a node, and what they get beside their heap, on nodes that they are
+    laid out on."""
+    parser.add_argument(
+        OVERHEAD,
+        type=options.quantity(parse_overhead),
+        metavar="SIZE",
+        help="memory beside the heap for each core of an executor, such as 512m, at least Spark's "
+        "default; 0 for that alone (default: what executors of the logs had)",
+    )
+    parser.add_argument(
+        FILL,
+        action="store_true",
+        help="lay executors out on measured types as on others, with a task for each vCPU "
+        "(default: as they were measured)",
+    )
+
+
+def check_laid_out(args: argparse.Namespace) -> None:
+    """Refuses the options where executors are as given, or as they ran.
+
+    Raises:
+        BadInput: when no nodes are named that executors are laid out on.
+    """
+    given = {
+        OVERHEAD: getattr(args, "overhead_per_core", None) is not None,
+        FILL: getattr(args, "fill_nodes", False),
+    }
+    for option, is_given in given.items():
+        if is_given:
+            raise engine.BadInput(
+                "no executors are laid out: they are as given, or as they ran",
+                where=option,
+                remedy="add --nodes N, or leave it out",
+            )
