@@ -16,6 +16,7 @@ from engine.catalog_files.reader import load_catalog
 from engine.machines.platforms import platform_of, runs_on
 from engine.notices import Notice
 from engine.profile import Profile
+from engine.text.lists import in_a_row
 
 DATABRICKS = "databricks"
 CODE = "prices-of-where-it-ran"
@@ -140,13 +141,20 @@ def _bundled() -> Iterator[Catalog]:
 
 
 def _priced(catalog: Catalog | None, names: Sequence[str], service: str | None) -> str:
-    """Whose prices are taken, and why; "" of the default ones."""
-    if catalog is None or catalog.name == DEFAULT_CATALOG:
+    """Whose prices are taken, and why; "" of the default ones, where no other catalog has a type
+    that it ran on."""
+    if catalog is None:
         return ""
+    said = f"no catalog is named: prices are of {catalog.name}, "
     if service is not None:
-        return f"no catalog is named: prices are of {catalog.name}, whose nodes {service} rents"
+        return f"{said}whose nodes {service} rents"
+    elsewhere = [name for name in dict.fromkeys(names) if name not in catalog.offers]
+    elsewhere = [name for name in elsewhere if _known([name])]
+    if catalog.name == DEFAULT_CATALOG and not elsewhere:
+        return ""
     name = next(name for name in names if name in catalog.offers)
-    return f"no catalog is named: prices are of {catalog.name}, which has the {name} that it ran on"
+    without = f", and not the {in_a_row(elsewhere)}" if elsewhere else ""
+    return f"{said}which has the {name} that it ran on{without}"
 
 
 _LAID_OUT = "no platform is named: executors are planned for Databricks, on which it ran"

@@ -67,6 +67,21 @@ def test_aws_comes_first_where_runs_were_on_several_providers() -> None:
     assert engine.where_it_ran(ran("n2-standard-4"), ran("m5.xlarge")).catalog == "aws"
 
 
+def test_types_that_the_prices_do_not_have_are_named() -> None:
+    """Only the type that has a price was, and on aws none."""
+    several = ran("n2-standard-4", "m5.xlarge", "our-blade", "Standard_D4s_v5", "m5.large")
+    found = engine.where_it_ran(several)
+    assert found.catalog == "aws"
+    assert found.notice is not None
+    assert found.notice.text.endswith(
+        "aws, which has the m5.xlarge that it ran on, and not the n2-standard-4 and Standard_D4s_v5"
+    )
+    other = engine.where_it_ran(ran("n2-standard-4", "Standard_D4s_v5")).notice
+    assert other is not None
+    assert "azure, which has the Standard_D4s_v5 that it ran on, and not the n2" in other.text
+    assert engine.where_it_ran(ran("m5.xlarge", "our-blade")).notice is None
+
+
 def test_one_job_of_several_does_not_say_where_the_others_ran() -> None:
     told, silent = ran("Standard_D4s_v5"), ran(None)
     assert engine.where_it_ran(told, silent).catalog == "azure"
