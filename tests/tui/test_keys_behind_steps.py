@@ -5,7 +5,7 @@ from __future__ import annotations
 from threading import Event
 
 import pytest
-from screen import settled
+from screen import settled, shows
 from textual.events import Key
 
 from tui import format as text
@@ -104,6 +104,27 @@ async def test_a_plan_that_is_refused_lets_the_keys_go_on(planner, monkeypatch):
         go_on.set()
         await settled(pilot)
         assert (len(app.pins), app.state.view) == (1, "frontier")
+
+
+@pytest.mark.parametrize("key", ["e", "y"])
+async def test_before_there_is_a_plan_they_say_why_there_is_none(planner, monkeypatch, key):
+    """An export asked for a looser goal, and a copy did nothing."""
+    app, begun, go_on = planner(), Event(), Event()
+    build = app._given.build
+
+    def held(*asked):
+        begun.set()
+        go_on.wait()
+        return build(*asked)
+
+    monkeypatch.setattr(app._given, "build", held)
+    async with app.run_test(size=(120, 40)) as pilot:
+        while not begun.is_set():
+            await pilot.pause(0.01)
+        await pilot.press(key)
+        assert await shows(pilot, "the evidence is still being read")
+        go_on.set()
+        await settled(pilot)
 
 
 async def test_vi_keys_keep_their_place(planner):

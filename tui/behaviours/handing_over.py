@@ -27,13 +27,11 @@ def _export_answer(app: PlannerApp) -> None:
     if len(app.screen_stack) > 1:
         return  # a click has opened another dialog meanwhile
     answer = app.answer
-    choice = chosen(app)
-    if answer is None and app.busy:
-        from tui.dialogs import no_plan
-
-        app.show_notice(no_plan(app, "the evidence is"), "warn")
+    if answer is None:
+        _say_there_is_none(app)
         return
-    if answer is None or choice is None:
+    choice = chosen(app)
+    if choice is None:
         app.show_notice("there is no recommendation to export; loosen the goal", "warn")
         return
     found, plan = answer.report.recommendation, answer.built.plan
@@ -47,6 +45,12 @@ def _export_answer(app: PlannerApp) -> None:
             glyphs=app.glyphs,
         )
     )
+
+
+def _say_there_is_none(app: PlannerApp) -> None:
+    from tui.dialogs import no_plan
+
+    app.show_notice(no_plan(app, "the evidence is"), "warn")
 
 
 def chosen(app: PlannerApp) -> Choice | None:
@@ -68,6 +72,7 @@ def copy(app: PlannerApp) -> None:
 
 def _copy_answer(app: PlannerApp) -> None:
     if app.answer is None:
+        _say_there_is_none(app)
         return
     if app.state.view == "experiments":
         sentence = app.training_line()
