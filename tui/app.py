@@ -8,7 +8,7 @@ to import is imported by that thread, after the first paint.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -183,8 +183,6 @@ class PlannerApp(
         self._mixes = Latest("mixes")
         self._settling: Timer | None = None
         self._searched_seconds = 0.0
-        self._awaited: Callable[[], None] | None = None
-        self._awaited_opens = False
         self._good: PlanState | None = None
         self._answered: PlanState | None = None
         self.history = History()

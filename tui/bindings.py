@@ -41,5 +41,5 @@ class KeyActions(PlannerPart):
         return given.replace("ctrl+", "^") or key
 
     def action_vi(self, moves: str) -> None:
-        """As if the arrow key were pressed."""
-        self.planner.simulate_key(moves)
+        """As if the arrow key were pressed, before what was typed behind it."""
+        self.planner.type_instead(moves)

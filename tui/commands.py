@@ -58,8 +58,9 @@ def offered(typed: str, names: Names) -> list[tuple[str, str]]:
         return []
     begun = rest.strip().rpartition(",")[2].strip()
     head = rest[: len(rest) - len(begun)] if begun else rest
-    found = [value for value in verb.values(names) if value.startswith(begun)]
-    if not found and rest.strip() and (not verb.values(names) or _acts(typed, names)):
+    values = verb.values(names)
+    found = [value for value in values if value.startswith(begun)]
+    if not found and (not values or (rest.strip() and _acts(typed, names))):
         return [(f"{verb.name} {rest.strip()}", f"{verb.takes}  {verb.what}".strip())]
     return [(f"{verb.name} {head.lstrip()}{value}", verb.what) for value in found]
 

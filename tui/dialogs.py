@@ -121,7 +121,7 @@ def ran_on(app: PlannerApp) -> None:
     # Without a plan the type may be what is missing.
     catalog = app.built.catalog if app.built else engine.load_catalog(engine.WhereItRan().catalog)
     options = [Option("", "as the log says", _told_of_machines(app))]
-    options += [type_option(offer) for offer in catalog.offers.values()]
+    options += [type_option(offer) for offer in _compared_first(app, catalog)]
     options += elsewhere(catalog)
     now = app.state.ran_on or ""
     options.sort(key=lambda option: option.value not in ("", now))
@@ -136,6 +136,13 @@ def _told_of_machines(app: PlannerApp) -> str:
         return "without a type that is named here"
     types = app.built.profile.instance_types
     return ", ".join(types[:2]) if types else "no type; a median machine is assumed"
+
+
+def _compared_first(app: PlannerApp, catalog: Catalog) -> list[Offer]:
+    """All types of a catalog, those that the plan compares before those that are too small for it,
+    or hidden for another reason."""
+    compared = set(app.built.plan.surface.candidates.names) if app.built else set()
+    return sorted(catalog.offers.values(), key=lambda offer: offer.instance.name not in compared)
 
 
 def elsewhere(chosen: Catalog) -> list[Option]:
@@ -185,14 +192,14 @@ def instances(app: PlannerApp) -> None:
     if app.built is None:
         app.show_notice(no_plan(app, "the prices are"), "warn")
         return
-    offers = app.built.catalog.offers
+    options = [type_option(offer) for offer in _compared_first(app, app.built.catalog)]
 
     def matches(typed: str) -> list[Option]:
         last = typed.rpartition(",")[2].strip()
         return [
-            type_option(offer)
-            for name, offer in offers.items()
-            if not last or fnmatchcase(name, last) or name.startswith(last)
+            option
+            for option in options
+            if not last or fnmatchcase(option.value, last) or option.value.startswith(last)
         ]
 
     def apply(typed: str | None) -> None:

@@ -78,6 +78,13 @@ def usd_difference(difference: float) -> str:
     return usd(apart, figures=2)
 
 
+def mean_error(relative: float | None) -> str:
+    """A mean relative error in per cent; tenths of them only where they tell something."""
+    if relative is None:
+        return UNKNOWN
+    return f"{relative * 100:.1f} %" if relative < 1.0 else f"{relative * 100:,.0f} %"
+
+
 def percent(value: float | None) -> str:
     """A share; values near 0 and 1 are not rounded up to certainty."""
     if value is None or math.isnan(value):

@@ -166,7 +166,8 @@ class Panels:
     def show_header(self) -> None:
         """The two lines at the top."""
         app = self._app
-        doing = app.busy or (bars.DUE if app.dialog_due else "")
+        due = f"settling the plan, then {app.awaited[0].then}" if app.awaited else ""
+        doing = app.busy or due
         shown = bars.header(app.state, app.built, doing, width=app.size.width)
         self._bar("header").show(*shown)
         left = bars.tabs(app.state, app.built, width=app.size.width)

@@ -77,7 +77,7 @@ def check_workers(handover: Handover) -> None:
         raise BadInput(
             "Dataproc needs at least 2 workers, this recommendation has 1",
             where="--to",
-            remedy="choose spark-submit or kubernetes, or smaller types with --instances",
+            remedy="ask for 2 with --min-nodes 2, or choose spark-submit or kubernetes",
         )
     ordinary = handover.nodes - handover.spot_nodes
     if ordinary < LEAST_WORKERS:

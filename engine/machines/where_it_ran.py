@@ -16,6 +16,7 @@ from engine.catalog_files.reader import load_catalog
 from engine.machines.platforms import platform_of, runs_on
 from engine.notices import Notice
 from engine.profile import Profile
+from engine.text.lists import in_a_row
 
 DATABRICKS = "databricks"
 CODE = "prices-of-where-it-ran"
@@ -41,9 +42,10 @@ def where_it_ran(
     platform: str | None = None,
     candidates: Sequence[str] = (),
 ) -> WhereItRan:
-    """The bundled catalog that has a type of the evidence, the default one first; that one too
-    where no type is named, or none that a catalog has. Of several jobs at least half must name
-    theirs: one alone does not say where the others ran.
+    """The bundled catalog that has a type of the evidence, the default one first; where no type is
+    named, that of the service that the logs tell (Dataproc); else the default one, also where no
+    catalog has the type. Of several jobs at least half must tell: one alone does not say where the
+    others ran.
 
     Args:
         ran_on: the measured type as the user names it (TYPE or TYPE@CATALOG): of several catalogs
@@ -55,13 +57,16 @@ def where_it_ran(
     """
     origin, _, stated = (ran_on or "").partition("@")
     names = [*_of_most(profiles), *([origin] if origin else [])]
-    databricks = _on_databricks(profiles)
+    databricks = _all_name(profiles, "Databricks")
     wanted = candidates if _known(candidates) else ()
-    meant = (catalog for catalog in _having(names) if _meant(catalog, platform, wanted))
+    service = None if names else _service(profiles)
+    having = _of_provider(_PROVIDERS[service]) if service else _having(names)
+    meant = (catalog for catalog in having if _meant(catalog, platform, wanted))
     found = _pricing(meant, stated, databricks=databricks)
     of_databricks = found is not None and platform_of(found) == DATABRICKS
     inferred = DATABRICKS if databricks and not of_databricks and platform is None else None
-    said = "; ".join(filter(None, [_priced(found, names), _LAID_OUT if inferred else ""]))
+    priced = _priced(found, names, service)
+    said = "; ".join(filter(None, [priced, _LAID_OUT if inferred else ""]))
     return WhereItRan(
         DEFAULT_CATALOG if found is None else found.name,
         inferred,
@@ -88,11 +93,26 @@ def _meant(catalog: Catalog, platform: str | None, candidates: Sequence[str]) ->
     return not candidates or any(named)
 
 
-def _on_databricks(profiles: Sequence[Profile]) -> bool:
-    """Whether the logs name runtimes of Databricks (`engine.sources.settings.spark_version`)."""
-    versions = [run.spark_version for profile in profiles for run in profile.runs]
-    known = [version for version in versions if version is not None]
-    return bool(known) and all("Databricks" in version for version in known)
+def _all_name(profiles: Sequence[Profile], service: str) -> bool:
+    """Whether at least half of the jobs name the service beside their version of Spark
+    (`engine.sources.settings.spark_version`), and none names a version without it."""
+    versions = [[v for run in profile.runs if (v := run.spark_version)] for profile in profiles]
+    told = [known for known in versions if known]
+    all_alike = all(service in version for known in told for version in known)
+    return bool(told) and 2 * len(told) >= len(profiles) and all_alike
+
+
+_PROVIDERS = {"Dataproc": "gcp", "Azure Synapse": "azure", "Microsoft Fabric": "azure"}
+"""What logs name -> the provider whose nodes it rents. Those of AWS need no entry: its catalog is
+the default one."""
+
+
+def _service(profiles: Sequence[Profile]) -> str | None:
+    return next((name for name in _PROVIDERS if _all_name(profiles, name)), None)
+
+
+def _of_provider(provider: str) -> Iterator[Catalog]:
+    yield from (catalog for catalog in _bundled() if catalog.provider == provider)
 
 
 def _having(names: Sequence[str]) -> Iterator[Catalog]:
@@ -120,12 +140,21 @@ def _bundled() -> Iterator[Catalog]:
         yield load_catalog(entries[name].path)
 
 
-def _priced(catalog: Catalog | None, names: Sequence[str]) -> str:
-    """Whose prices are taken; "" of the default ones."""
-    if catalog is None or catalog.name == DEFAULT_CATALOG:
+def _priced(catalog: Catalog | None, names: Sequence[str], service: str | None) -> str:
+    """Whose prices are taken, and why; "" of the default ones, where no other catalog has a type
+    that it ran on."""
+    if catalog is None:
+        return ""
+    said = f"no catalog is named: prices are of {catalog.name}, "
+    if service is not None:
+        return f"{said}whose nodes {service} rents"
+    elsewhere = [name for name in dict.fromkeys(names) if name not in catalog.offers]
+    elsewhere = [name for name in elsewhere if _known([name])]
+    if catalog.name == DEFAULT_CATALOG and not elsewhere:
         return ""
     name = next(name for name in names if name in catalog.offers)
-    return f"no catalog is named: prices are of {catalog.name}, which has the {name} that it ran on"
+    without = f", and not the {in_a_row(elsewhere)}" if elsewhere else ""
+    return f"{said}which has the {name} that it ran on{without}"
 
 
 _LAID_OUT = "no platform is named: executors are planned for Databricks, on which it ran"

@@ -35,6 +35,16 @@ def service_of(properties: Mapping[str, str]) -> tuple[str, str] | None:
     return (_CLUSTER_TYPES[told], _NODES) if told in _CLUSTER_TYPES else None
 
 
+def cloud_service(properties: Mapping[str, str]) -> str | None:
+    """The managed Spark of one provider that its own settings tell, whether its nodes have names
+    or not; Databricks, which runs on several, is not among them."""
+    found = service_of(properties)
+    if found is not None:
+        return found[0]
+    dataproc = any(key.startswith("spark.dataproc.") for key in properties)
+    return "Dataproc" if dataproc else None
+
+
 def service_notices(properties: Mapping[str, str], cluster: Cluster) -> list[Notice]:
     """What is to be known of such a service: its nodes are none of a catalog, and what speed is
     taken for them. It stands for `unknown-source-type` (`engine.notices`)."""

@@ -10,6 +10,7 @@ from engine.notices import Notice
 from engine.sources.application import Application
 from engine.sources.engines import TAGS
 from engine.sources.entities import Stage
+from engine.sources.services import cloud_service
 from engine.sources.whole_numbers import whole_number
 from engine.units import parse_memory_gib
 
@@ -63,11 +64,13 @@ did log."""
 
 
 def spark_version(application: Application, *, early: bool = False) -> str | None:
-    """As the log begins with it; Databricks names its runtime beside it. One of Spark 1.x (`early`)
-    that has its beginning, but no version there, is of 1.2 or older."""
+    """As the log begins with it; Databricks names its runtime beside it, and another service that
+    its settings tell is named there. One of Spark 1.x (`early`) that has its beginning, but no
+    version there, is of 1.2 or older."""
     tags = application.properties.get(f"{TAGS}sparkVersion")
-    if application.version and tags:
-        return f"{application.version} (Databricks {tags})"
+    beside = f"Databricks {tags}" if tags else cloud_service(application.properties)
+    if application.version and beside:
+        return f"{application.version} ({beside})"
     if early and application.name is not None and not application.version:
         return EARLIEST
     return application.version or (f"Databricks {tags}" if tags else None)

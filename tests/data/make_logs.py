@@ -109,6 +109,7 @@ RECIPES = (
     Recipe("glue", "small", conf={"spark.glue.GLUE_VERSION": "4.0"}),
     Recipe("emr-serverless", "small", conf={"spark.emr-serverless.executor.disk": "20g"}),
     Recipe("lightning", "small", conf=LIGHTNING),
+    Recipe("dataproc", "small", conf={"spark.dataproc.sql.joinConditionReorder.enabled": "true"}),
     Recipe(
         "fabric", "small", conf={"spark.cluster.type": "trident", "spark.native.enabled": "true"}
     ),

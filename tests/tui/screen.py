@@ -12,7 +12,7 @@ MOST_WAITS = 6000
 
 def _at_rest(app: PlannerApp) -> bool:
     """Whether no key waits for another one (`KeyOrder`), no plan is built and no mix searched."""
-    keys = app.message_queue_size or app._waiting or app._under_way
+    keys = app.message_queue_size or app.keys_wait
     return not (keys or app.busy or app.settling)
 
 

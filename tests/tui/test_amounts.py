@@ -13,6 +13,7 @@ from tui.format import (
     USD_CELLS,
     USD_SPAN_CELLS,
     in_time,
+    mean_error,
     odds,
     percent,
     size,
@@ -35,6 +36,15 @@ from tui.format import (
 )
 def test_an_amount_has_its_unit(value: float | None, unit: str, shown: str) -> None:
     assert size(value, unit) == shown
+
+
+@pytest.mark.parametrize(
+    ("error", "shown"),
+    [(0.0964, "9.6 %"), (0.999, "99.9 %"), (9.426, "943 %"), (70.394, "7,039 %"), (None, "–")],
+)
+def test_an_error_that_is_no_use_has_no_tenths(error: float | None, shown: str) -> None:
+    """The runs of several jobs together read "7039.4 %"."""
+    assert mean_error(error) == shown
 
 
 @pytest.mark.parametrize(

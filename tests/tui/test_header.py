@@ -56,6 +56,18 @@ async def test_the_catalog_is_named_and_not_its_provider(planner, name, width):
     assert f" {name} " in row
 
 
+async def test_the_row_of_prices_tells_whether_dbus_are_in_them(planner):
+    """With and without DBUs it was the same row."""
+    rows = {}
+    for name in ("azure", "azure-databricks"):
+        app = planner(EngineSession(), sources=("sales-report-small",), catalog=name)
+        async with app.run_test(size=(120, 40)) as pilot:
+            lines = text_of(await settled(pilot)).splitlines()
+        rows[name] = next(line[:40] for line in lines if " Prices " in line)
+    assert "eastus 2026-06-18 " in rows["azure"]
+    assert "eastus +DBU 2026-06-18 " in rows["azure-databricks"]
+
+
 LONG = "com.acme.pipelines.nightly.features.CustomerFeatures"
 
 

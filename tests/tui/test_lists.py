@@ -4,6 +4,7 @@ import pytest
 from screen import advised, compared, settled, text_of, typed
 from textual.widgets import Input
 
+from tui.session import EngineSession
 from tui.views.pages import NAMES, PAGES
 
 FILTERED = {page.name: page.filtered for page in PAGES if page.filtered not in ("", "full")}
@@ -65,6 +66,51 @@ async def test_enter_on_a_row_that_was_gone_to_takes_it_into_the_line(planner):
         await pilot.press("slash", *["backspace"] * len(names[2]), "enter")
         await settled(pilot)
         assert app.state.instances == ()
+
+
+async def test_the_first_row_is_gone_to_by_coming_back_to_it(planner):
+    """It was the typed line that was applied; a letter typed since leaves every row."""
+    app = planner()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("slash", "down", "up", "enter")
+        await settled(pilot)
+        line = app.screen.query_one("#typed", Input)
+        assert line.value == app.built.catalog.offers[line.value].instance.name
+        await pilot.press(*["backspace"] * len(line.value), "down", "r", "5", "full_stop", "*")
+        await pilot.press("enter")
+        await settled(pilot)
+        assert app.state.instances == ("r5.*",)
+
+
+async def test_types_that_the_plan_compares_come_first(planner):
+    """The list began with types that hold no executor of the job, or are hidden."""
+    app = planner(EngineSession(), sources=("nightly-features",), ran_on="m5.xlarge")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        compared_names = set(app.built.plan.surface.candidates.names)
+        every = set(app.built.catalog.offers)
+        assert compared_names < every
+        for key in ("slash", "w"):
+            await pilot.press(key)
+            await settled(pilot)
+            names = [option.value for option in app.screen._matches("")]
+            first = [name for name in names if name in every][: len(compared_names)]
+            assert set(first) == compared_names
+            assert every <= set(names)
+            await pilot.press("escape")
+
+
+async def test_a_command_that_takes_what_it_likes_says_what_while_it_is_empty(planner):
+    """So "no command begins so" stood below "size ", right after it was taken from the list."""
+    app = planner()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("colon", *"siz", "tab")
+        await settled(pilot)
+        assert app.screen.query_one("#typed", Input).value == "size "
+        assert "input of this size" in text_of(app)
+        assert "no command begins so" not in text_of(app)
 
 
 async def test_a_dialog_has_its_own_keys_and_the_planner_gets_its_own_back(planner):

@@ -131,6 +131,7 @@ async def test_the_session_is_resumed_with_its_pins(planner):
         await pilot.press("p")
         await app.run_line("deadline 25m")
         await app.run_line("pin fast")
+        await settled(pilot)
     app.keep_session()
     kept = keeping.last_session()
     assert [pin.name for pin in kept.pins] == ["A", "fast"]
@@ -146,6 +147,7 @@ async def test_the_session_is_resumed_with_its_pins(planner):
         assert " fast " in text_of(again)
         await again.run_line("unpin A")
         await again.run_line("pin other")
+        await settled(pilot)
         await again.run_line("resume")
         await settled(pilot)
         assert [pin.name for pin in again.pins] == ["fast", "other", "A"]

@@ -18,15 +18,20 @@ def export(app: PlannerApp) -> None:
     if app.state.view == "experiments":
         app.export_runs()
     else:
-        app.when_settled(lambda: _export_answer(app), opens_dialog=True)
+        app.when_settled(lambda: _export_answer(app), then="the export opens")
 
 
 def _export_answer(app: PlannerApp) -> None:
     from tui.screens.export import ExportScreen, Target
 
+    if len(app.screen_stack) > 1:
+        return  # a click has opened another dialog meanwhile
     answer = app.answer
+    if answer is None:
+        _say_there_is_none(app)
+        return
     choice = chosen(app)
-    if answer is None or choice is None:
+    if choice is None:
         app.show_notice("there is no recommendation to export; loosen the goal", "warn")
         return
     found, plan = answer.report.recommendation, answer.built.plan
@@ -40,6 +45,12 @@ def _export_answer(app: PlannerApp) -> None:
             glyphs=app.glyphs,
         )
     )
+
+
+def _say_there_is_none(app: PlannerApp) -> None:
+    from tui.dialogs import no_plan
+
+    app.show_notice(no_plan(app, "the evidence is"), "warn")
 
 
 def chosen(app: PlannerApp) -> Choice | None:
@@ -56,11 +67,12 @@ def chosen(app: PlannerApp) -> Choice | None:
 
 def copy(app: PlannerApp) -> None:
     """The answer in a sentence, or the line that makes the runs, to the terminal's clipboard."""
-    app.when_settled(lambda: _copy_answer(app))
+    app.when_settled(lambda: _copy_answer(app), then="it is copied")
 
 
 def _copy_answer(app: PlannerApp) -> None:
     if app.answer is None:
+        _say_there_is_none(app)
         return
     if app.state.view == "experiments":
         sentence = app.training_line()

@@ -5,6 +5,9 @@ them in. And while a dialog is open, what a key is bound to is done only once it
 widget with the keyboard up to the app: the letters behind a backspace, an arrow or an Enter would
 be typed before it. So a dialog gets one key at a time, the next when all is done that the one
 before has caused, and none before it stands. Keys behind the one that closes it are the planner's.
+
+The step of a slider comes back to the planner as a message of a panel. So a key of the planner's
+own (undo, export) that comes right behind it is done once that is there, and those behind it wait.
 """
 
 from __future__ import annotations
@@ -44,38 +47,65 @@ class KeyOrder(PlannerPart):
     _handed: Typed | None = None
     _under_way = False
 
+    @property
+    def keys_wait(self) -> bool:
+        """Whether a key that is typed now has to wait for one before it."""
+        return bool(self._waiting or self._under_way or self.planner.awaited)
+
     async def on_event(self, event: Event) -> None:
-        """A key waits for those before it while a dialog is open or due; those that act wherever
-        one is, such as the one that quits, wait for nothing."""
-        app = self.planner
-        if isinstance(event, Typed) and not event.is_forwarded and not self._acts_anywhere(event):
-            busy = self._waiting or self._under_way or app.dialog_due
-            if busy or isinstance(app.screen, Dialog):
-                self._put_off(event)
-                await self._hand_out()
-                return
-        await App.on_event(app, event)
+        """A key waits for those before it, and while a dialog is open for its turn there; those
+        that act wherever one is, such as the one that quits, wait for nothing."""
+        typed = event if isinstance(event, Typed) and not event.is_forwarded else None
+        if typed is not None and self._by_turns and not self._acts_anywhere(typed):
+            self._put_off(typed)
+            await self._hand_out()
+        else:
+            await App.on_event(self.planner, event)
 
     def on_key(self, event: Key) -> None:
         """A key that nothing on the screen has handled: where one before it has opened a dialog, or
-        the line of a slider, it was meant for that."""
+        the line of a slider, it was meant for that; one of the planner's own waits for the steps
+        of sliders before it."""
         app = self.planner
-        if isinstance(app.focused, Slider):
+        again = Key(event.key, event.character)
+        if self._is_early(event):
+            self._take_early(event, again)
+        elif isinstance(app.focused, Slider) and app.focused.editing:
             app.focused.on_key(event)
-        else:
-            self._take_early(event, Key(event.key, event.character))
+        elif event is not self._handed and self._is_planners(event.key):
+            self._take_early(event, again)
 
     def on_paste(self, event: Paste) -> None:
-        """As a key."""
-        self._take_early(event, Paste(event.text))
+        """As a key that is bound to nothing."""
+        if self._is_early(event):
+            self._take_early(event, Paste(event.text))
+
+    @property
+    def _by_turns(self) -> bool:
+        return self.keys_wait or isinstance(self.planner.screen, Dialog)
+
+    def _is_early(self, event: Typed) -> bool:
+        """Whether what was typed was on its way when one before it turned out to be waited for."""
+        return self._by_turns and event is not self._handed
+
+    def _is_planners(self, key: str) -> bool:
+        """Whether a key does something of the planner's own, and nothing where the keyboard is."""
+        app = self.planner
+        chain = app.screen._modal_binding_chain
+        bound = (node for node, bindings in chain if key in bindings.key_to_bindings)
+        return next(bound, None) is app
 
     def _take_early(self, event: Typed, again: Typed) -> None:
+        """Put it off, until what the keys before it have caused is done too."""
         app = self.planner
-        if isinstance(app.screen, Dialog) and event is not self._handed:
-            event.prevent_default()
-            again.time = event.time
-            self._put_off(again)
+        event.prevent_default()
+        again.time = event.time
+        self._put_off(again)
+        if isinstance(app.screen, Dialog):
             app.call_later(self._hand_out)
+        elif not self._under_way:
+            self._handed, self._under_way = event, True
+            (app.focused or app.screen).post_message(Followed(event, _ROUNDS))
 
     def _acts_anywhere(self, event: Typed) -> bool:
         app = self.planner
@@ -89,13 +119,20 @@ class KeyOrder(PlannerPart):
         insort(waiting, event, key=lambda other: other.time)
         self._waiting = tuple(waiting)
 
+    def type_instead(self, key: str) -> None:
+        """Another key in the place of the one that is being handled."""
+        meant = Key(key, None)
+        if self._handed is not None:
+            meant.time = self._handed.time
+        self.planner.post_message(meant)
+
     async def _hand_out(self) -> None:
-        """The next key to the screen, unless one is under way or a dialog does not stand yet or is
-        still to come. While the planner is left there is none any more."""
+        """The next key to the screen, unless one is under way, what it asked for is still to be
+        done, or a dialog does not stand yet. While the planner is left there is none any more."""
         app = self.planner
         if not app.screen_stack:
             return
-        stands = app.screen.stands if isinstance(app.screen, Dialog) else not app.dialog_due
+        stands = app.screen.stands if isinstance(app.screen, Dialog) else not app.awaited
         if stands and self._waiting and not self._under_way:
             self._handed, *rest = self._waiting
             self._waiting, self._under_way = tuple(rest), True

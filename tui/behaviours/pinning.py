@@ -17,7 +17,10 @@ class PinActions(PlannerPart):
     pins: tuple[Pin, ...] = ()
 
     def action_pin(self, name: str = "") -> None:
-        """Pin the plan as it is; without a name it gets a letter."""
+        """Pin the plan with its settled answer; without a name it gets a letter."""
+        self.planner.when_settled(lambda: self._pin(name), then="it is pinned")
+
+    def _pin(self, name: str) -> None:
         from tui import pins
 
         app = self.planner

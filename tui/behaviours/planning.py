@@ -6,14 +6,13 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import engine
 from tui.behaviours.part import PlannerPart
 from tui.changes import DeadlineRelaxed, EvidenceRead, PlanRefused, Reread, ShowView
 from tui.messages import MixFailed, MixReady, PlanFailed, PlanReady, Progress
 from tui.reducer import reduce
-from tui.screens.dialog import Dialog
 from tui.state import PlanState, evidence_key, plan_key, with_inputs, with_renamed_sources
 from tui.views import inputs
 from tui.workers import Cancelled
@@ -34,8 +33,18 @@ def described(error: Exception) -> str:
     return f"{type(error).__name__}: {error}; please report this"
 
 
+class Awaited(NamedTuple):
+    """What is done once the answer is settled, and in words: "the export opens"."""
+
+    act: Callable[[], None]
+    then: str
+
+
 class Planning(PlannerPart):
     """A part of `PlannerApp`."""
+
+    awaited: tuple[Awaited, ...] = ()
+    """What waits for the answer to be settled."""
 
     first: Answer | None = None
     """What new evidence began with: nobody has asked anything yet."""
@@ -97,29 +106,35 @@ class Planning(PlannerPart):
         return app._settling is not None
 
     @property
-    def dialog_due(self) -> bool:
-        """Whether a dialog opens as soon as the answer is settled."""
+    def computing(self) -> bool:
+        """Whether a plan for the evidence at hand is being built."""
         app = self.planner
-        return app.settling and app._awaited is not None and app._awaited_opens
+        return bool(app.busy) and evidence_key(app.state) == app._evidence
 
-    def when_settled(self, act: Callable[[], None], *, opens_dialog: bool = False) -> None:
+    def when_settled(self, act: Callable[[], None], *, then: str) -> None:
         """Do what needs the answer that will be seen: at once, or when it is found. Keys that are
-        typed until then wait for the dialog that it opens (`KeyOrder`)."""
+        typed until then wait (`KeyOrder`), and the header says what comes `then`."""
         app = self.planner
-        if app.settling:
-            app._awaited, app._awaited_opens = act, opens_dialog
+        app.awaited = (*app.awaited, Awaited(act, then))
+        self._act_if_settled()
+        if app.awaited:
             app._panels.show_header()
-        else:
-            act()
+
+    def _act_if_settled(self) -> None:
+        """What waited for the answer, in its order, once none better is to come."""
+        app = self.planner
+        if app.settling or self.computing or not app.awaited:
+            return
+        due, app.awaited = app.awaited, ()
+        app._panels.show_header()
+        for one in due:
+            one.act()
+        app.call_later(app._hand_out)  # where no dialog has been opened, keys wait no more
 
     def _settled(self) -> None:
-        """What waited for it, unless a dialog has been opened meanwhile."""
-        app = self.planner
-        app._settling, act, app._awaited = None, app._awaited, None
-        app._panels.show_header()
-        if act is not None and not isinstance(app.screen, Dialog):
-            act()
-            app.call_later(app._hand_out)  # where it has opened none, keys wait no more
+        """The answer is the one that stays."""
+        self.planner._settling = None
+        self._act_if_settled()
 
     def _settle(self) -> None:
         """Search the mixes, and settle what a grid only comes near to, once no other question
@@ -195,6 +210,7 @@ class Planning(PlannerPart):
             app.show_notice(app._grown, "good")
             app._grown = ""
         app._panels.show()
+        self._act_if_settled()  # a question that is refused is followed by no search
 
     async def _look_for_growth(self) -> None:
         """Read the log of a running application again when it has grown."""
@@ -222,6 +238,7 @@ class Planning(PlannerPart):
             self._take_back(app._good)
         app.show_notice("reading was cancelled", "warn")
         app._panels.show()
+        self._act_if_settled()
 
     def _take_back(self, good: PlanState) -> None:
         """To the last good inputs, as if what was refused had not been asked."""
@@ -273,3 +290,4 @@ class Planning(PlannerPart):
             self._take_back(app._good)
             app.show_refusal(message.text)
         app._panels.show()
+        self._act_if_settled()

@@ -121,7 +121,7 @@ def _model_row(answer: engine.ModelAnswer, used: str, deadline: float | None) ->
         answer.model,
         text.seconds(prediction.seconds if prediction else None),
         text.span(prediction.low, prediction.high) if prediction else text.UNKNOWN,
-        text.UNKNOWN if error is None else f"{error * 100:.1f} %",
+        text.mean_error(error),
         str(len(outcome.left_out)) if outcome.left_out else text.UNKNOWN,
     ]
     if deadline is not None:

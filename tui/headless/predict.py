@@ -173,9 +173,9 @@ class Evidence:
     def in_words(self) -> str:
         """ "model sparkplan, 3 of 5 runs, leave-one-out error 9.6 %"."""
         said = f"model {self.model}, {text.runs_used(self.used, self.runs)}"
-        return (
-            said if self.error is None else f"{said}, leave-one-out error {self.error * 100:.1f} %"
-        )
+        if self.error is None:
+            return said
+        return f"{said}, leave-one-out error {text.mean_error(self.error)}"
 
 
 def as_dict(

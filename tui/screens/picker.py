@@ -94,6 +94,7 @@ class Picker(Dialog[str | None]):
         self._empty = empty
         self._begins_at = current
         self._options: list[Option] = []
+        self._went = False
 
     def compose(self) -> ComposeResult:
         """Title in the border, input, matches, keys."""
@@ -138,6 +139,7 @@ class Picker(Dialog[str | None]):
         self._options = list(self._matches(typed))[:MOST_MATCHES]
         rows: list[Row] = [(option.label, (option.detail, "muted")) for option in self._options]
         self.matched.show(rows, cursor=0)
+        self._went = False
         self._tell_soon()
 
     def tell_current(self) -> None:
@@ -158,6 +160,7 @@ class Picker(Dialog[str | None]):
     def on_table_moved(self, event: Table.Moved) -> None:
         """What is said below the list is of the option under the cursor."""
         event.stop()
+        self._went = True
         self.tell_current()
 
     def on_resize(self) -> None:
@@ -170,9 +173,10 @@ class Picker(Dialog[str | None]):
         self.refill(event.value)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter answers, or takes the option that the cursor was moved to into the typed line."""
+        """Enter answers, or takes the option that was gone to, be it back to the first one, into
+        the typed line."""
         event.stop()
-        if self._returns_typed and self.matched.cursor > 0 and self._adds(event.value):
+        if self._returns_typed and self._went and self._adds(event.value):
             self.action_complete()
         else:
             self.answer(event.value)

@@ -264,9 +264,11 @@ class Guide:
         await self._drained()
 
     async def _drained(self) -> None:
-        """Let each part of the screen handle what it was sent, from the focus up to the app."""
-        app = self._app
-        for _ in range(2):
+        """Let each part of the screen handle what it was sent, from the focus up to the app, and
+        each key have its turn."""
+        app, rounds = self._app, 2
+        while rounds or app.keys_wait:
+            rounds = max(0, rounds - 1)
             await _handled(app)
             for node in (app.focused or app.screen).ancestors_with_self:
                 await _handled(node)

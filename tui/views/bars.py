@@ -127,10 +127,6 @@ LEAST_NAME = 16
 """Cells of a job's name that stay, however much else the header has to say."""
 
 
-DUE = "settling the plan, then the export opens"
-"""What is being done while keys wait for the dialog."""
-
-
 def header(
     state: PlanState, built: Built | None, busy: str, *, width: int
 ) -> tuple[list[Item], list[Item]]:

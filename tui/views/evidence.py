@@ -150,7 +150,7 @@ def _model_row(
     return [
         *head,
         *_time(answer.prediction, state.confidence, tone),
-        (error_text(error), tone),
+        (text.mean_error(error), tone),
         (str(left_out) if left_out else text.UNKNOWN, "plain"),
         (_satisfied(answer.outcome, state.deadline_seconds), "plain"),
         (_note(answer, used=used, best=best), "muted"),
@@ -175,11 +175,6 @@ def _note(answer: ModelAnswer, *, used: bool, best: bool) -> str:
     warned = len({notice.code for notice in notices})
     counted = f"{warned} warning{'' if warned == 1 else 's'}" if warned else ""
     return "; ".join(part for part in (said, counted) if part)
-
-
-def error_text(error: float | None) -> str:
-    """A mean relative error in per cent."""
-    return text.UNKNOWN if error is None else f"{error * 100:.1f} %"
 
 
 def _satisfied(outcome: FitOutcome, deadline: float | None) -> str:
@@ -324,7 +319,7 @@ def model_line(answer: Answer) -> Line:
     return [
         *line,
         ("; on each run, fitted without it, it was off by ", "base"),
-        (error_text(fitted.validation.mean_relative_error), "strong"),
+        (text.mean_error(fitted.validation.mean_relative_error), "strong"),
         (" on average.", "base"),
     ]
 
@@ -343,7 +338,7 @@ def _why_used(state: PlanState, compared: Sequence[Compared]) -> list[Line]:
     if best == state.model:
         return [[(f"{why} None was off less {on}.", "base")]]
     few = " So few prove little." if runs < SEVERAL else ""
-    less = f" {best} was off less {on} ({error_text(error)}); m chooses it.{few}"
+    less = f" {best} was off less {on} ({text.mean_error(error)}); m chooses it.{few}"
     return [[(why, "base"), (less, "base")]]
 
 
@@ -355,7 +350,7 @@ def _satisfaction(state: PlanState, answer: Answer, compared: Sequence[Compared]
     errors = [pair.relative_error for pair in own.outcome.left_out]
     said = (
         f"RE {text.signed_percent(min(errors), unit='')} to {text.signed_percent(max(errors))}, "
-        f"mean relative error {error_text(own.outcome.mean_relative_error)} "
+        f"mean relative error {text.mean_error(own.outcome.mean_relative_error)} "
         f"over {len(errors)} left-out run{'' if len(errors) == 1 else 's'}"
     )
     deadline = state.deadline_seconds

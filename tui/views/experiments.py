@@ -213,11 +213,11 @@ def known_line(known: Sequence[KnownType], unit: str) -> Line:
 
 def _known(entry: KnownType, unit: str) -> str:
     nodes = training_words.span([f"{count:,}" for count in entry.nodes])
-    sizes = training_words.span([text.size(size, unit) for size in entry.sizes])
+    sizes = [text.size(size, unit) for size in entry.sizes]
+    data = training_words.span(sizes) if sizes else "input not told"
     on = f"{nodes} node{'' if entry.nodes == (1,) else 's'}" if entry.nodes else "nodes not told"
-    said = (
-        f"{entry.instance or 'unnamed nodes'}, {text.counted(entry.runs, 'run')} on {on}, {sizes}"
-    )
+    runs = text.counted(entry.runs, "run")
+    said = f"{entry.instance or 'unnamed nodes'}, {runs} on {on}, {data}"
     return f"{said}, repeated {training_words.repeated(entry)}" if entry.repeated > 1 else said
 
 

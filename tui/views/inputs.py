@@ -51,7 +51,7 @@ def rows(state: PlanState, built: Built | None, answer: Answer | None, marks: Ma
         ("Source", read, "o"),
         ("Kind", category(state, profile), "g"),
         ("Ran on", _ran_on_cell(state, built, marks), "w"),
-        ("Prices", prices(state, catalog), "$"),
+        ("Prices", _prices_cell(state, catalog), "$"),
         ("Types", candidates(state, answer), "/"),
         ("Limits", limit_words.line_of(state.limits) or "none", "b"),
         ("Mix", mix(state), "x"),
@@ -139,6 +139,14 @@ def _ran_on_cell(state: PlanState, built: Built | None, marks: Marks) -> Cell:
     if must_ask(state, built):
         return f"{NOT_SAID} {marks.warning}", "warn"
     return ran_on(state, built.profile if built else None) or "not known"
+
+
+def _prices_cell(state: PlanState, catalog: Catalog | None) -> str:
+    """What the header has room to say by the catalog's name: whether DBUs are in the prices."""
+    said = prices(state, catalog)
+    if catalog is None or catalog.billing.usd_per_dbu is None:
+        return said
+    return said.replace(catalog.region, f"{catalog.region} +DBU", 1)
 
 
 def prices(state: PlanState, catalog: Catalog | None) -> str:

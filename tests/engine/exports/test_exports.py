@@ -217,7 +217,10 @@ def test_dataproc_is_a_gcloud_command() -> None:
 
 @pytest.mark.parametrize(
     ("changes", "says"),
-    [({"composition": {"n2": 4}, "spot": True}, "spot"), ({"composition": {"n2": 1}}, "2 workers")],
+    [
+        ({"composition": {"n2": 4}, "spot": True}, "spot"),
+        ({"composition": {"n2": 1}}, "ask for 2 with --min-nodes 2"),
+    ],
 )
 @pytest.mark.parametrize("target", ["dataproc", "terraform"])
 def test_what_dataproc_would_refuse_is_said_before(changes, says, target) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -30,6 +31,7 @@ def ran(*types: str | None, version: str | None = "3.5.1") -> Profile:
     )
 
 
+DATA = Path(__file__).parents[2] / "data"
 DATABRICKS = "3.3.0 (Databricks 11.3.x-scala2.12)"
 
 
@@ -65,6 +67,21 @@ def test_aws_comes_first_where_runs_were_on_several_providers() -> None:
     assert engine.where_it_ran(ran("n2-standard-4"), ran("m5.xlarge")).catalog == "aws"
 
 
+def test_types_that_the_prices_do_not_have_are_named() -> None:
+    """Only the type that has a price was, and on aws none."""
+    several = ran("n2-standard-4", "m5.xlarge", "our-blade", "Standard_D4s_v5", "m5.large")
+    found = engine.where_it_ran(several)
+    assert found.catalog == "aws"
+    assert found.notice is not None
+    assert found.notice.text.endswith(
+        "aws, which has the m5.xlarge that it ran on, and not the n2-standard-4 and Standard_D4s_v5"
+    )
+    other = engine.where_it_ran(ran("n2-standard-4", "Standard_D4s_v5")).notice
+    assert other is not None
+    assert "azure, which has the Standard_D4s_v5 that it ran on, and not the n2" in other.text
+    assert engine.where_it_ran(ran("m5.xlarge", "our-blade")).notice is None
+
+
 def test_one_job_of_several_does_not_say_where_the_others_ran() -> None:
     told, silent = ran("Standard_D4s_v5"), ran(None)
     assert engine.where_it_ran(told, silent).catalog == "azure"
@@ -94,6 +111,36 @@ def test_databricks_elsewhere_lays_its_executors_out(name: str | None) -> None:
 def test_not_all_of_databricks_is_not_of_databricks() -> None:
     mixed = engine.where_it_ran(ran("m5.xlarge", version=DATABRICKS), ran("m5.xlarge"))
     assert (mixed.platform, mixed.notice) == (None, None)
+
+
+def test_one_log_of_databricks_does_not_say_what_ran_those_of_unknown_versions() -> None:
+    told, silent = ran("m5.xlarge", version=DATABRICKS), ran("m5.xlarge", version=None)
+    assert engine.where_it_ran(told, silent).platform == "databricks"
+    assert engine.where_it_ran(told, silent, silent) == engine.WhereItRan()
+
+
+@pytest.mark.parametrize(
+    ("log", "catalog"),
+    [("dataproc", "gcp"), ("lightning", "gcp"), ("fabric", "azure"), ("glue", "aws")],
+)
+def test_a_service_that_names_no_type_still_tells_its_provider(log: str, catalog: str) -> None:
+    """All were priced by AWS; real logs with the settings that the services write."""
+    profile = engine.read(str(DATA / f"{log}.zstd"))
+    found = engine.where_it_ran(profile)
+    assert (found.catalog, found.platform) == (catalog, None)
+    assert (found.notice is None) == (catalog == "aws")
+    assert engine.where_it_ran(profile, ran_on="m5.xlarge").catalog == "aws"
+    assert engine.where_it_ran(profile, candidates=["m5.*"]).catalog == "aws"
+
+
+def test_a_service_is_that_of_at_least_half_of_the_jobs() -> None:
+    told, silent = ran(None, version="3.3.2 (Dataproc)"), ran(None, version=None)
+    assert engine.where_it_ran(told, silent).catalog == "gcp"
+    assert engine.where_it_ran(told, silent, silent).catalog == "aws"
+    assert engine.where_it_ran(told, ran(None)).catalog == "aws"
+    notice = engine.where_it_ran(told).notice
+    assert notice is not None
+    assert notice.text.endswith("prices are of gcp, whose nodes Dataproc rents")
 
 
 def test_the_catalog_that_the_user_named_beside_the_type() -> None:

@@ -1,0 +1,141 @@
+"""Keys that come right behind the step of a slider, as on a slow line: they are of what is seen."""
+
+from __future__ import annotations
+
+from threading import Event
+
+import pytest
+from screen import settled, shows
+from textual.events import Key
+
+from tui import format as text
+from tui.screens.export import ExportScreen
+from tui.widgets.table import Table
+
+
+def _at_once(app, *keys):
+    """Every key is there before the first is handled."""
+    for key in keys:
+        app.post_message(Key(key, key if len(key) == 1 else None))
+
+
+async def test_an_undo_takes_the_step_before_it_back(planner):
+    """It took back the one before that, and the step came behind it."""
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        before = app.state.deadline_seconds
+        _at_once(app, "right", "u")
+        await settled(pilot)
+        assert app.state.deadline_seconds == before
+        _at_once(app, "right", "right", "u", "right", "ctrl+y", "u", "2")
+        await settled(pilot)
+        assert app.state.deadline_seconds == before
+        assert app.state.view == "compositions"
+
+
+async def test_an_export_is_of_the_deadline_that_is_seen(planner):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        before = app.answer.report.goal.deadline_seconds
+        _at_once(app, "right", "e", "down")
+        await settled(pilot)
+        assert isinstance(app.screen, ExportScreen)
+        assert app.screen.query_one(Table).cursor == 1
+        assert app.answer.report.goal.deadline_seconds == app.state.deadline_seconds > before
+        plan, found = app.answer.built.plan, app.answer.report.recommendation
+        assert app.screen._content == plan.export(found, to="spark-defaults", spot=False)
+
+
+async def test_a_copy_and_a_pin_are_of_the_answer_that_is_seen(planner):
+    """Both were of the deadline before the step, and a copy with an export behind it was lost."""
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        _at_once(app, "right", "y", "p", "right", "e")
+        await settled(pilot)
+        (pin,) = app.pins
+        assert pin.state.deadline_seconds < app.state.deadline_seconds
+        assert isinstance(app.screen, ExportScreen)
+        assert pin.p_deadline is not None
+        said = [one.words for one in app.noticed]
+        assert any("pinned as A" in words for words in said)
+        assert any("clipboard" in words for words in said)
+
+
+@pytest.mark.parametrize("key", ["e", "y", "p"])
+async def test_while_another_size_is_planned_they_wait_for_its_answer(planner, monkeypatch, key):
+    app, go_on = planner(), Event()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        build, before = app._session.build, app.answer.best.seconds
+        monkeypatch.setattr(app._session, "build", lambda *asked: go_on.wait() and build(*asked))
+        await pilot.press("tab", "tab", "right")
+        assert app.computing
+        await pilot.press(key)
+        assert [one.then for one in app.awaited]
+        assert not app.pins
+        assert not app.clipboard
+        assert not isinstance(app.screen, ExportScreen)
+        go_on.set()
+        await settled(pilot)
+        assert app.answer.best.seconds != before
+        if key == "p":
+            assert app.pins[0].seconds == app.answer.best.seconds
+        elif key == "y":
+            assert text.seconds(app.answer.best.seconds) in app.clipboard
+        else:
+            assert isinstance(app.screen, ExportScreen)
+
+
+async def test_a_plan_that_is_refused_lets_the_keys_go_on(planner, monkeypatch):
+    """The answer at hand is the one that stays."""
+    app, go_on = planner(), Event()
+
+    def refused(*asked):
+        go_on.wait()
+        raise ValueError("no such plan")
+
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        monkeypatch.setattr(app._session, "build", refused)
+        await pilot.press("tab", "tab", "right")
+        _at_once(app, "p", "3")
+        await pilot.pause()
+        assert app.state.view == "curves"
+        go_on.set()
+        await settled(pilot)
+        assert (len(app.pins), app.state.view) == (1, "frontier")
+
+
+@pytest.mark.parametrize("key", ["e", "y"])
+async def test_before_there_is_a_plan_they_say_why_there_is_none(planner, monkeypatch, key):
+    """An export asked for a looser goal, and a copy did nothing."""
+    app, begun, go_on = planner(), Event(), Event()
+    build = app._given.build
+
+    def held(*asked):
+        begun.set()
+        go_on.wait()
+        return build(*asked)
+
+    monkeypatch.setattr(app._given, "build", held)
+    async with app.run_test(size=(120, 40)) as pilot:
+        while not begun.is_set():
+            await pilot.pause(0.01)
+        await pilot.press(key)
+        assert await shows(pilot, "the evidence is still being read")
+        go_on.set()
+        await settled(pilot)
+
+
+async def test_vi_keys_keep_their_place(planner):
+    app = planner()
+    app.vi = True
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        before = app.state.deadline_seconds
+        _at_once(app, "l", "u")
+        await settled(pilot)
+        assert app.state.deadline_seconds == before
+        _at_once(app, "l", "l", "u", "2")
+        await settled(pilot)
+        assert app.state.view == "compositions"
