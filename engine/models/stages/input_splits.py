@@ -77,12 +77,13 @@ class InputSplits:
         return self.for_cores or (self.is_scan and self.rule.scans_count_slots)
 
     @property
-    def may_be_asked(self) -> bool:
-        """Whether the program may have asked for as many: of Hadoop, which then cuts files to about
-        that number, or of a `coalesce` that found no more than it allows."""
+    def may_stay(self) -> bool:
+        """Whether more data may come in as many. The program may have asked for that number: of
+        Hadoop, which then cuts files to about it, or of a `coalesce` that found no more than it
+        allows. And files that are not cut may get larger."""
         if self.is_hadoop:
             return self.tasks > OF_ONE_FILE and not self._whole_blocks
-        return self.at_most
+        return self.at_most or (self.packed is not None and self.packed.may_stay)
 
     def one_each(self) -> PartitionCount:
         """One for each core and range, whatever the input."""
