@@ -181,7 +181,9 @@ def _one_for_each_core(stage: StageRun, rule: Partitioning) -> bool:
 
 
 def _packed(stage: StageRun, scans: int, rule: Partitioning) -> PackedFiles | None:
-    if not stage.files_read or not stage.files_bytes or scans > WRITTEN_OUT:
+    if not stage.files_read or not stage.files_bytes:
+        return _one_uncut(stage, rule)
+    if scans > WRITTEN_OUT:
         return None
     files = stage.files_read / scans
     sizes = FileSizes(
@@ -189,6 +191,16 @@ def _packed(stage: StageRun, scans: int, rule: Partitioning) -> PackedFiles | No
     )
     cores = rule.cores_for_scans
     return PackedFiles.of(sizes, scans=scans, cores=cores, splits=stage.tasks)
+
+
+def _one_uncut(stage: StageRun, rule: Partitioning) -> PackedFiles | None:
+    """The one file that a single task read, where no plan tells of files (as where Spark looks for
+    a schema) and it is more than a split may hold: nothing cuts it."""
+    if stage.tasks != 1 or not COALESCES.isdisjoint(stage.operations):
+        return None
+    sizes = FileSizes(1.0, stage.outside_bytes, rule.split_bytes, rule.open_cost_bytes)
+    found = PackedFiles.of(sizes, scans=1, cores=rule.cores_for_scans, splits=1)
+    return found if found is not None and found.may_stay else None
 
 
 def _beside(stage: StageRun) -> int:

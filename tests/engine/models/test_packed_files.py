@@ -220,6 +220,15 @@ def test_one_file_that_is_not_cut_is_one_task_on_any_cluster() -> None:
         assert np.ceil(wanted).tolist() == counts
 
 
+def test_where_no_plan_tells_of_files_a_split_that_is_too_large_does() -> None:
+    """As where Spark reads a file to find its schema."""
+    (stage, other) = UNCUT.stages
+    untold = replace(stage, files_read=None, files_bytes=None)
+    shape = shapes(replace(UNCUT, stages=(untold, other)))[0]
+    assert splits(shape).tolist() == [1.0] * len(SLOTS)
+    assert shape.may_stay
+
+
 def test_that_it_may_get_larger_is_within_the_interval() -> None:
     """Eight times the input are eight such files, or one that a single task reads."""
     fitted = engine.fit(Profile("one file", (UNCUT,)))
