@@ -32,8 +32,13 @@ SPILLED_SIZE = 0.4
 """Prior: bytes on disk per spilled byte in memory (serialised and compressed)."""
 
 MOST_EXPANSION = 8.0
-"""Execution memory beyond so many times the bytes that a task reads was allocated beforehand: it
-does not grow with the data, and is given up before anything is spilled."""
+"""Execution memory beyond so many times the bytes that a task reads, or writes where these are more
+(it may make many rows of one), was allocated beforehand: it does not grow with the data, and is
+given up before anything is spilled."""
+
+FILLED = 0.75
+"""Prior: share of a task's memory that it fills before it spills. Where its rows are pointed to or
+looked up grows by doubling, the old beside the new: half of the memory to all of it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,12 +85,14 @@ class SpillingStage:
     Args:
         shape: how it grows with the input.
         task_bytes: memory that a task needs for its data at the observed input.
-        spilled_bytes: what it spilled when it ran, in memory.
+        spilled_bytes: what it spilled when it ran, in memory. Where it spilled nothing it would
+            begin with all that it holds, of which half a filling is left in the end on average.
         disk_share: bytes on disk per spilled byte.
         disk_bytes_per_second: of one task.
         fills: share of a task's memory that it fills before it spills, as the log shows where it
             spilled: memory grows by doubling, others use it too, and pages are taken as a whole.
-            More than all where it had more and did not spill: others needed less.
+            Else `FILLED`, or more where it held more and did not spill: more than all of it where
+            others needed less.
     """
 
     shape: StageShape
@@ -112,15 +119,16 @@ def spilling_stages(replay: Replay) -> tuple[SpillingStage, ...]:
         stage = shape.stage
         peak = stage.peak_execution_memory_bytes
         spilled = stage.memory_spilled_bytes or 0.0
-        most = MOST_EXPANSION * stage.read_bytes / stage.tasks
+        moved = max(stage.read_bytes, total_of(stage.shuffle_write_bytes))
+        most = MOST_EXPANSION * moved / stage.tasks
         held = min(peak.mean or 0.0, most) if peak else 0.0
         if held + spilled > 0.0:
             share, rate = _disk(stage, spilled)
             had = float(own.to_each(stage.tasks, stage.task_cpus)[0]) if own else 0.0
             if spilled and not held:
                 held = had
-            filled = held / had if had else 1.0
-            fills = filled if spilled else max(1.0, filled)
+            filled = held / had if had else FILLED
+            fills = filled if spilled else max(FILLED, filled)
             need = held + spilled / stage.tasks
             found.append(SpillingStage(shape, need, spilled, share, rate, fills))
     return tuple(found)
@@ -181,7 +189,9 @@ def _spilled(
     """(n,) tasks of a stage, and (n,) bytes that it spills."""
     tasks, data = _tasks(stage, offered, ratio, shuffle_partitions)
     filled = stage.fills * offered.to_each(tasks, stage.shape.stage.task_cpus)
-    return tasks, np.maximum(0.0, stage.task_bytes * data - filled) * tasks
+    need = stage.task_bytes * data
+    left = filled if stage.spilled_bytes else filled / 2.0
+    return tasks, np.where(need > filled, need - left, 0.0) * tasks
 
 
 def _tasks(
