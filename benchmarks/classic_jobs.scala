@@ -48,7 +48,8 @@ object Jobs {
 
   def dimensions(out: String): Unit = {
     def write(rows: Int, name: String, columns: String*): Unit =
-      spark.range(0, rows, 1, 1).selectExpr(columns: _*).write.parquet(s"$out/$name")
+      spark.range(0, rows, 1, 1).selectExpr(columns: _*)
+        .write.mode(SaveMode.Overwrite).parquet(s"$out/$name")
     val date = "date_add(date'2024-01-01', int(id))"
     write(dates, "date_dim", "int(id) d_date_sk", s"$date d_date", s"year($date) d_year",
           s"month($date) d_moy")
