@@ -36,10 +36,6 @@ MOST_EXPANSION = 8.0
 (it may make many rows of one), was allocated beforehand: it does not grow with the data, and is
 given up before anything is spilled."""
 
-FILLED = 0.75
-"""Prior: share of a task's memory that it fills before it spills. Where its rows are pointed to or
-looked up grows by doubling, the old beside the new: half of the memory to all of it."""
-
 
 @dataclass(frozen=True, eq=False)
 class Offered:
@@ -91,8 +87,7 @@ class SpillingStage:
         disk_bytes_per_second: of one task.
         fills: share of a task's memory that it fills before it spills, as the log shows where it
             spilled: memory grows by doubling, others use it too, and pages are taken as a whole.
-            Else `FILLED`, or more where it held more and did not spill: more than all of it where
-            others needed less.
+            More than all where it had more and did not spill: others needed less.
     """
 
     shape: StageShape
@@ -127,8 +122,8 @@ def spilling_stages(replay: Replay) -> tuple[SpillingStage, ...]:
             had = float(own.to_each(stage.tasks, stage.task_cpus)[0]) if own else 0.0
             if spilled and not held:
                 held = had
-            filled = held / had if had else FILLED
-            fills = filled if spilled else max(FILLED, filled)
+            filled = held / had if had else 1.0
+            fills = filled if spilled else max(1.0, filled)
             need = held + spilled / stage.tasks
             found.append(SpillingStage(shape, need, spilled, share, rate, fills))
     return tuple(found)

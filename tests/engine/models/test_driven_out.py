@@ -92,8 +92,7 @@ def test_twice_the_data_in_as_many_tasks_leaves_less() -> None:
 
 
 def test_a_log_without_losses_foretells_them_on_smaller_heaps() -> None:
-    """There sorts take seven tenths of the memory: more than blocks leave, too little to spill."""
-    run = sorts_between(ROOMY, peak_bytes=0.35 * storage_of(1))
+    run = sorts_between(ROOMY)
     model = fit(run)
     same, short = ask(model, BLOCKS, EXECUTORS, ROOMY), ask(model, BLOCKS, EXECUTORS, HEAP)
     lost = ROUNDS * (1.0 - LEFT) * BLOCKS * PARSE / (2 * EXECUTORS)

@@ -16,7 +16,6 @@ from engine.models.replay.executor_memory import ExecutorMemory
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.spilling import (
     DISK_BYTES_PER_SECOND,
-    FILLED,
     SPILLED_SIZE,
     Offered,
     spill_seconds,
@@ -64,9 +63,9 @@ def offered(task_bytes: float, slots: float = 4.0, cores: float = 2.0) -> Offere
 
 
 def beyond(need: float, memory: float) -> float:
-    """What a task of a log without spills writes that has so much memory: all of it from three
-    quarters on, but for half a filling that is left."""
-    return need - FILLED * memory / 2.0 if need > FILLED * memory else 0.0
+    """What a task of a log without spills writes that has so much memory and needs more: all that
+    it holds, but for half a filling that is left."""
+    return need - memory / 2.0 if need > memory else 0.0
 
 
 def codes(found: Prediction) -> set[str]:
@@ -93,7 +92,7 @@ def test_tasks_that_had_their_memory_off_the_heap_spill_no_more_than_in_their_lo
         one = replace(run, cluster=cluster)
         told = Offered.of(one, ClusterBatch.of([cluster], Profile("", (one,))))
         assert bool(told.task_bytes[0] >= PEAK) == suffices
-        assert (spilling_stages(Replay.of(one))[0].fills <= 1.0) == suffices
+        assert (spilling_stages(Replay.of(one))[0].fills == 1.0) == suffices
     own = ask(replace(run, cluster=off_heap), heap=0.5)
     assert "memory-spill" not in codes(own)
     assert own.seconds == pytest.approx(ask(run, heap=4.0).seconds)
@@ -113,10 +112,10 @@ def test_few_tasks_share_an_executor_with_few_others() -> None:
     assert own.seconds == pytest.approx(last.seconds)
     assert "memory-spill" not in codes(own)
     (stage,) = spilling_stages(Replay.of(last))
-    assert stage.fills == FILLED
-    assert spilled_bytes(stage, offered(600 * MIB, cores=4.0), 1.0) == 0.0
-    spilled = spilled_bytes(stage, offered(600 * MIB), 1.0)
-    assert spilled == pytest.approx(beyond(held, 1200 * MIB))
+    assert stage.fills == 1.0
+    assert spilled_bytes(stage, offered(400 * MIB, cores=4.0), 1.0) == 0.0
+    spilled = spilled_bytes(stage, offered(400 * MIB), 1.0)
+    assert spilled == pytest.approx(beyond(held, 800 * MIB))
     assert "memory-spill" in codes(ask(last, heap=1.0))
 
 
@@ -136,7 +135,7 @@ def test_tasks_of_several_cores_share_an_executor_with_fewer_others() -> None:
     shuffled = replace(two, shuffle_read_bytes=measure(np.full(TASKS, held)))
     wide = replace(run, stages=(run.stages[0], shuffled))
     (stage,) = spilling_stages(Replay.of(wide))
-    assert stage.fills == FILLED
+    assert stage.fills == 1.0
     assert "memory-spill" not in codes(ask(wide, heap=4.0))
     spilled = spilled_bytes(stage, offered(500 * MIB), 1.0)
     assert spilled == pytest.approx(TASKS * beyond(held, 1000 * MIB))
@@ -166,10 +165,10 @@ def test_a_fixed_number_of_partitions_spills_as_the_input_grows() -> None:
 
 def test_spilled_bytes_and_their_time() -> None:
     (stage,) = spilling_stages(Replay.of(run_of()))
-    available = np.asarray([100 * MIB, 400 * MIB, np.nan])
+    available = np.asarray([100 * MIB, 300 * MIB, np.nan])
     spilled = TASKS * beyond(PEAK, 100 * MIB)
     assert spilled_bytes(stage, offered(100 * MIB), 1.0) == pytest.approx(spilled)
-    assert spilled_bytes(stage, offered(400 * MIB), 1.0) == 0.0
+    assert spilled_bytes(stage, offered(300 * MIB), 1.0) == 0.0
     assert stage.grown_bytes(1.0) == 0.0
     seconds = spill_seconds((stage,), Offered(available, np.full(3, 4.0), np.full(3, 2.0)), 1.0)
     moved = 2.0 * SPILLED_SIZE * spilled
