@@ -5,7 +5,7 @@ far predictions from one and two logs of smaller runs are off and how often the 
 beside what one repetition says of the next. `benchmarks/logs.py --held-out` makes the logs: of the
 jobs of `spark_jobs.py` over records in CSV, and of `table_jobs.py`, `library_jobs.py`,
 `analysis_jobs.py`, `pipeline_jobs.py`, `warehouse_jobs.py`, `platform_jobs.py`, `service_jobs.py`
-and `cache_jobs.py` over Parquet and JSON.
+and `cache_jobs.py` over Parquet and JSON, of `classic_jobs.scala` over the sales of a shop.
 
 The jobs fall into two halves by their name. Causes may be looked for in the stages of the first;
 the second only says whether a change was one.
@@ -99,8 +99,9 @@ def read_logs(folder: Path, jobs: Collection[str]) -> dict[Made, list[Run]]:
 
 
 def _bytes_in(folder: Path) -> float:
-    """Of records, or of tables as Parquet."""
+    """Of records, or of tables or sales as Parquet."""
     paths = [*folder.glob("*.csv"), *folder.glob("parquet/*.parquet")]
+    paths += folder.glob("sales/*.parquet")
     return float(sum(path.stat().st_size for path in paths))
 
 

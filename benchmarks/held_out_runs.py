@@ -48,6 +48,10 @@ SERVICE_JOBS = (
     "snowflake", "late_suppliers", "folders_of_hours", "fit_in_driver", "fetched_rows",
     "each_tenant", "failing_tasks", "come_and_go", "two_core_tasks", "cogrouped",
 )  # fmt: skip
+CLASSIC_JOBS = (
+    "tera_sort", "neighbours", "singular", "power_run", "set_queries", "gzip_ingest", "one_gzip",
+    "stage_level", "skew_split", "basket_pairs",
+)  # fmt: skip
 CACHE_JOBS = ("kept_vectors", "kept_pairs", "kept_frame", "kept_graph")
 OVER_TABLES = (
     *TABLE_JOBS,
@@ -65,7 +69,7 @@ JOBS = {
     "broadcast_join": ROOMY_MIB, "cross_validation": ROOMY_MIB, "components": ROOMY_MIB,
     "cache_memory": SMALL_MIB, "cache_disk": SMALL_MIB,
     **dict.fromkeys(OVER_TABLES, TABLES_MIB), **dict.fromkeys(SERVICE_JOBS, ROOMY_MIB),
-    **dict.fromkeys(CACHE_JOBS, LITTLE_MIB),
+    **dict.fromkeys(CACHE_JOBS, LITTLE_MIB), **dict.fromkeys(CLASSIC_JOBS, ROOMY_MIB),
 }  # fmt: skip
 """Memory of each job's executors in MiB: with little of it the large sort spills, and the large
 caches do not fit."""
@@ -73,6 +77,10 @@ caches do not fit."""
 SETTINGS = {"spark.sql.files.maxPartitionBytes": "6m", "spark.sql.files.openCostInBytes": "1m"}
 """Of the jobs over records, whose files are small; all else stays as Spark has it."""
 
+DIMENSIONS = ("date_dim", "item", "customer")
+"""Tables of a shop beside its sales: of one file each, whatever the sales."""
+
+KRYO = {"spark.serializer": "org.apache.spark.serializer.KryoSerializer"}
 TABLE_SETTINGS = {"spark.driver.memory": "2g"}
 
 SETTINGS_OF = {
@@ -85,10 +93,24 @@ SETTINGS_OF = {
         "spark.dynamicAllocation.executorIdleTimeout": "2s",
     },
     "two_core_tasks": {"spark.task.cpus": "2"},
+    "tera_sort": KRYO,
+    "neighbours": KRYO,
+    "set_queries": {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "24"},
+    "one_gzip": {
+        "spark.dynamicAllocation.enabled": "true",
+        "spark.dynamicAllocation.shuffleTracking.enabled": "true",
+        "spark.dynamicAllocation.minExecutors": "1",
+        "spark.dynamicAllocation.executorIdleTimeout": "3s",
+    },
+    "skew_split": {
+        "spark.sql.autoBroadcastJoinThreshold": "-1",
+        "spark.sql.adaptive.advisoryPartitionSizeInBytes": "4m",
+        "spark.sql.adaptive.skewJoin.skewedPartitionThresholdInBytes": "4m",
+    },
 }
 """Of these jobs alone, beside the others."""
 
-CORES_OF = {"two_core_tasks": 2}
+CORES_OF = {"two_core_tasks": 2, "stage_level": 2}
 """Cores of each executor where they are not one."""
 
 CACHES = ("cache_memory", "cache_disk")
@@ -117,9 +139,14 @@ class Made:
         return self.job in OVER_TABLES
 
     @property
+    def reads_store(self) -> bool:
+        return self.job in CLASSIC_JOBS
+
+    @property
     def input(self) -> str:
         """Name of the folder that it reads."""
-        return f"{'tables' if self.reads_tables else 'input'}-{self.files}"
+        kind = "tables" if self.reads_tables else "store" if self.reads_store else "input"
+        return f"{kind}-{self.files}"
 
     @property
     def cluster(self) -> Cluster:

@@ -11,7 +11,7 @@ main axis. `iterate` keeps its input in executor memory: its largest run does no
 with more memory does. Other programs disturb: with `--repeats N` each run is made N times and the
 fastest counts, and `busy` says which share of their time its tasks computed.
 
-`--held-out` makes the runs of `held_out.py` instead (427 runs, five hours on an idle machine; its
+`--held-out` makes the runs of `held_out.py` instead (477 runs, six hours on an idle machine; its
 MLlib jobs need numpy in Spark's Python, `grouped_frames`, `vectorised`, `two_core_tasks` and
 `cogrouped` pandas and pyarrow) and prints errors and how often intervals hold, by job and by
 question; `--jobs windows,words` makes and asks those alone.
@@ -20,6 +20,7 @@ question; `--jobs windows,words` makes and asks those alone.
 from __future__ import annotations
 
 import argparse
+import gzip
 import os
 import random
 import shutil
@@ -52,6 +53,7 @@ OF_SCRIPTS = {
     "platform_jobs.py": held_out_runs.PLATFORM_JOBS,
     "service_jobs.py": held_out_runs.SERVICE_JOBS,
     "cache_jobs.py": held_out_runs.CACHE_JOBS,
+    "classic_jobs.scala": held_out_runs.CLASSIC_JOBS,
 }
 """The jobs of each script; all others are those of `spark_jobs.py`."""
 
@@ -97,11 +99,11 @@ def main() -> None:
         if options.held_out:
             jobs = options.jobs or tuple(held_out_runs.JOBS)
             for made in held_out_runs.runs(jobs):
-                if made.reads_tables:
-                    own = {
-                        **held_out_runs.TABLE_SETTINGS,
-                        **held_out_runs.SETTINGS_OF.get(made.job, {}),
-                    }
+                own = held_out_runs.SETTINGS_OF.get(made.job, {})
+                if made.reads_store:
+                    make(made, folder, options.repeats, write_store, own)
+                elif made.reads_tables:
+                    own = {**held_out_runs.TABLE_SETTINGS, **own}
                     make(made, folder, options.repeats, write_tables, own)
                 else:
                     make(
@@ -170,14 +172,20 @@ def script_of(job: str) -> Path:
 def submit(
     name: str, master: str, conf: Mapping[str, str], script: Path, arguments: Sequence[str]
 ) -> None:
+    """Runs a job; a script in Scala is pasted into a shell, which 4.0 does not read with `-i`."""
+    in_shell = script.suffix == ".scala"
+    wanted = "spark-shell" if in_shell else "spark-submit"
     home = os.environ.get("SPARK_HOME")
-    program = str(Path(home) / "bin" / "spark-submit") if home else shutil.which("spark-submit")
+    program = str(Path(home) / "bin" / wanted) if home else shutil.which(wanted)
     if program is None:
         raise SystemExit("no Spark found: pip install 'sparkplan[spark]', or set SPARK_HOME")
+    conf = {**conf, "spark.classic": ",".join(arguments)} if in_shell else conf
     options = [part for item in conf.items() for part in ("--conf", "=".join(item))]
+    said = f":paste {script.resolve()}\n" if in_shell else ""
+    options += [] if in_shell else [str(script), *arguments]
     with tempfile.TemporaryDirectory(prefix="sparkplan-work-") as work:
         done = subprocess.run(
-            [program, "--master", master, "--name", name, *options, str(script), *arguments],
+            [program, "--master", master, "--name", name, *options], input=said,
             env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOCAL_DIRS": work},
             cwd=work, capture_output=True, text=True, check=False,
         )  # fmt: skip
@@ -200,6 +208,27 @@ def write_tables(folder: Path, files: int) -> None:
         link.parent.mkdir(parents=True, exist_ok=True)
         if not link.exists():
             os.link(source, link)
+
+
+def write_store(folder: Path, files: int) -> None:
+    """The same of the sales of a shop, and all of the gzipped files as one."""
+    pool, most = folder.parent / "store", max(held_out_runs.SIZES)
+    if not any((pool / "gz").glob(f"part-{most - 1:04d}.*")):
+        memory = {"spark.driver.memory": "4g", "spark.ui.enabled": "false"}
+        script = JOBS.with_name("classic_jobs.scala")
+        submit("store", "local[2]", memory, script, ("store", str(most), str(pool)))
+    for kind in (*held_out_runs.DIMENSIONS, "sales", "lines", "gz"):
+        (folder / kind).mkdir(parents=True, exist_ok=True)
+        for source in sorted((pool / kind).glob("part-*")):
+            link = folder / kind / source.name
+            if int(source.name[5:9]) < files and not link.exists():
+                os.link(source, link)
+    one = folder / "one.csv.gz"
+    if not one.exists():
+        with gzip.open(one, "wb", compresslevel=6) as out:
+            for number, source in enumerate(sorted((folder / "gz").glob("*.gz"))):
+                lines = gzip.decompress(source.read_bytes())
+                out.write(lines if number == 0 else lines.partition(b"\n")[2])
 
 
 def write_input(folder: Path, files: int) -> None:

@@ -16,7 +16,7 @@ from engine.machines.beside_heap import observed_layout, planned_beside
 from engine.machines.transfer import speed_of
 from engine.memory import executor_cores_for, layout_of
 from engine.profile import Profile
-from engine.runs.carried_settings import task_cpus
+from engine.runs.carried_settings import held_cores
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,6 +197,6 @@ def _default_layout(
     return layout_of(
         instance,
         rule,
-        executor_cores=executor_cores_for(task_cpus(profile)),
+        executor_cores=executor_cores_for(held_cores(profile)),
         beside_per_core=planned_beside(profile),
     )

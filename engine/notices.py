@@ -17,7 +17,7 @@ class Notice:
 
 
 WRONG = (
-    *("needs-other-resources", "fewer-task-cpus", "barrier-needs-slots"),
+    *("needs-other-resources", "fewer-task-cpus", "stage-needs-cores", "barrier-needs-slots"),
     "executors-do-not-fit",
     *("cache-does-not-fit", "cache-driven-out", "disk-does-not-fit"),
     *("memory-spill", "memory-not-proven", "result-too-large"),

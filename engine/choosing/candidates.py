@@ -25,7 +25,7 @@ from engine.memory import executor_cores_for, layout_of
 from engine.notices import Notice
 from engine.profile import Profile
 from engine.runs.barrier_stages import BarrierStage
-from engine.runs.carried_settings import task_cpus
+from engine.runs.carried_settings import held_cores
 
 MINIMUM_MEMORY_GIB = 8.0
 """Types with less are no candidates by default: little is left for executors beside the system."""
@@ -303,7 +303,7 @@ def _laid_out(
     layouts: list[Layout] = []
     rejected: list[Rejected] = []
     measured, beside = frozenset(profile.instance_types), planned_beside(profile)
-    cores = executor_cores_for(task_cpus(profile))
+    cores = executor_cores_for(held_cores(profile))
     for name in names:
         offer = catalog.offers[name]
         if name in measured:

@@ -15,7 +15,7 @@ from engine.machines.platforms import support_notice
 from engine.notices import Notice
 from engine.profile import Profile
 from engine.runs.barrier_stages import BarrierStage, barrier_notice
-from engine.runs.carried_settings import too_few_cores_notice
+from engine.runs.carried_settings import stage_without_room_notice, too_few_cores_notice
 
 
 def support_notices(batch: ClusterBatch) -> list[Notice]:
@@ -40,6 +40,7 @@ def cluster_notices(
     found = (
         _crowded_notice(batch, profile),
         too_few_cores_notice(cores, profile),
+        stage_without_room_notice(cores, profile),
         barrier_notice(barrier_stages, executors, cores),
         _disk_notice(batch, workload, profile),
     )

@@ -10,11 +10,15 @@ from __future__ import annotations
 import re
 
 from engine.notices import Notice
-from engine.profile import Profile
+from engine.profile import Profile, Run
+from engine.runs.stage_labels import stage_label
+from engine.stage_run import StageRun
 
 TASK_CPUS = "spark.task.cpus"
 FEWER_TASK_CPUS = "fewer-task-cpus"
 """Code of the warning that executors have fewer cores than a task of the logs held."""
+
+DYNAMIC_ALLOCATION = "spark.dynamicAllocation.enabled"
 
 CARRIED = (
     "spark.default.parallelism",
@@ -64,6 +68,37 @@ def task_cpus(profile: Profile) -> int:
     return max(1, int(told)) if told.isdecimal() else 1
 
 
+def wide_stage(profile: Profile) -> StageRun | None:
+    """The stage whose tasks hold most cores because the program asks for them
+    (`RDD.withResources`), of the log that did with the fewest; None where a log did without.
+
+    A program can ask for its tasks alone or for executors too. Spark refuses the latter without
+    dynamic allocation, so with it no log tells which; nor does one where GPUs limit the tasks.
+    """
+    widest = [_widest(run) for run in profile.runs if run.stages]
+    found = [stage for stage in widest if stage is not None]
+    if len(found) < len(widest):
+        return None
+    return min(found, key=lambda stage: stage.task_cpus, default=None)
+
+
+def _widest(run: Run) -> StageRun | None:
+    if run.config.get(DYNAMIC_ALLOCATION, "").lower() == "true":
+        return None
+    if any(OTHER_RESOURCE.match(key) for key in run.config):
+        return None
+    told = run.config.get(TASK_CPUS, "")
+    usual = max(1, int(told)) if told.isdecimal() else 1
+    widest = max(run.stages, key=lambda stage: stage.task_cpus)
+    return widest if widest.task_cpus > usual else None
+
+
+def held_cores(profile: Profile) -> int:
+    """Cores that an executor needs at least for every task of a profile to start on it."""
+    widest = wide_stage(profile)
+    return max(task_cpus(profile), widest.task_cpus if widest else 1)
+
+
 def too_few_cores_notice(executor_cores: float, profile: Profile) -> Notice | None:
     """The warning that executors have fewer cores than each task of the logs held, with which
     Spark does not start; None where they have enough, and where that is not known (NaN)."""
@@ -77,4 +112,21 @@ def too_few_cores_notice(executor_cores: float, profile: Profile) -> Notice | No
         f"{held} cores",
         f"take executors of {held} cores or more, or set {TASK_CPUS} to {executor_cores:.0f}, as "
         "exports do",
+    )
+
+
+def stage_without_room_notice(executor_cores: float, profile: Profile) -> Notice | None:
+    """The warning that executors have fewer cores than the program asks for each task of a stage,
+    which Spark 4.0 waits for without end; None where they have enough, and where that is not known
+    (NaN)."""
+    stage = wide_stage(profile)
+    if stage is None or not executor_cores < stage.task_cpus:
+        return None
+    return Notice(
+        "stage-needs-cores",
+        f"stage {stage.stage_id} ({stage_label(stage)}) asks for {stage.task_cpus} cores for each "
+        f"task (RDD.withResources), executors here have {executor_cores:.0f}: Spark launches none "
+        "of them and the job waits without end",
+        f"take executors of {stage.task_cpus} cores or more (--executor-cores "
+        f"{stage.task_cpus}), or have the program ask for fewer",
     )

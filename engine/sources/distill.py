@@ -50,6 +50,7 @@ from engine.sources.running import running_seconds
 from engine.sources.services import service_notices
 from engine.sources.settings import old_version, spark_version, stated_type
 from engine.sources.streaming import Window, batch_windows, trigger_intervals
+from engine.sources.uncounted_records import uncounted_notices
 from engine.sources.unfinished import failed_notices, tasks_missing
 from engine.stage_run import StageRun, Waste
 
@@ -211,8 +212,8 @@ class _Context:
             config=kept_config(self._settings.properties),
             batch_id=window.batch_id,
             notices=(
-                *ending.torn, *idle_said, *inferred.notices, *observed.notices, *ending.failed,
-                *self._of_settings(),
+                *ending.torn, *idle_said, *inferred.notices, *uncounted_notices(stages, read),
+                *observed.notices, *ending.failed, *self._of_settings(),
             ),
         )  # fmt: skip
 

@@ -100,6 +100,7 @@ RECIPES = (
     Recipe(
         "profiles", master="local-cluster[2,2,1024]", conf={**DYNAMIC, "spark.executor.cores": "1"}
     ),
+    Recipe("wide_tasks", master="local-cluster[2,2,1024]"),
     Recipe("killed", killed=True),
     Recipe("speculative", master=TWO_HOSTS, conf=SPECULATION),
     Recipe("vectored", conf=ONE_FILE),
@@ -148,6 +149,8 @@ RECIPES = (
         master="local[2]",
         conf={**ONE_FILE, "spark.sql.files.maxPartitionBytes": "500k"},
     ),
+    Recipe("database", master="local[2]"),
+    Recipe("one_gzip", master="local[2]"),
 )
 
 

@@ -3,12 +3,14 @@ them with `spark-submit pitfalls.py FOLDER NAME`. In FOLDER they note what has h
 
 from __future__ import annotations
 
+import gzip
 import math
 import os
 import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -74,6 +76,13 @@ def profiles(context: SparkContext) -> None:
     tasks = TaskResourceRequests().cpus(2)
     wanted = ResourceProfileBuilder().require(large).require(tasks).build
     numbers.map(lambda n: n + 1).withResources(wanted).count()
+
+
+def wide_tasks(context: SparkContext) -> None:
+    """The second stage asks for two cores for each task, on executors as they are."""
+    pairs = context.parallelize(range(8), 4).map(pause).map(lambda n: (n % 4, n))
+    two = ResourceProfileBuilder().require(TaskResourceRequests().cpus(2)).build
+    pairs.groupByKey(4).mapValues(sum).withResources(two).count()
 
 
 def killed(context: SparkContext) -> None:
@@ -350,6 +359,27 @@ def clients(context: SparkContext) -> None:
     service.stop(nothing, nothing)  # its threads would keep the driver alive
 
 
+def database(context: SparkContext) -> None:
+    """Rows of a database, of which Spark counts no bytes, are written to files and read there."""
+    session = SparkSession(context)
+    url, driver = "jdbc:derby:memory:shop;create=true", "org.apache.derby.jdbc.EmbeddedDriver"
+    session.range(2000).write.jdbc(url, "numbers", properties={"driver": driver})
+    with tempfile.TemporaryDirectory() as folder:
+        rows = session.read.jdbc(url, "numbers", properties={"driver": driver})
+        rows.write.parquet(f"{folder}/numbers")
+        session.read.parquet(f"{folder}/numbers").selectExpr("sum(id)").collect()
+
+
+def one_gzip(context: SparkContext) -> None:
+    """A text of 6 MB that gzip has compressed, which no split divides."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "lines.csv.gz")
+        with gzip.open(path, "wt", compresslevel=1) as out:
+            out.writelines(f"{n},{os.urandom(32).hex()}\n" for n in range(150_000))
+        rows = SparkSession(context).read.schema("n int, text string").csv(str(path))
+        rows.selectExpr("max(text)", "sum(n)").collect()
+
+
 def parent_of(process: int) -> int:
     status = Path(f"/proc/{process}/status").read_text()
     return int(status.partition("PPid:")[2].split()[0])
@@ -364,6 +394,7 @@ JOBS: dict[str, Callable[[SparkContext], None]] = {
         failing,
         dynamic,
         profiles,
+        wide_tasks,
         killed,
         speculative,
         vectored,
@@ -381,6 +412,8 @@ JOBS: dict[str, Callable[[SparkContext], None]] = {
         taken,
         taken_table,
         clients,
+        database,
+        one_gzip,
     )
 }
 

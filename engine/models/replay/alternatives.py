@@ -1,10 +1,10 @@
 """What one log leaves open of its stages: the same run as it would be if something else were true.
 
 What looks alike in a log need not be with another input. Splits that a program asked for stay as
-many, where files become more. Of two inputs that are paired one may stay, where pairs of both
-become as many as the square; and how much goes to pairs is a guess, as is what of the driver's time
-goes to rows that it fetched. A replay holds one thing, and its interval reaches what the others
-would take. More logs tell which it is.
+many, where files become more; and files that nothing cuts may get larger instead. Of two inputs
+that are paired one may stay, where pairs of both become as many as the square; and how much goes to
+pairs is a guess, as is what of the driver's time goes to rows that it fetched. A replay holds one
+thing, and its interval reaches what the others would take. More logs tell which it is.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from engine.models.stages.task_times import StageShape
 
 def alternatives_of(replay: Replay) -> tuple[Replay, ...]:
     """The replays of a log that hold the other, as far as its stages leave that open."""
-    asked = _changed(replay, lambda shape: shape.may_be_asked, growth=Growth.WORK)
+    stay = _changed(replay, lambda shape: shape.may_stay, growth=Growth.WORK)
     both, one = (
         _changed(replay, lambda shape: shape.pairs_open, pairs_share=1.0, pairs_power=power)
         for power in (2.0, 1.0)
     )
-    found = tuple(found for found in (asked, both, one) if found is not None)
+    found = tuple(found for found in (stay, both, one) if found is not None)
     return (*found, *_other_driver(replay))
 
 

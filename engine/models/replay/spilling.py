@@ -32,8 +32,9 @@ SPILLED_SIZE = 0.4
 """Prior: bytes on disk per spilled byte in memory (serialised and compressed)."""
 
 MOST_EXPANSION = 8.0
-"""Execution memory beyond so many times the bytes that a task reads was allocated beforehand: it
-does not grow with the data, and is given up before anything is spilled."""
+"""Execution memory beyond so many times the bytes that a task reads, or writes where these are more
+(it may make many rows of one), was allocated beforehand: it does not grow with the data, and is
+given up before anything is spilled."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +81,8 @@ class SpillingStage:
     Args:
         shape: how it grows with the input.
         task_bytes: memory that a task needs for its data at the observed input.
-        spilled_bytes: what it spilled when it ran, in memory.
+        spilled_bytes: what it spilled when it ran, in memory. Where it spilled nothing it would
+            begin with all that it holds, of which half a filling is left in the end on average.
         disk_share: bytes on disk per spilled byte.
         disk_bytes_per_second: of one task.
         fills: share of a task's memory that it fills before it spills, as the log shows where it
@@ -112,7 +114,8 @@ def spilling_stages(replay: Replay) -> tuple[SpillingStage, ...]:
         stage = shape.stage
         peak = stage.peak_execution_memory_bytes
         spilled = stage.memory_spilled_bytes or 0.0
-        most = MOST_EXPANSION * stage.read_bytes / stage.tasks
+        moved = max(stage.read_bytes, total_of(stage.shuffle_write_bytes))
+        most = MOST_EXPANSION * moved / stage.tasks
         held = min(peak.mean or 0.0, most) if peak else 0.0
         if held + spilled > 0.0:
             share, rate = _disk(stage, spilled)
@@ -181,7 +184,9 @@ def _spilled(
     """(n,) tasks of a stage, and (n,) bytes that it spills."""
     tasks, data = _tasks(stage, offered, ratio, shuffle_partitions)
     filled = stage.fills * offered.to_each(tasks, stage.shape.stage.task_cpus)
-    return tasks, np.maximum(0.0, stage.task_bytes * data - filled) * tasks
+    need = stage.task_bytes * data
+    left = filled if stage.spilled_bytes else filled / 2.0
+    return tasks, np.where(need > filled, need - left, 0.0) * tasks
 
 
 def _tasks(

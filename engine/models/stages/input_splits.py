@@ -77,12 +77,13 @@ class InputSplits:
         return self.for_cores or (self.is_scan and self.rule.scans_count_slots)
 
     @property
-    def may_be_asked(self) -> bool:
-        """Whether the program may have asked for as many: of Hadoop, which then cuts files to about
-        that number, or of a `coalesce` that found no more than it allows."""
+    def may_stay(self) -> bool:
+        """Whether more data may come in as many. The program may have asked for that number: of
+        Hadoop, which then cuts files to about it, or of a `coalesce` that found no more than it
+        allows. And files that are not cut may get larger."""
         if self.is_hadoop:
             return self.tasks > OF_ONE_FILE and not self._whole_blocks
-        return self.at_most
+        return self.at_most or (self.packed is not None and self.packed.may_stay)
 
     def one_each(self) -> PartitionCount:
         """One for each core and range, whatever the input."""
@@ -180,7 +181,9 @@ def _one_for_each_core(stage: StageRun, rule: Partitioning) -> bool:
 
 
 def _packed(stage: StageRun, scans: int, rule: Partitioning) -> PackedFiles | None:
-    if not stage.files_read or not stage.files_bytes or scans > WRITTEN_OUT:
+    if not stage.files_read or not stage.files_bytes:
+        return _one_uncut(stage, rule)
+    if scans > WRITTEN_OUT:
         return None
     files = stage.files_read / scans
     sizes = FileSizes(
@@ -188,6 +191,16 @@ def _packed(stage: StageRun, scans: int, rule: Partitioning) -> PackedFiles | No
     )
     cores = rule.cores_for_scans
     return PackedFiles.of(sizes, scans=scans, cores=cores, splits=stage.tasks)
+
+
+def _one_uncut(stage: StageRun, rule: Partitioning) -> PackedFiles | None:
+    """The one file that a single task read, where no plan tells of files (as where Spark looks for
+    a schema) and it is more than a split may hold: nothing cuts it."""
+    if stage.tasks != 1 or not COALESCES.isdisjoint(stage.operations):
+        return None
+    sizes = FileSizes(1.0, stage.outside_bytes, rule.split_bytes, rule.open_cost_bytes)
+    found = PackedFiles.of(sizes, scans=1, cores=rule.cores_for_scans, splits=1)
+    return found if found is not None and found.may_stay else None
 
 
 def _beside(stage: StageRun) -> int:

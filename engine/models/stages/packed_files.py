@@ -79,12 +79,21 @@ class PackedFiles:
 
     @classmethod
     def of(cls, sizes: FileSizes, *, scans: int, cores: int, splits: int) -> PackedFiles | None:
-        """None where as many splits are not those of such files, cut or uncut."""
-        for found in (sizes, replace(sizes, cut=False)):
-            by_rule = scans * float(found.splits(np.asarray(float(cores))))
-            if abs(by_rule - splits) <= 1.0 or 1.0 / ALIKE <= by_rule / splits <= ALIKE:
-                return cls(found, scans, float(cores), float(splits))
+        """None where as many splits are not those of such files, cut or uncut: whichever comes
+        nearer, so that one large file in one split is not taken for one of two."""
+        found, whole = sizes, replace(sizes, cut=False)
+        cut, uncut = (scans * float(s.splits(np.asarray(float(cores)))) for s in (found, whole))
+        by_rule = cut
+        if abs(uncut - splits) < abs(cut - splits):
+            found, by_rule = whole, uncut
+        if abs(by_rule - splits) <= 1.0 or 1.0 / ALIKE <= by_rule / splits <= ALIKE:
+            return cls(found, scans, float(cores), float(splits))
         return None
+
+    @property
+    def may_stay(self) -> bool:
+        """Whether more data may be larger files and no more splits: of files that are not cut."""
+        return not self.sizes.cut
 
     def count(self, cores: FloatArray, ratio: float) -> FloatArray:
         """(n,) splits of `ratio` times the input on so many cores.

@@ -175,13 +175,13 @@ class PartitionedStage:
         return self.follows_cores and not self.law.by_cores
 
     @property
-    def may_be_asked(self) -> bool:
-        """Whether as many splits may be a number that the program asked for, though they are taken
-        for those of the input: no log of another input says that they are."""
+    def may_stay(self) -> bool:
+        """Whether more data may come in as many splits, though they are taken to become more with
+        it: no log of another input says that they do."""
         told = self.law.partitions is not None or self.law.cut is not None
         if told or self.pairs or self.growth is not Growth.TASKS:
             return False
-        return self._splits.may_be_asked
+        return self._splits.may_stay
 
     @property
     def pairs_open(self) -> bool:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from made_runs import Values
 from test_partitions import plan, shapes
 
+import engine
+from engine.cluster import Workload
 from engine.models.stages.packed_files import FileSizes, PackedFiles
 from engine.models.stages.task_times import StageShape
+from engine.profile import Profile
 from engine.units import MIB
 
 SLOTS = np.asarray([2, 4, 8, 12, 16, 20, 24, 30, 36, 40, 50, 64, 100, 150, 200], dtype=float)
@@ -195,3 +199,45 @@ def test_each_scan_of_a_union_is_packed_for_itself() -> None:
     one = PackedFiles.of(sizes, scans=1, cores=8, splits=9)
     assert one is not None
     assert packed.count(SLOTS, 1.0) == pytest.approx(2.0 * one.count(SLOTS, 1.0))
+
+
+UNCUT = engine.read(Path(__file__).parents[2] / "data" / "one_gzip.zstd").runs[0]
+"""A gzipped CSV file of 6 MB on two slots."""
+
+
+def test_one_file_that_is_not_cut_is_one_task_on_any_cluster() -> None:
+    """Spark would have cut it in two on two slots if it could, and in 45 MB of text as well."""
+    (shape, _) = shapes(UNCUT)
+    assert shape.stage.files_read == 1.0
+    assert shape.stage.tasks == 1
+    assert splits(shape).tolist() == [1.0] * len(SLOTS)
+    text = FileSizes(1.0, 45.4e6, 128.0 * MIB, 4.0 * MIB)
+    for seen, counts in ((1, [1.0, 1.0, 1.0]), (2, [2.0, 4.0, 8.0])):
+        packed = PackedFiles.of(text, scans=1, cores=2, splits=seen)
+        assert packed is not None
+        assert packed.may_stay is (seen == 1)
+        wanted = packed.count(np.asarray([2.0, 4.0, 8.0]), 1.0)
+        assert np.ceil(wanted).tolist() == counts
+
+
+def test_where_no_plan_tells_of_files_a_split_that_is_too_large_does() -> None:
+    """As where Spark reads a file to find its schema."""
+    (stage, other) = UNCUT.stages
+    untold = replace(stage, files_read=None, files_bytes=None)
+    shape = shapes(replace(UNCUT, stages=(untold, other)))[0]
+    assert splits(shape).tolist() == [1.0] * len(SLOTS)
+    assert shape.may_stay
+
+
+def test_that_it_may_get_larger_is_within_the_interval() -> None:
+    """Eight times the input are eight such files, or one that a single task reads."""
+    fitted = engine.fit(Profile("one file", (UNCUT,)))
+    assert UNCUT.workload.input_bytes is not None
+    many = engine.Cluster.of_executors(executors=16, executor_cores=1)
+    size = Workload(64.0 * UNCUT.workload.input_bytes)
+    found = fitted.predict(cluster=many, workload=size)
+    alone = fitted.predict(
+        cluster=engine.Cluster.of_executors(executors=1, executor_cores=1), workload=size
+    )
+    assert found.high is not None
+    assert found.high > 0.9 * alone.seconds > 2.0 * found.seconds

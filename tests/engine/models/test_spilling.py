@@ -62,6 +62,12 @@ def offered(task_bytes: float, slots: float = 4.0, cores: float = 2.0) -> Offere
     return Offered(np.asarray([task_bytes]), np.asarray([slots]), np.asarray([cores]))
 
 
+def beyond(need: float, memory: float) -> float:
+    """What a task of a log without spills writes that has so much memory and needs more: all that
+    it holds, but for half a filling that is left."""
+    return need - memory / 2.0 if need > memory else 0.0
+
+
 def codes(found: Prediction) -> set[str]:
     return {notice.code for notice in found.warnings}
 
@@ -108,7 +114,8 @@ def test_few_tasks_share_an_executor_with_few_others() -> None:
     (stage,) = spilling_stages(Replay.of(last))
     assert stage.fills == 1.0
     assert spilled_bytes(stage, offered(400 * MIB, cores=4.0), 1.0) == 0.0
-    assert spilled_bytes(stage, offered(400 * MIB), 1.0) == pytest.approx(held - 800 * MIB)
+    spilled = spilled_bytes(stage, offered(400 * MIB), 1.0)
+    assert spilled == pytest.approx(beyond(held, 800 * MIB))
     assert "memory-spill" in codes(ask(last, heap=1.0))
 
 
@@ -131,7 +138,7 @@ def test_tasks_of_several_cores_share_an_executor_with_fewer_others() -> None:
     assert stage.fills == 1.0
     assert "memory-spill" not in codes(ask(wide, heap=4.0))
     spilled = spilled_bytes(stage, offered(500 * MIB), 1.0)
-    assert spilled == pytest.approx(TASKS * (held - 1000 * MIB))
+    assert spilled == pytest.approx(TASKS * beyond(held, 1000 * MIB))
     seconds = spill_seconds((stage,), offered(500 * MIB), 1.0)
     assert seconds == pytest.approx(stage.seconds(np.asarray([spilled])) / 2.0)
 
@@ -159,11 +166,12 @@ def test_a_fixed_number_of_partitions_spills_as_the_input_grows() -> None:
 def test_spilled_bytes_and_their_time() -> None:
     (stage,) = spilling_stages(Replay.of(run_of()))
     available = np.asarray([100 * MIB, 300 * MIB, np.nan])
-    assert spilled_bytes(stage, offered(100 * MIB), 1.0) == pytest.approx(TASKS * 200 * MIB)
+    spilled = TASKS * beyond(PEAK, 100 * MIB)
+    assert spilled_bytes(stage, offered(100 * MIB), 1.0) == pytest.approx(spilled)
     assert spilled_bytes(stage, offered(300 * MIB), 1.0) == 0.0
     assert stage.grown_bytes(1.0) == 0.0
     seconds = spill_seconds((stage,), Offered(available, np.full(3, 4.0), np.full(3, 2.0)), 1.0)
-    moved = 2.0 * SPILLED_SIZE * TASKS * 200 * MIB
+    moved = 2.0 * SPILLED_SIZE * spilled
     assert seconds == pytest.approx([moved / DISK_BYTES_PER_SECOND / 4.0, 0.0, 0.0])
 
 
@@ -213,6 +221,17 @@ def test_memory_allocated_beforehand_is_not_need() -> None:
     assert "memory-spill" not in codes(ask(replace(run, stages=(run.stages[0], stage)), heap=1.0))
 
 
+def test_rows_that_a_task_makes_of_few_are_need() -> None:
+    """Tasks that read 1 MiB each and write 80 hold 300 MiB: rows that `explode` made, which an
+    aggregation holds."""
+    run = run_of()
+    few = measure(np.full(TASKS, MIB))
+    stage = replace(run.stages[1], shuffle_read_bytes=few)
+    made = replace(stage, shuffle_write_bytes=measure(np.full(TASKS, 80 * MIB)))
+    (found,) = spilling_stages(Replay.of(replace(run, stages=(run.stages[0], made))))
+    assert found.task_bytes == PEAK
+
+
 def test_more_shuffle_partitions_cure_a_spill() -> None:
     run = run_of()
     fitted = Sparkplan().fit(Profile("sort", (run,)), models={m.name: m for m in MODELS})
@@ -227,9 +246,10 @@ def test_more_shuffle_partitions_cure_a_spill() -> None:
     assert smaller.seconds < as_it_is.seconds
     (stage,) = spilling_stages(Replay.of(run))
     spilled = [spilled_bytes(stage, offered(400 * MIB), 8.0, count) for count in (40, 80, 160, 320)]
-    needs = [8 * PEAK * TASKS / count for count in (40, 80, 160, 320)]
-    beyond = [max(0.0, need - 400 * MIB) for need in needs]
-    assert spilled == pytest.approx([40 * beyond[0], 80 * beyond[1], 160 * beyond[2], 0.0])
+    counts = (40, 80, 160, 320)
+    each = [beyond(8 * PEAK * TASKS / count, 400 * MIB) for count in counts]
+    assert spilled == pytest.approx([n * one for n, one in zip(counts, each, strict=True)])
+    assert each[-1] == 0.0
 
 
 def test_partitions_that_the_cores_decide_are_counted_on_each_cluster() -> None:
@@ -251,7 +271,10 @@ def test_partitions_that_the_cores_decide_are_counted_on_each_cluster() -> None:
     slots = np.asarray([4.0, 8.0, 16.0, 16.0, 16.0])
     available = np.asarray([200.0, 200.0, 200.0, 100.0, np.nan]) * MIB
     found = spill_seconds((wide,), Offered(available, slots, np.full(5, 4.0)), 1.0)
-    spilled = np.asarray([4 * 400.0, 8 * 100.0, 0.0, 16 * 50.0, 0.0]) * MIB
+    asked = ((4, 600.0, 200.0), (8, 300.0, 200.0), (16, 150.0, 200.0), (16, 150.0, 100.0))
+    each = [tasks * beyond(need, memory) for tasks, need, memory in asked]
+    assert each[2] == 0.0
+    spilled = np.asarray([*each, 0.0]) * MIB
     moved = 2.0 * SPILLED_SIZE * spilled / DISK_BYTES_PER_SECOND
     assert found == pytest.approx(moved / np.asarray([4.0, 8.0, 16.0, 16.0, 16.0]))
     for at in range(4):
