@@ -3,8 +3,9 @@
     python benchmarks/run_tables.py TABLE.csv ... [--runs N] [--max-nodes M] [--repeat R]
 
 One row per table, in seconds of processor time, the least and the median of R: `fit`, of N runs of
-the table (always the same ones); `size`, the times of all candidate types of the AWS catalog on 1
-to M nodes for half and for one and a half times the largest input.
+the table (always the same ones); `again`, of these with the random numbers kept; `size`, the times
+of all candidate types of the AWS catalog on 1 to M nodes for half and for one and a half times the
+largest input.
 """
 
 from __future__ import annotations
@@ -57,12 +58,14 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=7)
     options = parser.parse_args()
     catalog = engine.load_catalog("aws")
-    print(f"{'':24}{'runs':>6}{'types':>6}{'fit':>8}{'':8}{'of':>6}{'size x 0.5':>12}{'x 1.5':>12}")
+    head = f"{'fit':>8}{'':8}{'again':>8}{'':8}{'of':>6}{'size x 0.5':>12}{'x 1.5':>12}"
+    print(f"{'':24}{'runs':>6}{'types':>6}{head}")
     for table in options.tables:
         profile = some(engine.read(str(table)), options.runs)
         candidates = select_candidates(catalog, profile=profile)
         row = f"{table.stem:<24}{len(profile.runs):6}{len(profile.instance_types):6}"
         row += taken(lambda p=profile: fitted_afresh(p), options.repeat)
+        row += taken(lambda p=profile: fit_table(p), options.repeat)
         row += f"{len(candidates.offers):6}"
         model, workload = fit_table(profile), profile.reference_workload
         for share in (0.5, 1.5):

@@ -95,6 +95,33 @@ class Market:
         return np.asarray(priced.sum(axis=1) + self.head)
 
 
+def outdone(law: MixLaw, market: Market, goal: Goal, useful: BoolArray) -> BoolArray:
+    """(k,) types that can be left out: another one, which is the same to the law, is no dearer, and
+    only limits bind its nodes, none of them more. In their place it makes no composition worse.
+
+    Args:
+        useful: (k,) types that may take part; others are not told.
+    """
+    if market.share is not None:  # how many are spot nodes binds them beside the limits
+        return np.zeros(len(useful), dtype=bool)
+    limits, most = market.constraints, np.full(len(useful), goal.max_nodes)
+    if limits is not None:  # what all nodes keep together, they keep in each other's place
+        most = np.minimum(most, limits.most(goal.max_nodes))
+    able = np.flatnonzero(useful & (market.most >= most))
+    able = able[np.argsort(market.rates[able], kind="stable")]
+    groups, first = np.unique(law.twins[able], return_index=True)
+    cheapest = np.arange(len(useful))
+    held = np.isin(law.twins, groups)
+    cheapest[held] = able[first][np.searchsorted(groups, law.twins[held])]
+    found = useful & (cheapest != np.arange(len(useful)))
+    found &= market.rates[cheapest] <= market.rates
+    if market.owned is not None:
+        found &= market.owned == 0
+    if limits is not None:
+        found &= (limits.weights[:, cheapest] <= limits.weights).all(axis=0)
+    return np.asarray(found)
+
+
 @dataclass(frozen=True, eq=False)
 class FoundMix:
     """The best mix: its types and counts, None where no mix beats what was known before.

@@ -175,6 +175,30 @@ class MixLaw:
         return self.slots * self.speed
 
     @cached_property
+    def twins(self) -> IntArray:
+        """(k,) the first type that is the same in all that this law knows of it: a catalog has many
+        types that a model cannot tell apart."""
+        apart = (self.slots, self.speed, self.executor_cores, self.interrupted, self.safe)
+        one_each = [values for values in apart if values is not None]
+        tables = [self.seconds, self.log_scale, self.dof, self.scale_below]
+        several = [np.ascontiguousarray(table) for table in tables if table is not None]
+        # Few numbers tell most apart, and take a small part of the time of all.
+        few = np.column_stack((*one_each, *(table[:, [0, -1]] for table in several)))
+        first: dict[bytes, list[int]] = {}
+        found = np.arange(len(few))
+        for row, key in enumerate(map(bytes, few)):
+            seen = first.setdefault(key, [])
+            same = (
+                other
+                for other in seen
+                if all(bytes(table[row]) == bytes(table[other]) for table in several)
+            )
+            found[row] = next(same, row)
+            if found[row] == row:
+                seen.append(row)
+        return found
+
+    @cached_property
     def dof_ends(self) -> FloatArray:
         """The fewest and the most degrees of freedom of any prediction; NaN where none are
         known."""

@@ -35,7 +35,7 @@ from engine.mixing.charges import (
     limits_in_reach,
     spot_charges,
 )
-from engine.mixing.market import FoundMix, Market, values_of
+from engine.mixing.market import FoundMix, Market, outdone, values_of
 from engine.mixing.mix_law import MixLaw
 from engine.mixing.nodes import NOTHING_OWNED, NodeTerms, Start, starts
 
@@ -89,6 +89,7 @@ class Search:
         bound = math.inf
         useful = np.isfinite(self.market.rates) & (self.market.most > 0)
         useful &= np.isfinite(self.law.capacity) & (self.law.seconds.min(axis=1) < math.inf)
+        useful &= ~outdone(self.law, self.market, self.goal, useful)
         node, shapes = NodeTerms.of(self.law, self.market, self.most_types), []
         for cores in np.unique(self.law.executor_cores):
             usable = useful & (self.law.executor_cores == cores)

@@ -133,9 +133,9 @@ class Laws:
     def _kept(self) -> FloatArray:
         """(d,) what a unit of memory per input, relative to the most of any run, saves of what is
         done again; 0 without a cliff."""
-        cliff = np.isfinite(self.threshold)
-        kept = np.exp(self.frame.high - self.threshold, where=cliff, out=np.zeros(len(self)))
-        return np.asarray(self.gradual * kept)
+        some, found = np.isfinite(self.threshold).nonzero()[0], np.zeros(len(self))
+        found[some] = self.gradual[some] * np.exp(self.frame.high - self.threshold[some])
+        return found
 
     @cached_property
     def threshold(self) -> FloatArray:

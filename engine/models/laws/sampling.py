@@ -38,11 +38,12 @@ LEFT = 0.5
 STEPS = 2**30
 """Parts of the longest step, of which a step takes some."""
 
-TIMES_AT_ONCE = 65_536
+TIMES_AT_ONCE = 131_072
 """Times of laws, of all runs, that are worked out at once."""
 
-MOST_THROWS = 64
-"""Moves whose random numbers are kept: 0.15 MB each."""
+MOST_THROWS = 160
+"""Moves whose random numbers are kept, 0.07 or 0.15 MB each: as many as a fit of nine types asks
+for. With fewer its types would throw out what the next fit begins with."""
 
 REDRAWN, WHOLE_STEPS, JITTER = 0.3, 0.2, 0.02
 """Moves: the share that draws the cliff afresh, the share of steps of a whole difference (which
