@@ -186,18 +186,25 @@ object Jobs {
   def stage_level(in: String, out: String): Unit = {
     import spark.implicits._
     val two = new ResourceProfileBuilder().require(new TaskResourceRequests().cpus(2)).build()
-    val points = sales(in).selectExpr("ss_store_sk", "double(ss_sales_price) / 200",
-                                      "double(ss_quantity) / 100", "double(ss_net_profit) / 200")
-      .as[(Int, Double, Double, Double)].rdd.map { case (s, x, y, z) => (s, (x, math.tanh(y), z)) }
+    val points = sales(in)
+      .selectExpr("ss_store_sk", "double(ss_sales_price)", "double(ss_quantity)",
+                  "double(ss_net_profit)")
+      .as[(Int, Double, Double, Double)].rdd
+      .map { case (store, x, y, z) => (store, Array(x / 200, y / 100, z / 200)) }
     points.groupByKey(12).withResources(two).map { case (store, some) =>
       val all = some.toArray
-      val fitted = (0 until 60).foldLeft((0.0, 0.0)) { case ((a, b), _) =>
-        val off = all.map { case (x, y, z) => a * x + b * y - z }
-        val (da, db) = (all.zip(off).map { case (p, o) => o * p._1 }.sum,
-                        all.zip(off).map { case (p, o) => o * p._2 }.sum)
-        (a - da / all.length, b - db / all.length)
+      var (a, b) = (0.0, 0.0)
+      for (_ <- 0 until 60) {
+        var (da, db) = (0.0, 0.0)
+        for (x <- all) {
+          val off = a * x(0) + b * math.tanh(x(1)) - x(2)
+          da += off * x(0)
+          db += off * math.tanh(x(1))
+        }
+        a -= da / all.length
+        b -= db / all.length
       }
-      s"$store $fitted"
+      s"$store $a $b"
     }.saveAsTextFile(out)
   }
 
