@@ -19,6 +19,7 @@ from engine.sources.lineage import Lineage
 from engine.sources.lost_executors import decommissions
 from engine.sources.session_settings import SessionSettings
 from engine.sources.source_reads import SourceReads
+from engine.sources.task_cpus import counts_cpus, task_cpus_of
 from engine.sources.task_rows import LATEST_MS
 from engine.sources.tasks import StageTasks, summarise
 from engine.sources.whole_numbers import whole_number
@@ -322,6 +323,9 @@ class Application:
     def _describe(self, stage: Stage, info: events.StageInfo, line: bytes) -> None:
         """What a stage is made of, told by its first event."""
         stage.name, stage.profile, stage.parents = info.name, info.profile, info.parents
+        if counts_cpus(self.version):
+            held = task_cpus_of(self.profiles.get(info.profile), self.properties)
+            stage.tasks.cpus_in_run_time = held
         if info.rdds:
             stage.final_rdd, stage.partitions = info.rdds[0].rdd_id, info.rdds[0].partitions
             stage.barrier = info.rdds[0].barrier

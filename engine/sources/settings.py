@@ -11,7 +11,7 @@ from engine.sources.application import Application
 from engine.sources.engines import TAGS
 from engine.sources.entities import Stage
 from engine.sources.services import cloud_service
-from engine.sources.whole_numbers import whole_number
+from engine.sources.task_cpus import task_cpus_of
 from engine.units import parse_memory_gib
 
 _TYPE_NAME = re.compile(r"[A-Za-z][\w.-]{1,63}\Z", re.ASCII)
@@ -50,12 +50,7 @@ def plausible_gib(amount_gib: float) -> float | None:
 
 def task_cpus(application: Application, stage: Stage) -> int:
     """CPUs that a task of a stage holds: its resource profile's, else spark.task.cpus, else 1."""
-    profile = application.profiles.get(stage.profile)
-    asked = profile.task.get("cpus") if profile else None
-    if asked is not None and 1 <= asked.amount <= 1024:
-        return int(asked.amount)
-    number = whole_number(application.properties.get("spark.task.cpus"))
-    return number if number is not None and 1 <= number <= 1024 else 1
+    return task_cpus_of(application.profiles.get(stage.profile), application.properties)
 
 
 EARLIEST = "1.2"

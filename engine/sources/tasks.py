@@ -15,6 +15,7 @@ import numpy as np
 from engine.forecast import BoolArray
 from engine.sources.python_workers import WorkerStarts
 from engine.sources.sketch import QuantileSketch
+from engine.sources.task_cpus import with_own_run_time
 from engine.sources.task_rows import (
     ATTEMPT,
     COLUMNS,
@@ -59,7 +60,8 @@ class StageTasks:
     `buffer` takes packed rows; `flush` moves them on. `tasks` is how many partitions the stage
     has, from its first attempt; None until that is known. `last_end` is the last task end as it
     stands in the log, kept until the stage has completed. `workers` is what Python workers took to
-    start, of a stage that may use them.
+    start, of a stage that may use them. `cpus_in_run_time` is how many times a task's run time is
+    counted.
     """
 
     def __init__(self) -> None:
@@ -67,6 +69,7 @@ class StageTasks:
         self._told = bytearray()
         self._closed = False
         self.tasks: int | None = None
+        self.cpus_in_run_time = 1
         self.last_end = b""
         self.workers: WorkerStarts | None = None
         self.finished = 0
@@ -229,6 +232,8 @@ class StageTasks:
         self.wasted_ms += int(spent.sum()) - useful
 
     def _keep(self, work: Rows) -> None:
+        if self.cpus_in_run_time > 1:
+            work = with_own_run_time(work, self.cpus_in_run_time)
         extra = work[:, SUMMED]
         most = extra.max(axis=0)
         self._reported |= most >= 0

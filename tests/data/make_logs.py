@@ -2,9 +2,9 @@
 
     python tests/data/make_logs.py [NAME ...]
 
-Needs what `sample_logs/make_samples.py` needs, on Linux; `vectored`, `scans`, `taken_table`,
-`clients`, `python_source` and `python_workers` Spark 4.1 or newer, the last three also pyarrow and
-pandas, `clients` grpcio-status and googleapis-common-protos.
+Needs what `sample_logs/make_samples.py` needs, on Linux; `wide_run_time` Spark 4.0 or newer,
+`vectored`, `scans`, `taken_table`, `clients`, `python_source` and `python_workers` 4.1, the last
+three also pyarrow and pandas, `clients` grpcio-status and googleapis-common-protos.
 Each log is scrubbed as the samples are. The log of the job `plain` is then written again by Spark's
 own writer of event logs with each of its codecs, flushed where Spark flushes: to the end, and as an
 application leaves it that is killed.
@@ -101,6 +101,7 @@ RECIPES = (
         "profiles", master="local-cluster[2,2,1024]", conf={**DYNAMIC, "spark.executor.cores": "1"}
     ),
     Recipe("wide_tasks", master="local-cluster[2,2,1024]"),
+    Recipe("wide_run_time", "wide_tasks", master="local-cluster[2,2,1024]", conf=ONE_FILE),
     Recipe("killed", killed=True),
     Recipe("speculative", master=TWO_HOSTS, conf=SPECULATION),
     Recipe("vectored", conf=ONE_FILE),
