@@ -8,6 +8,7 @@ predictions.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from engine.errors import BadInput
 
@@ -77,6 +78,28 @@ class Waste:
     seconds: float = 0.0
 
 
+Origin = Literal["files", "made", "stored"]
+"""Where rows are from: from outside, made by the program itself (`range`, `parallelize`), or read
+from what an earlier stage has persisted."""
+
+
+@dataclass(frozen=True, slots=True)
+class StageInput:
+    """One of the inputs of which a stage has the partitions beside each other or pairs them.
+
+    Args:
+        origin: where its rows are from.
+        stored_by: the stage that computed them, where they are stored and that is known.
+        files_bytes: size of the files that its scan was cut from, and files_read how many these
+            are; None where the log does not say.
+    """
+
+    origin: Origin
+    stored_by: int | None = None
+    files_bytes: float | None = None
+    files_read: float | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class StageRun:
     """One stage of one run, its attempts merged so that each partition counts once.
@@ -102,11 +125,15 @@ class StageRun:
         operation_counts: how often each of `operations` is done in a task, 0 for those whose result
             is read from the cache; left out where that is once each.
         coalesced: it has the number of tasks that the program asked for, without a shuffle.
+        coalesced_most: to how many partitions its query puts those of its scan together, where it
+            may have fewer; None where it does not, or the log does not say.
         generated: it works on nothing but rows that the program made itself, as `range` and
-            `parallelize` do, in as many partitions as these have; united: the partitions of each of
-            them where a union puts several beside each other.
+            `parallelize` do, in as many partitions as these have.
+        united: the partitions of each input, where a union puts several beside each other of which
+            some are not from outside.
         paired: the partitions of the two inputs of which it pairs every row with every row, as
             `crossJoin` and `cartesian` do: each task has one of either.
+        inputs: what each of those united or paired is; left out where all are made by the program.
         bucketed: it reads tables in buckets, which each of its tasks gets whole.
         in_part: it ran some partitions of its RDD alone, as `take`, `first` and `show` do.
         joined_broadcasts: the stages whose rows, sent to every executor, it joins its own with,
@@ -166,9 +193,11 @@ class StageRun:
     operations: tuple[str, ...] = ()
     operation_counts: tuple[int, ...] = ()
     coalesced: bool = False
+    coalesced_most: int | None = None
     generated: bool = False
     united: tuple[int, ...] = ()
     paired: tuple[int, ...] = ()
+    inputs: tuple[StageInput, ...] = ()
     bucketed: bool = False
     in_part: bool = False
     joined_broadcasts: tuple[int, ...] = ()
@@ -192,6 +221,8 @@ class StageRun:
                 raise BadInput(f"{name} needs one number for each of joined_broadcasts")
         if len(self.paired) not in (0, 2):
             raise BadInput("paired needs the partitions of two inputs, or none")
+        if self.inputs and len(self.inputs) != len(self.paired or self.united):
+            raise BadInput("inputs needs one entry for each of paired or united")
 
     @property
     def read_bytes(self) -> float:

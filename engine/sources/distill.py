@@ -353,8 +353,7 @@ class _Context:
             operation_counts=stage.operation_counts,
             coalesced=stage.coalesced,
             generated=bool(stage.generated),
-            united=stage.generated if len(stage.generated) > 1 else (),
-            paired=stage.paired,
+            **self._graph.combined(stage_id, own),  # type: ignore[arg-type]
             joined_broadcasts=tuple(one.maker for one in joined),
             joined_records=tuple(one.met for one in joined),
             joined_shuffled_bytes=tuple(one.shuffled_bytes for one in joined),

@@ -3,15 +3,14 @@
 What looks alike in a log need not be with another input. Splits that a program asked for stay as
 many, where files become more. Of two inputs that are paired one may stay, where pairs of both
 become as many as the square; and how much goes to pairs is a guess, as is what of the driver's time
-goes to rows that it fetched. A replay holds one thing, and its interval reaches what the others
-would take. More logs tell which it is.
+goes to rows that it fetched. Scans may have been cut before executors came. A replay holds one
+thing, and its interval reaches what the others would take. More logs tell which it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -25,13 +24,36 @@ from engine.models.stages.task_times import StageShape
 
 def alternatives_of(replay: Replay) -> tuple[Replay, ...]:
     """The replays of a log that hold the other, as far as its stages leave that open."""
-    asked = _changed(replay, lambda shape: shape.may_be_asked, growth=Growth.WORK)
-    both, one = (
-        _changed(replay, lambda shape: shape.pairs_open, pairs_share=1.0, pairs_power=power)
-        for power in (2.0, 1.0)
-    )
+    asked = _changed(replay, lambda shape: shape.may_be_asked, _as_asked)
+    both = _changed(replay, lambda shape: shape.pairs_open, _all_pairs)
+    one = _changed(replay, lambda shape: shape.pairs_open, _pairs_of_one)
     found = tuple(found for found in (asked, both, one) if found is not None)
-    return (*found, *_other_driver(replay))
+    return (*found, *_other_driver(replay), *other_cuts(replay))
+
+
+def other_cuts(replay: Replay) -> tuple[Replay, ...]:
+    """Those that differ on other slots as well: scans that are planned before executors come, as
+    those with splits for fewer cores than the log's may have been, are cut for as few on any
+    cluster."""
+    early = _changed(replay, lambda shape: shape.early_cores is not None, _cut_early)
+    return () if early is None else (early,)
+
+
+def _as_asked(shape: StageShape) -> StageShape:
+    return replace(shape, growth=Growth.WORK)
+
+
+def _all_pairs(shape: StageShape) -> StageShape:
+    return replace(shape, pairs_share=1.0)
+
+
+def _pairs_of_one(shape: StageShape) -> StageShape:
+    return replace(shape, pairs_share=1.0, pairs_power=1.0)
+
+
+def _cut_early(shape: StageShape) -> StageShape:
+    rule = replace(shape.partitioning, scanned_for=shape.early_cores)
+    return replace(shape, partitioning=rule)
 
 
 def _other_driver(replay: Replay) -> tuple[Replay, ...]:
@@ -45,16 +67,21 @@ def _other_driver(replay: Replay) -> tuple[Replay, ...]:
 
 
 def _changed(
-    replay: Replay, is_open: Callable[[StageShape], bool], **changes: Any
+    replay: Replay,
+    is_open: Callable[[StageShape], bool],
+    other: Callable[[StageShape], StageShape],
 ) -> Replay | None:
     """The replay with what is open of its stages changed, in those too that have their partitions;
     None where nothing is."""
     changed, shapes = dict[int, StageShape](), []
     for shape in replay.shapes:
-        new = replace(shape, **changes) if is_open(shape) else shape
+        new = other(shape) if is_open(shape) else shape
         followed = shape.follows and changed.get(shape.follows.stage.stage_id)
         if followed:
             new = replace(new, follows=followed)
+        stored = tuple(one and changed.get(one.stage.stage_id, one) for one in shape.stored)
+        if stored != shape.stored:
+            new = replace(new, stored=stored)
         if new is not shape:
             changed[shape.stage.stage_id] = new
         shapes.append(new)

@@ -22,7 +22,7 @@ from engine.forecast import FloatArray, Forecast, IntArray
 from engine.machines.transfer import notice_of, speed_of
 from engine.models.base import Explanation, FittedModel
 from engine.models.log_notices import range_notices
-from engine.models.replay.alternatives import alternatives_of, reaching
+from engine.models.replay.alternatives import alternatives_of, other_cuts, reaching
 from engine.models.replay.broadcasts import broadcast_notice, most_shared, other_plan
 from engine.models.replay.driver_rows import driver_notices
 from engine.models.replay.held_answers import held_logs
@@ -132,7 +132,7 @@ class ReplayModel(FittedModel):
             doubt = np.hypot(doubt, self._shared_cores.doubt(crowded))
             doubt = np.hypot(doubt, doubt_of_asked(replayed, slots, relative, replay.slots))
             doubts.append(doubt)
-            others = self._alternatives[place] if ratio != 1.0 else ()
+            others = (self._alternatives if ratio != 1.0 else self._other_cuts)[place]
             seen = [self._replayed(other, wanted).at(slots, relative) for other in others]
             plan = other_plan(replay, ratio, slots, relative, times, wanted.shuffle_partitions)
             least.append(np.maximum(reaching(times, seen), REACHED * plan))
@@ -151,6 +151,11 @@ class ReplayModel(FittedModel):
     def _alternatives(self) -> tuple[tuple[Replay, ...], ...]:
         """(r,) what each log leaves open."""
         return tuple(map(alternatives_of, self.replays))
+
+    @cached_property
+    def _other_cuts(self) -> tuple[tuple[Replay, ...], ...]:
+        """(r,) those of them that differ with the same input."""
+        return tuple(map(other_cuts, self.replays))
 
     @cached_property
     def _shared_cores(self) -> SharedCores:

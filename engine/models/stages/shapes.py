@@ -13,7 +13,7 @@ from engine.models.stages.disturbance import computes_in_python
 from engine.models.stages.drawn_times import drawn
 from engine.models.stages.first_tasks import starts_executors, warm_task
 from engine.models.stages.match import code_of
-from engine.models.stages.paired_inputs import pairs_share
+from engine.models.stages.paired_inputs import pairs_power, pairs_share
 from engine.models.stages.partitioned_stage import Growth
 from engine.models.stages.partitions import Partitioning, configured_number, spark_version
 from engine.models.stages.python_workers import start_share, without_start
@@ -83,9 +83,9 @@ def _from_first_tasks(shape: StageShape, lanes: int, before: Sequence[StageShape
 
 def _with_followers(run: Run, shapes: Sequence[StageShape]) -> list[StageShape]:
     """The stages, with those whose number of partitions they take over: what reads a cache or a
-    checkpoint has those of the stage that made it, whatever decides how many these are; shuffles of
-    RDDs that name no number take the largest of their inputs', unless `spark.default.parallelism`
-    says one (Spark's default partitioner)."""
+    checkpoint, and each stored input of a union or a product, has those of the stage that made it,
+    whatever decides how many these are; shuffles of RDDs that name no number take the largest of
+    their inputs', unless `spark.default.parallelism` says one (Spark's default partitioner)."""
     named = "spark.default.parallelism" in run.config
     followers, by_id = list(shapes), dict[int, StageShape]()
     for place, shape in enumerate(shapes):
@@ -97,6 +97,10 @@ def _with_followers(run: Run, shapes: Sequence[StageShape]) -> list[StageShape]:
         largest = max(above, key=lambda one: one.stage.tasks, default=None)
         if shape.growth is Growth.WORK and largest and largest.stage.tasks == stage.tasks:
             followers[place] = replace(shape, follows=largest)
+        if stage.inputs:
+            makers = (one.stored_by for one in stage.inputs)
+            stored = tuple(None if maker is None else by_id.get(maker) for maker in makers)
+            followers[place] = replace(shape, stored=stored)
         by_id[stage.stage_id] = followers[place]
     return followers
 
@@ -142,6 +146,7 @@ def _shape(
         overhead_seconds=(outside or 0.0) + mean * start_share(run, stage),
         shuffle_partitions=_shuffle_partitions(run),
         pairs_share=pairs_share(stage) if stage.paired else 0.0,
+        pairs_power=pairs_power(stage),
         partitioning=partitioning,
     )
 
@@ -156,6 +161,8 @@ def _growth(
     takes the first rows of an input reads no more of a larger one."""
     shuffled = stage.shuffle_read_bytes is not None and stage.shuffle_read_bytes.total > 0.0
     counted = stage.outside_bytes > 0.0
+    if stage.inputs and _cut_by_input(stage) and not shuffled:
+        return Growth.TASKS
     if counted or _scans_uncounted(stage):
         if stage.in_part and not shuffled:
             return Growth.NONE

@@ -274,6 +274,25 @@ def test_what_stands_empty_is_not_known(library: str, monkeypatch: pytest.Monkey
             "joined_records must lie between 0 and",
         ),
         (HEAD + RUN + STAGE + "stage_id: 0, paired: [2]}\n", 6, "partitions of two inputs"),
+        (
+            HEAD + RUN + STAGE + "stage_id: 0, united: [2, 3], inputs: [{origin: made}]}\n",
+            6,
+            "one entry for each of paired or united",
+        ),
+        (
+            HEAD + RUN + STAGE + "stage_id: 0, united: [2], inputs: [{origin: thrown}]}\n",
+            6,
+            "thrown",
+        ),
+        (
+            HEAD
+            + RUN
+            + STAGE
+            + "stage_id: 0, united: [2], inputs: [{origin: files, files_bytes: -1}]}\n",
+            6,
+            "files_bytes must be at least 0",
+        ),
+        (HEAD + RUN + STAGE + "stage_id: 0, coalesced_most: 0}\n", 6, "must be at least 1, not 0"),
         (HEAD + RUN + STAGE + "stage_id: 0, paired: [2, 0]}\n", 6, "must be at least 1, not 0"),
         (HEAD + RUN + STAGE + f"stage_id: 0, paired: [2, 1{'0' * 320}]}}\n", 6, "at most 1e+30"),
     ],
