@@ -64,6 +64,7 @@ STAGE_AMOUNTS = (
     "cached_input_bytes", "cached_disk_bytes", "memory_spilled_bytes", "disk_spilled_bytes",
     "deserialize_seconds", "deserialize_cpu_seconds", "python_start_seconds", "fetched_bytes",
     "input_records", "shuffle_read_records", "shuffle_write_records", "output_records",
+    "joined_output_records",
 )  # fmt: skip
 """Fields of a stage that are sums over its tasks."""
 
@@ -141,6 +142,9 @@ class StageRun:
             joined_records: how many of its own met those of each, and joined_shuffled_bytes what
             each took, before compression, where it was shuffled first; None where the log does not
             say.
+        joined_output_records: the most rows that one of its joins by a broadcast or a merge gives.
+        merged_bytes: of each of its joins by sort and merge what the smaller shuffled side took,
+            before compression, of those that Spark may broadcast.
         barrier: it starts all of its tasks at once or none.
         stored_by: the stage that computed the cached or checkpointed RDD of which each task reads
             one partition; None where it reads anything else. Of a checkpoint Spark counts no bytes.
@@ -203,6 +207,8 @@ class StageRun:
     joined_broadcasts: tuple[int, ...] = ()
     joined_records: tuple[float | None, ...] = ()
     joined_shuffled_bytes: tuple[float | None, ...] = ()
+    joined_output_records: float | None = None
+    merged_bytes: tuple[float, ...] = ()
     barrier: bool = False
     stored_by: int | None = None
     cached_rdds: tuple[int, ...] = ()

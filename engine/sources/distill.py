@@ -357,6 +357,8 @@ class _Context:
             joined_broadcasts=tuple(one.maker for one in joined),
             joined_records=tuple(one.met for one in joined),
             joined_shuffled_bytes=tuple(one.shuffled_bytes for one in joined),
+            joined_output_records=self._application.joins.most_rows(stage_id),
+            merged_bytes=self._application.joins.merged_bytes(stage_id),
             barrier=stage.barrier,
             in_part=self._graph.in_part(stage_id),
             stored_by=maker if maker in own else None,

@@ -178,7 +178,7 @@ def _check_stage(stage: StageRun, located: Located, path: str) -> None:
     _check_measures(stage, located, path)
     for place, told_of in enumerate(stage.inputs):
         checked(told_of, _FILES, located, f"{path}.inputs[{place}]")
-    for name in ("joined_records", "joined_shuffled_bytes"):
+    for name in ("joined_records", "joined_shuffled_bytes", "merged_bytes"):
         for told in getattr(stage, name):
             if told is not None and not 0.0 <= told <= MOST_NUMBER:
                 what = f"{name} must lie between 0 and {MOST_NUMBER:g}, not {told:g}"

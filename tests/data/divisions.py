@@ -92,3 +92,16 @@ def planned_early(context: SparkContext, folder: Path) -> None:
     rows = SparkSession(context).read.schema("a int, b int").csv(str(lines))
     rows.groupBy().sum().collect()
     context.parallelize(range(24), 24).foreach(lambda _: time.sleep(5.0))
+
+
+def merged(context: SparkContext, folder: Path) -> None:
+    """A join whose smaller side was shuffled: broadcast while it runs where that is small enough,
+    of as many files as `spark.divided.files` says."""
+    session = SparkSession(context)
+    facts, table = folder / "facts", folder / "table"
+    for number in range(int(context.getConf().get("spark.divided.files", "4"))):
+        for path, rows in ((facts, 5000), (table, 1000)):
+            some = session.range(number * rows, (number + 1) * rows, 1, 1)
+            some.selectExpr("id % 4000 k", "id v").write.mode("append").parquet(str(path))
+    sums = session.read.parquet(str(table)).groupBy("k").sum("v")
+    session.read.parquet(str(facts)).join(sums, "k").groupBy().sum().collect()

@@ -65,6 +65,10 @@ LITTLE_MEMORY = {
     "spark.memory.fraction": "0.1",
     "spark.sql.files.maxPartitionBytes": "12m",
 }
+LITTLE_BROADCAST = {
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+    "spark.sql.adaptive.autoBroadcastJoinThreshold": "64k",
+}
 LIBRARY = "library.jar"
 TAGS = "spark.databricks.clusterUsageTags."
 LIGHTNING = {
@@ -145,6 +149,13 @@ RECIPES = (
             "spark.dynamicAllocation.minExecutors": "0",
             "spark.dynamicAllocation.maxExecutors": "6",
         },
+    ),
+    Recipe("merged", master="local[2]", conf={**ONE_FILE, **LITTLE_BROADCAST}),
+    Recipe(
+        "merged_less",
+        "merged",
+        master="local[2]",
+        conf={**ONE_FILE, **LITTLE_BROADCAST, "spark.divided.files": "1"},
     ),
     Recipe("fetched", master="local[2]", conf=ONE_FILE),
     Recipe(

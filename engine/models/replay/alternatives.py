@@ -2,9 +2,10 @@
 
 What looks alike in a log need not be with another input. Splits that a program asked for stay as
 many, where files become more. Of two inputs that are paired one may stay, where pairs of both
-become as many as the square; and how much goes to pairs is a guess, as is what of the driver's time
-goes to rows that it fetched. Scans may have been cut before executors came. A replay holds one
-thing, and its interval reaches what the others would take. More logs tell which it is.
+become as many as the square, and rows of a join may be such pairs; how much goes to pairs is a
+guess, as is what of the driver's time goes to rows that it fetched. Scans may have been cut before
+executors came. A replay holds one thing, and its interval reaches what the others would take. More
+logs tell which it is.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from engine.forecast import FloatArray
+from engine.models.replay.broadcasts import records_of
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.times import REACHED, Times
 from engine.models.stages.fetched_rows import time_on_rows
@@ -27,7 +29,12 @@ def alternatives_of(replay: Replay) -> tuple[Replay, ...]:
     asked = _changed(replay, lambda shape: shape.may_be_asked, _as_asked)
     both = _changed(replay, lambda shape: shape.pairs_open, _all_pairs)
     one = _changed(replay, lambda shape: shape.pairs_open, _pairs_of_one)
-    found = tuple(found for found in (asked, both, one) if found is not None)
+    multiplied = _changed(
+        replay,
+        lambda shape: multiplied_share(replay, shape) > 0.0,
+        lambda shape: _by_pairs(shape, multiplied_share(replay, shape)),
+    )
+    found = tuple(found for found in (asked, both, one, multiplied) if found is not None)
     return (*found, *_other_driver(replay), *other_cuts(replay))
 
 
@@ -49,6 +56,22 @@ def _all_pairs(shape: StageShape) -> StageShape:
 
 def _pairs_of_one(shape: StageShape) -> StageShape:
     return replace(shape, pairs_share=1.0, pairs_power=1.0)
+
+
+def multiplied_share(replay: Replay, shape: StageShape) -> float:
+    """The share of the rows which a join gives that are more than those of both its sides: keys
+    repeat on both, and rows grow as pairs do where there are no more keys. 0 where it gives no
+    more, or logs of other inputs tell how its work grows."""
+    stage, given = shape.stage, shape.stage.joined_output_records
+    if given is None or shape.law.cut is not None:
+        return 0.0
+    sent = set(stage.joined_broadcasts)
+    read = [records_of(one) for one in replay.run.stages if one is stage or one.stage_id in sent]
+    return max(0.0, 1.0 - sum(read) / given) if given > 0.0 else 0.0
+
+
+def _by_pairs(shape: StageShape, share: float) -> StageShape:
+    return replace(shape, law=replace(shape.law, work=share))
 
 
 def _cut_early(shape: StageShape) -> StageShape:

@@ -293,6 +293,7 @@ def test_what_stands_empty_is_not_known(library: str, monkeypatch: pytest.Monkey
             "files_bytes must be at least 0",
         ),
         (HEAD + RUN + STAGE + "stage_id: 0, coalesced_most: 0}\n", 6, "must be at least 1, not 0"),
+        (HEAD + RUN + STAGE + "stage_id: 0, merged_bytes: [-1]}\n", 6, "merged_bytes must lie"),
         (HEAD + RUN + STAGE + "stage_id: 0, paired: [2, 0]}\n", 6, "must be at least 1, not 0"),
         (HEAD + RUN + STAGE + f"stage_id: 0, paired: [2, 1{'0' * 320}]}}\n", 6, "at most 1e+30"),
     ],
