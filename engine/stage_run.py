@@ -79,9 +79,9 @@ class Waste:
     seconds: float = 0.0
 
 
-Origin = Literal["files", "made", "stored"]
-"""Where rows are from: from outside, made by the program itself (`range`, `parallelize`), or read
-from what an earlier stage has persisted."""
+Origin = Literal["files", "made", "stored", "shuffled"]
+"""Where rows are from: from outside, made by the program itself (`range`, `parallelize`), read from
+what an earlier stage has persisted, or from a shuffle of SQL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +130,8 @@ class StageRun:
             may have fewer; None where it does not, or the log does not say.
         generated: it works on nothing but rows that the program made itself, as `range` and
             `parallelize` do, in as many partitions as these have.
-        united: the partitions of each input, where a union puts several beside each other of which
-            some are not from outside.
+        united: the partitions of each input, where a union puts several beside each other that are
+            unlike, stored or made by the program.
         paired: the partitions of the two inputs of which it pairs every row with every row, as
             `crossJoin` and `cartesian` do: each task has one of either.
         inputs: what each of those united or paired is; left out where all are made by the program.

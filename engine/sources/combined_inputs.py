@@ -22,6 +22,9 @@ NO_INPUT = frozenset({GENERATED, "EmptyRDD"})
 CHECKPOINTS = frozenset({"ReliableCheckpointRDD", "LocalCheckpointRDD"})
 """What Spark puts in place of all that an RDD was computed from once it was checkpointed."""
 
+SHUFFLED = "ShuffledRowRDD"
+"""What Spark calls what reads a shuffle of SQL."""
+
 UNIONS = frozenset({"UnionRDD", "PartitionerAwareUnionRDD"})
 PRODUCTS = frozenset({"CartesianRDD", "UnsafeCartesianRDD"})
 """What Spark calls what puts the partitions of several RDDs beside each other, and what pairs each
@@ -58,7 +61,7 @@ class CombinedInputs:
     @property
     def mixed(self) -> bool:
         """Whether they are told one by one: those of a product are, and those of a union unless all
-        are files, which are taken to be alike, or all made by the program."""
+        are files or all shuffled, which are taken to be alike, or all made by the program."""
         origins = {one.origin for one in self.inputs}
         return self.paired or "stored" in origins or len(origins) > 1
 
@@ -125,12 +128,14 @@ def _ends(
 def _combined(
     end: RddInfo, by_id: Mapping[int, RddInfo], computed: Container[int], *, alone: bool
 ) -> Combined | None:
-    """An input that begins with an RDD; None where that is a shuffle or, `alone`, puts others
-    together: a product takes those together for one whose files are all read from outside."""
+    """An input that begins with an RDD; None where that is a shuffle of RDDs or, `alone`, puts
+    others together: a product takes those for one whose files are all read from outside."""
     if end.rdd_id in computed:
         return Combined(end.partitions, "stored", end.rdd_id)
     if end.name == GENERATED:
         return Combined(end.partitions, "made")
+    if end.name == SHUFFLED:
+        return Combined(end.partitions, "shuffled")
     outside = not (alone and end.parents) and _all_outside(end, by_id, computed)
     return Combined(end.partitions, "files") if outside else None
 

@@ -57,8 +57,8 @@ def paired(context: SparkContext, folder: Path) -> None:
 
 
 def combined(context: SparkContext, folder: Path) -> None:
-    """Scans, rows of the program and stored rows beside each other and in pairs, and a coalesce
-    that leaves few splits: of as many files as `spark.divided.files` says."""
+    """Scans, shuffles, rows of the program and stored rows beside each other and in pairs, and a
+    coalesce that leaves few splits: of as many files as `spark.divided.files` says."""
     session = SparkSession(context)
     session.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
     lines, table = folder / "lines", folder / "table"
@@ -69,8 +69,10 @@ def combined(context: SparkContext, folder: Path) -> None:
         rows.write.mode("append").parquet(str(table))
     scan, few = session.read.parquet(str(table)), session.range(100).withColumnRenamed("id", "o")
     some = scan.where("id % 20 = 0")
+    sums = scan.selectExpr("id % 50 k").groupBy("k").sum("k").select("k")
     for rows in (scan.union(session.range(1000)), some.crossJoin(few), scan.coalesce(3)):
         rows.groupBy().sum().collect()
+    sums.union(scan).groupBy().sum().collect()
     stored = session.read.parquet(str(table)).selectExpr("id", "id % 7 part").cache()
     stored.count()
     other = stored.where("id % 20 = 1").selectExpr("id o", "part p")

@@ -102,9 +102,9 @@ def _changed(
         followed = shape.follows and changed.get(shape.follows.stage.stage_id)
         if followed:
             new = replace(new, follows=followed)
-        stored = tuple(one and changed.get(one.stage.stage_id, one) for one in shape.stored)
-        if stored != shape.stored:
-            new = replace(new, stored=stored)
+        counted_by = tuple(one and changed.get(one.stage.stage_id, one) for one in shape.counted_by)
+        if counted_by != shape.counted_by:
+            new = replace(new, counted_by=counted_by)
         if new is not shape:
             changed[shape.stage.stage_id] = new
         shapes.append(new)

@@ -3,8 +3,8 @@ own.
 
 A union has the partitions of all of its inputs beside each other. `crossJoin` and `cartesian` give
 each task one partition of either input (Spark's `CartesianRDD`). Files are cut as if each scan read
-them alone, rows that the program makes for the cores, and what is stored has the partitions of the
-stage that stored it.
+them alone, rows that the program makes for the cores, shuffles are merged each for itself, and what
+is stored has the partitions of the stage that stored it.
 """
 
 from __future__ import annotations
@@ -61,19 +61,16 @@ class UnitedPartitions:
 
 
 def combined_count(
-    stage: StageRun, rule: Partitioning, ratio: float, stored: Sequence[PartitionCount | None]
+    stage: StageRun, rule: Partitioning, ratio: float, known: Sequence[PartitionCount | None]
 ) -> PartitionCount:
     """Partitions of a stage that unites or pairs inputs, at `ratio` times what is not made by the
     program.
 
     Args:
-        stored: (k,) those of the stages that stored the k inputs, at that ratio; None for others,
-            and where nobody knows.
+        known: (k,) those of the k inputs that other stages or rules of shuffles tell, at that
+            ratio; None for others, and where nobody knows.
     """
-    sides = [
-        known or _side(stage, place, rule, ratio)
-        for place, known in zip(range(len(_numbers(stage))), stored, strict=True)
-    ]
+    sides = [told or _side(stage, place, rule, ratio) for place, told in enumerate(known)]
     whole = [math.ceil(side.own - WHOLE) for side in sides]
     own = float(math.prod(whole) if stage.paired else sum(whole))
     if not any(side.counts_slots for side in sides):
@@ -101,7 +98,7 @@ def _side(stage: StageRun, place: int, rule: Partitioning, ratio: float) -> Part
     """The partitions of one of the inputs: as if a stage of its own read it."""
     tasks = _numbers(stage)[place]
     told = stage.inputs[place] if stage.inputs else StageInput("files")
-    if told.origin == "stored":
+    if told.origin in ("stored", "shuffled"):
         return PartitionCount(float(tasks))
     made = told.origin == "made"
     alone = replace(

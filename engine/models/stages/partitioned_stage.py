@@ -74,8 +74,9 @@ class PartitionedStage:
         law: what other logs tell of it.
         follows: the stage whose number of partitions this one has: of the input that its shuffle
             takes over, or of what it reads of a cache or a checkpoint.
-        stored: the stages that stored the inputs which it unites or pairs, one for each; None for
-            those that nobody stored, or nobody knows who.
+        counted_by: what says how many partitions the inputs have which it unites or pairs, one for
+            each: the stage that stored it, or what it reads of a shuffle as a stage of its own;
+            None for files and rows of the program, and where nobody knows.
         pairs_share: how much of its work goes to pairs, where it pairs two inputs.
         pairs_power: the power of the input with which these grow.
     """
@@ -86,7 +87,7 @@ class PartitionedStage:
     partitioning: Partitioning
     law: StageLaw = PRIOR_LAW
     follows: PartitionedStage | None = None
-    stored: tuple[PartitionedStage | None, ...] = ()
+    counted_by: tuple[PartitionedStage | None, ...] = ()
     pairs_share: float = 0.0
     pairs_power: float = 2.0
 
@@ -135,11 +136,11 @@ class PartitionedStage:
     def _combined(self, ratio: float, shuffle_partitions: int | None) -> PartitionCount:
         """The partitions of those inputs together."""
         none = (None,) * len(self.stage.paired or self.stage.united)
-        stored = [
+        known = [
             None if one is None else one.partition_count(ratio, shuffle_partitions)
-            for one in self.stored or none
+            for one in self.counted_by or none
         ]
-        return combined_count(self.stage, self.partitioning, ratio, stored)
+        return combined_count(self.stage, self.partitioning, ratio, known)
 
     def data(self, ratio: float) -> float:
         """Bytes that it reads at `ratio` times the input, relative to the observed: in proportion

@@ -57,6 +57,11 @@ def test_a_product_takes_a_union_of_files_for_one_input() -> None:
     assert told == CombinedInputs(True, (Combined(8, "files"), Combined(2, "made")))
 
 
+def test_a_shuffle_of_a_query_is_one_of_its_inputs() -> None:
+    told = found(SCAN, rdd(5, SHUFFLED, 3, 7), rdd(6, UNION, 7, 5, 1))
+    assert told == CombinedInputs(False, (Combined(3, "shuffled"), Combined(4, "files")))
+
+
 def test_unions_of_files_alone_are_taken_for_alike() -> None:
     told = found(SCAN, MAPPED, rdd(5, UNION, 8, 1, 3))
     assert told is not None
@@ -67,7 +72,7 @@ def test_unions_of_files_alone_are_taken_for_alike() -> None:
     "rdds",
     [
         (SCAN, MAPPED),  # puts nothing together
-        (SCAN, rdd(5, SHUFFLED, 3, 7), rdd(6, UNION, 7, 1, 5)),  # a shuffle
+        (SCAN, rdd(5, "ShuffledRDD", 3, 7), rdd(6, UNION, 7, 1, 5)),  # by rules of RDDs
         (SCAN, RANGE, rdd(5, "CoalescedRDD", 3, 1), rdd(6, UNION, 5, 5, 2)),  # put together
         (SCAN, RANGE, rdd(6, "PartitionerAwareUnionRDD", 4, 1, 2)),  # beside each other in a task
         (SCAN, rdd(5, "EmptyRDD", 0), rdd(6, UNION, 4, 1, 5)),
