@@ -37,12 +37,7 @@ def paired(context: SparkContext, folder: Path) -> None:
     asked for: of as many files as `spark.divided.files` says."""
     session = SparkSession(context)
     session.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
-    lines, table = folder / "lines", folder / "table"
-    lines.mkdir(exist_ok=True)
-    for number in range(int(context.getConf().get("spark.divided.files", "5"))):
-        (lines / f"part-{number}").write_text("".join(f"{n} {number}\n" for n in range(500)))
-        rows = session.range(number * 1000, (number + 1) * 1000, 1, 1)
-        rows.write.mode("append").parquet(str(table))
+    lines, table = _lines_and_table(session, folder)
     one, other = (session.read.parquet(str(table)).where(f"id % 20 = {rest}") for rest in (0, 1))
     pairs = one.crossJoin(other.withColumnRenamed("id", "other"))
     pairs.selectExpr("sum(id * other)").collect()
@@ -61,12 +56,7 @@ def combined(context: SparkContext, folder: Path) -> None:
     coalesce that leaves few splits: of as many files as `spark.divided.files` says."""
     session = SparkSession(context)
     session.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
-    lines, table = folder / "lines", folder / "table"
-    lines.mkdir(exist_ok=True)
-    for number in range(int(context.getConf().get("spark.divided.files", "5"))):
-        (lines / f"part-{number}").write_text("".join(f"{n} {number}\n" for n in range(500)))
-        rows = session.range(number * 1000, (number + 1) * 1000, 1, 1)
-        rows.write.mode("append").parquet(str(table))
+    lines, table = _lines_and_table(session, folder)
     scan, few = session.read.parquet(str(table)), session.range(100).withColumnRenamed("id", "o")
     some = scan.where("id % 20 = 0")
     sums = scan.selectExpr("id % 50 k").groupBy("k").sum("k").select("k")
@@ -107,3 +97,14 @@ def merged(context: SparkContext, folder: Path) -> None:
             some.selectExpr("id % 4000 k", "id v").write.mode("append").parquet(str(path))
     sums = session.read.parquet(str(table)).groupBy("k").sum("v")
     session.read.parquet(str(facts)).join(sums, "k").groupBy().sum().collect()
+
+
+def _lines_and_table(session: SparkSession, folder: Path) -> tuple[Path, Path]:
+    """Texts and a table of as many files as `spark.divided.files` says."""
+    lines, table = folder / "lines", folder / "table"
+    lines.mkdir(exist_ok=True)
+    for number in range(int(session.sparkContext.getConf().get("spark.divided.files", "5"))):
+        (lines / f"part-{number}").write_text("".join(f"{n} {number}\n" for n in range(500)))
+        rows = session.range(number * 1000, (number + 1) * 1000, 1, 1)
+        rows.write.mode("append").parquet(str(table))
+    return lines, table

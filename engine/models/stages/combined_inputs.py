@@ -12,11 +12,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 
 import numpy as np
 
-from engine.forecast import FloatArray
+from engine.forecast import BoolArray, FloatArray
 from engine.models.stages.input_splits import InputSplits
 from engine.models.stages.partitions import (
     WHOLE,
@@ -29,35 +29,23 @@ from engine.stage_run import Measure, StageInput, StageRun
 
 
 @dataclass(frozen=True)
-class PairedPartitions:
-    """The pairs of the partitions of two inputs, of one stage or (as arrays) of each of m.
+class CombinedPartitions:
+    """The partitions of two inputs together, of one stage or (as arrays) of each of m.
 
     Args:
         one, other: what says how many either has.
+        paired: whether each of one is paired with each of the other, or they lie beside each other.
     """
 
     one: ByCores
     other: ByCores
-
-    def count(self, cores: FloatArray, ratio: float) -> FloatArray:
-        """(n,) pairs of `ratio` times both inputs on so many cores."""
-        return np.asarray(_whole(self.one, cores, ratio) * _whole(self.other, cores, ratio))
-
-
-@dataclass(frozen=True)
-class UnitedPartitions:
-    """The partitions of two inputs beside each other, of one stage or (as arrays) of each of m.
-
-    Args:
-        one, other: what says how many either has.
-    """
-
-    one: ByCores
-    other: ByCores
+    paired: bool | BoolArray
 
     def count(self, cores: FloatArray, ratio: float) -> FloatArray:
         """(n,) of `ratio` times both inputs on so many cores."""
-        return np.asarray(_whole(self.one, cores, ratio) + _whole(self.other, cores, ratio))
+        sides = (side.count(cores, ratio) for side in (self.one, self.other))
+        one, other = (np.ceil(found - WHOLE) for found in sides)
+        return np.asarray(np.where(self.paired, one * other, one + other))
 
 
 def combined_count(
@@ -75,18 +63,14 @@ def combined_count(
     own = float(math.prod(whole) if stage.paired else sum(whole))
     if not any(side.counts_slots for side in sides):
         return PartitionCount(own)
-    kind = PairedPartitions if stage.paired else UnitedPartitions
     rules: list[ByCores] = [side.by_cores or _same(side.own) for side in sides]
-    return PartitionCount(own, rule.slots, reduce(kind, rules), ratio)
+    together = partial(CombinedPartitions, paired=bool(stage.paired))
+    return PartitionCount(own, rule.slots, reduce(together, rules), ratio)
 
 
 def _numbers(stage: StageRun) -> tuple[int, ...]:
     """The partitions of each input that a stage combines."""
     return stage.paired or stage.united
-
-
-def _whole(side: ByCores, cores: FloatArray, ratio: float) -> FloatArray:
-    return np.asarray(np.ceil(side.count(cores, ratio) - WHOLE))
 
 
 def _same(partitions: float) -> PerCore:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from engine.forecast import FloatArray, IntArray
-from engine.models.stages.combined_inputs import PairedPartitions, UnitedPartitions
+from engine.models.stages.combined_inputs import CombinedPartitions
 from engine.models.stages.partitions import LEAST_CORES, ByCores, ByInput
 from engine.models.stages.task_times import StageShape
 
@@ -104,7 +104,7 @@ def by_kind(rules: Sequence[tuple[int, Rule]]) -> list[tuple[IntArray, Rule]]:
 
 def _kind(rule: ByCores) -> Hashable:
     """The kind of a rule, and of both that one for two inputs is made of."""
-    if isinstance(rule, PairedPartitions | UnitedPartitions):
+    if isinstance(rule, CombinedPartitions):
         return type(rule), _kind(rule.one), _kind(rule.other)
     return type(rule)
 
