@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -99,17 +99,24 @@ def _with_followers(run: Run, shapes: Sequence[StageShape]) -> list[StageShape]:
         if shape.growth is Growth.WORK and largest and largest.stage.tasks == stage.tasks:
             followers[place] = replace(shape, follows=largest)
         if stage.inputs:
-            counted = [
-                _shuffled_input(run, shape, number)
-                if one.origin == "shuffled"
-                else by_id.get(one.stored_by)
-                if one.stored_by is not None
-                else None
-                for number, one in enumerate(stage.inputs)
-            ]
-            followers[place] = replace(shape, counted_by=tuple(counted))
+            counted_by = _counted_by(run, shape, by_id)
+            followers[place] = replace(shape, counted_by=counted_by)
         by_id[stage.stage_id] = followers[place]
     return followers
+
+
+def _counted_by(
+    run: Run, shape: StageShape, by_id: Mapping[int, StageShape]
+) -> tuple[PartitionedStage | None, ...]:
+    """What says how many partitions each input of a union or a product has (`by_id` are the stages
+    before)."""
+    found = list[PartitionedStage | None]()
+    for place, one in enumerate(shape.stage.inputs):
+        if one.origin == "shuffled":
+            found.append(_shuffled_input(run, shape, place))
+        else:
+            found.append(None if one.stored_by is None else by_id.get(one.stored_by))
+    return tuple(found)
 
 
 def _shuffled_input(run: Run, shape: StageShape, place: int) -> PartitionedStage:
