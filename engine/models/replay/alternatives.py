@@ -66,8 +66,10 @@ def multiplied_share(replay: Replay, shape: StageShape) -> float:
     if given is None or shape.law.cut is not None:
         return 0.0
     sent = set(stage.joined_broadcasts)
-    read = [records_of(one) for one in replay.run.stages if one is stage or one.stage_id in sent]
-    return max(0.0, 1.0 - sum(read) / given) if given > 0.0 else 0.0
+    tables = (one for one in replay.run.stages if one.stage_id in sent)
+    own = max([records_of(stage), *(met or 0.0 for met in stage.joined_records)])
+    read = own + sum(map(records_of, tables))
+    return max(0.0, 1.0 - read / given) if own > 0.0 and given > 0.0 else 0.0
 
 
 def _by_pairs(shape: StageShape, share: float) -> StageShape:

@@ -200,7 +200,7 @@ def _growth(
     takes the first rows of an input reads no more of a larger one."""
     shuffled = stage.shuffle_read_bytes is not None and stage.shuffle_read_bytes.total > 0.0
     counted = stage.outside_bytes > 0.0
-    if stage.inputs and _cut_by_input(stage):
+    if any(one.origin != "made" for one in stage.inputs) and _cut_by_input(stage):
         return Growth.TASKS
     if counted or _scans_uncounted(stage):
         if stage.in_part and not shuffled:

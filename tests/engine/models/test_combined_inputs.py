@@ -88,6 +88,15 @@ def test_pairs_with_rows_of_the_program_grow_with_the_input_alone() -> None:
     assert {other.shapes[0].pairs_power for other in alternatives_of(both)} == {1.0, 2.0}
 
 
+def test_pairs_of_rows_that_the_program_makes_do_not_grow() -> None:
+    made = StageInput("made")
+    run = product(one=made, other=made)
+    scan = replace(run.stages[0], stage_id=1, paired=(), inputs=())
+    own = replace(run.stages[0], input_bytes=None)
+    shape = shapes_of(replace(run, stages=(own, scan)), 4)[0]
+    assert shape.grown(3.0, 1.0) == 1.0
+
+
 def test_a_product_is_cut_by_the_files_of_each_side() -> None:
     """Twelve files of 60 MiB and twelve of one are six and two splits on two slots: three times as
     many are 18 and two, these on eight slots twelve and six. Taken for alike they are others."""

@@ -125,6 +125,20 @@ def test_rows_of_a_table_that_is_broadcast_are_rows_of_a_side() -> None:
     assert alternatives_of(replay) == ()
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"shuffle_read_records": None},  # a source whose records nobody counts
+        {"joined_broadcasts": (9,), "joined_records": (40e6,)},  # more rows before the join already
+    ],
+)
+def test_rows_that_no_join_multiplied_leave_nothing_open(more: dict[str, object]) -> None:
+    run = multiplying()
+    read_in, joining = run.stages
+    run = replace(run, stages=(read_in, replace(joining, **more)))  # type: ignore[arg-type]
+    assert alternatives_of(Replay.of(run)) == ()
+
+
 @pytest.mark.parametrize("power", [1.0, 2.0])
 def test_a_second_log_tells_how_a_join_grows(power: float) -> None:
     one, more = multiplying(), multiplying(ratio=3.0, power=power)
