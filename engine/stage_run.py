@@ -8,6 +8,7 @@ predictions.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from engine.errors import BadInput
 
@@ -63,6 +64,7 @@ STAGE_AMOUNTS = (
     "cached_input_bytes", "cached_disk_bytes", "memory_spilled_bytes", "disk_spilled_bytes",
     "deserialize_seconds", "deserialize_cpu_seconds", "python_start_seconds", "fetched_bytes",
     "input_records", "shuffle_read_records", "shuffle_write_records", "output_records",
+    "joined_output_records",
 )  # fmt: skip
 """Fields of a stage that are sums over its tasks."""
 
@@ -75,6 +77,28 @@ class Waste:
     killed_tasks: int = 0
     retried_stages: int = 0
     seconds: float = 0.0
+
+
+Origin = Literal["files", "made", "stored", "shuffled"]
+"""Where rows are from: from outside, made by the program itself (`range`, `parallelize`), read from
+what an earlier stage has persisted, or from a shuffle of SQL."""
+
+
+@dataclass(frozen=True, slots=True)
+class StageInput:
+    """One of the inputs of which a stage has the partitions beside each other or pairs them.
+
+    Args:
+        origin: where its rows are from.
+        stored_by: the stage that computed them, where they are stored and that is known.
+        files_bytes: size of the files that its scan was cut from, and files_read how many these
+            are; None where the log does not say.
+    """
+
+    origin: Origin
+    stored_by: int | None = None
+    files_bytes: float | None = None
+    files_read: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +126,15 @@ class StageRun:
         operation_counts: how often each of `operations` is done in a task, 0 for those whose result
             is read from the cache; left out where that is once each.
         coalesced: it has the number of tasks that the program asked for, without a shuffle.
+        coalesced_most: to how many partitions its query puts those of its scan together, where it
+            may have fewer; None where it does not, or the log does not say.
         generated: it works on nothing but rows that the program made itself, as `range` and
-            `parallelize` do, in as many partitions as these have; united: the partitions of each of
-            them where a union puts several beside each other.
+            `parallelize` do, in as many partitions as these have.
+        united: the partitions of each input, where a union puts several beside each other that are
+            unlike, stored or made by the program.
         paired: the partitions of the two inputs of which it pairs every row with every row, as
             `crossJoin` and `cartesian` do: each task has one of either.
+        inputs: what each of those united or paired is; left out where all are made by the program.
         bucketed: it reads tables in buckets, which each of its tasks gets whole.
         in_part: it ran some partitions of its RDD alone, as `take`, `first` and `show` do.
         joined_broadcasts: the stages whose rows, sent to every executor, it joins its own with,
@@ -114,6 +142,9 @@ class StageRun:
             joined_records: how many of its own met those of each, and joined_shuffled_bytes what
             each took, before compression, where it was shuffled first; None where the log does not
             say.
+        joined_output_records: the most rows that one of its joins by a broadcast or a merge gives.
+        merged_bytes: of each of its joins by sort and merge what the smaller shuffled side took,
+            before compression, of those that Spark may broadcast.
         barrier: it starts all of its tasks at once or none.
         stored_by: the stage that computed the cached or checkpointed RDD of which each task reads
             one partition; None where it reads anything else. Of a checkpoint Spark counts no bytes.
@@ -166,14 +197,18 @@ class StageRun:
     operations: tuple[str, ...] = ()
     operation_counts: tuple[int, ...] = ()
     coalesced: bool = False
+    coalesced_most: int | None = None
     generated: bool = False
     united: tuple[int, ...] = ()
     paired: tuple[int, ...] = ()
+    inputs: tuple[StageInput, ...] = ()
     bucketed: bool = False
     in_part: bool = False
     joined_broadcasts: tuple[int, ...] = ()
     joined_records: tuple[float | None, ...] = ()
     joined_shuffled_bytes: tuple[float | None, ...] = ()
+    joined_output_records: float | None = None
+    merged_bytes: tuple[float, ...] = ()
     barrier: bool = False
     stored_by: int | None = None
     cached_rdds: tuple[int, ...] = ()
@@ -192,6 +227,8 @@ class StageRun:
                 raise BadInput(f"{name} needs one number for each of joined_broadcasts")
         if len(self.paired) not in (0, 2):
             raise BadInput("paired needs the partitions of two inputs, or none")
+        if self.inputs and len(self.inputs) != len(self.paired or self.united):
+            raise BadInput("inputs needs one entry for each of paired or united")
 
     @property
     def read_bytes(self) -> float:

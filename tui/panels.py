@@ -167,8 +167,7 @@ class Panels:
         """The two lines at the top."""
         app = self._app
         due = f"settling the plan, then {app.awaited[0].then}" if app.awaited else ""
-        doing = app.busy or due
-        shown = bars.header(app.state, app.built, doing, width=app.size.width)
+        shown = bars.header(app.state, app.built, app.busy or due, width=app.size.width)
         self._bar("header").show(*shown)
         left = bars.tabs(app.state, app.built, width=app.size.width)
         if app.answer is not None:

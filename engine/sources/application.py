@@ -334,7 +334,7 @@ class Application:
         stage.operation_counts = self.lineage.operation_counts(info.rdds, stage.operations)
         stage.coalesced = self.lineage.coalesces(info.rdds)
         stage.generated = self.lineage.generated_in(info.rdds)
-        stage.paired = self.lineage.paired_in(info.rdds)
+        stage.combined = self.lineage.combined_in(info.rdds)
         stage.file_scans = self.lineage.file_scans_in(info.rdds)
         describe_cache(stage, info, self.lineage)
         stage.kept_rdd = self.lineage.kept_in(info.rdds)

@@ -1,21 +1,34 @@
-"""Which stages join their rows with rows that other stages broadcast, by the plans of queries.
+"""Which stages join their rows with rows that other stages broadcast, or merge two shuffles that
+might be, by the plans of queries.
 
-A stage does not name such a join, which is within its generated code, nor is who made the rows one
-of its parents. The plan holds both, and who counted the metrics of which of its nodes ran them.
+A stage does not name such a join, which is within its generated code, nor is who made the rows that
+are broadcast one of its parents. The plan holds both, and who counted the metrics of which of its
+nodes ran them.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from engine.sources.plan_events import CountedMetric, PlanNode, SqlPlan
 
 JOIN = b'"BroadcastHashJoin"'
-"""What a line holds that tells a plan with such a join."""
+MERGE = b'"SortMergeJoin"'
+"""What a line holds that tells a plan with a join of either kind."""
 
 _JOIN, _MADE, _ROWS = "BroadcastHashJoin", "BroadcastExchange", "number of output rows"
 _SHUFFLED, _SIZE = "Exchange", "data size"
+_MERGE = "SortMergeJoin"
+_KIND = re.compile(rb"\], ([A-Z][A-Za-z]{3,20})\b")
+"""The kind of a join in the text of its node, after the columns by which it joins."""
+
+_SENT = {
+    b"Inner": (0, 1), b"Cross": (0, 1), b"LeftOuter": (1,), b"LeftSemi": (1,), b"LeftAnti": (1,),
+    b"RightOuter": (0,),
+}  # fmt: skip
+"""Which of the two sides of a join of a kind Spark may broadcast."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +58,11 @@ class BroadcastJoins:
 
     def __init__(self) -> None:
         self._joins: dict[int, Join] = {}
+        self._merges: dict[int, tuple[int, ...]] = {}
         self._watched: set[int] = set()
         self._ran: dict[int, set[int]] = {}
+        self._merged: dict[int, set[int]] = {}
+        self._most_rows: dict[int, float] = {}
         self._last: dict[int, int] = {}
         self._counted: dict[tuple[int, int], float] = {}
         self._sizes: set[int] = set()
@@ -63,6 +79,8 @@ class BroadcastJoins:
             if node.name == _SHUFFLED:  # a plan that broadcasts it comes when its stage has ended
                 self._sizes.update(m.accumulator for m in node.metrics if m.name == _SIZE)
             rows = _rows_of(node)
+            if node.name == _MERGE and rows is not None:
+                self._merges.setdefault(rows, _sides_to_send(node))
             if node.name != _JOIN or rows is None or rows in self._joins:
                 continue
             sides = [_broadcast(child) for child in node.children]
@@ -76,18 +94,37 @@ class BroadcastJoins:
     def completed(self, stage_id: int, counted: Sequence[CountedMetric]) -> None:
         """Notes which joins a stage ran, and what it made for others."""
         values = {metric.accumulator: metric.number for metric in counted}
+        given = [
+            values[rows] or 0.0
+            for rows in values.keys() & (self._joins.keys() | self._merges.keys())
+        ]
+        if given:
+            self._most_rows[stage_id] = max(given)
         for rows in self._joins.keys() & values.keys():
             self._ran.setdefault(stage_id, set()).add(rows)
             met = self._joins[rows].met
             number = None if met is None else values.get(met)
             if number is not None:
                 self._counted[stage_id, rows] = number
+        for rows in self._merges.keys() & values.keys():
+            self._merged.setdefault(stage_id, set()).add(rows)
         for accumulator in self._watched & values.keys():
             self._last[accumulator] = max(stage_id, self._last.get(accumulator, stage_id))
         for accumulator in self._sizes & values.keys():
             number = values[accumulator]
             if number is not None:
                 self._shuffled[accumulator] = number
+
+    def most_rows(self, stage_id: int) -> float | None:
+        """The most rows that a join of a stage gives; None where it joins none."""
+        return self._most_rows.get(stage_id)
+
+    def merged_bytes(self, stage_id: int) -> tuple[float, ...]:
+        """Bytes, before compression, of the smaller shuffled side of each join by sort and merge of
+        a stage, of those that Spark may broadcast."""
+        merged = (self._merges[rows] for rows in sorted(self._merged.get(stage_id, ())))
+        sizes = ([self._shuffled[side] for side in one if side in self._shuffled] for one in merged)
+        return tuple(min(known) for known in sizes if known)
 
     def of(self, stage_id: int, known: Iterable[int]) -> list[Joined]:
         """What one joined its rows with, made by stages that are known, once for each join. Of what
@@ -101,6 +138,25 @@ class BroadcastJoins:
                 held = None if join.shuffled is None else self._shuffled.get(join.shuffled)
                 found.append(Joined(maker, self._counted.get((stage_id, rows)), held))
         return sorted(found, key=lambda one: one.maker)
+
+
+def _sides_to_send(merge: PlanNode) -> tuple[int, ...]:
+    """The accumulators of the bytes of those sides of a join by sort and merge that Spark may
+    broadcast; none where the plan does not tell its kind, or neither was shuffled."""
+    found = _KIND.search(bytes(merge.text))
+    sent = _SENT.get(found[1], ()) if found and len(merge.children) == 2 else ()
+    sizes = (_bytes_below(merge.children[side]) for side in sent)
+    return tuple(size for size in sizes if size is not None)
+
+
+def _bytes_below(node: PlanNode) -> int | None:
+    """The accumulator of the bytes of the shuffle that a side of a join comes from, by which Spark
+    estimates how large it is, whatever it does to single rows or groups of it."""
+    while node.name != _SHUFFLED and len(node.children) == 1:
+        node = node.children[0]
+    if node.name != _SHUFFLED:
+        return None
+    return next((m.accumulator for m in node.metrics if m.name == _SIZE), None)
 
 
 def _with_all_below(node: PlanNode | None) -> list[PlanNode]:

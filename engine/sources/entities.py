@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from engine.sources.combined_inputs import CombinedInputs
 from engine.sources.python_workers import WorkerStarts
 from engine.sources.source_reads import SourceRead
 from engine.sources.tasks import StageTasks
@@ -94,7 +95,7 @@ class Stage:
     a source, `held` which partitions of these had blocks when it began, `copies` on how many
     executors a block of those is to lie of which more than one is to hold it. `kept_rdd` is what it
     reads of a cache or a checkpoint, where it reads nothing else. `generated` are the partitions of
-    the program's own rows, where it works on nothing else, `paired` those of both inputs of a
+    the program's own rows, where it works on nothing else, `combined` the inputs of a union or of a
     product."""
 
     stage_id: int
@@ -113,7 +114,7 @@ class Stage:
     operation_counts: tuple[int, ...] = ()
     coalesced: bool = False
     generated: tuple[int, ...] = ()
-    paired: tuple[int, ...] = ()
+    combined: CombinedInputs | None = None
     barrier: bool = False
     file_scans: tuple[str, ...] = ()
     reads_cache: bool = False

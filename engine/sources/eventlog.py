@@ -18,7 +18,7 @@ import msgspec
 from engine.errors import BadInput
 from engine.sources import events, plan_events
 from engine.sources.application import Application, BadEvent, OtherApplication
-from engine.sources.broadcast_joins import JOIN
+from engine.sources.broadcast_joins import JOIN, MERGE
 from engine.sources.clients import CLIENT_EVENTS, Clients
 from engine.sources.file_scans import SIZE_METRIC
 from engine.sources.lines import Lines
@@ -154,9 +154,9 @@ def _sql_start(application: Application, line: bytes) -> None:
 
 
 def _sql_plan(application: Application, line: bytes) -> None:
-    """A plan that scans files or joins with what it broadcasts; one too deep to decode is no
+    """A plan that scans files, or joins by a broadcast or a merge; one too deep to decode is no
     damage."""
-    if SIZE_METRIC not in line and JOIN not in line:
+    if not any(sign in line for sign in (SIZE_METRIC, JOIN, MERGE)):
         return
     with suppress(RecursionError):
         plan = _decode_plan(line)

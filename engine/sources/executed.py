@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Container, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,6 +11,7 @@ from engine.sources.clusters import Span
 from engine.sources.entities import Stage
 from engine.sources.session_settings import InForce
 from engine.sources.task_summary import TaskSummary
+from engine.stage_run import StageInput
 
 FIRST_ROWS = ("take at ", "first at ", "head at ", "show at ", "showString at ", "isEmpty at ")
 """How stages are named whose action, as the program called it, wants the first rows alone."""
@@ -226,13 +227,32 @@ class StageGraph:
     def stored_by(self, stage_id: int) -> int | None:
         """The stage that computed what this one reads of a cache or a checkpoint, partition by
         partition; None where it reads anything else, or the log has lost that stage."""
+        stage = self._executed[stage_id].stage
+        return self._maker(stage_id, stage.kept_rdd, stage.partitions)
+
+    def combined(self, stage_id: int, own: Container[int]) -> dict[str, tuple[object, ...]]:
+        """The `united`, `paired` and `inputs` of a stage, as far as it combines any.
+
+        Args:
+            own: the stages of the run.
+        """
+        stage = self._executed[stage_id].stage
+        told = stage.combined
+        if told is None or not told.mixed:
+            return {"united": stage.generated if len(stage.generated) > 1 else ()}
+        makers = [self._maker(stage_id, one.rdd_id, one.partitions) for one in told.inputs]
+        inputs = tuple(
+            StageInput(one.origin, maker if maker in own else None)
+            for one, maker in zip(told.inputs, makers, strict=True)
+        )
+        return {"paired" if told.paired else "united": told.partitions, "inputs": inputs}
+
+    def _maker(self, stage_id: int, rdd_id: int | None, partitions: int) -> int | None:
+        """The stage that computed an RDD of so many partitions which another reads."""
         entry = self._executed[stage_id]
-        kept, partitions = entry.stage.kept_rdd, entry.stage.partitions
-        if kept is None:
-            return None
-        for other in self._makers.get(kept, ()):
+        for other in self._makers.get(rdd_id, ()) if rdd_id is not None else ():
             maker = self._executed[other]
-            earlier = maker.start_ms < entry.start_ms and maker.stage.kept_rdd != kept
+            earlier = maker.start_ms < entry.start_ms and maker.stage.kept_rdd != rdd_id
             if earlier and maker.stage.tasks.tasks == partitions:
                 return other
         return None

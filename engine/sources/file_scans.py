@@ -23,7 +23,7 @@ from engine.notices import Notice
 from engine.runs.stage_labels import stage_label
 from engine.sources.entities import Stage
 from engine.sources.plan_events import PlanNode, SqlPlan, TaskMetered
-from engine.stage_run import Measure, StageRun
+from engine.stage_run import Measure, StageInput, StageRun
 from engine.units import format_bytes
 
 VECTORED_SINCE = (4, 1)
@@ -41,6 +41,10 @@ SIZE_METRIC = b'"size of files read"'
 """What a line holds that tells a plan with a scan of files."""
 
 _SIZE, _FILES, _ROWS = "size of files read", "number of files read", "number of output rows"
+_COALESCE = re.compile(rb'"Coalesce (\d{1,9})"')
+_APART = re.compile("Exchange|InMemoryTableScan")
+"""Nodes whose partitions are not those of what lies below them."""
+
 _NOTHING_READ = "struct<>"
 _SCHEME = re.compile(r"\[([a-zA-Z][a-zA-Z0-9+.-]*):")
 _PARQUET = "Scan parquet"
@@ -73,6 +77,8 @@ class FileScan:
         scheme: of its file system; None where the plan does not say.
         columns: whether it reads any, which a mere count of rows does not.
         bucketed: whether each task reads one bucket of a table, or several.
+        place: among all scans, in the order of plans and from left to right in each.
+        most: as many partitions as a `coalesce` of its rows leaves at most; None without any.
     """
 
     execution: int
@@ -82,6 +88,8 @@ class FileScan:
     scheme: str | None
     columns: bool
     bucketed: bool
+    place: int
+    most: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +124,19 @@ class FileScans:
 
     def planned(self, told: SqlPlan) -> None:
         """Notes the scans of a plan by the accumulator of their rows."""
-        waiting = [told.plan] if told.plan is not None else []
+        waiting = [(told.plan, _at_most(told.plan, None))] if told.plan is not None else []
         while waiting:
-            node = waiting.pop()
-            waiting.extend(node.children)
+            node, most = waiting.pop()
+            waiting.extend(
+                (child, _at_most(child, most, node)) for child in reversed(node.children)
+            )
             metrics = {metric.name: metric.accumulator for metric in node.metrics}
             if _SIZE in metrics and _ROWS in metrics:
-                scan = _scan(node, told.execution, metrics[_SIZE], metrics.get(_FILES))
+                place = len(self._scans)
+                files = metrics.get(_FILES)
+                scan = _scan(node, told.execution, metrics[_SIZE], files, place=place, most=most)
                 self._scans.setdefault(metrics[_ROWS], scan)  # later ones read it from the cache
-                self._kept |= {metrics[_SIZE], metrics.get(_FILES, metrics[_SIZE])}
+                self._kept |= {metrics[_SIZE], metrics[_SIZE] if files is None else files}
 
     def updated(self, updates: Iterable[tuple[int, int]]) -> None:
         """Notes metrics of the driver: those of accumulators that hold the size or the number of
@@ -189,7 +201,28 @@ class FileScans:
             return stage
         counted = [self._told[one.files] for one in ran if one.files in self._told]
         number = float(sum(counted)) if len(counted) == len(known) else None
-        return replace(stage, files_bytes=float(sum(known)), files_read=number)
+        most = ran[0].most if len(ran) == 1 else None
+        stage = replace(
+            stage, files_bytes=float(sum(known)), files_read=number, coalesced_most=most or None
+        )
+        return self._with_inputs(stage, sorted(ran, key=lambda scan: scan.place))
+
+    def _with_inputs(self, stage: StageRun, ran: Sequence[FileScan]) -> StageRun:
+        """With the size and number of the files of each input that a stage combines, of which each
+        is one of the scans, in the order of the plan."""
+        scans = iter(ran)
+        if sum(one.origin == "files" for one in stage.inputs) != len(ran):
+            return stage
+
+        def sized(one: StageInput) -> StageInput:
+            if one.origin != "files":
+                return one
+            scan = next(scans)
+            files = None if scan.files is None else self._told.get(scan.files)
+            number = None if files is None else float(files)
+            return replace(one, files_bytes=float(self._told[scan.size]), files_read=number)
+
+        return replace(stage, inputs=tuple(map(sized, stage.inputs)))
 
     def _run_by(self, stage: StageRun, entry: Stage) -> list[FileScan] | None:
         """The scans that a stage ran; None where it scans Parquet and nothing tells which.
@@ -247,7 +280,20 @@ def _is_complete(entry: Stage) -> bool:
     return any(a.completed_ms is not None and not a.failed for a in entry.attempts.values())
 
 
-def _scan(node: PlanNode, execution: int, size: int, files: int | None) -> FileScan:
+def _at_most(node: PlanNode, most: int | None, above: PlanNode | None = None) -> int | None:
+    """To how many partitions those of a node are put together at most, where those of the node
+    above are to `most`: the least that a `coalesce` between them and their shuffle asks for."""
+    if above is not None and (len(above.children) > 1 or _APART.search(above.name)):
+        most = None
+    found = _COALESCE.fullmatch(bytes(node.text)) if node.name == "Coalesce" else None
+    if found is None:
+        return most
+    return int(found[1]) if most is None else min(int(found[1]), most)
+
+
+def _scan(
+    node: PlanNode, execution: int, size: int, files: int | None, *, place: int, most: int | None
+) -> FileScan:
     told = node.metadata
     scheme = _SCHEME.search(told.location or "")
     return FileScan(
@@ -258,6 +304,8 @@ def _scan(node: PlanNode, execution: int, size: int, files: int | None) -> FileS
         scheme[1].lower() if scheme else None,
         told.schema != _NOTHING_READ,
         told.buckets is not None,
+        place,
+        most,
     )
 
 

@@ -6,13 +6,20 @@ is in its call stack; operations are the RDD scopes, which Spark names after the
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 import msgspec
 
+from engine.sources.combined_inputs import (
+    CHECKPOINTS,
+    GENERATED,
+    NO_INPUT,
+    UNIONS,
+    CombinedInputs,
+    combined_in,
+)
 from engine.sources.events import RddInfo
 
 _PACKAGE = re.compile(rb"org\.apache\.spark\.(graphx|mllib|ml|streaming)\.")
@@ -22,12 +29,6 @@ _LIBRARIES = {b"graphx": "graphx", b"mllib": "mllib", b"ml": "mllib", b"streamin
 MOST_OPERATIONS = 64
 
 _FOLDERS = re.compile(r"(?<![^\s()])[^\s()]*[/\\](?=[^\s()])")
-_GENERATED = "ParallelCollectionRDD"
-"""What Spark calls rows that the program made itself: ranges, collections."""
-
-_NO_INPUT = frozenset({_GENERATED, "EmptyRDD"})
-"""Sources that read nothing from outside."""
-
 _PYTHON = "PythonRDD"
 """What Spark calls an RDD whose functions run in Python; it gives it no scope."""
 
@@ -37,14 +38,6 @@ so has no scope."""
 
 _TABLE_SCANS = frozenset({"FileScanRDD", "DataSourceRDD"})
 """What Spark calls RDDs that read tables for SQL, by the old and the new interface of sources."""
-
-_CHECKPOINTS = frozenset({"ReliableCheckpointRDD", "LocalCheckpointRDD"})
-"""What Spark puts in place of all that an RDD was computed from once it was checkpointed."""
-
-_UNIONS = frozenset({"UnionRDD", "PartitionerAwareUnionRDD"})
-_PRODUCTS = frozenset({"CartesianRDD", "UnsafeCartesianRDD"})
-"""What Spark calls what puts the partitions of several RDDs beside each other, and what pairs each
-partition of one with each of another, by RDDs and by SQL."""
 
 _COALESCED = "CoalescedRDD"
 """What Spark calls an RDD of fewer partitions without a shuffle, of SQL's `Coalesce` too."""
@@ -212,26 +205,17 @@ class Lineage:
         each of its tasks on one partition of one of them; none where it works on anything else."""
         found = {rdd.rdd_id: rdd for rdd in self._computed_in(rdds)}
         begins = [r for r in found.values() if not r.parents or not found.keys() >= set(r.parents)]
-        if not begins or any(rdd.name != _GENERATED for rdd in begins):
+        if not begins or any(rdd.name != GENERATED for rdd in begins):
             return ()
         made, tasks = tuple(rdd.partitions for rdd in begins), rdds[0].partitions
-        united = any(rdd.name in _UNIONS for rdd in found.values())
+        united = any(rdd.name in UNIONS for rdd in found.values())
         if united and sum(made) == tasks:
             return made
         return made[:1] if set(made) == {tasks} else ()
 
-    def paired_in(self, rdds: Sequence[RddInfo]) -> tuple[int, ...]:
-        """The partitions of the two inputs of which a stage pairs each with each (`crossJoin`,
-        `cartesian`); none where it does not, or either side is no input from outside."""
-        found = {rdd.rdd_id: rdd for rdd in self._computed_in(rdds)}
-        products = [rdd for rdd in found.values() if rdd.name in _PRODUCTS]
-        if len(products) != 1 or products[0].partitions != rdds[0].partitions:
-            return ()
-        known = all(found.keys() >= set(rdd.parents) for rdd in found.values())
-        if not known or any(r.name in _NO_INPUT for r in found.values() if not r.parents):
-            return ()
-        sides = tuple(found[parent].partitions for parent in products[0].parents)
-        return sides if math.prod(sides) == products[0].partitions else ()
+    def combined_in(self, rdds: Sequence[RddInfo]) -> CombinedInputs | None:
+        """The inputs that a stage puts beside each other or pairs, by what was computed by now."""
+        return combined_in(rdds, self._computed)
 
     def file_scans_in(self, rdds: Sequence[RddInfo]) -> tuple[str, ...]:
         """The operations of SQL that read files or other sources for a stage, one for each table
@@ -251,7 +235,7 @@ class Lineage:
         """The persisted RDD through which a stage gets all that it reads from outside; None where
         it is not that of one source, has not the partitions of the stage, or is not there."""
         by_id = {rdd.rdd_id: rdd for rdd in rdds}
-        pending = [rdd.rdd_id for rdd in rdds if not rdd.parents and rdd.name not in _NO_INPUT]
+        pending = [rdd.rdd_id for rdd in rdds if not rdd.parents and rdd.name not in NO_INPUT]
         if not pending or len(pending) == len(rdds):
             return None
         children: dict[int, list[int]] = {}
@@ -284,7 +268,7 @@ class Lineage:
                 continue
             visited.add(rdd.rdd_id)
             above = [by_id[parent] for parent in rdd.parents if parent in by_id]
-            cut_off = any(parent.name in _CHECKPOINTS for parent in above)
+            cut_off = any(parent.name in CHECKPOINTS for parent in above)
             if cut_off or rdd.rdd_id in self._computed:
                 kept.add(rdd.rdd_id)
             elif not above or len(above) < len(rdd.parents):
@@ -353,7 +337,7 @@ class Lineage:
             if rdd is None or rdd.rdd_id in visited or rdd.rdd_id in begun:
                 continue
             visited.add(rdd.rdd_id)
-            if not rdd.parents and rdd.name not in _NO_INPUT:
+            if not rdd.parents and rdd.name not in NO_INPUT:
                 return False
             pending.extend(rdd.parents)
         return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Raw, Struct, field
 
 from engine.sources.events import UNKNOWN
 
@@ -27,12 +27,14 @@ class PlanMetadata(Struct, frozen=True, gc=False):
 
 
 class PlanNode(Struct, frozen=True, gc=False):
-    """`sparkPlanInfo`: a node of a query's plan with those below it."""
+    """`sparkPlanInfo`: a node of a query's plan with those below it; `text` is what Spark writes of
+    it, with its arguments, as it stands in the log."""
 
     name: str = field(default="", name="nodeName")
     children: tuple[PlanNode, ...] = field(default=(), name="children")
     metadata: PlanMetadata = field(default=PlanMetadata(), name="metadata")
     metrics: tuple[PlanMetric, ...] = field(default=(), name="metrics")
+    text: Raw = field(default=Raw(), name="simpleString")
 
 
 class SqlPlan(Struct, frozen=True, gc=False):

@@ -176,7 +176,9 @@ def _check_stage(stage: StageRun, located: Located, path: str) -> None:
     """A stage has tasks, which hold cores: a log leaves out stages without any."""
     checked(stage, (*STAGE_AMOUNTS, *_FILES, "stage_id"), located, path)
     _check_measures(stage, located, path)
-    for name in ("joined_records", "joined_shuffled_bytes"):
+    for place, told_of in enumerate(stage.inputs):
+        checked(told_of, _FILES, located, f"{path}.inputs[{place}]")
+    for name in ("joined_records", "joined_shuffled_bytes", "merged_bytes"):
         for told in getattr(stage, name):
             if told is not None and not 0.0 <= told <= MOST_NUMBER:
                 what = f"{name} must lie between 0 and {MOST_NUMBER:g}, not {told:g}"
@@ -185,6 +187,11 @@ def _check_stage(stage: StageRun, located: Located, path: str) -> None:
         ("tasks", "tasks", stage.tasks),
         ("task_cpus", "task_cpus", stage.task_cpus),
         ("count of task_seconds", "task_seconds", stage.task_seconds.count),
+        (
+            "coalesced_most",
+            "coalesced_most",
+            1 if stage.coalesced_most is None else stage.coalesced_most,
+        ),
         *(("partitions", "paired", number) for number in stage.paired),
         *(("partitions", "united", number) for number in stage.united),
     )

@@ -10,7 +10,7 @@ import msgspec
 from engine.given_profiles import Operation, OptexProfile
 from engine.notices import Notice
 from engine.profile import JobRun, PersistedRdd
-from engine.stage_run import Measure, StageRun, Waste
+from engine.stage_run import Measure, StageInput, StageRun, Waste
 from engine.text.yaml_values import Schema
 
 FORMAT = "sparkplan-profile/1"
@@ -102,6 +102,7 @@ SCHEMA: Schema = {
     "runs[].jobs[]": keys_of(JobRun),
     "runs[].persisted_rdds[]": keys_of(PersistedRdd),
     "runs[].stages[]": keys_of(StageRun),
+    "runs[].stages[].inputs[]": keys_of(StageInput),
     "runs[].stages[].waste": keys_of(Waste),
     **{f"runs[].stages[].{name}": _MEASURE for name in _MEASURES},
 }

@@ -65,6 +65,10 @@ LITTLE_MEMORY = {
     "spark.memory.fraction": "0.1",
     "spark.sql.files.maxPartitionBytes": "12m",
 }
+LITTLE_BROADCAST = {
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+    "spark.sql.adaptive.autoBroadcastJoinThreshold": "64k",
+}
 LIBRARY = "library.jar"
 TAGS = "spark.databricks.clusterUsageTags."
 LIGHTNING = {
@@ -132,6 +136,30 @@ RECIPES = (
         master="local[8]",
         conf={**ONE_FILE, "spark.divided.files": "15"},
     ),
+    Recipe("combined", master="local[2]", conf=ONE_FILE),
+    Recipe(
+        "combined_more",
+        "combined",
+        master="local[8]",
+        conf={**ONE_FILE, "spark.divided.files": "15"},
+    ),
+    Recipe(
+        "planned_early",
+        master="local-cluster[6,1,1024]",
+        conf={
+            **ONE_FILE,
+            **DYNAMIC,
+            "spark.dynamicAllocation.minExecutors": "0",
+            "spark.dynamicAllocation.maxExecutors": "6",
+        },
+    ),
+    Recipe("merged", master="local[2]", conf={**ONE_FILE, **LITTLE_BROADCAST}),
+    Recipe(
+        "merged_less",
+        "merged",
+        master="local[2]",
+        conf={**ONE_FILE, **LITTLE_BROADCAST, "spark.divided.files": "1"},
+    ),
     Recipe("fetched", master="local[2]", conf=ONE_FILE),
     Recipe(
         "fetched_more",
@@ -162,7 +190,8 @@ def run(recipe: Recipe, home: Path, work: Path) -> Path:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
     (work / "jobs").mkdir(exist_ok=True)
-    shutil.copy(HERE / "pitfalls.py", work / "jobs")
+    for job in ("pitfalls.py", "divisions.py"):
+        shutil.copy(HERE / job, work / "jobs")
     zipfile.ZipFile(work / LIBRARY, "w").close()
     spark = Spark(home, work, Sample(recipe.name, "pitfalls.py", master=recipe.master))
     spark.console.unlink(missing_ok=True)

@@ -17,6 +17,7 @@ from pathlib import Path
 from threading import Timer
 from typing import Any
 
+from divisions import combined, divided, merged, paired, planned_early
 from pyspark import SparkContext, StorageLevel
 from pyspark.resource import ExecutorResourceRequests, ResourceProfileBuilder, TaskResourceRequests
 from pyspark.sql import SparkSession
@@ -173,52 +174,6 @@ def scans(context: SparkContext) -> None:
     session.conf.set("spark.sql.sources.useV1SourceList", "")
     session.read.parquet(paths[1]).groupBy("k").sum("v").collect()
     small.rdd.count()
-
-
-def divided(context: SparkContext) -> None:
-    """Files, blocks of a file, a small file, buckets, rows that the program makes: what is divided
-    by rules of its own, of as many files as `spark.divided.files` says."""
-    session = SparkSession(context)
-    files = int(context.getConf().get("spark.divided.files", "5"))
-    lines, block, one = (FOLDER / name for name in ("lines", "block", "one"))
-    for folder in (lines, block, one):
-        folder.mkdir(exist_ok=True)
-    for number in range(files):
-        (lines / f"part-{number}").write_text("".join(f"{n} {number}\n" for n in range(2000)))
-    (block / "whole").write_text(f"{'x' * 1023}\n" * (files * 16 * 1024))
-    (one / "whole").write_text("y\n" * (files * 1000))
-    for folder in (lines, block, one):
-        context.textFile(str(folder)).map(len).sum()
-    rows = session.range(0, files * 1000, 1, 3).selectExpr("id", "id % 50 AS k")
-    rows.write.bucketBy(5, "k").option("path", str(FOLDER / "table")).saveAsTable("buckets")
-    session.table("buckets").groupBy("k").count().collect()
-    session.range(100_000).selectExpr("sum(sqrt(id))").collect()
-    context.parallelize(range(1000)).map(lambda n: (n % 3, n)).reduceByKey(max).count()
-    context.parallelize(range(1000), 20).count()
-
-
-def paired(context: SparkContext) -> None:
-    """All pairs of two inputs, rows of the program beside each other, a number of splits that is
-    asked for: of as many files as `spark.divided.files` says."""
-    session = SparkSession(context)
-    session.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
-    lines, table = FOLDER / "lines", FOLDER / "table"
-    lines.mkdir(exist_ok=True)
-    for number in range(int(context.getConf().get("spark.divided.files", "5"))):
-        (lines / f"part-{number}").write_text("".join(f"{n} {number}\n" for n in range(500)))
-        rows = session.range(number * 1000, (number + 1) * 1000, 1, 1)
-        rows.write.mode("append").parquet(str(table))
-    one, other = (session.read.parquet(str(table)).where(f"id % 20 = {rest}") for rest in (0, 1))
-    pairs = one.crossJoin(other.withColumnRenamed("id", "other"))
-    pairs.selectExpr("sum(id * other)").collect()
-    some = context.textFile(str(lines)).filter(lambda line: line.startswith("7"))
-    some.cartesian(some).count()
-    ranges = [session.range(1000).union(session.range(1000))]
-    ranges.append(session.range(0, 1000, 1, 3).union(session.range(0, 1000, 1, 5)))
-    for both in ranges:
-        both.selectExpr("sum(sqrt(id))").collect()
-    context.parallelize(range(1000)).union(context.parallelize(range(1000))).count()
-    context.textFile(str(lines), 12).count()
 
 
 def fetched(context: SparkContext) -> None:
@@ -402,8 +357,6 @@ JOBS: dict[str, Callable[[SparkContext], None]] = {
         works_alone,
         operators,
         scans,
-        divided,
-        paired,
         fetched,
         python_source,
         python_workers,
@@ -417,6 +370,13 @@ JOBS: dict[str, Callable[[SparkContext], None]] = {
     )
 }
 
+DIVIDED: dict[str, Callable[[SparkContext, Path], None]] = {
+    job.__name__: job for job in (divided, paired, combined, planned_early, merged)
+}
+
 if __name__ == "__main__":
     with SparkContext() as spark_context:
-        JOBS[sys.argv[2]](spark_context)
+        if sys.argv[2] in DIVIDED:
+            DIVIDED[sys.argv[2]](spark_context, FOLDER)
+        else:
+            JOBS[sys.argv[2]](spark_context)

@@ -17,6 +17,7 @@ from command_line import answer, run
 import engine
 import sample_logs
 from tui.cli import main
+from tui.views.experiments import known_line
 
 DESIGN = (
     "experiments --nodes 1:10 --fractions 6.25%:12.5% --steps 5 --partitions 512 --node-cores 2"
@@ -340,3 +341,11 @@ def test_a_choice_without_an_interval_is_told_so(capsys: pytest.CaptureFixture[s
     assert "[no-interval]" in messages
     out, _ = run(capsys, f"{line} 40s")
     assert "within 40 s by the time alone: not met" in out
+
+
+def test_what_runs_do_not_tell_is_said_in_words():
+    """A size that no log told was a dash at the end of the line."""
+    silent = engine.KnownType(None, 1, (), (), 1, None)
+    assert known_line([silent], "bytes")[1][0] == (
+        "unnamed nodes, 1 run on nodes not told, input not told"
+    )

@@ -19,7 +19,6 @@ from tui.changes import (
 )
 from tui.cli import main
 from tui.session import EngineSession
-from tui.views.experiments import known_line
 from tui.words.training_lines import TARGETS, collect_line, rendered
 from tui.words.training_words import budget_of, span, stepped
 
@@ -34,14 +33,6 @@ async def opened(pilot):
     await settled(pilot)
     await pilot.press("8")
     return await advised(pilot)
-
-
-def test_what_runs_do_not_tell_is_said_in_words():
-    """A size that no log told was a dash at the end of the line."""
-    silent = engine.KnownType(None, 1, (), (), 1, None)
-    assert known_line([silent], "bytes")[1][0] == (
-        "unnamed nodes, 1 run on nodes not told, input not told"
-    )
 
 
 async def test_it_says_what_to_run_what_that_costs_and_what_is_known(planner):

@@ -2,20 +2,21 @@
 
 What looks alike in a log need not be with another input. Splits that a program asked for stay as
 many, where files become more; and files that nothing cuts may get larger instead. Of two inputs
-that are paired one may stay, where pairs of both become as many as the square; and how much goes to
-pairs is a guess, as is what of the driver's time goes to rows that it fetched. A replay holds one
-thing, and its interval reaches what the others would take. More logs tell which it is.
+that are paired one may stay, where pairs of both become as many as the square, and rows of a join
+may be such pairs; how much goes to pairs is a guess, as is what of the driver's time goes to rows
+that it fetched. Scans may have been cut before executors came. A replay holds one thing, and its
+interval reaches what the others would take. More logs tell which it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from engine.forecast import FloatArray
+from engine.models.replay.broadcasts import records_of
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.times import REACHED, Times
 from engine.models.stages.fetched_rows import time_on_rows
@@ -25,13 +26,59 @@ from engine.models.stages.task_times import StageShape
 
 def alternatives_of(replay: Replay) -> tuple[Replay, ...]:
     """The replays of a log that hold the other, as far as its stages leave that open."""
-    stay = _changed(replay, lambda shape: shape.may_stay, growth=Growth.WORK)
-    both, one = (
-        _changed(replay, lambda shape: shape.pairs_open, pairs_share=1.0, pairs_power=power)
-        for power in (2.0, 1.0)
+    stay = _changed(replay, lambda shape: shape.may_stay, _as_many)
+    both = _changed(replay, lambda shape: shape.pairs_open, _all_pairs)
+    one = _changed(replay, lambda shape: shape.pairs_open, _pairs_of_one)
+    multiplied = _changed(
+        replay,
+        lambda shape: multiplied_share(replay, shape) > 0.0,
+        lambda shape: _by_pairs(shape, multiplied_share(replay, shape)),
     )
-    found = tuple(found for found in (stay, both, one) if found is not None)
-    return (*found, *_other_driver(replay))
+    found = tuple(found for found in (stay, both, one, multiplied) if found is not None)
+    return (*found, *_other_driver(replay), *other_cuts(replay))
+
+
+def other_cuts(replay: Replay) -> tuple[Replay, ...]:
+    """Those that differ on other slots as well: scans that are planned before executors come, as
+    those with splits for fewer cores than the log's may have been, are cut for as few on any
+    cluster."""
+    early = _changed(replay, lambda shape: shape.early_cores is not None, _cut_early)
+    return () if early is None else (early,)
+
+
+def _as_many(shape: StageShape) -> StageShape:
+    return replace(shape, growth=Growth.WORK)
+
+
+def _all_pairs(shape: StageShape) -> StageShape:
+    return replace(shape, pairs_share=1.0)
+
+
+def _pairs_of_one(shape: StageShape) -> StageShape:
+    return replace(shape, pairs_share=1.0, pairs_power=1.0)
+
+
+def multiplied_share(replay: Replay, shape: StageShape) -> float:
+    """The share of the rows which a join gives that are more than those of both its sides: keys
+    repeat on both, and rows grow as pairs do where there are no more keys. 0 where it gives no
+    more, or logs of other inputs tell how its work grows."""
+    stage, given = shape.stage, shape.stage.joined_output_records
+    if given is None or shape.law.cut is not None:
+        return 0.0
+    sent = set(stage.joined_broadcasts)
+    tables = (one for one in replay.run.stages if one.stage_id in sent)
+    own = max([records_of(stage), *(met or 0.0 for met in stage.joined_records)])
+    read = own + sum(map(records_of, tables))
+    return max(0.0, 1.0 - read / given) if own > 0.0 and given > 0.0 else 0.0
+
+
+def _by_pairs(shape: StageShape, share: float) -> StageShape:
+    return replace(shape, law=replace(shape.law, work=share))
+
+
+def _cut_early(shape: StageShape) -> StageShape:
+    rule = replace(shape.partitioning, scanned_for=shape.early_cores)
+    return replace(shape, partitioning=rule)
 
 
 def _other_driver(replay: Replay) -> tuple[Replay, ...]:
@@ -45,16 +92,21 @@ def _other_driver(replay: Replay) -> tuple[Replay, ...]:
 
 
 def _changed(
-    replay: Replay, is_open: Callable[[StageShape], bool], **changes: Any
+    replay: Replay,
+    is_open: Callable[[StageShape], bool],
+    other: Callable[[StageShape], StageShape],
 ) -> Replay | None:
     """The replay with what is open of its stages changed, in those too that have their partitions;
     None where nothing is."""
     changed, shapes = dict[int, StageShape](), []
     for shape in replay.shapes:
-        new = replace(shape, **changes) if is_open(shape) else shape
+        new = other(shape) if is_open(shape) else shape
         followed = shape.follows and changed.get(shape.follows.stage.stage_id)
         if followed:
             new = replace(new, follows=followed)
+        counted_by = tuple(one and changed.get(one.stage.stage_id, one) for one in shape.counted_by)
+        if counted_by != shape.counted_by:
+            new = replace(new, counted_by=counted_by)
         if new is not shape:
             changed[shape.stage.stage_id] = new
         shapes.append(new)

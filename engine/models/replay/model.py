@@ -22,8 +22,14 @@ from engine.forecast import FloatArray, Forecast, IntArray
 from engine.machines.transfer import notice_of, speed_of
 from engine.models.base import Explanation, FittedModel
 from engine.models.log_notices import range_notices
-from engine.models.replay.alternatives import alternatives_of, reaching
-from engine.models.replay.broadcasts import broadcast_notice, most_shared, other_plan
+from engine.models.replay.alternatives import alternatives_of, other_cuts, reaching
+from engine.models.replay.broadcasts import (
+    broadcast_notice,
+    most_shared,
+    other_plan,
+    turned_plan,
+    turning_notice,
+)
 from engine.models.replay.driver_rows import driver_notices
 from engine.models.replay.held_answers import held_logs
 from engine.models.replay.log_answers import AnswersOfLogs, doublings
@@ -132,10 +138,11 @@ class ReplayModel(FittedModel):
             doubt = np.hypot(doubt, self._shared_cores.doubt(crowded))
             doubt = np.hypot(doubt, doubt_of_asked(replayed, slots, relative, replay.slots))
             doubts.append(doubt)
-            others = self._alternatives[place] if ratio != 1.0 else ()
+            others = (self._alternatives if ratio != 1.0 else self._other_cuts)[place]
             seen = [self._replayed(other, wanted).at(slots, relative) for other in others]
             plan = other_plan(replay, ratio, slots, relative, times, wanted.shuffle_partitions)
-            least.append(np.maximum(reaching(times, seen), REACHED * plan))
+            turned = turned_plan(replay, ratio, slots, relative, times, wanted.shuffle_partitions)
+            least.append(np.maximum(reaching(times, seen), REACHED * np.abs(plan + turned)))
             memory.append(self._memory_factor(place, batch, wanted, times, relative) + plan)
             own = np.log(times.seconds) + log_iterations(replay, wanted) + self.bias[place]
             logs.append(own + self._shared_cores.cost(crowded))
@@ -151,6 +158,11 @@ class ReplayModel(FittedModel):
     def _alternatives(self) -> tuple[tuple[Replay, ...], ...]:
         """(r,) what each log leaves open."""
         return tuple(map(alternatives_of, self.replays))
+
+    @cached_property
+    def _other_cuts(self) -> tuple[tuple[Replay, ...], ...]:
+        """(r,) those of them that differ with the same input."""
+        return tuple(map(other_cuts, self.replays))
 
     @cached_property
     def _shared_cores(self) -> SharedCores:
@@ -305,19 +317,18 @@ class ReplayModel(FittedModel):
             notices += self._memory_notices(self.replays.index(replay), batch, wanted)
             notices += iteration_notices(replay, wanted)
             notices += driver_notices(replay, ratio_of(wanted, replay.run), found.seconds)
-            notices.append(self._broadcast_notice(replay, batch, wanted, slots))
+            notices += self._broadcast_notices(replay, batch, wanted, slots)
         return in_order([notice for notice in notices if notice is not None])
 
-    def _broadcast_notice(
+    def _broadcast_notices(
         self, replay: Replay, batch: ClusterBatch, wanted: Workload, slots: float
-    ) -> Notice | None:
-        return broadcast_notice(
-            replay,
-            ratio_of(wanted, replay.run),
-            slots,
-            speed=float(replay.nodes.speeds(batch)[0][0]),
-            shuffle_partitions=wanted.shuffle_partitions,
-        )
+    ) -> list[Notice | None]:
+        ratio, partitions = ratio_of(wanted, replay.run), wanted.shuffle_partitions
+        speed = float(replay.nodes.speeds(batch)[0][0])
+        return [
+            say(replay, ratio, slots, speed=speed, shuffle_partitions=partitions)
+            for say in (broadcast_notice, turning_notice)
+        ]
 
     def _memory_notices(self, place: int, batch: ClusterBatch, wanted: Workload) -> list[Notice]:
         run, cliff = self.replays[place].run, self.cliffs[place]

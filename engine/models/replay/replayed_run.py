@@ -17,7 +17,6 @@ from functools import cached_property
 import numpy as np
 
 from engine.forecast import BoolArray, FloatArray, IntArray
-from engine.memory import EXECUTOR_CORES
 from engine.models.replay.calibration import calibrated
 from engine.models.replay.filled_nodes import FilledNodes
 from engine.models.replay.outcome import Replayed
@@ -27,7 +26,7 @@ from engine.models.stages.fetched_rows import growing_share, time_on_rows
 from engine.models.stages.kept_inputs import KeptInputs, kept
 from engine.models.stages.launching import launch_seconds, launching_seconds
 from engine.models.stages.locality import Locality
-from engine.models.stages.one_machine import of_local_master, waiting_law
+from engine.models.stages.one_machine import executor_slots_of, of_local_master, waiting_law
 from engine.models.stages.partition_counts import CountedStages, PartitionCounts
 from engine.models.stages.partitioned_stage import Scaled
 from engine.models.stages.partitions import whole_tasks
@@ -396,10 +395,3 @@ class Replay:
     def arrivals(self) -> FloatArray | None:
         """(slots,) when the run's slots came, where some came late (`first_arrivals`)."""
         return first_arrivals(self.run, self.slots)
-
-
-def executor_slots_of(run: Run) -> int:
-    """Slots of one executor: those of the log's, and no fewer than a layout gives where the log is
-    of one machine."""
-    of_log = (run.cluster.slots or 0) // (run.cluster.executors or 1)
-    return max(of_log, EXECUTOR_CORES) if of_local_master(run) else of_log

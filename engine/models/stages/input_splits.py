@@ -8,10 +8,10 @@ fraction of what was cut.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from engine.models.stages.packed_files import FileSizes, PackedFiles
-from engine.models.stages.partitions import PartitionCount, Partitioning, PerCore
+from engine.models.stages.packed_files import ALIKE, FileSizes, PackedFiles
+from engine.models.stages.partitions import LEAST_CORES, PartitionCount, Partitioning, PerCore
 from engine.stage_run import StageRun
 from engine.units import MIB
 
@@ -32,8 +32,10 @@ class InputSplits:
             Spark gives them where it asks for no number: one for each core (`defaultParallelism`).
         scans: how many; each of a union is cut for itself, and they are taken to be alike. Of rows
             that the program made, how many ranges or collections.
-        at_most: whether the program may have asked for no more, by a `coalesce` that left them.
+        at_most: whether the program may have asked for no more, by a `coalesce` that left them, and
+            nothing says how many that allows.
         packed: how its files were packed, where their number is known and says as many splits.
+        most: as many as the program leaves at most, where the plan says so.
     """
 
     tasks: int
@@ -47,6 +49,7 @@ class InputSplits:
     at_most: bool
     rule: Partitioning
     packed: PackedFiles | None
+    most: float
 
     @classmethod
     def of(cls, stage: StageRun, rule: Partitioning, *, in_splits: bool) -> InputSplits:
@@ -63,12 +66,16 @@ class InputSplits:
         if scan and by_size and cut < LEAST_FULL * full:
             cut = full
         largest = (read.maximum or 0.0) if read is not None else 0.0
+        told = stage.coalesced_most or 0
+        most = float(told) if scan and told >= stage.tasks else math.inf
         packed = _packed(stage, scans, rule) if scan else None
+        packed = replace(packed, most=most) if packed is not None else None
         for_cores = rule.scans_count_slots and _one_for_each_core(stage, rule)
         scans = max(1, len(stage.united)) if for_cores else scans
         return cls(
             stage.tasks, total, largest, cut, scan, hadoop, for_cores, scans,
-            in_splits and not COALESCES.isdisjoint(stage.operations), rule, packed,
+            in_splits and most == math.inf and not COALESCES.isdisjoint(stage.operations), rule,
+            packed, most,
         )  # fmt: skip
 
     @property
@@ -135,6 +142,21 @@ class InputSplits:
         return max(float(n), self.cut_bytes * ratio / largest)
 
     @property
+    def early_cores(self) -> int | None:
+        """How many cores its scans were cut for, where these are far fewer than those of the log:
+        executors may have come after the query was planned. None where they are not, or the program
+        says how many count."""
+        if not self.is_scan or not self.rule.scans_count_slots:
+            return None
+        cores = self.rule.cores_for_scans
+        if self.packed is not None:
+            counted = float(self.packed.counted)
+            return round(counted * cores) if 0.0 < counted < 1.0 else None
+        each, most = self.tasks / self.scans, self.rule.most_splits(self.cut_bytes) / self.scans
+        early = each > LEAST_CORES and ALIKE * each < min(cores, most)
+        return math.ceil(each) if early else None
+
+    @property
     def _each_multiplies(self) -> bool:
         """Whether the splits that Hadoop cut are whole files or whole blocks. It puts no two files
         together, and cuts a file in two for want of splits, or where a block ends: more splits than
@@ -151,18 +173,27 @@ class InputSplits:
 
     def for_slots(self, partitions: float, ratio: float) -> PartitionCount:
         """Splits of a scan on any number of slots, from those on the run's own."""
-        rule, size = self.rule, self.cut_bytes * ratio
+        rule, size, partitions = self.rule, self.cut_bytes * ratio, min(partitions, self.most)
         if not self.is_scan or not rule.scans_count_slots or self.read_bytes is None:
             return PartitionCount(partitions)
-        most, scans = rule.most_splits(size), self.scans * (ratio if self.in_a_loop else 1.0)
+        most = min(rule.most_splits(size), self.most)
+        scans = self.scans * (ratio if self.in_a_loop else 1.0)
         least = min(partitions, self.tasks * ratio) if ratio < 1.0 else partitions
         fewer = more = least / scans, max(partitions, most) / scans
+        counted = self._counted(partitions / scans, more[1])
         if self.tasks <= ONE_EACH * self.scans * rule.cores_for_scans:
-            by_size = size / rule.split_bytes
-            most = min(partitions, max(most, by_size))
-            fewer = min(partitions, by_size) / scans, most / scans
-        by_cores = PerCore(rule.slots, scans, *fewer, *more)
+            fewer = min(partitions, size / rule.split_bytes) / scans, partitions / scans
+        by_cores = PerCore(rule.slots, scans, *fewer, *more, counted)
         return PartitionCount(partitions, rule.slots, by_cores, ratio)
+
+    def _counted(self, each: float, most: float) -> float:
+        """The share of a larger cluster's cores that a scan is cut for: all of them, unless it had
+        fewer splits than the log's own make, up to as many as its size allows. None but the least
+        where it had no more than these."""
+        cores = float(self.rule.cores_for_scans)
+        if each >= min(cores, most):
+            return 1.0
+        return each / cores if self.tasks > LEAST_CORES * self.scans else 0.0
 
 
 def _by_hadoop(stage: StageRun) -> bool:
@@ -189,8 +220,23 @@ def _packed(stage: StageRun, scans: int, rule: Partitioning) -> PackedFiles | No
     sizes = FileSizes(
         files, stage.files_bytes / scans / files, rule.split_bytes, rule.open_cost_bytes
     )
-    cores = rule.cores_for_scans
-    return PackedFiles.of(sizes, scans=scans, cores=cores, splits=stage.tasks)
+    return PackedFiles.of(
+        sizes,
+        scans=scans,
+        cores=rule.cores_for_scans,
+        splits=stage.tasks,
+        whole=_are_whole(stage),
+        may_be_early=rule.scans_count_slots,
+    )
+
+
+def _are_whole(stage: StageRun) -> bool | None:
+    """Whether Spark cuts no file of the formats that a stage scans; None where that hangs on how
+    each is compressed, or on an option."""
+    formats = {name.split()[1] for name in stage.operations if name.startswith("Scan ")}
+    if formats and formats <= ALWAYS_CUT:
+        return False
+    return True if formats and formats <= NEVER_CUT else None
 
 
 def _one_uncut(stage: StageRun, rule: Partitioning) -> PackedFiles | None:
@@ -217,6 +263,10 @@ HADOOP = frozenset(
      "newAPIHadoopRDD")
 )  # fmt: skip
 """How Spark calls what reads files into an RDD by Hadoop's input formats."""
+
+ALWAYS_CUT = frozenset(("parquet", "orc", "avro"))
+NEVER_CUT = frozenset(("binaryFile", "image"))
+"""Formats whose files Spark cuts however they are compressed, and those that it never cuts."""
 
 COALESCES = frozenset(("Coalesce", "coalesce"))
 """How Spark calls what puts partitions together to no more than a number, in SQL and of RDDs."""

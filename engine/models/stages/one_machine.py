@@ -26,6 +26,7 @@ import numpy as np
 
 from engine.batch import ClusterBatch
 from engine.forecast import FloatArray
+from engine.memory import EXECUTOR_CORES
 from engine.models.stages.disturbance import computes_elsewhere
 from engine.models.stages.job_phases import driver_seconds
 from engine.models.stages.stage_law import PRIOR_LAW, StageLaw
@@ -57,6 +58,13 @@ means other machines, whose cores are as little known as this one's."""
 def of_local_master(run: Run) -> bool:
     """Whether driver and executors shared one machine: `local[N]` and `local-cluster[...]`."""
     return run.config.get("spark.master", "").startswith("local")
+
+
+def executor_slots_of(run: Run) -> int:
+    """Slots of one executor: those of the log's, and no fewer than a layout gives where the log is
+    of one machine."""
+    of_log = (run.cluster.slots or 0) // (run.cluster.executors or 1)
+    return max(of_log, EXECUTOR_CORES) if of_local_master(run) else of_log
 
 
 def on_one_machine(runs: Sequence[Run]) -> bool:

@@ -15,10 +15,14 @@ from functools import cached_property
 import numpy as np
 
 from engine.forecast import BoolArray, FloatArray
+from engine.models.stages.partitions import LEAST_CORES
 
 ALIKE = 1.5
 """A scan that had up to so many times as many splits as files of one size would, or as few, was
 packed like them; others were cut by something else (buckets, a format that says its own)."""
+
+AS_PACKED = 0.1
+"""Fewer cores than the log's were counted where these make as many splits, within one or this."""
 
 _WHOLE = 1e-9
 """Less than this is a rounding error of a number of files or splits."""
@@ -69,26 +73,51 @@ class PackedFiles:
     Args:
         sizes: the files of each of its scans.
         scans: how many; each is packed for itself, and they are taken to be alike.
-        cores: that it was packed for, and `splits`, as many as it had.
+        cores: of the cluster of the log, and `splits`, as many as it had.
+        counted: the share of a cluster's cores that it is packed for, as far as that is more than
+            the least: those that were there when the query was planned.
+        most: as many splits as the program leaves at most.
     """
 
     sizes: FileSizes
     scans: float | FloatArray
     cores: float | FloatArray
     splits: float | FloatArray
+    counted: float | FloatArray = 1.0
+    most: float | FloatArray = math.inf
 
     @classmethod
-    def of(cls, sizes: FileSizes, *, scans: int, cores: int, splits: int) -> PackedFiles | None:
+    def of(
+        cls,
+        sizes: FileSizes,
+        *,
+        scans: int,
+        cores: int,
+        splits: int,
+        whole: bool | None = None,
+        may_be_early: bool = False,
+    ) -> PackedFiles | None:
         """None where as many splits are not those of such files, cut or uncut: whichever comes
-        nearer, so that one large file in one split is not taken for one of two."""
-        found, whole = sizes, replace(sizes, cut=False)
-        cut, uncut = (scans * float(s.splits(np.asarray(float(cores)))) for s in (found, whole))
-        by_rule = cut
-        if abs(uncut - splits) < abs(cut - splits):
-            found, by_rule = whole, uncut
-        if abs(by_rule - splits) <= 1.0 or 1.0 / ALIKE <= by_rule / splits <= ALIKE:
+        nearer, so that one large file in one split is not taken for one of two.
+
+        Args:
+            whole: whether Spark cuts no file of this format; None where that hangs on the file.
+            may_be_early: whether executors may have come after the query was planned, which then
+                was packed for fewer cores.
+        """
+        own = [replace(sizes, cut=cut) for cut in (True, False) if whole is not cut]
+        by_rule = [scans * float(one.splits(np.asarray(float(cores)))) for one in own]
+        count, found = min(zip(by_rule, own, strict=True), key=lambda one: abs(one[0] - splits))
+        if abs(count - splits) <= 1.0 or 1.0 / ALIKE <= count / splits <= ALIKE:
             return cls(found, scans, float(cores), float(splits))
-        return None
+        found = own[0]
+        fewer = np.arange(LEAST_CORES, cores) if may_be_early else np.empty(0)
+        off = np.abs(scans * found.splits(fewer) - splits)
+        if not off.size or off.min() > max(1.0, AS_PACKED * splits):
+            return None
+        nearest = float(fewer[off == off.min()].max())
+        counted = nearest / cores if nearest > LEAST_CORES else 0.0
+        return cls(found, scans, float(cores), float(splits), counted)
 
     @property
     def may_stay(self) -> bool:
@@ -103,14 +132,20 @@ class PackedFiles:
         is cut, or none finer, there are more up to one for each core. Less of the input is cut for
         the cores as well.
         """
+        cores = self._counted(cores)
         own, for_each = self._own(cores), self.scans * cores
         if ratio < 1.0:
             kept = np.minimum(np.minimum(own, for_each), self._finest * ratio)
-            return np.asarray(np.maximum(own * ratio, kept))
+            return np.asarray(np.minimum(self.most, np.maximum(own * ratio, kept)))
         one_each = self.sizes.largest(cores) <= self.sizes.open_cost_bytes
         one_each |= np.logical_not(self.sizes.cut)
         grown = np.where(one_each, np.minimum(own * ratio, for_each), 0.0)
-        return np.asarray(np.maximum(np.maximum(own, self._full * ratio), grown))
+        grown = np.maximum(np.maximum(own, self._full * ratio), grown)
+        return np.asarray(np.minimum(self.most, grown))
+
+    def _counted(self, cores: FloatArray) -> FloatArray:
+        """(n,) cores for which files are packed where there are so many."""
+        return np.maximum(cores * self.counted, np.minimum(cores, LEAST_CORES))
 
     def on_own(self, ratio: float) -> FloatArray:
         """() or (m,) the same on the cores of the log."""
@@ -127,7 +162,7 @@ class PackedFiles:
     @cached_property
     def _largest_on_own(self) -> FloatArray:
         """() or (m,) bytes that a split of the log's might hold."""
-        return self.sizes.largest(np.asarray(self.cores))
+        return self.sizes.largest(self._counted(np.asarray(self.cores)))
 
     @cached_property
     def _finest(self) -> FloatArray:

@@ -1,46 +1,13 @@
-"""Into how many partitions a product of two inputs is cut: one for each pair of theirs.
-
-`crossJoin` and `cartesian` give each task one partition of either input (Spark's `CartesianRDD`),
-which are cut as if each were read alone. A log tells how many either had, and what all tasks read
-together: partitions are taken to be as large on both sides.
-"""
+"""The work of a stage that pairs every row of two inputs: pairs, and reading what is paired."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass, replace
 
 import numpy as np
 
 from engine.forecast import FloatArray
 from engine.models.stages.disturbance import computes_in_python
-from engine.models.stages.input_splits import InputSplits
-from engine.models.stages.partitions import (
-    WHOLE,
-    ByCores,
-    PartitionCount,
-    Partitioning,
-    PerCore,
-)
 from engine.models.stages.set_up import BYTES_PER_SECOND, RECORDS_PER_SECOND
-from engine.stage_run import Measure, StageRun, total_of
-
-
-@dataclass(frozen=True)
-class PairedPartitions:
-    """The pairs of the partitions of two inputs, of one stage or (as arrays) of each of m.
-
-    Args:
-        one, other: what says how many either has.
-    """
-
-    one: ByCores
-    other: ByCores
-
-    def count(self, cores: FloatArray, ratio: float) -> FloatArray:
-        """(n,) pairs of `ratio` times both inputs on so many cores."""
-        sides = (side.count(cores, ratio) for side in (self.one, self.other))
-        one, other = (np.ceil(found - WHOLE) for found in sides)
-        return np.asarray(one * other)
+from engine.stage_run import StageRun, total_of
 
 
 def grown_pairs(
@@ -68,44 +35,7 @@ def pairs_share(stage: StageRun) -> float:
     return max(0.0, 1.0 - reading / seconds) if seconds > 0.0 else 1.0
 
 
-def paired_count(stage: StageRun, rule: Partitioning, ratio: float) -> PartitionCount:
-    """Partitions of a stage that pairs two inputs, at `ratio` times both."""
-    sides = [_side(stage, tasks, rule).alone(ratio) for tasks in stage.paired]
-    one, other = (side.by_cores or _same(side.own) for side in sides)
-    both = PairedPartitions(one, other)
-    own = float(np.prod([np.ceil(side.own - WHOLE) for side in sides]))
-    if not any(side.counts_slots for side in sides):
-        return PartitionCount(own)
-    return PartitionCount(own, rule.slots, both, ratio)
-
-
-def _same(partitions: float) -> PerCore:
-    """So many on any cluster."""
-    return PerCore(0.0, partitions, 1.0, 1.0, 1.0, 1.0)
-
-
-def _side(stage: StageRun, tasks: int, rule: Partitioning) -> InputSplits:
-    """One of the inputs as a stage of its own: each of its partitions was read once for each of the
-    other's, and it has its share of the files."""
-    pairs, share = stage.tasks, tasks / sum(stage.paired)
-    read = stage.input_bytes
-    each = None
-    if read is not None:
-        halves = tuple(value / len(stage.paired) for value in read.quantiles)
-        each = Measure(tasks, tasks * read.total / (len(stage.paired) * pairs), halves)
-    files, size = stage.files_read, stage.files_bytes
-    alone = replace(
-        stage,
-        tasks=tasks,
-        paired=(),
-        input_bytes=each,
-        files_read=None if files is None else files * share,
-        files_bytes=None if size is None else size * share,
-        operations=tuple(name for name in stage.operations if name not in PRODUCTS),
-        operation_counts=(),
-    )
-    return InputSplits.of(alone, rule, in_splits=True)
-
-
-PRODUCTS = frozenset(("CartesianProduct", "cartesian"))
-"""How Spark calls the operation, in SQL and of RDDs."""
+def pairs_power(stage: StageRun) -> float:
+    """The power of the input with which pairs grow: rows that the program makes itself stay as
+    many, and all others are taken to grow."""
+    return 1.0 if any(one.origin == "made" for one in stage.inputs) else 2.0

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from engine.forecast import FloatArray, IntArray
-from engine.models.stages.paired_inputs import PairedPartitions
+from engine.models.stages.combined_inputs import CombinedPartitions
 from engine.models.stages.partitions import LEAST_CORES, ByCores, ByInput
 from engine.models.stages.task_times import StageShape
 
@@ -103,9 +103,9 @@ def by_kind(rules: Sequence[tuple[int, Rule]]) -> list[tuple[IntArray, Rule]]:
 
 
 def _kind(rule: ByCores) -> Hashable:
-    """The kind of a rule, and of both that one for pairs is made of."""
-    if isinstance(rule, PairedPartitions):
-        return type(rule), type(rule.one), type(rule.other)
+    """The kind of a rule, and of both that one for two inputs is made of."""
+    if isinstance(rule, CombinedPartitions):
+        return type(rule), _kind(rule.one), _kind(rule.other)
     return type(rule)
 
 

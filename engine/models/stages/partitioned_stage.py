@@ -14,9 +14,10 @@ from functools import cached_property
 import numpy as np
 
 from engine.forecast import FloatArray
+from engine.models.stages.combined_inputs import combined_count
 from engine.models.stages.input_splits import InputSplits
 from engine.models.stages.merged_partitions import MergedPartitions
-from engine.models.stages.paired_inputs import grown_pairs, paired_count
+from engine.models.stages.paired_inputs import grown_pairs
 from engine.models.stages.partitions import (
     LARGEST_TASKS,
     SMALLEST_STAGE,
@@ -73,6 +74,9 @@ class PartitionedStage:
         law: what other logs tell of it.
         follows: the stage whose number of partitions this one has: of the input that its shuffle
             takes over, or of what it reads of a cache or a checkpoint.
+        counted_by: what says how many partitions the inputs have which it unites or pairs, one for
+            each: the stage that stored it, or what it reads of a shuffle as a stage of its own;
+            None for files and rows of the program, and where nobody knows.
         pairs_share: how much of its work goes to pairs, where it pairs two inputs.
         pairs_power: the power of the input with which these grow.
     """
@@ -83,6 +87,7 @@ class PartitionedStage:
     partitioning: Partitioning
     law: StageLaw = PRIOR_LAW
     follows: PartitionedStage | None = None
+    counted_by: tuple[PartitionedStage | None, ...] = ()
     pairs_share: float = 0.0
     pairs_power: float = 2.0
 
@@ -122,6 +127,21 @@ class PartitionedStage:
         """Whether it pairs two inputs of which more are more."""
         return bool(self.stage.paired) and self.growth is Growth.TASKS
 
+    @property
+    def _combines(self) -> bool:
+        """Whether its partitions are those of several inputs, each of which has rules of its own:
+        pairs of them, or all beside each other."""
+        return self.pairs or (bool(self.stage.inputs) and self.growth is Growth.TASKS)
+
+    def _combined(self, ratio: float, shuffle_partitions: int | None) -> PartitionCount:
+        """The partitions of those inputs together."""
+        none = (None,) * len(self.stage.paired or self.stage.united)
+        known = [
+            None if one is None else one.partition_count(ratio, shuffle_partitions)
+            for one in self.counted_by or none
+        ]
+        return combined_count(self.stage, self.partitioning, ratio, known)
+
     def data(self, ratio: float) -> float:
         """Bytes that it reads at `ratio` times the input, relative to the observed: in proportion
         unless other logs tell how they grow, unchanged where it reads nothing."""
@@ -156,8 +176,8 @@ class PartitionedStage:
         if self.growth is Growth.MERGED:
             rule = self._merging
             return self._merged_by_rule and rule.merged_for is None and rule.counts_slots
-        if self.pairs:
-            return paired_count(self.stage, self.partitioning, 1.0).counts_slots
+        if self._combines:
+            return self._combined(1.0, None).counts_slots
         return self._splits.count_slots
 
     @cached_property
@@ -179,9 +199,18 @@ class PartitionedStage:
         """Whether more data may come in as many splits, though they are taken to become more with
         it: no log of another input says that they do."""
         told = self.law.partitions is not None or self.law.cut is not None
-        if told or self.pairs or self.growth is not Growth.TASKS:
+        if told or self._combines or self.growth is not Growth.TASKS:
             return False
         return self._splits.may_stay
+
+    @property
+    def early_cores(self) -> int | None:
+        """How many cores its scan was cut for, where these may have been all that were there when
+        the query was planned; None where the log's slots say how many splits it has, or other logs
+        do."""
+        if self.law.partitions is not None or self._combines or self.growth is not Growth.TASKS:
+            return None
+        return self._splits.early_cores
 
     @property
     def pairs_open(self) -> bool:
@@ -232,8 +261,8 @@ class PartitionedStage:
             return PartitionCount(float(shuffle_partitions))
         if learnt is None and self._splits.for_cores:
             return self._splits.one_each()
-        if learnt is None and self.pairs:
-            return paired_count(self.stage, self.partitioning, ratio)
+        if learnt is None and self._combines:
+            return self._combined(ratio, shuffle_partitions)
         if learnt is not None:
             return self._splits.for_slots(n * math.exp(learnt * math.log(ratio)), ratio)
         return self._splits.count(ratio) if self.growth is Growth.TASKS else PartitionCount(n)
@@ -243,7 +272,8 @@ class PartitionedStage:
         if self.growth is Growth.MERGED:
             merged = self._merged_by_rule
             return self._merged_from(self._most(shuffle_partitions)) if merged else None
-        if self._counts_alone(shuffle_partitions) or self.growth is not Growth.TASKS or self.pairs:
+        alone = self._counts_alone(shuffle_partitions)
+        if alone or self.growth is not Growth.TASKS or self._combines:
             return None
         return self._splits.packed
 

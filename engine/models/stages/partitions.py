@@ -152,6 +152,8 @@ class PerCore:
         per_core: partitions for each core.
         fewest, most: cores that count at least and at most on fewer slots than the log's, and
             `fewest_beyond`, `most_beyond` on more.
+        counted_beyond: the share of the cores that counts on more: as in the log, so that one slot
+            more is no jump.
     """
 
     own_slots: float
@@ -160,12 +162,14 @@ class PerCore:
     most: float
     fewest_beyond: float
     most_beyond: float
+    counted_beyond: float = 1.0
 
     def count(self, cores: FloatArray, ratio: float) -> FloatArray:
         fewer = cores < self.own_slots
         least = np.where(fewer, self.fewest, self.fewest_beyond)
         most = np.where(fewer, self.most, self.most_beyond)
-        return np.asarray(self.per_core * np.minimum(np.maximum(cores, least), most))
+        counted = np.where(fewer, cores, cores * self.counted_beyond)
+        return np.asarray(self.per_core * np.minimum(np.maximum(counted, least), most))
 
 
 @dataclass(frozen=True)

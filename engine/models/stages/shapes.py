@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,14 +13,14 @@ from engine.models.stages.disturbance import computes_in_python
 from engine.models.stages.drawn_times import drawn
 from engine.models.stages.first_tasks import starts_executors, warm_task
 from engine.models.stages.match import code_of
-from engine.models.stages.paired_inputs import pairs_share
-from engine.models.stages.partitioned_stage import Growth
+from engine.models.stages.paired_inputs import pairs_power, pairs_share
+from engine.models.stages.partitioned_stage import Growth, PartitionedStage
 from engine.models.stages.partitions import Partitioning, configured_number, spark_version
 from engine.models.stages.python_workers import start_share, without_start
 from engine.models.stages.task_times import LEAST_WARM, StageShape
 from engine.models.stages.warm_up import falling_to, warm_up_of
 from engine.profile import Run
-from engine.stage_run import StageRun
+from engine.stage_run import Measure, StageRun, total_of
 
 SHUFFLE_PARTITIONS = 200
 """Default of `spark.sql.shuffle.partitions`."""
@@ -83,9 +83,10 @@ def _from_first_tasks(shape: StageShape, lanes: int, before: Sequence[StageShape
 
 def _with_followers(run: Run, shapes: Sequence[StageShape]) -> list[StageShape]:
     """The stages, with those whose number of partitions they take over: what reads a cache or a
-    checkpoint has those of the stage that made it, whatever decides how many these are; shuffles of
-    RDDs that name no number take the largest of their inputs', unless `spark.default.parallelism`
-    says one (Spark's default partitioner)."""
+    checkpoint, and each stored input of a union or a product, has those of the stage that made it,
+    whatever decides how many these are, and each shuffled input follows rules of its own; shuffles
+    of RDDs that name no number take the largest of their inputs', unless
+    `spark.default.parallelism` says one (Spark's default partitioner)."""
     named = "spark.default.parallelism" in run.config
     followers, by_id = list(shapes), dict[int, StageShape]()
     for place, shape in enumerate(shapes):
@@ -97,8 +98,50 @@ def _with_followers(run: Run, shapes: Sequence[StageShape]) -> list[StageShape]:
         largest = max(above, key=lambda one: one.stage.tasks, default=None)
         if shape.growth is Growth.WORK and largest and largest.stage.tasks == stage.tasks:
             followers[place] = replace(shape, follows=largest)
+        if stage.inputs:
+            counted_by = _counted_by(run, shape, by_id)
+            followers[place] = replace(shape, counted_by=counted_by)
         by_id[stage.stage_id] = followers[place]
     return followers
+
+
+def _counted_by(
+    run: Run, shape: StageShape, by_id: Mapping[int, StageShape]
+) -> tuple[PartitionedStage | None, ...]:
+    """What says how many partitions each input of a union or a product has (`by_id` are the stages
+    before)."""
+    found = list[PartitionedStage | None]()
+    for place, one in enumerate(shape.stage.inputs):
+        if one.origin == "shuffled":
+            found.append(_shuffled_input(run, shape, place))
+        else:
+            found.append(None if one.stored_by is None else by_id.get(one.stored_by))
+    return tuple(found)
+
+
+def _shuffled_input(run: Run, shape: StageShape, place: int) -> PartitionedStage:
+    """One of the inputs that a stage combines, of those that it reads of shuffles, as a stage of
+    its own. In a product each of its partitions is read once for each of the other input's."""
+    stage, numbers = shape.stage, shape.stage.paired or shape.stage.united
+    tasks, told = numbers[place], zip(numbers, stage.inputs, strict=True)
+    together = sum(number for number, one in told if one.origin == "shuffled")
+    read = total_of(stage.shuffle_read_bytes) * tasks / together
+    read *= tasks / stage.tasks if stage.paired else 1.0
+    alone = replace(
+        stage,
+        tasks=tasks,
+        paired=(),
+        united=(),
+        inputs=(),
+        shuffle_read_bytes=Measure(tasks, read, (read / tasks,)),
+    )
+    growth = Growth.MERGED if _merged(run, alone, shape.partitioning) else Growth.WORK
+    return PartitionedStage(
+        stage=alone,
+        growth=growth,
+        shuffle_partitions=shape.shuffle_partitions,
+        partitioning=shape.partitioning,
+    )
 
 
 def _with_outputs(shapes: Sequence[StageShape]) -> list[StageShape]:
@@ -142,6 +185,7 @@ def _shape(
         overhead_seconds=(outside or 0.0) + mean * start_share(run, stage),
         shuffle_partitions=_shuffle_partitions(run),
         pairs_share=pairs_share(stage) if stage.paired else 0.0,
+        pairs_power=pairs_power(stage),
         partitioning=partitioning,
     )
 
@@ -156,6 +200,8 @@ def _growth(
     takes the first rows of an input reads no more of a larger one."""
     shuffled = stage.shuffle_read_bytes is not None and stage.shuffle_read_bytes.total > 0.0
     counted = stage.outside_bytes > 0.0
+    if any(one.origin != "made" for one in stage.inputs) and _cut_by_input(stage):
+        return Growth.TASKS
     if counted or _scans_uncounted(stage):
         if stage.in_part and not shuffled:
             return Growth.NONE

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec import Raw
 
 from engine import read
 from engine.sources.broadcast_joins import BroadcastJoins, Joined
@@ -101,3 +102,34 @@ def test_other_joins_are_none() -> None:
     joins.planned(SqlPlan(0, PlanNode("BroadcastHashJoin")))
     joins.planned(SqlPlan(0))
     assert not joins.any_planned
+
+
+@pytest.mark.parametrize(
+    ("kind", "smaller"),
+    [
+        ("Inner", 40.0),
+        ("LeftOuter", 70.0),  # the right side alone may be broadcast
+        ("LeftSemi, (x#3 > y#4)", 70.0),
+        ("RightOuter", 40.0),
+        ("FullOuter", None),
+        ("", None),
+    ],
+)
+def test_a_merge_tells_the_smaller_side_that_may_be_broadcast(
+    kind: str, smaller: float | None
+) -> None:
+    """40 bytes on the left and 70 on the right, each sorted after its shuffle."""
+    sizes = (5, 6)
+    sides = tuple(
+        PlanNode("Sort", (PlanNode("Exchange", metrics=(PlanMetric("data size", size),)),))
+        for size in sizes
+    )
+    text = Raw(f'"SortMergeJoin [a#1], [b#2L], {kind}"'.encode())
+    merge = PlanNode("SortMergeJoin", sides, metrics=(PlanMetric(ROWS, JOINED),), text=text)
+    joins = BroadcastJoins()
+    joins.planned(SqlPlan(0, merge))
+    joins.completed(1, [CountedMetric(5, value="40"), CountedMetric(6, value="70")])
+    joins.completed(2, counted(joined="9"))
+    assert joins.merged_bytes(2) == (() if smaller is None else (smaller,))
+    assert joins.merged_bytes(1) == ()
+    assert (joins.most_rows(2), joins.most_rows(1)) == (9.0, None)

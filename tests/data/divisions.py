@@ -1,0 +1,110 @@
+"""Small Spark jobs whose input is divided by rules of its own, for `pitfalls.py`, which hands each
+the folder where it keeps its files."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
+
+def divided(context: SparkContext, folder: Path) -> None:
+    """Files, blocks of a file, a small file, buckets, rows that the program makes: what is divided
+    by rules of its own, of as many files as `spark.divided.files` says."""
+    session = SparkSession(context)
+    files = int(context.getConf().get("spark.divided.files", "5"))
+    lines, block, one = (folder / name for name in ("lines", "block", "one"))
+    for place in (lines, block, one):
+        place.mkdir(exist_ok=True)
+    for number in range(files):
+        (lines / f"part-{number}").write_text("".join(f"{n} {number}\n" for n in range(2000)))
+    (block / "whole").write_text(f"{'x' * 1023}\n" * (files * 16 * 1024))
+    (one / "whole").write_text("y\n" * (files * 1000))
+    for place in (lines, block, one):
+        context.textFile(str(place)).map(len).sum()
+    rows = session.range(0, files * 1000, 1, 3).selectExpr("id", "id % 50 AS k")
+    rows.write.bucketBy(5, "k").option("path", str(folder / "table")).saveAsTable("buckets")
+    session.table("buckets").groupBy("k").count().collect()
+    session.range(100_000).selectExpr("sum(sqrt(id))").collect()
+    context.parallelize(range(1000)).map(lambda n: (n % 3, n)).reduceByKey(max).count()
+    context.parallelize(range(1000), 20).count()
+
+
+def paired(context: SparkContext, folder: Path) -> None:
+    """All pairs of two inputs, rows of the program beside each other, a number of splits that is
+    asked for: of as many files as `spark.divided.files` says."""
+    session = SparkSession(context)
+    session.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    lines, table = _lines_and_table(session, folder)
+    one, other = (session.read.parquet(str(table)).where(f"id % 20 = {rest}") for rest in (0, 1))
+    pairs = one.crossJoin(other.withColumnRenamed("id", "other"))
+    pairs.selectExpr("sum(id * other)").collect()
+    some = context.textFile(str(lines)).filter(lambda line: line.startswith("7"))
+    some.cartesian(some).count()
+    ranges = [session.range(1000).union(session.range(1000))]
+    ranges.append(session.range(0, 1000, 1, 3).union(session.range(0, 1000, 1, 5)))
+    for both in ranges:
+        both.selectExpr("sum(sqrt(id))").collect()
+    context.parallelize(range(1000)).union(context.parallelize(range(1000))).count()
+    context.textFile(str(lines), 12).count()
+
+
+def combined(context: SparkContext, folder: Path) -> None:
+    """Scans, shuffles, rows of the program and stored rows beside each other and in pairs, and a
+    coalesce that leaves few splits: of as many files as `spark.divided.files` says."""
+    session = SparkSession(context)
+    session.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    lines, table = _lines_and_table(session, folder)
+    scan, few = session.read.parquet(str(table)), session.range(100).withColumnRenamed("id", "o")
+    some = scan.where("id % 20 = 0")
+    sums = scan.selectExpr("id % 50 k").groupBy("k").sum("k").select("k")
+    for rows in (scan.union(session.range(1000)), some.crossJoin(few), scan.coalesce(3)):
+        rows.groupBy().sum().collect()
+    sums.union(scan).groupBy().sum().collect()
+    stored = session.read.parquet(str(table)).selectExpr("id", "id % 7 part").cache()
+    stored.count()
+    other = stored.where("id % 20 = 1").selectExpr("id o", "part p")
+    for rows in (stored.union(stored), stored.where("id % 20 = 0").crossJoin(other)):
+        rows.groupBy().sum().collect()
+    text = context.textFile(str(lines)).map(len)
+    text.union(context.parallelize(range(1000))).count()
+    text.cache().count()
+    text.union(text).count()
+
+
+def planned_early(context: SparkContext, folder: Path) -> None:
+    """A query is planned before there are executors, and its files are packed for two cores, the
+    least that Spark counts; then six executors come for long tasks."""
+    lines = folder / "lines"
+    lines.mkdir(exist_ok=True)
+    for number in range(12):
+        (lines / f"part-{number}").write_text("".join(f"{n},{number}\n" for n in range(20_000)))
+    rows = SparkSession(context).read.schema("a int, b int").csv(str(lines))
+    rows.groupBy().sum().collect()
+    context.parallelize(range(24), 24).foreach(lambda _: time.sleep(5.0))
+
+
+def merged(context: SparkContext, folder: Path) -> None:
+    """A join whose smaller side was shuffled: broadcast while it runs where that is small enough,
+    of as many files as `spark.divided.files` says."""
+    session = SparkSession(context)
+    facts, table = folder / "facts", folder / "table"
+    for number in range(int(context.getConf().get("spark.divided.files", "4"))):
+        for path, rows in ((facts, 5000), (table, 1000)):
+            some = session.range(number * rows, (number + 1) * rows, 1, 1)
+            some.selectExpr("id % 4000 k", "id v").write.mode("append").parquet(str(path))
+    sums = session.read.parquet(str(table)).groupBy("k").sum("v")
+    session.read.parquet(str(facts)).join(sums, "k").groupBy().sum().collect()
+
+
+def _lines_and_table(session: SparkSession, folder: Path) -> tuple[Path, Path]:
+    """Texts and a table of as many files as `spark.divided.files` says."""
+    lines, table = folder / "lines", folder / "table"
+    lines.mkdir(exist_ok=True)
+    for number in range(int(session.sparkContext.getConf().get("spark.divided.files", "5"))):
+        (lines / f"part-{number}").write_text("".join(f"{n} {number}\n" for n in range(500)))
+        rows = session.range(number * 1000, (number + 1) * 1000, 1, 1)
+        rows.write.mode("append").parquet(str(table))
+    return lines, table

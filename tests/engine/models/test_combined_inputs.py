@@ -1,0 +1,123 @@
+"""Unions and products of unlike inputs, and a coalesce that leaves few splits: on real logs, of
+which each foretells the other (five files on two slots, fifteen on eight)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made_runs import Stage, observed
+
+from engine import read
+from engine.models.replay.alternatives import alternatives_of
+from engine.models.replay.replayed_run import Replay
+from engine.models.stages.shapes import shapes_of
+from engine.profile import Run
+from engine.stage_run import StageInput
+from engine.units import MIB
+
+DATA = Path(__file__).parents[2] / "data"
+FEW, MORE = (read(DATA / name).runs[0] for name in ("combined.zstd", "combined_more.zstd"))
+FILES = 3.0
+"""So many times the files has the larger run."""
+
+SCAN_AND_RANGE, SCAN_BY_RANGE, COALESCED, SUMS_AND_SCAN = range(4)
+STORED_TWICE, STORED_PAIRS, TEXT_AND_ROWS = range(4, 7)
+
+
+def asked_about(run: Run) -> list[int]:
+    """Places of the stages that combine inputs, and of the one that a coalesce put together."""
+    coalesced = [one.coalesced or one.coalesced_most is not None for one in run.stages]
+    return [p for p, one in enumerate(run.stages) if one.inputs or coalesced[p]]
+
+
+def test_the_logs_say_what_each_input_is() -> None:
+    told = [FEW.stages[place] for place in asked_about(FEW)]
+    origins = [tuple(one.origin for one in stage.inputs) for stage in told]
+    assert origins[SCAN_AND_RANGE] == origins[TEXT_AND_ROWS] == ("files", "made")
+    assert origins[SUMS_AND_SCAN] == ("shuffled", "files")
+    assert origins[STORED_TWICE] == ("stored", "stored")
+    assert [told[place].united for place in (SCAN_AND_RANGE, TEXT_AND_ROWS)] == [(2, 2), (5, 2)]
+    assert [told[place].paired for place in (SCAN_BY_RANGE, STORED_PAIRS)] == [(2, 2), (2, 2)]
+    assert told[SCAN_BY_RANGE].inputs[0].files_read == 5.0
+    assert told[COALESCED].coalesced_most == 3
+    makers = {one.stored_by for one in told[STORED_TWICE].inputs}
+    assert len(makers) == 1
+    assert makers < {stage.stage_id for stage in FEW.stages}
+
+
+@pytest.mark.parametrize(("known", "asked"), [(FEW, MORE), (MORE, FEW)])
+def test_each_log_foretells_the_partitions_of_the_other(known: Run, asked: Run) -> None:
+    """But for a coalesce that put eight splits together: of how many less data would be made, its
+    log does not say."""
+    slots, others = known.cluster.slots, asked.cluster.slots
+    assert slots
+    ratio = FILES if asked is MORE else 1.0 / FILES
+    shapes = shapes_of(known, slots)
+    foretold = [shapes[p].partition_count(ratio, None).at(others) for p in asked_about(known)]
+    seen = [asked.stages[place].tasks for place in asked_about(asked)]
+    few, more = [4, 4, 2, 3, 4, 4, 7, 10], [16, 64, 3, 9, 16, 64, 23, 30]
+    assert seen == (more if asked is MORE else few)
+    if asked is FEW:
+        seen[COALESCED] = 3
+    assert foretold == seen
+
+
+def test_a_replay_of_all_stages_has_the_same_partitions() -> None:
+    tasks = Replay.of(FEW).replayed(8, ratio=FILES).tasks
+    assert [tasks[place] for place in asked_about(FEW)] == [16, 64, 3, 9, 16, 64, 23, 30]
+
+
+def product(**sides: StageInput) -> Run:
+    """A stage that pairs two inputs of four splits each."""
+    more = {"paired": (4, 4), "operations": ("CartesianProduct", "Scan parquet")}
+    stage = Stage(np.full(16, 4.0), input_bytes=0.32 * MIB, more=more)
+    run = observed([stage], slots=4)
+    told = replace(run.stages[0], inputs=tuple(sides.values()))
+    return replace(run, stages=(told,))
+
+
+def test_pairs_with_rows_of_the_program_grow_with_the_input_alone() -> None:
+    files, made = StageInput("files"), StageInput("made")
+    one, both = (Replay.of(product(one=files, other=other)) for other in (made, files))
+    work = [replay.shapes[0].grown(3.0, 1.0) for replay in (one, both)]
+    assert work == pytest.approx([3.0, 9.0], rel=0.01)
+    assert {other.shapes[0].pairs_power for other in alternatives_of(one)} == {1.0}
+    assert {other.shapes[0].pairs_power for other in alternatives_of(both)} == {1.0, 2.0}
+
+
+def test_pairs_of_rows_that_the_program_makes_do_not_grow() -> None:
+    made = StageInput("made")
+    run = product(one=made, other=made)
+    scan = replace(run.stages[0], stage_id=1, paired=(), inputs=())
+    own = replace(run.stages[0], input_bytes=None)
+    shape = shapes_of(replace(run, stages=(own, scan)), 4)[0]
+    assert shape.grown(3.0, 1.0) == 1.0
+
+
+def test_a_product_is_cut_by_the_files_of_each_side() -> None:
+    """Twelve files of 60 MiB and twelve of one are six and two splits on two slots: three times as
+    many are 18 and two, these on eight slots twelve and six. Taken for alike they are others."""
+    large = StageInput("files", files_bytes=720.0 * MIB, files_read=12.0)
+    small = StageInput("files", files_bytes=12.0 * MIB, files_read=12.0)
+    run = product(one=large, other=small)
+    more = {"tasks": 12, "paired": (6, 2), "files_bytes": 732.0 * MIB, "files_read": 24.0}
+    stage = replace(run.stages[0], **more)  # type: ignore[arg-type]
+    shape = shapes_of(replace(run, stages=(stage,)), 2)[0]
+    found = [shape.partition_count(ratio, None) for ratio in (1.0, FILES)]
+    assert [one.at(None) for one in found] == [12.0, 36.0]
+    assert found[0].at(8) == 72.0
+    alike = replace(stage, inputs=(StageInput("files"), StageInput("files")))
+    other = shapes_of(replace(run, stages=(alike,)), 2)[0]
+    assert other.partition_count(FILES, None).at(None) != 36.0
+
+
+@pytest.mark.parametrize("most", [2, 3, 100])
+def test_a_coalesce_leaves_no_more_splits_than_it_says(most: int) -> None:
+    """Two splits on two slots, eight on eight; one that says fewer than there are is another's."""
+    place = asked_about(FEW)[COALESCED]
+    stage = replace(FEW.stages[place], coalesced_most=most)
+    count = shapes_of(replace(FEW, stages=(stage,)), 2)[0].partition_count(FILES, None)
+    assert count.at(8) == min(8, most)

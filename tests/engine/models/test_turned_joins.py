@@ -1,0 +1,148 @@
+"""Joins by sort and merge that are a broadcast with less data, and joins that multiply rows: what
+one log leaves open of both is within the interval."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made_runs import Stage, observed
+from sparkplan_runs import codes, executors, fit
+
+from engine import read
+from engine.cluster import Workload
+from engine.models.base import Prediction
+from engine.models.replay.alternatives import alternatives_of, multiplied_share
+from engine.models.replay.broadcasts import ADAPTIVE_THRESHOLD, THRESHOLD, may_turn, turning_notice
+from engine.models.replay.replayed_run import Replay
+from engine.models.replay.stage_laws import pair_fit, with_laws
+from engine.profile import Run
+from engine.units import MIB
+
+DATA = Path(__file__).parents[2] / "data"
+MERGED, LESS = (read(DATA / name).runs[0] for name in ("merged.zstd", "merged_less.zstd"))
+"""Four files and one of the same job; beyond 64 KiB a side is not broadcast."""
+
+
+def test_a_real_join_that_is_turned_with_less_data_is_said_to_be_one() -> None:
+    (merging,) = (stage for stage in MERGED.stages if stage.merged_bytes)
+    assert merging.merged_bytes == (96_000.0,)
+    assert not any(stage.merged_bytes for stage in LESS.stages)
+    assert any(stage.joined_broadcasts for stage in LESS.stages)
+    replay = Replay.of(MERGED)
+    assert [shape.stage for shape in may_turn(replay, 0.25)] == [merging]
+    assert may_turn(replay, 0.9) == may_turn(replay, 4.0) == []
+
+
+def merging(table_mib: float = 24.0, **config: str) -> Run:
+    """A shuffle that is merged with one of a table, and takes three quarters of all work."""
+    stages = [
+        Stage(np.full(16, 4.0), input_bytes=640 * MIB),
+        Stage(np.full(16, 12.0), (0,), shuffle_bytes=320 * MIB),
+    ]
+    settings = {key.replace("_", "."): value for key, value in config.items()}
+    run = replace(observed(stages, slots=4, config=settings), spark_version="3.5.1")
+    read_in, merged = run.stages
+    return replace(run, stages=(read_in, replace(merged, merged_bytes=(table_mib * MIB,))))
+
+
+def answer(run: Run, ratio: float, *more: Run) -> Prediction:
+    size = run.workload.input_bytes
+    assert size is not None
+    return fit(run, *more).predict(
+        cluster=executors(4), workload=Workload(ratio * size), confidence=0.9
+    )
+
+
+def test_the_time_stays_and_the_interval_reaches_the_broadcast() -> None:
+    """A quarter of the input takes 64 s on four slots, and 40 without half of the merging."""
+    stays = answer(merging(spark_sql_autoBroadcastJoinThreshold="1m"), 0.25)
+    found = answer(merging(), 0.25)
+    assert found.seconds == pytest.approx(stays.seconds)
+    assert found.low is not None
+    assert stays.low is not None
+    assert found.low < 0.65 * found.seconds < stays.low
+    (said,) = [one.text for one in found.warnings if one.code == "broadcast-possible"]
+    assert "stage 1" in said
+    assert "25.2 MB, 6.29 MB if that shrinks" in said
+    assert "inferred" in said
+    assert "broadcast-possible" not in codes(stays.warnings)
+
+
+@pytest.mark.parametrize(
+    ("config", "turns"),
+    [
+        ({}, True),
+        ({THRESHOLD: "-1"}, False),
+        ({THRESHOLD: "-1", ADAPTIVE_THRESHOLD: "8m"}, True),
+        ({ADAPTIVE_THRESHOLD: "-1"}, False),  # adaptive execution goes by its own
+        ({THRESHOLD: "30m"}, False),  # it was small enough, and was merged all the same
+    ],
+)
+def test_adaptive_execution_goes_by_its_own_threshold(config: dict[str, str], turns: bool) -> None:
+    run = merging(**{key.replace(".", "_"): value for key, value in config.items()})
+    assert (turning_notice(Replay.of(run), 0.25, 4.0) is not None) is turns
+
+
+def multiplying(given: float | None = 40e6, *, ratio: float = 1.0, power: float = 1.0) -> Run:
+    """A join of ten million rows that gives more, all of it work of one stage."""
+    more = {"shuffle_read_records": 10e6 * ratio, "joined_output_records": given}
+    stages = [
+        Stage(np.full(16, 0.5 * ratio), input_bytes=640 * MIB * ratio),
+        Stage(np.full(16, 40.0 * ratio**power), (0,), shuffle_bytes=320 * MIB * ratio, more=more),
+    ]
+    return observed(stages, slots=4)
+
+
+def test_rows_that_a_join_multiplies_may_grow_as_pairs() -> None:
+    run = multiplying()
+    replay = Replay.of(run)
+    shares = [multiplied_share(replay, shape) for shape in replay.shapes]
+    assert shares == pytest.approx([0.0, 0.75])
+    (other,) = alternatives_of(replay)
+    found, narrow = answer(run, 4.0), answer(multiplying(10e6), 4.0)
+    pairs = other.replayed(4, ratio=4.0).seconds
+    assert pairs > 2.5 * found.seconds
+    assert found.seconds == pytest.approx(narrow.seconds)
+    assert found.high is not None
+    assert narrow.high is not None
+    assert narrow.high < 0.99 * pairs < found.high
+
+
+def test_rows_of_a_table_that_is_broadcast_are_rows_of_a_side() -> None:
+    """Ten million rows meet thirty of another stage, and give forty: each row of one side meets no
+    more than it may."""
+    run = multiplying()
+    table, joining = run.stages
+    table = replace(table, input_records=30e6)
+    run = replace(
+        run, stages=(table, replace(joining, joined_broadcasts=(0,), joined_records=(None,)))
+    )
+    replay = Replay.of(run)
+    assert multiplied_share(replay, replay.shapes[1]) == 0.0
+    assert alternatives_of(replay) == ()
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"shuffle_read_records": None},  # a source whose records nobody counts
+        {"joined_broadcasts": (9,), "joined_records": (40e6,)},  # more rows before the join already
+    ],
+)
+def test_rows_that_no_join_multiplied_leave_nothing_open(more: dict[str, object]) -> None:
+    run = multiplying()
+    read_in, joining = run.stages
+    run = replace(run, stages=(read_in, replace(joining, **more)))  # type: ignore[arg-type]
+    assert alternatives_of(Replay.of(run)) == ()
+
+
+@pytest.mark.parametrize("power", [1.0, 2.0])
+def test_a_second_log_tells_how_a_join_grows(power: float) -> None:
+    one, more = multiplying(), multiplying(ratio=3.0, power=power)
+    told = with_laws(Replay.of(one), [(pair_fit(Replay.of(one), Replay.of(more)), 1.0)])
+    assert alternatives_of(told) == ()
+    expected = multiplying(ratio=6.0, power=power).seconds
+    assert answer(one, 6.0, more).seconds == pytest.approx(expected, rel=0.2)

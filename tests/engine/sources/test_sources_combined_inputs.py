@@ -1,0 +1,113 @@
+"""What a union or a product puts together, on lineages made for one rule."""
+
+from __future__ import annotations
+
+import pytest
+from test_sources_profile_file import HEAD, RUN, STAGE
+
+from engine.errors import BadInput
+from engine.sources.combined_inputs import Combined, CombinedInputs, combined_in
+from engine.sources.events import RddInfo
+from engine.sources.profile_file import parse
+
+FILES, MADE, SHUFFLED, UNION, PRODUCT = (
+    "FileScanRDD",
+    "ParallelCollectionRDD",
+    "ShuffledRowRDD",
+    "UnionRDD",
+    "CartesianRDD",
+)
+
+
+def rdd(number: int, name: str, partitions: int, *parents: int) -> RddInfo:
+    return RddInfo(rdd_id=number, name=name, partitions=partitions, parents=parents)
+
+
+SCAN, RANGE = rdd(1, FILES, 4), rdd(2, MADE, 2)
+MAPPED = rdd(3, "MapPartitionsRDD", 4, 1)
+BOTH = rdd(4, UNION, 6, 3, 2)
+
+
+def found(*rdds: RddInfo, computed: tuple[int, ...] = ()) -> CombinedInputs | None:
+    """Of a stage whose own RDD maps the last."""
+    last = rdds[-1]
+    own = rdd(99, "MapPartitionsRDD", last.partitions, last.rdd_id)
+    return combined_in((own, *rdds), computed)
+
+
+def test_a_union_of_files_and_rows_of_the_program() -> None:
+    told = found(SCAN, RANGE, MAPPED, BOTH)
+    assert told == CombinedInputs(False, (Combined(4, "files"), Combined(2, "made")))
+    assert told.mixed
+
+
+def test_what_was_computed_before_is_read_and_not_what_it_came_from() -> None:
+    told = found(SCAN, RANGE, MAPPED, BOTH, computed=(3,))
+    assert told is not None
+    assert told.inputs == (Combined(4, "stored", 3), Combined(2, "made"))
+
+
+def test_unions_of_unions_are_one() -> None:
+    more = rdd(5, UNION, 12, 4, 4)
+    told = found(SCAN, RANGE, MAPPED, BOTH, more)
+    assert told is not None
+    assert told.partitions == (4, 2, 4, 2)
+
+
+def test_a_product_takes_a_union_of_files_for_one_input() -> None:
+    side, pairs = rdd(5, UNION, 8, 1, 3), rdd(6, PRODUCT, 16, 5, 2)
+    told = found(SCAN, RANGE, MAPPED, side, pairs)
+    assert told == CombinedInputs(True, (Combined(8, "files"), Combined(2, "made")))
+
+
+def test_a_shuffle_of_a_query_is_one_of_its_inputs() -> None:
+    told = found(SCAN, rdd(5, SHUFFLED, 3, 7), rdd(6, UNION, 7, 5, 1))
+    assert told == CombinedInputs(False, (Combined(3, "shuffled"), Combined(4, "files")))
+
+
+def test_unions_of_files_alone_are_taken_for_alike() -> None:
+    told = found(SCAN, MAPPED, rdd(5, UNION, 8, 1, 3))
+    assert told is not None
+    assert not told.mixed
+
+
+@pytest.mark.parametrize(
+    "rdds",
+    [
+        (SCAN, MAPPED),  # puts nothing together
+        (SCAN, rdd(5, "ShuffledRDD", 3, 7), rdd(6, UNION, 7, 1, 5)),  # by rules of RDDs
+        (SCAN, RANGE, rdd(5, "CoalescedRDD", 3, 1), rdd(6, UNION, 5, 5, 2)),  # put together
+        (SCAN, RANGE, rdd(6, "PartitionerAwareUnionRDD", 4, 1, 2)),  # beside each other in a task
+        (SCAN, rdd(5, "EmptyRDD", 0), rdd(6, UNION, 4, 1, 5)),
+        (SCAN, rdd(5, "ReliableCheckpointRDD", 2), rdd(6, UNION, 6, 1, 5)),
+        (SCAN, rdd(6, UNION, 6, 1, 8)),  # its other side is not told
+    ],
+)
+def test_what_is_not_told_is_none(rdds: tuple[RddInfo, ...]) -> None:
+    assert found(*rdds) is None
+
+
+@pytest.mark.parametrize(
+    ("stage", "said"),
+    [
+        (
+            "stage_id: 0, united: [2, 3], inputs: [{origin: made}]}\n",
+            "one entry for each of paired or united",
+        ),
+        (
+            "stage_id: 0, united: [2], inputs: [{origin: thrown}]}\n",
+            "thrown",
+        ),
+        (
+            "stage_id: 0, united: [2], inputs: [{origin: files, files_bytes: -1}]}\n",
+            "files_bytes must be at least 0",
+        ),
+        ("stage_id: 0, coalesced_most: 0}\n", "must be at least 1, not 0"),
+        ("stage_id: 0, merged_bytes: [-1]}\n", "merged_bytes must lie"),
+    ],
+)
+def test_what_is_wrong_with_inputs_of_a_profile_is_said(stage: str, said: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        parse(HEAD + RUN + STAGE + stage, "p.yaml")
+    assert str(caught.value).startswith("p.yaml:6: ")
+    assert said in str(caught.value)
