@@ -127,6 +127,5 @@ def stage_without_room_notice(executor_cores: float, profile: Profile) -> Notice
         f"stage {stage.stage_id} ({stage_label(stage)}) asks for {stage.task_cpus} cores for each "
         f"task (RDD.withResources), executors here have {executor_cores:.0f}: Spark launches none "
         "of them and the job waits without end",
-        f"take executors of {stage.task_cpus} cores or more (--executor-cores "
-        f"{stage.task_cpus}), or have the program ask for fewer",
+        f"take executors of {stage.task_cpus} cores or more, or have the program ask for fewer",
     )

@@ -30,7 +30,7 @@ def uncounted_notices(stages: Sequence[StageRun], read: float | None) -> list[No
             f"({sum(stage.input_records or 0.0 for stage in found):,.0f}) of which Spark counts no "
             f"bytes: the input of {format_bytes(read)} is that of other sources alone, and may be "
             "what the run itself had written",
-            "say another input as a factor (--input-size 3x)",
+            "ask for another input by a factor, such as 3x",
         )
     ]
 
