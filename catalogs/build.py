@@ -36,7 +36,7 @@ SHAPE_COLUMNS = {
     "threads_per_core": "threads_per_core",
 }
 WHOLE_CORES = re.compile(
-    r"t2\..*|[cmr][78]a\..*"  # AWS: Optimize CPU options; of the eighth generation by CoreMark
+    r"[cmr][78]a\..*"  # AWS: Optimize CPU options; of the eighth generation by CoreMark
     r"|t2d-.*"  # Compute Engine: Tau T2D
     r"|Standard_DS?\d+_v2"  # Azure: compute units (ACU), vCPU:core 1:1
 )

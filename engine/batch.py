@@ -145,8 +145,11 @@ def _column(values: Iterable[float | None]) -> FloatArray:
 def complete(cluster: Cluster, profile: Profile) -> Cluster:
     """The cluster with its node shape (from the profile, where it has none) and its layout.
 
-    The layout is, in this order: the cluster's own; that of the profile's runs on the same type;
-    the default rule of the catalog.
+    The layout is, in this order: the cluster's own; that of the profile's runs on the same type,
+    unless nodes are to be filled; the default rule of the catalog.
+
+    Raises:
+        BadInput: when neither the cluster nor a run tells the type of the nodes, or its vCPUs.
     """
     if not cluster.groups or cluster.executors is not None:
         return cluster
@@ -172,8 +175,21 @@ def complete(cluster: Cluster, profile: Profile) -> Cluster:
         catalog=cluster.catalog,
     )
     layout = None if profile.fills_nodes else observed_layout(observed, profile)
+    if profile.fills_nodes and instance is None:
+        instance = _filled(observed)
     layout = layout or _default_layout(instance, cluster.catalog, profile)
     return named.with_layout(layout) if layout else named
+
+
+def _filled(observed: Cluster | None) -> InstanceType:
+    """The type of nodes like the measured ones, each vCPU of which gets a task."""
+    if observed is None or observed.instance is None:
+        raise BadInput(
+            "how many vCPUs the measured nodes had is not known: they cannot be filled",
+            where="--fill-nodes",
+            remedy="name their type with --ran-on, or leave it out",
+        )
+    return observed.instance
 
 
 def _observed(profile: Profile, name: str | None) -> Cluster | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from tui.kept.scenario import typed_values
 from tui.state import INPUTS, PlanState, with_inputs, with_renamed_sources
 from tui.widgets.numbers import money_text, time_text
+from tui.words.term_words import TERMS
 
 MOST_STEPS = 200
 """Older steps are forgotten."""
@@ -80,9 +81,11 @@ class History:
 def difference(before: PlanState, after: PlanState) -> str:
     """Which inputs a step changed, in words for a notice: "deadline 3m → 30s, spot on → off";
     without values where that would not fit a line."""
-    names = [name for name in INPUTS if name in changed_inputs(before, after)]
-    words = dict.fromkeys(_WORDS.get(name, name) for name in names)
     old, new = _told(before), _told(after)
+    changed = [name for name in INPUTS if name in changed_inputs(before, after)]
+    terms = [key for key in TERMS if old.get(key) != new.get(key)]
+    names = [key for name in changed for key in (terms if name == "terms" else (name,))]
+    words = dict.fromkeys(_WORDS.get(name, name) for name in names)
     told = {
         word: f"{word} {old.get(key, 'not set')} → {new.get(key, 'not set')}"
         for key, word in ((_TYPED.get(name, name), _WORDS.get(name, name)) for name in names)
@@ -122,7 +125,6 @@ _WORDS = {
     "reading": "evidence",
     "ran_on": "where it ran",
     "category": "kind of job",
-    "terms": "price terms",
     "instances": "instance types",
     "deadline_seconds": "deadline",
     "deadline_chosen": "deadline",

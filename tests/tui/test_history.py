@@ -106,6 +106,8 @@ def test_a_notice_says_from_what_to_what():
     assert difference(before, long) == "instance types, deadline"
     dragged = replace(before, deadline_seconds=110.5518382, budget_usd=0.02**0.5)
     assert difference(before, dragged) == "deadline 3m → 1m 51s, budget off → $0.141"
+    filled = replace(before, terms=Terms(platform="yarn", fill_nodes=True))
+    assert difference(before, filled) == "platform not set → yarn, fill-nodes not set → on"
 
 
 async def test_undo_and_redo_move_the_slider_and_the_answer(planner):

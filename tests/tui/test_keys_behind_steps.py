@@ -5,7 +5,7 @@ from __future__ import annotations
 from threading import Event
 
 import pytest
-from screen import settled, shows
+from screen import MOST_WAITS, settled, shows
 from textual.events import Key
 
 from tui import format as text
@@ -17,6 +17,15 @@ def _at_once(app, *keys):
     """Every key is there before the first is handled."""
     for key in keys:
         app.post_message(Key(key, key if len(key) == 1 else None))
+
+
+async def left(pilot):
+    """Whether the planner comes to be left."""
+    for _ in range(MOST_WAITS):
+        if pilot.app._exit:
+            return True
+        await pilot.pause(0.01)
+    return False
 
 
 async def test_an_undo_takes_the_step_before_it_back(planner):
@@ -139,3 +148,32 @@ async def test_vi_keys_keep_their_place(planner):
         _at_once(app, "l", "l", "u", "2")
         await settled(pilot)
         assert app.state.view == "compositions"
+
+
+@pytest.mark.parametrize("typed", [("p",), ("right", "p"), ("right", "right", "p", "2")])
+async def test_what_was_typed_before_a_quit_is_done(planner, typed):
+    """A pin that waited for its answer was lost."""
+    app = planner()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("right")
+        _at_once(app, *typed, "ctrl+q")
+        assert await left(pilot)
+    (pin,) = app.pins
+    assert pin.state.deadline_seconds == app.state.deadline_seconds
+    assert app.session_state.pins == (pin,)
+
+
+async def test_a_second_quit_waits_for_nothing(planner, monkeypatch):
+    app, go_on = planner(), Event()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        monkeypatch.setattr(app._session, "build", lambda *asked: go_on.wait())
+        await pilot.press("tab", "tab", "right")
+        _at_once(app, "p", "ctrl+q")
+        assert await shows(pilot, "quit again to leave at once")
+        assert app.is_running
+        app.post_message(Key("ctrl+q", None))
+        assert await left(pilot)
+        go_on.set()
+    assert not app.pins

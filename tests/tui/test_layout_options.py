@@ -19,6 +19,8 @@ from tui.words.training_lines import collect_line
 LOG = Path(engine.__file__).parents[1] / "tests" / "data" / "overhead.zstd"
 CODE = "more-beside-heap"
 NODES = "--nodes 4 --instance m5.xlarge"
+OWNED = "--deadline 1h --max-executors 8 --executor-cores 2 --executor-memory 4g"
+FIRST_RUNS = "--nodes 1:4 --fractions 1%:10% --budget 10"
 GOAL = f"recommend {LOG} --deadline 1h --max-nodes 4 --ran-on m5.xlarge --instances m5.xlarge"
 
 
@@ -109,6 +111,12 @@ def test_single_answers_and_curves_fill_nodes_too(capsys: pytest.CaptureFixture[
         (f"workflow {LOG} --overhead-per-core 1g", "no executors are laid out"),
         (f"predict {LOG} --fill-nodes", "--fill-nodes: no executors are laid out"),
         (f"predict {LOG} --executors 2 --fill-nodes", "no executors are laid out"),
+        (f"predict {LOG} --nodes 4 --fill-nodes", "how many vCPUs the measured nodes had is not"),
+        (f"curve {LOG} --over nodes --fill-nodes", "--fill-nodes: how many vCPUs"),
+        (f"workflow {LOG} --nodes 4 --fill-nodes", "--fill-nodes: how many vCPUs"),
+        (f"recommend {LOG} {OWNED} --fill-nodes", "--fill-nodes: executors have the cores"),
+        (f"experiments {FIRST_RUNS} --fill-nodes", "--fill-nodes: says how executors of logs"),
+        (f"experiments {FIRST_RUNS} --overhead-per-core 0", "says how executors of logs"),
     ],
 )
 def test_what_cannot_be_is_one_line(
@@ -153,3 +161,14 @@ async def test_measured_nodes_are_filled_on_request(planner):
         app.action_undo()
         await settled(pilot)
         assert app.answer.best.layout == measured
+
+
+def test_a_design_lays_executors_out_on_nodes_like_the_measured_ones(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Of filled nodes of no type that is named it told no times."""
+    line = f"experiments {LOG} --ran-on m5.xlarge --nodes 1:4 --fractions 1%:10% --budget 10"
+    measured = answer(capsys, line)["plan"]["runs"]
+    filled = answer(capsys, f"{line} --fill-nodes")["plan"]["runs"]
+    assert all(run["seconds"] for run in (*measured, *filled))
+    assert [run["seconds"] for run in filled] != [run["seconds"] for run in measured]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 import engine
-from tui.arguments import limits, options
+from tui.arguments import layouts, limits, options
 
 
 def check_goal(args: argparse.Namespace) -> None:
@@ -41,6 +41,7 @@ def _check_owned(args: argparse.Namespace) -> None:
             remedy="leave out --own, --limit, --max-vcpus, --min-nodes, --max-spot, --arch "
             "and --exclude",
         )
+    layouts.check_as_given(args)
     if args.objective == "cost":
         raise engine.BadInput(
             "a cluster one owns has no prices", where="--objective cost", remedy="leave it out"

@@ -46,3 +46,17 @@ def check_laid_out(args: argparse.Namespace) -> None:
                 where=option,
                 remedy="add --nodes N, or leave it out",
             )
+
+
+def check_as_given(args: argparse.Namespace) -> None:
+    """Refuses what says nothing of executors whose cores are given.
+
+    Raises:
+        BadInput: when nodes are to be filled.
+    """
+    if getattr(args, "fill_nodes", False):
+        raise engine.BadInput(
+            "executors have the cores that are given: no node is filled with them",
+            where=FILL,
+            remedy="leave it out",
+        )

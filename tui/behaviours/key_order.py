@@ -40,12 +40,36 @@ class Followed(Message):
         self.rounds = rounds
 
 
+class Leaving(Message):
+    """Goes behind the keys before the one that quits, up to the app."""
+
+
 class KeyOrder(PlannerPart):
     """A part of `PlannerApp`."""
 
     _waiting: tuple[Typed, ...] = ()
     _handed: Typed | None = None
     _under_way = False
+    _leaves = False
+
+    async def action_quit(self) -> None:
+        """Leave once all is done that was typed before, or a pin that waits for its answer would be
+        lost; asked again, at once."""
+        app = self.planner
+        first = app.focused or app.screen
+        if self._leaves or not first.post_message(Leaving()):
+            app.exit()
+        self._leaves = True
+
+    def on_leaving(self) -> None:
+        """All keys have come up to the app that were typed before the one that quits."""
+        app = self.planner
+        if self.keys_wait:
+            app.show_notice(
+                "what was typed before is done first; quit again to leave at once", "base"
+            )
+        else:
+            app.exit()
 
     @property
     def keys_wait(self) -> bool:
@@ -139,6 +163,8 @@ class KeyOrder(PlannerPart):
             first, follower = app.focused or app.screen, Followed(self._handed, _ROUNDS)
             await App.on_event(app, self._handed)
             first.post_message(follower)
+        elif self._leaves and not self.keys_wait:
+            app.exit()
 
     async def on_dialog_stood(self) -> None:
         """A dialog has come to stand: what was typed early is for it."""

@@ -95,12 +95,15 @@ DESIGN_OPTIONS = ("partitions", "node_cores", "iteration_share", "smallest_run")
 
 
 NEXT_OPTIONS = ("deadline", "job_budget", "spot")
+LAYOUT_OPTIONS = ("overhead_per_core", "fill_nodes")
 SIMCOST_OPTIONS = ("target_cores", "sample_partitions")
 NOT_SIMCOST = ("fractions", "smallest_run", "iteration_share")
 
 
 def check_question(args: argparse.Namespace) -> None:
     """Options that do not go together are refused before anything is read."""
+    if not args.sources:
+        _refused(args, LAYOUT_OPTIONS, "says how executors of logs are laid out", "leave it out")
     if args.plan != "simcost":
         _refused(args, SIMCOST_OPTIONS, "is for SimCost's plan", "add --plan simcost")
     if args.terms != "ernest" and (args.plan != "ernest" or not wants_design(args)):
@@ -172,7 +175,7 @@ def check_simcost(args: argparse.Namespace) -> None:
 
 def _refused(args: argparse.Namespace, names: tuple[str, ...], why: str, remedy: str) -> None:
     for name in names:
-        if getattr(args, name) not in (None, False):
+        if (given := getattr(args, name)) is not None and given is not False:
             raise engine.BadInput(why, where=f"--{name.replace('_', '-')}", remedy=remedy)
 
 
