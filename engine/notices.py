@@ -40,7 +40,8 @@ NOTES = (
     *("job-profile-kept", "duplicate-runs", "several-attempts", "same-input"),
     "several-parameters",
     *("rates-from-log", "rates-from-catalog", "rates-learnt", "resources-not-used"),
-    *("speed-as-given", "calibrated-score", "assured-memory", "delegated", "runs-not-used"),
+    *("speed-as-given", "calibrated-score", "filled-nodes", "assured-memory", "delegated"),
+    "runs-not-used",
     *("retried-work", "slow-start", "late-executors", "micro-batches", "same-structure"),
     *("failed-runs", "ignored-column", "nodes-from-pods"),
 )

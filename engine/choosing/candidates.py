@@ -19,7 +19,7 @@ from engine.cluster import BesideHeap, Cluster, Layout
 from engine.errors import BadInput, require_kind
 from engine.forecast import FloatArray
 from engine.machines.beside_heap import planned_beside, planned_notices
-from engine.machines.hardware_threads import idle_notice
+from engine.machines.hardware_threads import layout_notice
 from engine.machines.platforms import NOT_SUPPORTED, SERVICE
 from engine.memory import executor_cores_for, layout_of
 from engine.notices import Notice
@@ -46,7 +46,7 @@ class Candidates:
             seeing, but nobody named them as what to rent.
         assumed_arch: the architecture that was taken for granted and hides others; None where
             somebody says it, or it hides nothing.
-        told: what is to be said of layouts: the memory beside the heap, and vCPUs left idle.
+        told: what is to be said of layouts: the memory beside the heap, vCPUs left idle or filled.
         barrier_stages: stages of the job that start all of their tasks at once, or not at all.
     """
 
@@ -164,7 +164,7 @@ def select_candidates(
         found,
         compared=chosen.compared & set(found.names),
         assumed_arch=DEFAULT_ARCH if chosen.assumed else None,
-        told=(*planned_notices(profile), *_idle_notices(found, profile)),
+        told=(*planned_notices(profile), *_layout_notices(found, profile)),
         barrier_stages=barrier_stages,
     )
     if found.barred(limits) == set(found.names):
@@ -177,11 +177,11 @@ def select_candidates(
     return found
 
 
-def _idle_notices(found: Candidates, profile: Profile) -> Iterator[Notice]:
-    """Which measured types are planned with vCPUs left idle."""
+def _layout_notices(found: Candidates, profile: Profile) -> Iterator[Notice]:
+    """What is to be said of how executors are laid out on measured types."""
     for instance in found.instances:
         if instance.name in profile.instance_types:
-            notice = idle_notice(profile, instance)
+            notice = layout_notice(profile, instance)
             if notice is not None:
                 yield notice
 

@@ -72,12 +72,20 @@ def with_filled_nodes(profile: Profile) -> Profile:
     return replace(profile, fills_nodes=True)
 
 
-def idle_notice(profile: Profile, instance: InstanceType) -> Notice | None:
-    """The warning that a measured type is planned as it was measured, with a quarter of its vCPUs
-    or more left idle; None where it is not, and where nothing says how its nodes were filled."""
+def layout_notice(profile: Profile, instance: InstanceType) -> Notice | None:
+    """How executors are laid out on a measured type: anew on request, or as measured with a quarter
+    of its vCPUs or more left idle; None where these are filled, and where nothing says how they
+    were."""
+    if profile.fills_nodes:
+        return Notice(
+            "filled-nodes",
+            f"executors are laid out anew on {instance.name}, with a task for each vCPU, and not "
+            "as they were measured",
+            "leave out --fill-nodes for the measured layout",
+        )
     runs = [run for run in profile.runs if _is(run.cluster.instance, instance)]
     filled = max((tasks_per_vcpu(run) or math.inf for run in runs), default=math.inf)
-    if profile.fills_nodes or FULLER * filled > 1.0:
+    if FULLER * filled > 1.0:
         return None
     return Notice(
         "idle-vcpus",

@@ -207,6 +207,7 @@ def first_of_each(found: Iterable[Notice]) -> list[Notice]:
 REMEDIES = {
     "unknown-source-type": "press w to name it",
     "more-beside-heap": "type :overhead-per-core SIZE for less or more (0 for Spark's default)",
+    "filled-nodes": "type :fill-nodes off for the measured layout",
     "idle-vcpus": "type :fill-nodes on to plan its nodes like theirs",
     "no-interval": "add more runs (o), or choose another model (m)",
     "single-run": "add a log of a run with other cores or input (o, then ctrl+a)",

@@ -128,7 +128,8 @@ def test_a_measured_type_that_leaves_vcpus_idle_is_said_until_its_nodes_are_fill
         profile = with_filled_nodes(profile) if filled else profile
         chosen = select_candidates(catalog, profile=profile)
         (layout,) = chosen.layouts
-        said = [notice.text for notice in chosen.notices if notice.code == "idle-vcpus"]
+        codes = ("idle-vcpus", "filled-nodes")
+        said = [notice.text for notice in chosen.notices if notice.code in codes]
         return said, layout.executors_per_node * layout.executor_cores
 
     assert found(4) == (
@@ -138,6 +139,7 @@ def test_a_measured_type_that_leaves_vcpus_idle_is_said_until_its_nodes_are_fill
         ],
         4,
     )
-    assert found(4, filled=True) == ([], 8)
+    anew = "executors are laid out anew on m.8, with a task for each vCPU, and not as they were"
+    assert found(4, filled=True) == ([f"{anew} measured"], 8)
     assert found(7) == ([], 7)
     assert found(8) == ([], 8)
