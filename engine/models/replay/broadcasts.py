@@ -179,15 +179,21 @@ def most_shared(replay: Replay, ratio: float, shuffle_partitions: int | None) ->
 def may_turn(replay: Replay, ratio: float) -> list[StageShape]:
     """The stages that sort and merge a table which at `ratio` times the input is taken to be as
     small as adaptive execution broadcasts; the log had it larger."""
-    config = replay.run.config
-    most = _limit(config, ADAPTIVE_THRESHOLD if ADAPTIVE_THRESHOLD in config else THRESHOLD)
+    most = _most_turned(replay)
     if most is None or ratio >= 1.0:
         return []
-    return [
-        shape
-        for shape in replay.shapes
-        if any(size > most >= size * shape.data(ratio) for size in shape.stage.merged_bytes)
-    ]
+    return [shape for shape in replay.shapes if _turned_bytes(shape, ratio, most)]
+
+
+def _most_turned(replay: Replay) -> int | None:
+    """Up to how many bytes adaptive execution broadcasts what was shuffled; None for never."""
+    config = replay.run.config
+    return _limit(config, ADAPTIVE_THRESHOLD if ADAPTIVE_THRESHOLD in config else THRESHOLD)
+
+
+def _turned_bytes(shape: StageShape, ratio: float, most: float) -> list[float]:
+    """How large each of those tables of a stage is in the log."""
+    return [size for size in shape.stage.merged_bytes if size > most >= size * shape.data(ratio)]
 
 
 def saved_seconds(
@@ -229,18 +235,18 @@ def turning_notice(
     shuffle_partitions: int | None = None,
 ) -> Notice | None:
     """That with less data a join by sort and merge may become a broadcast."""
-    found = may_turn(replay, ratio)
-    if not found:
+    most, found = _most_turned(replay), may_turn(replay, ratio)
+    if most is None or not found:
         return None
     shape = max(found, key=lambda one: one.stage.task_seconds.total)
-    here = max(shape.stage.merged_bytes)
+    here = max(_turned_bytes(shape, ratio, most))
     at = np.asarray([slots])
     saved = float(saved_seconds(replay, ratio, at, shuffle_partitions)[0]) / speed
     return Notice(
         "broadcast-possible",
         f"stage {shape.stage.stage_id} ({stage_label(shape.stage)}) sorts and merges a table of "
         f"{format_bytes(here)}, {format_bytes(here * shape.data(ratio))} if that shrinks as it is "
-        "taken to: adaptive execution may broadcast it then. The time is that of the log's plan; "
+        "taken to: Spark may broadcast it then. The time is that of the log's plan; "
         f"the interval reaches {format_seconds(saved)} less, inferred from what the join takes",
         "add a log of a run with less input",
     )

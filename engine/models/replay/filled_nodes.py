@@ -109,7 +109,7 @@ class FilledNodes:
         own = self._seconds(np.asarray([before]), np.asarray([threads_per_core(source)]))
         seconds = self._seconds(after, threads)
         lasting = np.log(1.0 - computing + computing * seconds / own)
-        lasting = np.where(np.isfinite(lasting), lasting, 0.0)
+        lasting = np.where(np.isfinite(lasting) & np.isfinite(after), lasting, 0.0)
         unsure = np.where(lasting > 0.0, UNSURE_OF_OTHERS, UNSURE) * np.abs(lasting)
         unsure *= told + (1.0 - told) * UNSURE_UNTOLD
         return np.where(lasting > 0.0, IDLE, 1.0) * lasting, unsure

@@ -97,6 +97,20 @@ def test_the_measured_cluster_is_answered_as_it_was_measured() -> None:
     assert own == pytest.approx(measured.seconds, rel=0.01)
 
 
+@pytest.mark.parametrize("computing", [1.0, 0.4])
+def test_executors_on_nodes_that_nobody_names_are_as_fast_as_the_measured_ones(
+    computing: float,
+) -> None:
+    """Nothing says how full their nodes are, so no core is taken to be shared or not."""
+    for slots in (4, 8):
+        measured = run(slots, computing=computing)
+        model = fit(measured)
+        unnamed = Cluster.of_executors(executors=1, executor_cores=slots)
+        found, own = (model.predict(cluster=asked) for asked in (unnamed, measured.cluster))
+        assert found.seconds == pytest.approx(own.seconds, rel=1e-9)
+        assert (found.low, found.high) == pytest.approx((own.low, own.high), rel=1e-9)
+
+
 def test_threads_that_share_cores_are_not_learnt_as_growth_with_the_slots() -> None:
     half, full = run(4), run(8, slower=TWO_THREADS**IDLE)
     told = pair_fit(Replay.of(half), Replay.of(full)).likelihood[0]

@@ -71,6 +71,15 @@ def test_the_time_stays_and_the_interval_reaches_the_broadcast() -> None:
     assert "broadcast-possible" not in codes(stays.warnings)
 
 
+def test_the_warning_names_the_table_that_gets_small_enough() -> None:
+    run = merging()
+    read_in, merged = run.stages
+    both = replace(merged, merged_bytes=(24.0 * MIB, 800.0 * MIB))  # of which one stays large
+    said = turning_notice(Replay.of(replace(run, stages=(read_in, both))), 0.25, 4.0)
+    assert said is not None
+    assert "25.2 MB, 6.29 MB if that shrinks" in said.text
+
+
 @pytest.mark.parametrize(
     ("config", "turns"),
     [
