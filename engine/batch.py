@@ -72,8 +72,9 @@ class ClusterBatch:
         """Rows that differ for an application that never runs more than `slots` tasks at once, and
         for each of the n rows which of those it is like.
 
-        Of neighbouring rows of one type and layout that all have that many slots, the first stands
-        for the others: on a grid of node counts that is most of them.
+        Of neighbouring rows of one type and layout, nodes as full of executors too, that all have
+        that many slots, the first stands for the others: on a grid of node counts that is most of
+        them.
 
         Args:
             roomy: (n,) whether the memory of more nodes changes nothing either; None for all.
@@ -82,7 +83,8 @@ class ClusterBatch:
         if roomy is not None:
             enough &= roomy
         like = enough[1:] & enough[:-1] & (self.type_index[1:] == self.type_index[:-1])
-        for column in (self.executor_cores, self.executor_memory_gib):
+        per_node = self.executors / self.nodes
+        for column in (per_node, self.executor_cores, self.executor_memory_gib):
             like &= (column[1:] == column[:-1]) | (np.isnan(column[1:]) & np.isnan(column[:-1]))
         own = np.concatenate((np.full(min(1, len(self)), True), ~like))
         return np.flatnonzero(own), np.cumsum(own) - 1

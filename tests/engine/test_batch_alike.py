@@ -36,6 +36,13 @@ def test_another_layout_or_memory_is_not_alike() -> None:
     assert own.tolist() == [0, 1, 3]
 
 
+def test_nodes_with_more_executors_are_not_alike() -> None:
+    batch = grid(slots_per_node=4, nodes=3)
+    executors = batch.nodes * np.asarray([1.0, 2.0, 2.0, 1.0, 1.0, 1.0])
+    own, _ = replace(batch, executors=executors).alike(1.0)
+    assert own.tolist() == [0, 1, 3]
+
+
 def test_unknown_slots_stand_for_themselves() -> None:
     batch = replace(grid(slots_per_node=4, nodes=2), executors=np.full(4, np.nan))
     assert batch.alike(1.0)[0].tolist() == [0, 1, 2, 3]

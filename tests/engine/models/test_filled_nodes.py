@@ -12,7 +12,7 @@ from sparkplan_runs import fit
 from synthetic import catalog_of, offer
 
 from engine.catalog import InstanceType
-from engine.cluster import Cluster, NodeGroup
+from engine.cluster import Cluster, Layout, NodeGroup
 from engine.machines.hardware_threads import SECOND_THREAD
 from engine.models.replay.filled_nodes import IDLE, UNSURE_OF_OTHERS
 from engine.models.replay.replayed_run import Replay
@@ -55,6 +55,17 @@ def test_vcpus_that_are_cores_are_as_fast_however_many_are_filled() -> None:
     had_cores = times_as_long(run(4, nodes=2), "c.8")
     assert had_cores == pytest.approx(TWO_THREADS**IDLE, rel=0.01), "scores are of filled nodes"
     assert times_as_long(run(8), "c.8") == pytest.approx(1.0, rel=0.01)
+
+
+def test_many_answers_at_once_tell_fuller_nodes_apart_where_there_are_slots_to_spare() -> None:
+    half, full = (
+        Cluster.of_nodes(instance_type="n.8", nodes=200, catalog=CATALOG, layout=Layout(per, 4))
+        for per in (1, 2)
+    )
+    fitted = fit(run(4, nodes=2))
+    each = [fitted.predict(cluster=one).seconds for one in (half, full)]
+    assert each[1] > 1.05 * each[0]
+    assert fitted.predict_many(clusters=[half, full]).seconds.tolist() == each
 
 
 def test_tasks_that_mostly_wait_leave_their_vcpus_to_others() -> None:
