@@ -86,7 +86,7 @@ def _side(stage: StageRun, place: int, rule: Partitioning, ratio: float) -> Part
         return PartitionCount(float(tasks))
     made = told.origin == "made"
     alone = replace(
-        _read_alone(stage, place, told),
+        stage if made else _read_alone(stage, place, told),
         tasks=tasks,
         paired=(),
         united=(),
@@ -103,27 +103,38 @@ def _side(stage: StageRun, place: int, rule: Partitioning, ratio: float) -> Part
 
 def _read_alone(stage: StageRun, place: int, told: StageInput) -> StageRun:
     """The stage with what it read of one input. Where the log does not tell how large the files of
-    each are, they share them by their partitions. Each partition of a product was read once for
-    each of the other's, and is taken to be as large on both sides where nothing says how large."""
+    each are, they share them by their partitions, among those that are files. Each partition of a
+    product was read once for each of the other's, and is taken to be as large on both sides where
+    nothing says how large."""
     numbers, read = _numbers(stage), stage.input_bytes
-    share = numbers[place] / sum(numbers)
+    tasks, reading = numbers[place], sum(numbers[one] for one in _of_files(stage))
     files, size = told.files_read, told.files_bytes
-    files = _shared(stage.files_read, share) if files is None else files
-    size = _shared(stage.files_bytes, share) if size is None else size
+    files = _shared(stage.files_read, tasks / reading) if files is None else files
+    size = _shared(stage.files_bytes, tasks / reading) if size is None else size
     each = None
     if read is not None:
         of_task = _share_of_task(stage, place) if stage.paired else 1.0
         quantiles = tuple(value * of_task for value in read.quantiles)
-        tasks = numbers[place]
-        each = Measure(tasks, tasks * read.total * of_task / stage.tasks, quantiles)
-    return replace(stage, input_bytes=each, files_read=files, files_bytes=size)
+        tasks_together = stage.tasks if stage.paired else reading
+        each = Measure(tasks, tasks * stage.outside_bytes * of_task / tasks_together, quantiles)
+    return replace(
+        stage, input_bytes=each, cached_input_bytes=None, files_read=files, files_bytes=size
+    )
+
+
+def _of_files(stage: StageRun) -> list[int]:
+    """The places of the inputs that are files; all, where the log does not say what they are."""
+    places = range(len(_numbers(stage)))
+    return [one for one in places if not stage.inputs or stage.inputs[one].origin == "files"]
 
 
 def _share_of_task(stage: StageRun, place: int) -> float:
-    """How much of what a task of a product reads is of one of both inputs."""
-    told = zip(stage.inputs, stage.paired, strict=True) if stage.inputs else ()
-    sizes = [(one.files_bytes or 0.0) / tasks for one, tasks in told]
-    return sizes[place] / sum(sizes) if all(sizes) and sizes else 1.0 / len(stage.paired)
+    """How much of what a task of a product reads of files is of one of its inputs."""
+    places = _of_files(stage)
+    told = {one: stage.inputs[one].files_bytes for one in places} if stage.inputs else {}
+    sizes = {one: (size or 0.0) / stage.paired[one] for one, size in told.items()}
+    known = sizes and all(sizes.values())
+    return sizes[place] / sum(sizes.values()) if known else 1.0 / len(places)
 
 
 def _shared(amount: float | None, share: float) -> float | None:

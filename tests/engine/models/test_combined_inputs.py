@@ -3,6 +3,7 @@ which each foretells the other (five files on two slots, fifteen on eight)."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from engine.models.replay.alternatives import alternatives_of
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.shapes import shapes_of
 from engine.profile import Run
-from engine.stage_run import StageInput
+from engine.stage_run import Measure, StageInput
 from engine.units import MIB
 
 DATA = Path(__file__).parents[2] / "data"
@@ -121,3 +122,25 @@ def test_a_coalesce_leaves_no_more_splits_than_it_says(most: int) -> None:
     stage = replace(FEW.stages[place], coalesced_most=most)
     count = shapes_of(replace(FEW, stages=(stage,)), 2)[0].partition_count(FILES, None)
     assert count.at(8) == min(8, most)
+
+
+@pytest.mark.parametrize("other", [StageInput("made"), StageInput("stored")])
+@pytest.mark.parametrize("paired", [False, True])
+def test_what_a_stage_reads_of_files_is_of_those_inputs_alone(
+    other: StageInput, paired: bool
+) -> None:
+    """Two halves of one text file beside eight partitions that read none of it, or 80 MiB of a
+    cache: they grow as where nothing is beside them."""
+    sides = {"paired" if paired else "united": (2, 8)}
+    name, times = ("cartesian", 8) if paired else ("union", 1)
+    cached = 80.0 * MIB if other.origin == "stored" else 0.0
+    kinds = {"operations": ("textFile", name), "cached_input_bytes": cached, **sides}
+    tasks = 16 if paired else 10
+    read_bytes = times * 120.0 * MIB + cached
+    run = observed([Stage(np.full(tasks, 4.0), input_bytes=read_bytes, more=kinds)], slots=8)
+    own = replace(run.stages[0], inputs=(StageInput("files"), other))
+    largest = replace(own, input_bytes=Measure(tasks, read_bytes, (60.0 * MIB,)))
+    shape = shapes_of(replace(run, stages=(largest,)), 8)[0]
+    alone = 1200.0 / 128.0
+    count = shape.partition_count(10.0, None).at(None)
+    assert count == (math.ceil(alone) * 8 if paired else math.ceil(alone) + 8)
