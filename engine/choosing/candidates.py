@@ -179,9 +179,10 @@ def select_candidates(
 
 def _layout_notices(found: Candidates, profile: Profile) -> Iterator[Notice]:
     """What is to be said of how executors are laid out on measured types."""
-    for instance in found.instances:
+    for instance, layout in zip(found.instances, found.layouts, strict=True):
         if instance.name in profile.instance_types:
-            notice = layout_notice(profile, instance)
+            slots_per_node = layout.executors_per_node * layout.executor_cores
+            notice = layout_notice(profile, instance, slots_per_node=slots_per_node)
             if notice is not None:
                 yield notice
 

@@ -72,10 +72,12 @@ def with_filled_nodes(profile: Profile) -> Profile:
     return replace(profile, fills_nodes=True)
 
 
-def layout_notice(profile: Profile, instance: InstanceType) -> Notice | None:
-    """How executors are laid out on a measured type: anew on request, or as measured with a quarter
-    of its vCPUs or more left idle; None where these are filled, and where nothing says how they
-    were."""
+def layout_notice(
+    profile: Profile, instance: InstanceType, *, slots_per_node: float
+) -> Notice | None:
+    """How executors are laid out on a measured type: anew on request, or as measured, on whatever
+    master, with a quarter of its vCPUs or more left idle; None where these are filled, and where no
+    run says how they were."""
     if profile.fills_nodes:
         return Notice(
             "filled-nodes",
@@ -83,20 +85,15 @@ def layout_notice(profile: Profile, instance: InstanceType) -> Notice | None:
             "as they were measured",
             "leave out --fill-nodes for the measured layout",
         )
-    runs = [run for run in profile.runs if _is(run.cluster.instance, instance)]
-    filled = max((tasks_per_vcpu(run) or math.inf for run in runs), default=math.inf)
-    if FULLER * filled > 1.0:
+    runs = [run for run in profile.runs if instance.name in run.cluster.composition]
+    if FULLER * slots_per_node > instance.vcpus or not any(run.cluster.slots for run in runs):
         return None
     return Notice(
         "idle-vcpus",
-        f"{instance.name} is planned as it was measured, with {_tasks(filled * instance.vcpus)} at "
-        f"once on {_vcpus(instance)}: other types get one for each vCPU",
+        f"{instance.name} is planned as it was measured, with {_tasks(slots_per_node)} at once on "
+        f"{_vcpus(instance)}: other types get one for each vCPU",
         "--fill-nodes plans its nodes like theirs",
     )
-
-
-def _is(measured: InstanceType | None, instance: InstanceType) -> bool:
-    return measured is not None and measured.name == instance.name
 
 
 def fuller_notice(run: Run, target: InstanceType, *, slots_per_node: float) -> Notice | None:

@@ -120,11 +120,14 @@ def test_a_prediction_warns_of_other_types_alone(slots_per_node: int) -> None:
     assert "fuller-nodes" not in codes("m.8")
 
 
-def test_a_measured_type_that_leaves_vcpus_idle_is_said_until_its_nodes_are_filled() -> None:
+@pytest.mark.parametrize("master", ["yarn", "local[4]", "k8s://https://h:443"])
+def test_a_measured_type_that_leaves_vcpus_idle_is_said_until_its_nodes_are_filled(
+    master: str,
+) -> None:
     catalog = catalog_of(offer("m.8", 0.4, vcpus=8, memory_gib=32.0, arch="x86_64"))
 
     def found(slots_per_node: int, *, filled: bool = False) -> tuple[list[str], int]:
-        profile = Profile("job", runs=(run(slots_per_node),))
+        profile = Profile("job", runs=(run(slots_per_node, master=master),))
         profile = with_filled_nodes(profile) if filled else profile
         chosen = select_candidates(catalog, profile=profile)
         (layout,) = chosen.layouts
@@ -143,3 +146,13 @@ def test_a_measured_type_that_leaves_vcpus_idle_is_said_until_its_nodes_are_fill
     assert found(4, filled=True) == ([f"{anew} measured"], 8)
     assert found(7) == ([], 7)
     assert found(8) == ([], 8)
+
+
+def test_idle_vcpus_are_those_of_the_planned_layout() -> None:
+    """Of two runs that of the larger input, though the other filled its nodes."""
+    catalog = catalog_of(offer("m.8", 0.4, vcpus=8, memory_gib=32.0, arch="x86_64"))
+    large = replace(run(4), workload=Workload(input_bytes=9e9))
+    small = replace(run(8), workload=Workload(input_bytes=1e9))
+    chosen = select_candidates(catalog, profile=Profile("job", runs=(small, large)))
+    assert chosen.layouts[0].executors_per_node * chosen.layouts[0].executor_cores == 4
+    assert [notice.code for notice in chosen.notices if notice.code == "idle-vcpus"]
