@@ -251,11 +251,12 @@ class ReplayModel(FittedModel):
         )
 
     def _nearest(self, slots: float, wanted: Workload) -> Replay:
-        """The log that weighs most in an answer."""
+        """The log that weighs most in an answer; of several the longest, whatever their order."""
 
-        def distance(replay: Replay) -> float:
+        def distance(replay: Replay) -> tuple[float, float]:
             ratio = ratio_of(wanted, replay.run)
-            return abs(math.log2(slots / replay.slots)) + abs(math.log2(ratio))
+            away = abs(math.log2(slots / replay.slots)) + abs(math.log2(ratio))
+            return away, -replay.run.seconds
 
         return min(self.replays, key=distance)
 
@@ -344,13 +345,13 @@ class ReplayModel(FittedModel):
         return self._nearest(slots, self.profile.reference_workload).nodes.notice(batch)
 
     def slot_speeds(self, batch: ClusterBatch) -> FloatArray:
-        largest = max(self.replays, key=lambda replay: replay.slots)
+        largest = max(self.replays, key=lambda replay: (replay.slots, replay.run.seconds))
         return largest.nodes.speeds(batch)[0]
 
     def _speed_notice(self, target: InstanceType | None, catalog: Catalog | None) -> Notice | None:
         """The warning of the log whose machines say most about the target's."""
         speeds = [speed_of(target, r.run.cluster.instance, catalog) for r in self.replays]
-        return notice_of(min(speeds, key=lambda speed: speed.log_scale), target)
+        return notice_of(min(speeds, key=lambda speed: (speed.log_scale, speed.relative)), target)
 
     def _useful_slots(self, replay: Replay, wanted: Workload, slots: int, most: int) -> Useful:
         """`useful_slots` of a replay, and no fewer than hold one task of each stage."""

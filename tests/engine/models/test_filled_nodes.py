@@ -11,6 +11,7 @@ from made_runs import Stage, measure, observed
 from sparkplan_runs import fit
 from synthetic import catalog_of, offer
 
+from engine.batch import ClusterBatch
 from engine.catalog import InstanceType
 from engine.cluster import Cluster, Layout, NodeGroup
 from engine.machines.hardware_threads import SECOND_THREAD
@@ -100,6 +101,22 @@ def test_the_warning_says_what_is_counted_and_is_the_only_one() -> None:
     ]
     assert said(run(4, nodes=2, computing=0.5)) == []
     assert said(run(8)) == []
+
+
+def test_of_logs_with_as_many_slots_the_order_says_nothing() -> None:
+    """One of half-full nodes and one of full ones: as long, as explained, warned of and mixed."""
+    logs = run(4, nodes=2), run(8, slower=1.2)
+    either = [fit(*order) for order in (logs, logs[::-1])]
+    batch = ClusterBatch.of(
+        [Cluster.of_nodes(instance_type=t, nodes=1, catalog=CATALOG) for t in ("n.8", "c.8")],
+        either[0].profile,
+    )
+    one, other = (fitted.slot_speeds(batch) for fitted in either)
+    assert one.tolist() == other.tolist()
+    asked = Cluster.of_nodes(instance_type="n.8", nodes=3, catalog=CATALOG)
+    told, same = (fitted.predict(cluster=asked) for fitted in either)
+    assert told.phases == same.phases
+    assert told.warnings == same.warnings
 
 
 def test_the_measured_cluster_is_answered_as_it_was_measured() -> None:
