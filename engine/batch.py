@@ -172,13 +172,13 @@ def complete(cluster: Cluster, profile: Profile) -> Cluster:
                 choices=profile.instance_types,
             )
         instance = observed.instance if observed else instance
+    if profile.fills_nodes and instance is None:
+        instance = _filled(observed)
     named = Cluster(
         groups=(type(group)(group.nodes, instance, group.price_usd_per_hour),),
         catalog=cluster.catalog,
     )
     layout = None if profile.fills_nodes else observed_layout(observed, profile)
-    if profile.fills_nodes and instance is None:
-        instance = _filled(observed)
     layout = layout or _default_layout(instance, cluster.catalog, profile)
     return named.with_layout(layout) if layout else named
 

@@ -11,14 +11,15 @@ from made_runs import Stage, measure, observed
 from sparkplan_runs import fit
 from synthetic import catalog_of, offer
 
+import engine
 from engine.batch import ClusterBatch
 from engine.catalog import InstanceType
 from engine.cluster import Cluster, Layout, NodeGroup
-from engine.machines.hardware_threads import SECOND_THREAD
+from engine.machines.hardware_threads import SECOND_THREAD, with_filled_nodes
 from engine.models.replay.filled_nodes import IDLE, UNSURE_OF_OTHERS
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import SLOTS, pair_fit
-from engine.profile import Run
+from engine.profile import Profile, Run
 
 EIGHT = InstanceType("m.8", 8, 32.0, "general", "x86_64", cpu_score=8.0, cpu_benchmark="b")
 TWO_THREADS = 2.0 / (1.0 + SECOND_THREAD)
@@ -137,6 +138,14 @@ def test_executors_on_nodes_that_nobody_names_are_as_fast_as_the_measured_ones(
         found, own = (model.predict(cluster=asked) for asked in (unnamed, measured.cluster))
         assert found.seconds == pytest.approx(own.seconds, rel=1e-9)
         assert (found.low, found.high) == pytest.approx((own.low, own.high), rel=1e-9)
+
+
+def test_filled_nodes_like_the_measured_ones_are_as_slow_named_or_not() -> None:
+    model = engine.fit(with_filled_nodes(Profile("job", runs=(run(4, nodes=2),))))
+    named, like = (Cluster.of_nodes(instance_type=name, nodes=1) for name in ("m.8", None))
+    found = [model.predict(cluster=one) for one in (named, like)]
+    assert found[0].seconds == found[1].seconds
+    assert {"fuller-nodes"} <= {warning.code for warning in found[1].warnings}
 
 
 def test_threads_that_share_cores_are_not_learnt_as_growth_with_the_slots() -> None:
