@@ -62,6 +62,7 @@ class Stream:
         self.lost: str | None = None
         self.blocks = 0
         self.damaged_blocks = 0
+        self.head = b""
         self._file = file
         self._before = _status(file)
         self.size = self._before.st_size if self._before else None
@@ -104,7 +105,7 @@ class Stream:
             BadInput: for containers that are not read.
         """
         try:
-            head = self.read(HEAD_BYTES)
+            head = self.head = self.read(HEAD_BYTES)
             self._pushed_back, self._position = head, self._position - len(head)
             for chunk in decoder_of(head, self.name)(self):
                 self._decoded = self._position
@@ -202,12 +203,23 @@ def _zstd(source: Stream) -> Iterator[bytes]:
             chunk = reader.read1(size)  # what precedes damage is not lost
         except zstandard.ZstdError:
             raise DamagedStream("the zstd stream is damaged") from None
-        if not chunk and size == CHUNK_BYTES:  # a file of one torn block is not an empty one
+        nothing = not chunk and size == CHUNK_BYTES
+        if nothing and not _is_one_frame(source.head):  # a torn block is not an empty file
             raise DamagedStream("the zstd stream holds no whole block")
         if not chunk:
             return
         yield chunk
         size = LATER_BYTES
+
+
+def _is_one_frame(head: bytes) -> bool:
+    """Whether what a file begins with is a whole frame of zstd and all of it: one of nothing has
+    13 bytes at most."""
+    import zstandard
+
+    frame = zstandard.ZstdDecompressor().decompressobj()
+    frame.decompress(head)
+    return frame.eof and not frame.unused_data
 
 
 def _gzip(source: Stream) -> Iterator[bytes]:
