@@ -18,6 +18,7 @@ from engine.models.stages.partitioned_stage import Growth, PartitionedStage
 from engine.models.stages.partitions import Partitioning, configured_number, spark_version
 from engine.models.stages.python_workers import start_share, without_start
 from engine.models.stages.task_times import LEAST_WARM, StageShape
+from engine.models.stages.unplanned_scans import unplanned_files
 from engine.models.stages.warm_up import falling_to, warm_up_of
 from engine.profile import Run
 from engine.stage_run import Measure, StageRun, total_of
@@ -187,6 +188,7 @@ def _shape(
         pairs_share=pairs_share(stage) if stage.paired else 0.0,
         pairs_power=pairs_power(stage),
         partitioning=partitioning,
+        unplanned=unplanned_files(run, stage, partitioning),
     )
 
 
