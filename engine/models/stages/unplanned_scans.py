@@ -10,6 +10,7 @@ the splits may hold.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from engine.models.stages.partitions import Partitioning
@@ -48,32 +49,47 @@ class UnplannedFiles:
         return least, most
 
 
-def unplanned_files(run: Run, stage: StageRun, rule: Partitioning) -> UnplannedFiles | None:
+Files = tuple[float, float | None]
+"""Size of all files of a scan, and how many these are where that is known."""
+
+Scans = Mapping[tuple[frozenset[str], int], set[Files]]
+"""What is known of scans, by format and number of tasks."""
+
+
+def planned_files(run: Run) -> Scans:
+    """The files of the scans that plans tell of."""
+    found: dict[tuple[frozenset[str], int], set[Files]] = {}
+    for stage in run.stages:
+        if stage.files_bytes and _alone(stage):
+            files = (stage.files_bytes, stage.files_read)
+            found.setdefault((_scanned(stage), stage.tasks), set()).add(files)
+    return found
+
+
+def unplanned_files(stage: StageRun, rule: Partitioning, planned: Scans) -> UnplannedFiles | None:
     """The files that a stage scans, where it was cut for the cores and no plan tells how large
     these are; None for other stages.
 
-    Other queries tell, where all that scan files of this format in as many tasks scan the same.
-    Else every size between the bounds is taken to be as likely as its double: their geometric mean.
+    Other queries of the run (`planned`) tell, where all that scan files of this format in as many
+    tasks scan the same. Else every size between the bounds is taken to be as likely as its double:
+    their geometric mean.
     """
     cores, read = rule.cores_for_scans, stage.outside_bytes
     if not _alone(stage) or stage.files_bytes or not read or not 1 <= stage.tasks / cores < 2:
         return None
     most = max(read, stage.tasks * rule.split_bytes)
-    told = {
-        (other.files_bytes, other.files_read)
-        for other in run.stages
-        if _scanned(other) == _scanned(stage) and other.tasks == stage.tasks and other.files_bytes
-    }
-    inferred = math.sqrt(read * most), None
-    total, number = told.pop() if len(told) == 1 else inferred
-    if not read <= total <= most:
-        total, number = inferred
+    told = [
+        files
+        for files in planned.get((_scanned(stage), stage.tasks), ())
+        if read <= files[0] <= most
+    ]
+    total, number = told[0] if len(told) == 1 else (math.sqrt(read * most), None)
     return UnplannedFiles(total, read, most, number)
 
 
 def _alone(stage: StageRun) -> bool:
     """Whether it scans one table in columns, put beside nothing else."""
-    together = stage.inputs or stage.united or stage.paired
+    together = stage.inputs or stage.united or stage.paired or "Union" in stage.operations
     return not together and len(_scanned(stage)) == 1 and _scanned(stage) <= IN_COLUMNS
 
 

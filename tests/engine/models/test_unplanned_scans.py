@@ -24,10 +24,14 @@ FEW, MORE = (read(DATA / name).runs[0] for name in ("columns.zstd", "columns_mor
 
 def scans(run: Run) -> tuple[StageShape, StageShape]:
     """That of the RDD, and that of the query."""
+    rdd, query = scans_of(run)
+    return rdd, query
+
+
+def scans_of(run: Run) -> list[StageShape]:
     assert run.cluster.slots
     shapes = shapes_of(run, run.cluster.slots)
-    rdd, query = (shape for shape in shapes if "Scan parquet" in shape.stage.operations)
-    return rdd, query
+    return [shape for shape in shapes if "Scan parquet" in shape.stage.operations]
 
 
 def without_query(run: Run) -> Run:
@@ -59,10 +63,21 @@ def test_a_query_of_the_same_files_tells_their_size() -> None:
     assert scans(MORE)[0].scaled(1 / 3, None, 2).tasks == scans(FEW)[0].stage.tasks
 
 
+def test_queries_of_several_tables_tell_nothing() -> None:
+    """In as many splits: nobody knows which of them the RDD reads."""
+    query = scans(FEW)[1].stage
+    other = replace(query, stage_id=99, files_bytes=2.0 * (query.files_bytes or 0.0))
+    both = scans_of(replace(FEW, stages=(*FEW.stages, other)))
+    alone = scans_of(without_query(FEW))
+    assert both[0].unplanned == alone[0].unplanned
+    assert both[0].unplanned is not None
+    assert both[0].unplanned.number is None
+
+
 def test_else_they_lie_between_what_was_read_and_what_splits_hold() -> None:
     """Their geometric mean, of columns alone."""
     run = without_query(FEW)
-    (rdd,) = (s for s in shapes_of(run, 2) if "Scan parquet" in s.stage.operations)
+    (rdd,) = scans_of(run)
     read_bytes = rdd.stage.outside_bytes
     most = rdd.stage.tasks * 128.0 * MIB
     assert rdd.unplanned == UnplannedFiles(math.sqrt(read_bytes * most), read_bytes, most)
