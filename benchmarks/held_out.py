@@ -4,8 +4,9 @@ Each job runs on real Spark at three input sizes on two slots and at two on one.
 far predictions from one and two logs of smaller runs are off and how often the intervals hold,
 beside what one repetition says of the next. `benchmarks/logs.py --held-out` makes the logs: of the
 jobs of `spark_jobs.py` over records in CSV, and of `table_jobs.py`, `library_jobs.py`,
-`analysis_jobs.py`, `pipeline_jobs.py`, `warehouse_jobs.py`, `platform_jobs.py`, `service_jobs.py`
-and `cache_jobs.py` over Parquet and JSON, of `classic_jobs.scala` over the sales of a shop.
+`analysis_jobs.py`, `pipeline_jobs.py`, `warehouse_jobs.py`, `platform_jobs.py`, `service_jobs.py`,
+`record_jobs.py` and `cache_jobs.py` over Parquet and JSON, of `classic_jobs.scala` over the sales
+of a shop.
 
 The jobs fall into two halves by their name. Causes may be looked for in the stages of the first;
 the second only says whether a change was one.

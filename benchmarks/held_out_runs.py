@@ -52,6 +52,9 @@ CLASSIC_JOBS = (
     "tera_sort", "neighbours", "singular", "power_run", "set_queries", "gzip_ingest", "one_gzip",
     "stage_level", "skew_split", "basket_pairs",
 )  # fmt: skip
+RECORD_JOBS = (
+    "sketches", "filled_gaps", "reachable", "reconciled", "rebalanced", "histories", "one_order",
+)  # fmt: skip
 CACHE_JOBS = ("kept_vectors", "kept_pairs", "kept_frame", "kept_graph")
 OVER_TABLES = (
     *TABLE_JOBS,
@@ -61,6 +64,7 @@ OVER_TABLES = (
     *WAREHOUSE_JOBS,
     *PLATFORM_JOBS,
     *SERVICE_JOBS,
+    *RECORD_JOBS,
     *CACHE_JOBS,
 )
 JOBS = {

@@ -11,8 +11,8 @@ main axis. `iterate` keeps its input in executor memory: its largest run does no
 with more memory does. Other programs disturb: with `--repeats N` each run is made N times and the
 fastest counts, and `busy` says which share of their time its tasks computed.
 
-`--held-out` makes the runs of `held_out.py` instead (477 runs, six hours on an idle machine; its
-MLlib jobs need numpy in Spark's Python, `grouped_frames`, `vectorised`, `two_core_tasks` and
+`--held-out` makes the runs of `held_out.py` instead (512 runs, over six hours on an idle machine;
+its MLlib jobs need numpy in Spark's Python, `grouped_frames`, `vectorised`, `two_core_tasks` and
 `cogrouped` pandas and pyarrow) and prints errors and how often intervals hold, by job and by
 question; `--jobs windows,words` makes and asks those alone.
 """
@@ -52,6 +52,7 @@ OF_SCRIPTS = {
     "warehouse_jobs.py": held_out_runs.WAREHOUSE_JOBS,
     "platform_jobs.py": held_out_runs.PLATFORM_JOBS,
     "service_jobs.py": held_out_runs.SERVICE_JOBS,
+    "record_jobs.py": held_out_runs.RECORD_JOBS,
     "cache_jobs.py": held_out_runs.CACHE_JOBS,
     "classic_jobs.scala": held_out_runs.CLASSIC_JOBS,
 }

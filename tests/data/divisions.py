@@ -86,6 +86,20 @@ def planned_early(context: SparkContext, folder: Path) -> None:
     context.parallelize(range(24), 24).foreach(lambda _: time.sleep(5.0))
 
 
+def columns(context: SparkContext, folder: Path) -> None:
+    """One of six columns, read by an RDD that has no plan, then by a query: of as many files as
+    `spark.divided.files` says."""
+    session = SparkSession(context)
+    table = folder / "table"
+    for number in range(int(context.getConf().get("spark.divided.files", "4"))):
+        rows = session.range(number * 2000, (number + 1) * 2000, 1, 1)
+        wide = [f"sha2(string(id + {place}), 256) c{place}" for place in range(5)]
+        rows.selectExpr("id", *wide).write.mode("append").parquet(str(table))
+    one = session.read.parquet(str(table)).select("id")
+    one.rdd.map(lambda row: row.id % 7).countByValue()
+    one.groupBy().sum("id").collect()
+
+
 def merged(context: SparkContext, folder: Path) -> None:
     """A join whose smaller side was shuffled: broadcast while it runs where that is small enough,
     of as many files as `spark.divided.files` says."""

@@ -65,6 +65,7 @@ LITTLE_MEMORY = {
     "spark.memory.fraction": "0.1",
     "spark.sql.files.maxPartitionBytes": "12m",
 }
+CHEAP_FILES = {"spark.sql.files.openCostInBytes": "32k"}
 LITTLE_BROADCAST = {
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.adaptive.autoBroadcastJoinThreshold": "64k",
@@ -152,6 +153,13 @@ RECIPES = (
             "spark.dynamicAllocation.minExecutors": "0",
             "spark.dynamicAllocation.maxExecutors": "6",
         },
+    ),
+    Recipe("columns", master="local[2]", conf={**ONE_FILE, **CHEAP_FILES}),
+    Recipe(
+        "columns_more",
+        "columns",
+        master="local[8]",
+        conf={**ONE_FILE, **CHEAP_FILES, "spark.divided.files": "12"},
     ),
     Recipe("merged", master="local[2]", conf={**ONE_FILE, **LITTLE_BROADCAST}),
     Recipe(

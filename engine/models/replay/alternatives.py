@@ -4,14 +4,16 @@ What looks alike in a log need not be with another input. Splits that a program 
 many, where files become more; and files that nothing cuts may get larger instead. Of two inputs
 that are paired one may stay, where pairs of both become as many as the square, and rows of a join
 may be such pairs; how much goes to pairs is a guess, as is what of the driver's time goes to rows
-that it fetched. Scans may have been cut before executors came. A replay holds one thing, and its
-interval reaches what the others would take. More logs tell which it is.
+that it fetched. Scans may have been cut before executors came, and files of which no plan tells be
+smaller or larger. A replay holds one thing, and its interval reaches what the others would take.
+More logs tell which it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -41,9 +43,10 @@ def alternatives_of(replay: Replay) -> tuple[Replay, ...]:
 def other_cuts(replay: Replay) -> tuple[Replay, ...]:
     """Those that differ on other slots as well: scans that are planned before executors come, as
     those with splits for fewer cores than the log's may have been, are cut for as few on any
-    cluster."""
+    cluster; and files of which no plan tells are as small or as large as they may be."""
     early = _changed(replay, lambda shape: shape.early_cores is not None, _cut_early)
-    return () if early is None else (early,)
+    small, large = (_changed(replay, _files_open, partial(_of_files, place)) for place in (0, 1))
+    return tuple(found for found in (early, small, large) if found is not None)
 
 
 def _as_many(shape: StageShape) -> StageShape:
@@ -79,6 +82,14 @@ def _by_pairs(shape: StageShape, share: float) -> StageShape:
 def _cut_early(shape: StageShape) -> StageShape:
     rule = replace(shape.partitioning, scanned_for=shape.early_cores)
     return replace(shape, partitioning=rule)
+
+
+def _files_open(shape: StageShape) -> bool:
+    return shape.unplanned is not None and shape.law.partitions is None
+
+
+def _of_files(place: int, shape: StageShape) -> StageShape:
+    return replace(shape, unplanned=shape.unplanned and shape.unplanned.others[place])
 
 
 def _other_driver(replay: Replay) -> tuple[Replay, ...]:

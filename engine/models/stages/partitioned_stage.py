@@ -28,6 +28,7 @@ from engine.models.stages.partitions import (
     whole_tasks,
 )
 from engine.models.stages.stage_law import PRIOR_LAW, StageLaw
+from engine.models.stages.unplanned_scans import UnplannedFiles
 from engine.stage_run import StageRun, total_of
 
 
@@ -79,6 +80,7 @@ class PartitionedStage:
             None for files and rows of the program, and where nobody knows.
         pairs_share: how much of its work goes to pairs, where it pairs two inputs.
         pairs_power: the power of the input with which these grow.
+        unplanned: the files that it scans, as far as they are inferred: no plan tells of them.
     """
 
     stage: StageRun
@@ -90,6 +92,7 @@ class PartitionedStage:
     counted_by: tuple[PartitionedStage | None, ...] = ()
     pairs_share: float = 0.0
     pairs_power: float = 2.0
+    unplanned: UnplannedFiles | None = None
 
     def scaled(
         self, ratio: float, shuffle_partitions: int | None, slots: int | None = None
@@ -339,7 +342,8 @@ class PartitionedStage:
 
     @cached_property
     def _splits(self) -> InputSplits:
-        return InputSplits.of(self.stage, self.partitioning, in_splits=self.growth is Growth.TASKS)
+        stage = self.stage if self.unplanned is None else self.unplanned.read_by(self.stage)
+        return InputSplits.of(stage, self.partitioning, in_splits=self.growth is Growth.TASKS)
 
 
 MERGED_BEYOND = 2.0

@@ -18,6 +18,7 @@ from engine.models.stages.partitioned_stage import Growth, PartitionedStage
 from engine.models.stages.partitions import Partitioning, configured_number, spark_version
 from engine.models.stages.python_workers import start_share, without_start
 from engine.models.stages.task_times import LEAST_WARM, StageShape
+from engine.models.stages.unplanned_scans import Scans, planned_files, unplanned_files
 from engine.models.stages.warm_up import falling_to, warm_up_of
 from engine.profile import Run
 from engine.stage_run import Measure, StageRun, total_of
@@ -37,13 +38,13 @@ def shapes_of(run: Run, slots: int) -> list[StageShape]:
     reading = [stage for stage in run.stages if stage.outside_bytes > 0.0]
     measured = {stage.tasks for stage in reading if _cut_by_input(stage)}
     knows_input = bool(reading) and run.workload.input_bytes is not None
-    rules = Partitioning.of(run, slots)
+    rules, planned = Partitioning.of(run, slots), planned_files(run)
     alike: dict[Hashable, list[StageShape]] = {}
     python = next((stage.stage_id for stage in run.stages if computes_in_python(stage)), None)
     shapes = []
     for stage in run.stages:
         before = alike.setdefault(code_of(stage), [])
-        shape = _shape(run, stage, measured, rules, knows_input=knows_input)
+        shape = _shape(run, stage, measured, rules, planned, knows_input=knows_input)
         starts = stage.stage_id == python
         once = without_start(stage) if start_share(run, stage) else stage
         warm_up = warm_up_of(once, rules.slots, before=len(before), starts_python=starts)
@@ -171,6 +172,7 @@ def _shape(
     stage: StageRun,
     measured: set[int],
     partitioning: Partitioning,
+    planned: Scans,
     *,
     knows_input: bool,
 ) -> StageShape:
@@ -187,6 +189,7 @@ def _shape(
         pairs_share=pairs_share(stage) if stage.paired else 0.0,
         pairs_power=pairs_power(stage),
         partitioning=partitioning,
+        unplanned=unplanned_files(stage, partitioning, planned),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -17,7 +18,8 @@ def wide(*, scan_tasks: int, read_mib: float, files_mib: float | None, slots: in
     """A scan of few of the columns of its files."""
     run = plan(scan_tasks=scan_tasks, scan_mib=read_mib, slots=slots)
     files = None if files_mib is None else files_mib * MIB
-    stages = (replace(run.stages[0], files_bytes=files), *run.stages[1:])
+    scan = replace(run.stages[0], files_bytes=files, operations=("Scan parquet", "Exchange"))
+    stages = (scan, *run.stages[1:])
     return shapes(replace(run, stages=stages))[0]
 
 
@@ -29,7 +31,8 @@ def test_a_scan_is_cut_by_its_files_and_not_by_the_columns_that_were_read(tasks:
     count = shape.partition_count(1.0, None)
     assert [count.at(slots) for slots in (2, 8, 32, 100)] == pytest.approx([2, 8, 32, 54.39])
     unknown = wide(scan_tasks=tasks, read_mib=11.6, files_mib=None, slots=tasks)
-    assert unknown.partition_count(1.0, None).at(100) == max(tasks, 11.6 / 4.0)
+    inferred = math.sqrt(11.6 * 128.0 * tasks)
+    assert unknown.partition_count(1.0, None).at(100) == pytest.approx(inferred / 4.0)
 
 
 def test_more_of_such_files_are_more_splits() -> None:

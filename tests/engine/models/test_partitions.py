@@ -17,7 +17,7 @@ from engine.profile import Run
 from engine.units import MIB
 
 MERGED_READ = {"sql_execution_id": 0, "operations": ("AQEShuffleRead", "Exchange")}
-SCAN = {"sql_execution_id": 0, "operations": ("Scan parquet", "Exchange")}
+SCAN = {"sql_execution_id": 0, "operations": ("Scan csv", "Exchange")}
 
 
 def plan(

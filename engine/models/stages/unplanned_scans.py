@@ -1,0 +1,98 @@
+"""How large the files are of a scan that no plan tells of, as where a program takes the RDD of a
+query (`df.rdd`, much of MLlib).
+
+Spark cuts the files, whatever columns its tasks then read of them. Of Parquet and ORC that is less
+than all, so that bytes read say little of how a scan is cut elsewhere. Another query of the run may
+have scanned the same files; else they are no smaller than what was read, and no larger than what
+the splits may hold.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from engine.models.stages.partitions import Partitioning
+from engine.profile import Run
+from engine.stage_run import StageRun
+
+IN_COLUMNS = frozenset(("Scan parquet", "Scan orc"))
+"""Scans of formats that keep columns apart: what nobody asks for is not read."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnplannedFiles:
+    """The files of such a scan, as far as anything tells of them.
+
+    Args:
+        total_bytes: size of all, inferred; `least_bytes` and `most_bytes` what it may be.
+        number: how many there are, where another query tells.
+    """
+
+    total_bytes: float
+    least_bytes: float
+    most_bytes: float
+    number: float | None = None
+
+    def read_by(self, stage: StageRun) -> StageRun:
+        """The stage as if its plan said that it scans these."""
+        return replace(stage, files_bytes=self.total_bytes, files_read=self.number)
+
+    @property
+    def others(self) -> tuple[UnplannedFiles, UnplannedFiles]:
+        """The smallest and the largest that they may be."""
+        least, most = (
+            replace(self, total_bytes=total, number=None)
+            for total in (self.least_bytes, self.most_bytes)
+        )
+        return least, most
+
+
+Files = tuple[float, float | None]
+"""Size of all files of a scan, and how many these are where that is known."""
+
+Scans = Mapping[tuple[frozenset[str], int], set[Files]]
+"""What is known of scans, by format and number of tasks."""
+
+
+def planned_files(run: Run) -> Scans:
+    """The files of the scans that plans tell of."""
+    found: dict[tuple[frozenset[str], int], set[Files]] = {}
+    for stage in run.stages:
+        if stage.files_bytes and _alone(stage):
+            files = (stage.files_bytes, stage.files_read)
+            found.setdefault((_scanned(stage), stage.tasks), set()).add(files)
+    return found
+
+
+def unplanned_files(stage: StageRun, rule: Partitioning, planned: Scans) -> UnplannedFiles | None:
+    """The files that a stage scans, where it was cut for the cores and no plan tells how large
+    these are; None for other stages.
+
+    Other queries of the run (`planned`) tell, where all that scan files of this format in as many
+    tasks scan the same. Else every size between the bounds is taken to be as likely as its double:
+    their geometric mean.
+    """
+    cores, read = rule.cores_for_scans, stage.outside_bytes
+    if not _alone(stage) or stage.files_bytes or not read or not 1 <= stage.tasks / cores < 2:
+        return None
+    most = max(read, stage.tasks * rule.split_bytes)
+    told = [
+        files
+        for files in planned.get((_scanned(stage), stage.tasks), ())
+        if read <= files[0] <= most
+    ]
+    total, number = told[0] if len(told) == 1 else (math.sqrt(read * most), None)
+    return UnplannedFiles(total, read, most, number)
+
+
+def _alone(stage: StageRun) -> bool:
+    """Whether it scans one table in columns, put beside nothing else."""
+    together = stage.inputs or stage.united or stage.paired or "Union" in stage.operations
+    return not together and len(_scanned(stage)) == 1 and _scanned(stage) <= IN_COLUMNS
+
+
+def _scanned(stage: StageRun) -> frozenset[str]:
+    """What its operations call the scans of files or of a cache."""
+    return frozenset(name.strip() for name in stage.operations if name.startswith("Scan "))

@@ -1,0 +1,99 @@
+"""Scans of which no plan tells how large their files are, of a real log (`df.rdd`)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from sparkplan_runs import executors, fit
+
+from engine import read
+from engine.models.replay.alternatives import other_cuts
+from engine.models.replay.replayed_run import Replay
+from engine.models.stages.shapes import shapes_of
+from engine.models.stages.task_times import StageShape
+from engine.models.stages.unplanned_scans import UnplannedFiles
+from engine.profile import Run
+from engine.units import MIB
+
+DATA = Path(__file__).parents[2] / "data"
+FEW, MORE = (read(DATA / name).runs[0] for name in ("columns.zstd", "columns_more.zstd"))
+
+
+def scans(run: Run) -> tuple[StageShape, StageShape]:
+    """That of the RDD, and that of the query."""
+    rdd, query = scans_of(run)
+    return rdd, query
+
+
+def scans_of(run: Run) -> list[StageShape]:
+    assert run.cluster.slots
+    shapes = shapes_of(run, run.cluster.slots)
+    return [shape for shape in shapes if "Scan parquet" in shape.stage.operations]
+
+
+def without_query(run: Run) -> Run:
+    """The run as if nothing but the RDD had scanned the files."""
+    kept = tuple(stage for stage in run.stages if not stage.files_bytes)
+    return replace(run, stages=kept)
+
+
+def test_the_log_tells_nothing_of_the_files_of_an_rdd() -> None:
+    for run in (FEW, MORE):
+        rdd, query = (shape.stage for shape in scans(run))
+        assert (rdd.files_bytes, rdd.files_read) == (None, None)
+        assert query.files_bytes
+        assert query.files_read
+        assert rdd.tasks == query.tasks
+        assert rdd.outside_bytes < query.files_bytes / 5.0
+
+
+def test_a_query_of_the_same_files_tells_their_size() -> None:
+    """Both are cut alike, here and elsewhere: twelve files on eight slots tell of four on two."""
+    for run in (FEW, MORE):
+        rdd, query = scans(run)
+        assert rdd.unplanned is not None
+        assert query.unplanned is None
+        assert rdd.unplanned.total_bytes == query.stage.files_bytes
+        for ratio in (0.3, 1.0, 3.0, 30.0):
+            found, same = (shape.partition_count(ratio, None) for shape in (rdd, query))
+            assert [found.at(n) for n in (2, 8, 50)] == [same.at(n) for n in (2, 8, 50)]
+    assert scans(MORE)[0].scaled(1 / 3, None, 2).tasks == scans(FEW)[0].stage.tasks
+
+
+def test_queries_of_several_tables_tell_nothing() -> None:
+    """In as many splits: nobody knows which of them the RDD reads."""
+    query = scans(FEW)[1].stage
+    other = replace(query, stage_id=99, files_bytes=2.0 * (query.files_bytes or 0.0))
+    both = scans_of(replace(FEW, stages=(*FEW.stages, other)))
+    alone = scans_of(without_query(FEW))
+    assert both[0].unplanned == alone[0].unplanned
+    assert both[0].unplanned is not None
+    assert both[0].unplanned.number is None
+
+
+def test_else_they_lie_between_what_was_read_and_what_splits_hold() -> None:
+    """Their geometric mean, of columns alone."""
+    run = without_query(FEW)
+    (rdd,) = scans_of(run)
+    read_bytes = rdd.stage.outside_bytes
+    most = rdd.stage.tasks * 128.0 * MIB
+    assert rdd.unplanned == UnplannedFiles(math.sqrt(read_bytes * most), read_bytes, most)
+    in_rows = replace(rdd.stage, operations=("Scan csv", "PythonRDD"))
+    (whole,) = shapes_of(replace(run, stages=(in_rows,)), 2)
+    assert whole.unplanned is None
+
+
+@pytest.mark.parametrize("slots", [64, 512])
+def test_the_interval_reaches_files_of_any_size_between(slots: int) -> None:
+    run = without_query(FEW)
+    held, found = Replay.of(run), fit(run).predict(cluster=executors(slots))
+    small, large = (other.replayed(slots) for other in other_cuts(held))
+    assert sum(small.tasks) < sum(held.replayed(slots).tasks) <= sum(large.tasks)
+    assert found.low is not None
+    assert found.high is not None
+    for other in (small, large):
+        relative = other.seconds / held.replayed(slots).seconds
+        assert found.low <= found.seconds * relative <= found.high
