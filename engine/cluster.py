@@ -327,8 +327,9 @@ def _more_than_zero(
     name: str, value: float, *, where: str | None = None, remedy: str | None = None
 ) -> None:
     if not (is_finite(value) and value > 0):
-        shown = value if is_number(value) else repr(value)
-        raise BadInput(f"{name} must be more than zero, not {shown}", where=where, remedy=remedy)
+        bound, shown = ("", value) if is_number(value) else ("a number ", repr(value))
+        said = f"{name} must be {bound}more than zero, not {shown}"
+        raise BadInput(said, where=where, remedy=remedy)
 
 
 def _at_least_one(name: str, value: int) -> None:

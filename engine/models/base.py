@@ -181,10 +181,11 @@ class FittedModel(ABC):
         self,
         *,
         clusters: Sequence[Cluster],
-        workloads: Sequence[Workload] | None = None,
+        workloads: Sequence[Workload | None] | None = None,
         confidence: float = 0.9,
     ) -> Predictions:
-        """The times of n runs: clusters and workloads in pairs; one of either serves all.
+        """The times of n runs: clusters and workloads in pairs; one of either serves all. None, as
+        a workload or in place of all, means that of the profile's largest run.
 
         Raises:
             BadInput: when the lengths differ, and as `predict`.
@@ -192,20 +193,21 @@ class FittedModel(ABC):
         _check_confidence(confidence)
         require_kind(clusters, Sequence, "a list of clusters")
         if workloads is None:
-            workloads = [self.profile.reference_workload]
+            workloads = [None]
         require_kind(workloads, Sequence, "a list of workloads")
-        for workload in workloads:
+        largest = self.profile.reference_workload
+        asked = [largest if one is None else one for one in workloads]
+        for workload in asked:
             require_workload(workload)
-        n = max(len(clusters), len(workloads))
-        if {len(clusters), len(workloads)} - {1, n} or n == 0:
+        n = max(len(clusters), len(asked))
+        if {len(clusters), len(asked)} - {1, n} or n == 0:
             raise BadInput(
-                f"{len(clusters)} clusters do not pair with {len(workloads)} workloads",
+                f"{len(clusters)} clusters do not pair with {len(asked)} workloads",
                 remedy="give as many of both, or one of either",
             )
         clusters = list(clusters) * (n // len(clusters))
-        workloads = list(workloads) * (n // len(workloads))
         found = Forecast.of(np.full(n, np.nan))
-        for workload, places in _by_workload(workloads):
+        for workload, places in _by_workload(asked * (n // len(asked))):
             _check_size(workload, self.profile)
             batch = ClusterBatch.of([clusters[i] for i in places], self.profile)
             found = found.patched(places, self.forecast(batch, workload))

@@ -191,6 +191,21 @@ def test_a_dash_is_standard_output_for_profiles_as_well(
     assert not list(tmp_path.iterdir())
 
 
+def test_a_long_name_of_a_stage_fits_eighty_columns(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """JSON has the whole name; the table keeps its beginning and its end."""
+    long = "a stage whose name says every step of it one by one and Scan json " * 3
+    written = tmp_path / "p.yaml"
+    written.write_text(run(capsys, f"profile {LOG}")[0].replace("Scan json", long))
+    phases = answer(capsys, f"predict {written}")["phases"]
+    assert max(map(len, phases)) > 200
+    out, _ = run(capsys, f"predict {written}")
+    assert "parquet: Filter, Project, a st…" in out
+    assert "and Scan json, Exchange  " in out
+    assert all(len(line) <= 80 for line in out.splitlines())
+
+
 def test_simcost_shows_what_it_learnt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rates = tmp_path / "rates.yaml"
     rates.write_text(

@@ -147,7 +147,7 @@ def test_export_counts_one_executor_in_the_singular(capsys: pytest.CaptureFixtur
         ("catalog refresh aws -o x", "--from"),
         ("catalog refresh aws --from x -o y --date soon", "--date: 'soon' is not a date"),
         ("measure-host --usd-per-hour 0.1", "--usd-per-hour: goes into a file"),
-        ("measure-host -o nowhere/x.yaml", "nowhere/x.yaml: its folder does not exist"),
+        ("measure-host -o nowhere/x.yaml", "nowhere/x.yaml: its folder does not exist; make"),
         ("measure-host --dir nowhere", "nowhere: cannot be used"),
         ("measure-host --disk-size 900PB", "8 GiB"),
         ("measure-host --name a/b", "'a/b' cannot be the name of a type"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from signal import SIGHUP, SIGTERM
 from threading import Event
 
 import pytest
@@ -9,6 +10,7 @@ from screen import MOST_WAITS, settled, shows
 from textual.events import Key
 
 from tui import format as text
+from tui.behaviours import habits
 from tui.screens.export import ExportScreen
 from tui.widgets.table import Table
 
@@ -162,6 +164,36 @@ async def test_what_was_typed_before_a_quit_is_done(planner, typed):
     (pin,) = app.pins
     assert pin.state.deadline_seconds == app.state.deadline_seconds
     assert app.session_state.pins == (pin,)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+async def test_what_was_typed_before_a_signal_is_done(planner, times):
+    """A pin that waited for its answer was lost; a terminal that goes tells it twice."""
+    app = planner()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("right")
+        _at_once(app, "right", "p")
+        for _ in range(times):
+            app.leave_by(SIGHUP)
+        assert await left(pilot)
+    assert app.return_code == 128 + SIGHUP
+    assert len(app.session_state.pins) == 1
+
+
+async def test_a_signal_does_not_wait_for_ever(planner, monkeypatch):
+    app, go_on = planner(), Event()
+    monkeypatch.setattr(habits, "GRACE_SECONDS", 0.2)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        monkeypatch.setattr(app._session, "build", lambda *asked: go_on.wait())
+        await pilot.press("tab", "tab", "right")
+        _at_once(app, "p")
+        app.leave_by(SIGTERM)
+        assert await left(pilot)
+        go_on.set()
+    assert app.return_code == 128 + SIGTERM
+    assert not app.pins
 
 
 async def test_a_second_quit_waits_for_nothing(planner, monkeypatch):

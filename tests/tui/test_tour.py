@@ -17,6 +17,7 @@ from tui.tour.guide import TourOptions
 from tui.tour.record import CastRecorder, SvgRecorder, recorder_for, slideshow
 from tui.tour.steps import STEPS, pause_seconds
 from tui.views.caption import Caption
+from tui.widgets.slider import Slider
 from tui.widgets.table import Table
 from tui.widgets.text import plain
 
@@ -143,6 +144,41 @@ async def test_what_the_user_does_in_between_does_not_derail_it(planner):
         await pilot.press("space")
         await at(pilot, 2)
         assert app.state == third
+
+
+async def test_the_line_of_a_slider_keeps_its_keys(planner):
+    """Escape left the tour, and backspace went a step back, with the line still open."""
+    app = planner(sources=("nightly-features",), tour=TourOptions())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await at(pilot, 0)
+        await pilot.press("space")
+        await at(pilot, 1)
+        slider = app.query_one("#deadline", Slider)
+        slider.focus()
+        before = app.state.deadline_seconds
+        await pilot.press("enter", "b", "q", "backspace", "space", "escape")
+        await settled(pilot)
+        assert not slider.editing
+        assert app.guide is not None
+        assert app.guide.place == 1
+        await pilot.press("enter", "b", "backspace", "3", "m", "enter")
+        await settled(pilot)
+        assert before != app.state.deadline_seconds == 180.0
+        assert app.guide.place == 1
+
+
+async def test_space_goes_on_from_a_line_in_which_nothing_was_typed(planner):
+    """It was typed in place of the value."""
+    app = planner(sources=("nightly-features",), tour=TourOptions())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await at(pilot, 0)
+        slider = app.query_one("#deadline", Slider)
+        slider.focus()
+        await pilot.press("enter")
+        assert slider.editing
+        await pilot.press("space")
+        await at(pilot, 1)
+        assert not slider.editing
 
 
 async def test_a_tour_from_the_planner_gives_the_plan_back(planner):

@@ -114,6 +114,17 @@ def test_a_cost_of_another_time_is_not_that_of_the_states(workflow):
     assert "$" not in in_words(about(answer, replace(found, prediction=longer)))
 
 
+def test_a_long_name_leaves_room_for_what_is_said(workflow):
+    """The sentence has two lines: what bounds the jobs, and which model says so, were cut off."""
+    session, state = WorkflowSession(), PlanState(sources=(workflow,), deadline_seconds=600.0)
+    answer = session.answer(state, session.build(state, lambda line: None))
+    found = session.course(state, answer)
+    said = in_words(about(answer, replace(found, name="nightly " * 20 + "report 日本語")))
+    assert said.startswith("nightly nigh")
+    assert "日本語, 4 jobs, on" in said
+    assert len(said) - len(in_words(about(answer, replace(found, name="")))) <= 24
+
+
 def in_words(lines):
     return "".join(words for line in lines for words, _ in line)
 

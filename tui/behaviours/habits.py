@@ -7,6 +7,7 @@ import asyncio
 import signal
 import sys
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import engine
@@ -22,9 +23,14 @@ if TYPE_CHECKING:
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 """Signals that end the planner as a key would: the terminal restored, the session kept."""
 
+GRACE_SECONDS = 3.0
+"""How long a signal waits for what was typed before it: who sends one kills what stays for long."""
+
 
 class HabitActions(PlannerPart):
     """A part of `PlannerApp`."""
+
+    _left_by = False
 
     def action_suspend(self) -> None:
         """Back to the shell that started the planner, until it is let go on."""
@@ -155,8 +161,12 @@ class HabitActions(PlannerPart):
             return
         loop = asyncio.get_running_loop()
         for number in ENDING:
-            loop.add_signal_handler(number, self._leave_by, number)
+            loop.add_signal_handler(number, self.leave_by, number)
 
-    def _leave_by(self, number: signal.Signals) -> None:
+    def leave_by(self, number: signal.Signals) -> None:
+        """Leave in order, but soon. A terminal that has gone tells it twice, by a signal too."""
         app = self.planner
-        app.exit(return_code=128 + number)
+        if not self._left_by:
+            self._left_by = True
+            app.set_timer(GRACE_SECONDS, partial(app.exit, None, 128 + number))
+            app.call_later(app.leave_in_order, 128 + number)  # behind the keys that are there

@@ -51,15 +51,25 @@ class KeyOrder(PlannerPart):
     _handed: Typed | None = None
     _under_way = False
     _leaves = False
+    _leaving_code = 0
 
     async def action_quit(self) -> None:
+        """Leave in order; asked again, at once."""
+        if self._leaves:
+            self._leave_now()
+        else:
+            self.leave_in_order()
+
+    def leave_in_order(self, return_code: int = 0) -> None:
         """Leave once all is done that was typed before, or a pin that waits for its answer would be
-        lost; asked again, at once."""
+        lost."""
         app = self.planner
-        first = app.focused or app.screen
-        if self._leaves or not first.post_message(Leaving()):
-            app.exit()
-        self._leaves = True
+        self._leaves, self._leaving_code = True, return_code
+        if not (app.focused or app.screen).post_message(Leaving()):
+            self._leave_now()
+
+    def _leave_now(self) -> None:
+        self.planner.exit(return_code=self._leaving_code)
 
     def on_leaving(self) -> None:
         """All keys have come up to the app that were typed before the one that quits."""
@@ -69,7 +79,7 @@ class KeyOrder(PlannerPart):
                 "what was typed before is done first; quit again to leave at once", "base"
             )
         else:
-            app.exit()
+            self._leave_now()
 
     @property
     def keys_wait(self) -> bool:
@@ -164,7 +174,7 @@ class KeyOrder(PlannerPart):
             await App.on_event(app, self._handed)
             first.post_message(follower)
         elif self._leaves and not self.keys_wait:
-            app.exit()
+            self._leave_now()
 
     async def on_dialog_stood(self) -> None:
         """A dialog has come to stand: what was typed early is for it."""

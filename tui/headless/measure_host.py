@@ -70,7 +70,11 @@ def check_folders(*files: str | None) -> None:
     """A file that cannot be written is refused before anything is measured."""
     for file in files:
         if file is not None and not Path(file).parent.is_dir():
-            raise engine.BadInput("its folder does not exist", where=file)
+            raise engine.BadInput(
+                "its folder does not exist",
+                where=file,
+                remedy="make the folder first, or choose another",
+            )
 
 
 def default_name() -> str:

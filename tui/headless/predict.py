@@ -10,6 +10,7 @@ import engine
 from tui import format as text
 from tui.arguments import layouts, limits, options, prices, target
 from tui.headless import all_models, costs, output, recommend
+from tui.widgets.text import fit_ends
 from tui.words.limit_words import parse_type_count
 
 
@@ -261,10 +262,18 @@ def deadline_in_words(prediction: engine.Prediction, deadline: float) -> str:
     )
 
 
+PHASE_CELLS = 60
+"""Of the name of a phase: so the table fits into 80 columns. `--json` has the whole name."""
+
+
 def phase_table(prediction: engine.Prediction) -> str:
     phases = prediction.phases or {}
     rows = [
-        (text.shown(name), text.seconds(value), text.percent(value / prediction.seconds))
+        (
+            fit_ends(text.shown(name), PHASE_CELLS).rstrip(),
+            text.seconds(value),
+            text.percent(value / prediction.seconds),
+        )
         for name, value in phases.items()
     ]
     return text.table(rows, right=(1, 2))

@@ -10,6 +10,7 @@ from textual.driver import Driver
 from textual.widgets import Input
 
 from tui.behaviours.part import PlannerPart
+from tui.widgets.slider import Slider
 
 if TYPE_CHECKING:
     from tui.tour.guide import Guide, TourOptions
@@ -39,6 +40,9 @@ class TourActions(PlannerPart):
 
     def action_tour_next(self) -> None:
         """The next step; after the last one the tour ends."""
+        focused = self.planner.focused
+        if isinstance(focused, Slider):
+            focused.cancel_edit()
         if self.guide is not None:
             self.guide.turn(1)
 
@@ -64,7 +68,8 @@ class TourActions(PlannerPart):
         """The keys of the tour belong to whatever has the keyboard when there is none."""
         app = self.planner
         if action in ("tour_next", "tour_back", "tour_leave"):
-            return self.guide is not None and self.guide.has_keys(app.focused)
+            goes_on = action == "tour_next"
+            return self.guide is not None and self.guide.has_keys(app.focused, goes_on=goes_on)
         if action == "vi":
             return app.vi and not isinstance(app.focused, Input)
         return App.check_action(app, action, parameters)

@@ -20,6 +20,7 @@ from tui.tour.facts import Facts, facts
 from tui.tour.record import Recorder
 from tui.tour.steps import STEPS, Step, pause_seconds
 from tui.views.caption import Caption, Told
+from tui.widgets.slider import Slider
 
 if TYPE_CHECKING:
     from textual.message_pump import MessagePump
@@ -110,8 +111,11 @@ class Guide:
         self._tell(self._told)
         app.run_worker(self._play(), exclusive=False, exit_on_error=True)
 
-    def has_keys(self, focused: Widget | None) -> bool:
-        """Whether the keys of the tour are meant, not text or a dialog that the user opened."""
+    def has_keys(self, focused: Widget | None, *, goes_on: bool) -> bool:
+        """Whether the keys of the tour are meant, not text or a dialog that the user opened. The
+        one that goes on is meant too where the line of a slider is open and untouched."""
+        if isinstance(focused, Slider) and focused.editing:
+            return goes_on and focused.untouched
         stack = self._app.screen_stack
         return not isinstance(focused, Input) and bool(stack[-1].query(Caption))
 

@@ -10,6 +10,7 @@ from tui.views import words
 from tui.views.prose import Line, Prose
 from tui.widgets.gantt import Gantt, GanttData, GanttRow, Span
 from tui.widgets.table import Column, Row, Table
+from tui.widgets.text import fit_ends
 
 if TYPE_CHECKING:
     from textual.widget import Widget
@@ -73,6 +74,10 @@ def show(panels: Panels, answer: Answer) -> None:
 SAME_TIME = 0.01
 """Up to this share apart two times have one cost."""
 
+NAME_CELLS = 24
+"""Of the name in the sentence above the charts: the time and how sure it is come after it, and all
+of it has two lines."""
+
 
 def about(answer: Answer, found: WorkflowReport | None) -> list[Line]:
     """What runs where, how long that takes, how sure it is, and what it costs where the plan's cost
@@ -94,7 +99,7 @@ def about(answer: Answer, found: WorkflowReport | None) -> list[Line]:
     odds, span = text.odds(answered.confidence), text.span(answered.low, answered.high)
     return [
         [
-            (found.name, "strong"),
+            (fit_ends(found.name, NAME_CELLS).rstrip(), "strong"),
             (f", {len(found.jobs)} job{'' if len(found.jobs) == 1 else 's'}, on ", "base"),
             (shown, "strong"),
             (ends, "base"),

@@ -130,8 +130,9 @@ class LeanDriver(LinuxDriver):
         watch = select.poll()
         watch.register(self.fileno, 0)  # hang-ups are told unasked
         if any(told & select.POLLHUP for _, told in watch.poll()):
+            leave = getattr(self._app, "leave_by", lambda _: self._app.exit(None, HUNG_UP))
             with suppress(RuntimeError):  # the loop has ended already
-                self._loop.call_soon_threadsafe(self._app.exit, None, HUNG_UP)
+                self._loop.call_soon_threadsafe(leave, signal.SIGHUP)
 
     def run_input_thread(self) -> None:
         """Read keys and the mouse until the app ends, with `KeyParser`; nothing more once the

@@ -159,6 +159,11 @@ class Slider(FrameWidget, can_focus=True):
         return self._edit is not None
 
     @property
+    def untouched(self) -> bool:
+        """Whether the line to type a value is open, and nothing that was typed stands in it."""
+        return self._edit is not None and (self._edit.selected or not self._edit.text)
+
+    @property
     def error(self) -> str:
         """Why the last typed text was refused; empty when it was not."""
         return self._error
@@ -267,12 +272,16 @@ class Slider(FrameWidget, can_focus=True):
         self._error = lines[0] if lines else "not understood"
         self.redraw()
 
-    def _cancel_edit(self) -> None:
+    def cancel_edit(self) -> None:
+        """Close the line; the value stays."""
         self._stop_typing()
         self.redraw()
 
     def check_consume_key(self, key: str, character: str | None) -> bool:
-        """While typing, printable keys are text."""
+        """While typing, printable keys are text. No value begins with a space: it is left to what
+        binds it."""
+        if character == " " and self.untouched:
+            return False
         return self.editing and character is not None and character.isprintable()
 
     def on_key(self, event: events.Key) -> None:
@@ -282,7 +291,7 @@ class Slider(FrameWidget, can_focus=True):
         if event.key == "enter":
             self._finish_edit()
         elif event.key == "escape":
-            self._cancel_edit()
+            self.cancel_edit()
         else:
             typed = event.character if event.is_printable and event.character else None
             edited = self._edit.insert(typed) if typed else self._edit.press(event.key)

@@ -232,6 +232,16 @@ def test_a_notebook_shows_a_few_lines(model: Model) -> None:
         assert len(repr(shown)) < 2000
 
 
+def test_no_workload_is_that_of_the_largest_run() -> None:
+    model_fitted = fitted(BY_NAME["ernest"], 1)
+    largest = model_fitted.predict(cluster=on(4)).seconds
+    other = Workload(1.0)
+    assert largest != model_fitted.predict(cluster=on(4), workload=other).seconds
+    for workloads in (None, [None], [None, other]):
+        found = model_fitted.predict_many(clusters=[on(4)], workloads=workloads)
+        assert found.seconds[0] == pytest.approx(largest)
+
+
 def test_clusters_and_workloads_pair() -> None:
     model_fitted = fitted(BY_NAME["ernest"], 1)
     for clusters, workloads in (
