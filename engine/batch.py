@@ -68,6 +68,21 @@ class ClusterBatch:
             executor_memory_gib=self.executor_memory_gib[rows],
         )
 
+    def same_as(self, other: ClusterBatch) -> bool:
+        """Whether the other batch holds the same clusters in the same order."""
+        if self.catalog is not other.catalog or self.types != other.types:
+            return False
+        return len(self) == len(other) and all(
+            np.array_equal(mine.view(np.int64), others.view(np.int64))  # NaN is like NaN
+            for mine, others in zip(self._columns, other._columns, strict=True)
+        )
+
+    @property
+    def _columns(self) -> tuple[IntArray | FloatArray, ...]:
+        """What is known of each cluster."""
+        shape = (self.executors, self.executor_cores, self.executor_memory_gib)
+        return (self.type_index, self.nodes, *shape)
+
     def alike(self, slots: float, roomy: BoolArray | None = None) -> tuple[IntArray, IntArray]:
         """Rows that differ for an application that never runs more than `slots` tasks at once, and
         for each of the n rows which of those it is like.

@@ -16,7 +16,7 @@ import yaml
 
 from engine.errors import BadInput, UnknownName
 
-MOST_NESTING = 32
+MOST_NESTING, TOO_DEEP = 32, "nested too deeply"
 
 STAND_IN = "!stand-in"
 """Tag of a scalar that holds the place of a value that was cut out: its number among them."""
@@ -80,7 +80,9 @@ def _events(text: str, name: str) -> Iterator[yaml.Event]:
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         problem = error.problem or error.context or "unreadable"
-        raise BadInput(f"not valid YAML: {problem}", where=f"{name}:{line}") from None
+        # The C library reads ahead, and some of its versions count how deep they are themselves.
+        what = TOO_DEEP if "nesting" in problem else f"not valid YAML: {problem}"
+        raise BadInput(what, where=f"{name}:{line}") from None
     except (yaml.YAMLError, ValueError) as error:
         problem = str(error).splitlines()[0] if str(error) else "unreadable"
         raise BadInput(f"not valid YAML: {problem}", where=name) from None
@@ -123,7 +125,7 @@ class _Builder:
             return self._scalar(event)
         self._depth += 1
         if self._depth > MOST_NESTING:
-            raise BadInput("nested too deeply", where=self._at(event))
+            raise BadInput(TOO_DEEP, where=self._at(event))
         mapping = isinstance(event, yaml.MappingStartEvent)
         found = self._mapping(path, shape) if mapping else self._sequence(path, shape)
         self._depth -= 1

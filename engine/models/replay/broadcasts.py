@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from engine.distinct import distinct
 from engine.forecast import FloatArray
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.times import Times
@@ -94,7 +95,7 @@ class Outgrown:
         work = max(rows / RECORDS_PER_SECOND, moved / BYTES_PER_SECOND) * self.stretch
         work *= SORTED_SHARE if self.shuffled else 1.0
         rule = shape.partitioning
-        counted, which = np.unique(slots, return_inverse=True)
+        counted, which = distinct(slots)
         tasks = [min(rule.merged(moved, int(n)), self.partitions) for n in counted]
         return np.asarray(work / np.minimum(slots, np.ceil(tasks)[which]))
 
@@ -202,7 +203,7 @@ def saved_seconds(
     """(n,) what is saved on (n,) slots where tables that a log merges are broadcast."""
     saved = np.zeros(len(slots))
     for shape in may_turn(replay, ratio):
-        counted, which = np.unique(slots, return_inverse=True)
+        counted, which = distinct(slots)
         cut = [shape.scaled(ratio, shuffle_partitions, int(n)) for n in counted]
         lanes = [min(n, one.tasks) for n, one in zip(counted, cut, strict=True)]
         work = np.asarray([one.work * one.partitions for one in cut]) / lanes

@@ -16,7 +16,7 @@ import numpy as np
 
 from engine.cluster import Workload
 from engine.forecast import FloatArray
-from engine.models.replay.log_answers import AnswersOfLogs
+from engine.models.replay.kept_answers import MeanTimes
 from engine.profile import Run
 
 PARTS = 4
@@ -70,7 +70,7 @@ def held_mean(
 
 
 def held_logs(
-    answer: Callable[[float], AnswersOfLogs], path: Sequence[float], share: float
+    answer: Callable[[float], MeanTimes], path: Sequence[float], share: float
 ) -> FloatArray:
     """(n,) log time with what memory adds, held to grow with the input.
 
@@ -79,7 +79,7 @@ def held_logs(
     what memory adds there is held as well, and within what it adds to the two.
 
     Args:
-        answer: what each log says of an input for n clusters.
+        answer: what logs say of an input for n clusters.
         path: inputs from the smallest log's to the first at or beyond the wanted one.
         share: how far between the last two of them the wanted one lies (0 ... 1).
     """
@@ -88,9 +88,8 @@ def held_logs(
     held: list[FloatArray] = []
     for size in path:
         at = answer(size)
-        mean = at.mean(at.logs)
-        alone.append(hold(alone[-1], mean) if alone else mean)
-        whole = alone[-1] + at.mean(at.memory)
+        alone.append(hold(alone[-1], at.alone) if alone else at.alone)
+        whole = alone[-1] + at.memory
         held.append(hold(held[-1], whole) if held else whole)
     if len(path) == 1 or share >= 1.0:
         return held[-1]
@@ -103,7 +102,7 @@ def held_logs(
             reached = last
             continue
         at = answer(path[-2] * (path[-1] / path[-2]) ** way)
-        whole = (1.0 - way) * low + way * high + at.mean(at.memory)
+        whole = (1.0 - way) * low + way * high + at.memory
         reached = np.clip(hold(before, whole), np.minimum(first, last), np.maximum(first, last))
     beyond = share * parts - done
     return np.asarray((1.0 - beyond) * before + beyond * reached)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.forecast import FloatArray, IntArray
+from engine.models.replay.kept_answers import MeanTimes
 from engine.models.replay.log_pairs import weights_of
 
 
@@ -57,6 +58,11 @@ class AnswersOfLogs:
             unsure,
             np.asarray(least),
         )
+
+    @property
+    def times(self) -> MeanTimes:
+        """Their mean times."""
+        return MeanTimes(self.mean(self.logs), self.mean(self.memory))
 
     def mean(self, values: FloatArray) -> FloatArray:
         """(n,) weighted mean of (r, n) values."""

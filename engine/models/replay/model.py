@@ -32,6 +32,7 @@ from engine.models.replay.broadcasts import (
 )
 from engine.models.replay.driver_rows import driver_notices
 from engine.models.replay.held_answers import held_logs
+from engine.models.replay.kept_answers import KeptAnswers, MeanTimes
 from engine.models.replay.log_answers import AnswersOfLogs, doublings
 from engine.models.replay.memory_cliff import MemoryCliff, roomy_with
 from engine.models.replay.memory_report import cache_notices, not_fitting_share, spill_notices
@@ -94,6 +95,7 @@ class ReplayModel(FittedModel):
     dof: float = PRIOR_DOF
     machine_scale: float = 0.0
     _times: OrderedDict[object, ReplayTimes] = field(default_factory=OrderedDict, repr=False)
+    _answers: KeptAnswers = field(default_factory=KeptAnswers, repr=False)
     _explained: dict[object, Replayed] = field(default_factory=dict, repr=False)
 
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
@@ -136,7 +138,8 @@ class ReplayModel(FittedModel):
             share = 1.0 - times.driver_seconds / times.seconds
             crowded = share * of_batch(batch, far[-1][:, 0])
             doubt = np.hypot(doubt, self._shared_cores.doubt(crowded))
-            doubt = np.hypot(doubt, doubt_of_asked(replayed, slots, relative, replay.slots))
+            asked = doubt_of_asked(replayed, times, slots, relative, replay.slots)
+            doubt = np.hypot(doubt, asked)
             doubts.append(doubt)
             others = (self._alternatives if ratio != 1.0 else self._other_cuts)[place]
             seen = [self._replayed(other, wanted).at(slots, relative) for other in others]
@@ -201,11 +204,13 @@ class ReplayModel(FittedModel):
         """(n,) mean log time, held to grow with the input."""
         path, share = self._path(wanted)
         if not path:
-            return each.mean(each.logs + each.memory)
+            return each.times.alone + each.times.memory
 
-        def answer(size: float) -> AnswersOfLogs:
-            same = size == wanted.input_bytes
-            return each if same else self._each(batch, replace(wanted, input_bytes=size))
+        def answer(size: float) -> MeanTimes:
+            if size == wanted.input_bytes:
+                return each.times
+            asked = replace(wanted, input_bytes=size)
+            return self._answers.of(batch, asked.key, lambda: self._each(batch, asked).times)
 
         return held_logs(answer, path, share)
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.batch import ClusterBatch
+from engine.distinct import distinct, distinct_rows
 from engine.forecast import FloatArray, IntArray
 from engine.models.replay.executor_memory import ExecutorMemory, own_batch, tasks_beside
 from engine.models.replay.replayed_run import Replay
@@ -65,13 +66,10 @@ class Offered:
         """The unlike ones of those whose memory is known, the places of these, and of each of them
         which of the unlike ones it is."""
         known = np.flatnonzero(~np.isnan(self.task_bytes))
-        columns = [column[known] for column in (self.task_bytes, self.slots, self.cores)]
-        code = np.zeros(len(known), dtype=np.int64)
-        for column in columns:
-            values, which = np.unique(column, return_inverse=True)
-            code = code * len(values) + which
-        _, first, alike = np.unique(code, return_index=True, return_inverse=True)
-        return Offered(*(column[first] for column in columns)), known, alike
+        columns = [column[known] for column in (self.task_bytes, self.cores, self.slots)]
+        first, alike = distinct_rows(columns)
+        task_bytes, cores, slots = (column[first] for column in columns)
+        return Offered(task_bytes, slots, cores), known, alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +193,7 @@ def _tasks(
     """`StageShape.data_on`, where slots do not matter only once."""
     if not stage.shape.counts_slots:
         return stage.shape.data_on(ratio, shuffle_partitions, offered.slots[:1])
-    counted, which = np.unique(offered.slots, return_inverse=True)
+    counted, which = distinct(offered.slots)
     tasks, data = stage.shape.data_on(ratio, shuffle_partitions, counted)
     return tasks[which], data[which]
 

@@ -17,6 +17,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from engine.distinct import distinct
 from engine.forecast import FloatArray, IntArray
 from engine.models.replay.replayed_run import Replay
 
@@ -103,15 +104,15 @@ class ReplayTimes:
             return None
         speeds, of_speed = speed[:1], np.zeros(len(speed), dtype=np.int64)
         if (speed != speed[0]).any():
-            speeds, of_speed = np.unique(speed, return_inverse=True)
+            speeds, of_speed = distinct(speed)
         place = np.zeros(int(seen[-1]) + 1, dtype=np.int64)
         place[seen] = np.arange(len(seen))
         code = place[whole] * len(speeds) + of_speed
-        distinct = np.flatnonzero(np.bincount(code))
-        if len(distinct) > EVALUATED_ALONE:
+        pairs = np.flatnonzero(np.bincount(code))
+        if len(pairs) > EVALUATED_ALONE:
             return None
         found = np.zeros((len(seen) * len(speeds), 2))
-        for pair in distinct.tolist():
+        for pair in pairs.tolist():
             slots, fast = divmod(pair, len(speeds))
             found[pair] = self._one(int(seen[slots]), float(speeds[fast]))
         return found[code, 0], found[code, 1]
@@ -222,17 +223,22 @@ REACHED = 0.61
 
 
 def doubt_of_asked(
-    replayed: ReplayTimes | BetweenInputs, slots: FloatArray, speed: FloatArray, own_slots: int
+    replayed: ReplayTimes | BetweenInputs,
+    times: Times,
+    slots: FloatArray,
+    speed: FloatArray,
+    own_slots: int,
 ) -> FloatArray:
-    """(n,) spread of log time on (n,) slots of (n,) relative speeds, since a program may have asked
-    for as many partitions as the log has cores: the 90 % interval reaches what that would take. It
-    takes no more away than is gained by more slots than the log's `own_slots`."""
+    """(n,) spread of log time on (n,) slots of (n,) relative speeds, where it takes (n,) `times`,
+    since a program may have asked for as many partitions as the log has cores: the 90 % interval
+    reaches what that would take. It takes no more away than is gained by more slots than the log's
+    `own_slots`."""
     gained = replayed.gained_by_cores(slots)
     if not gained.any():
         return gained
-    own = replayed.at(np.full(len(slots), float(own_slots)), speed).seconds
-    in_all = np.log(own / replayed.at(slots, speed).seconds)
-    return np.asarray(REACHED * np.clip(in_all, 0.0, gained))
+    speeds, of_speed = distinct(speed)
+    own = replayed.at(np.full(len(speeds), float(own_slots)), speeds).seconds[of_speed]
+    return np.asarray(REACHED * np.clip(np.log(own / times.seconds), 0.0, gained))
 
 
 STEP = 2.0

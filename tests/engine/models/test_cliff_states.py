@@ -97,7 +97,7 @@ def test_an_open_cliff_is_foretold_nearer_to_where_data_fits() -> None:
     assert found.high > 5_000.0
     assert found.low > 0.3 * found.seconds, "where the data fits it takes little less"
     p = [found.p_within(found.seconds * times) for times in (0.2, 1.0, 5.0)]
-    assert p == [pytest.approx(0.0, abs=0.02), pytest.approx(0.5), pytest.approx(0.75, abs=0.15)]
+    assert p == [pytest.approx(0.0, abs=0.03), pytest.approx(0.5), pytest.approx(0.75, abs=0.15)]
     for count, size, seconds in ON_THE_CLIFF:
         there = model.predict(cluster=nodes(count), workload=Workload(size))
         assert there.seconds == pytest.approx(seconds, rel=0.1)

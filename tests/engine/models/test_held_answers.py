@@ -17,6 +17,7 @@ from engine.cluster import Cluster, Workload
 from engine.forecast import FloatArray
 from engine.models.base import FittedModel
 from engine.models.replay.held_answers import PARTS, held_logs
+from engine.models.replay.kept_answers import MeanTimes
 from engine.models.replay.log_answers import AnswersOfLogs
 from engine.models.replay.times import inputs_to
 
@@ -44,21 +45,21 @@ def seconds(model: FittedModel, cluster: Cluster, scale: float) -> float:
 Law = Callable[[float], float]
 
 
-def one_log(logs: Law, memory: Law) -> Callable[[float], AnswersOfLogs]:
+def one_log(logs: Law, memory: Law) -> Callable[[float], MeanTimes]:
     """The answers of one log for two clusters, of which memory changes the second's."""
 
-    def answer(size: float) -> AnswersOfLogs:
+    def answer(size: float) -> MeanTimes:
         time, zero = np.full(2, logs(size)), np.zeros(2)
         far = np.full((2, 2), math.log2(size))
         return AnswersOfLogs.of(
             [time], [np.asarray([0.0, memory(size)])], [far], [zero], [zero], [zero],
             np.ones(1, dtype=int),
-        )  # fmt: skip
+        ).times  # fmt: skip
 
     return answer
 
 
-def held(answer: Callable[[float], AnswersOfLogs], size: float) -> FloatArray:
+def held(answer: Callable[[float], MeanTimes], size: float) -> FloatArray:
     path, share = inputs_to([1.0], size)
     return held_logs(answer, path, share)
 

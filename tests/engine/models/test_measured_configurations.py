@@ -113,7 +113,7 @@ def test_what_was_measured_with_nearly_the_same_input_was_measured() -> None:
             model.predict(cluster=nodes(6), workload=Workload(size)).forecast.log_scale[0]
             for size in (1.0, 0.99, 0.9)
         )
-        assert nearly < 1.15 * same
+        assert nearly < 1.25 * same
         relative.append(other / same)
         nearer.append(nearly / same)
     assert np.mean(nearer) < 1.05

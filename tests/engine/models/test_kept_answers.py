@@ -1,0 +1,120 @@
+"""What is kept of a grid between two steps of a slider: the answers are those of a new model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import engine
+from engine.batch import ClusterBatch
+from engine.catalog import Catalog
+from engine.choosing.candidates import select_candidates
+from engine.models.replay.kept_answers import (
+    FEWEST_CLUSTERS,
+    KEPT_ANSWERS,
+    KEPT_GRIDS,
+    KeptAnswers,
+    MeanTimes,
+)
+
+SCALES = (1.0, 1.3, 1.7, 2.0, 2.6, 1.3, 0.7, 30.0)
+
+
+@pytest.fixture(scope="module")
+def catalog() -> Catalog:
+    return engine.load_catalog("aws")
+
+
+@pytest.mark.parametrize(
+    "sources", [["movie-als-small"], ["sales-report-small", "sales-report-large"]]
+)
+def test_steps_of_the_data_size_say_what_a_new_model_says(
+    sources: list[str], catalog: Catalog
+) -> None:
+    """Back and forth, on a grid and on a part of it by turns."""
+    profile = engine.read(*sources, ran_on="m5.xlarge")
+    stepped = engine.fit(profile)
+    batch = select_candidates(catalog, profile=profile).grid(range(1, 33))
+    assert len(batch) > FEWEST_CLUSTERS
+    for scale in SCALES:
+        workload = profile.workload_at(scale)
+        for part in (batch, batch.taken(np.arange(FEWEST_CLUSTERS))):
+            found = stepped.forecast(part, workload)
+            fresh = engine.fit(profile).forecast(part, workload)
+            np.testing.assert_array_equal(found.seconds, fresh.seconds)
+            np.testing.assert_array_equal(found.log_scale, fresh.log_scale)
+
+
+def grid(*, cores: int = 4, nodes: int = FEWEST_CLUSTERS) -> ClusterBatch:
+    kind = engine.InstanceType("t", 4.0, 16.0)
+    return ClusterBatch.grid([kind], [engine.Layout(1, cores, 4.0)], range(1, nodes + 1), None)
+
+
+class Asked:
+    """Counts how often the logs are asked."""
+
+    def __init__(self) -> None:
+        self.kept, self.times = KeptAnswers(), 0
+
+    def __call__(self, batch: ClusterBatch, question: object = 1) -> None:
+        def make() -> MeanTimes:
+            self.times += 1
+            return MeanTimes(np.full(len(batch), self.times), np.zeros(len(batch)))
+
+        self.kept.of(batch, repr(question), make)
+
+
+def test_the_same_clusters_are_asked_about_once() -> None:
+    asked = Asked()
+    for _ in range(3):
+        asked(grid())
+        asked(grid(), 2)
+    assert asked.times == 2
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        grid(cores=2),
+        replace(grid(), executor_memory_gib=np.full(FEWEST_CLUSTERS, np.nan)),
+        replace(grid(), types=(engine.InstanceType("u", 4.0, 16.0),)),
+        grid(nodes=FEWEST_CLUSTERS + 1),
+    ],
+    ids=["layout", "memory", "type", "nodes"],
+)
+def test_other_clusters_are_asked_about_anew_and_push_none_out(changed: ClusterBatch) -> None:
+    asked = Asked()
+    for _ in range(2):
+        asked(grid())
+        asked(changed)
+    assert asked.times == 2
+
+
+def test_unknown_memory_is_like_unknown_memory() -> None:
+    asked = Asked()
+    for _ in range(2):
+        asked(replace(grid(), executor_memory_gib=np.full(FEWEST_CLUSTERS, np.nan)))
+    assert asked.times == 1
+
+
+def test_few_clusters_are_asked_about_each_time_and_push_none_out() -> None:
+    asked = Asked()
+    asked(grid())
+    for nodes in (1, 2, 3, FEWEST_CLUSTERS - 1):
+        asked(grid(nodes=nodes))
+        asked(grid(nodes=nodes))
+    asked(grid())
+    assert asked.times == 9
+
+
+def test_what_is_kept_is_bounded() -> None:
+    asked = Asked()
+    for question in range(3 * KEPT_ANSWERS):
+        asked(grid(), question)
+    for cores in range(1, 3 * KEPT_GRIDS):
+        asked(grid(cores=cores))
+    held = asked.kept._held
+    assert len(held) == KEPT_GRIDS
+    assert all(len(answers) <= KEPT_ANSWERS for _, answers in held)
