@@ -372,9 +372,14 @@ def _proposed(laws: Laws, throw: Throw) -> Laws:
 def _along(laws: Laws, throw: Throw) -> FloatArray:
     """(d,) place of each cliff, moved along the difference of two laws where both have theirs in
     the same piece of the prior, and round within that piece: so the way back is as likely."""
-    edges = laws.frame.thresholds[0]
-    piece = np.searchsorted(edges, laws.cliff, side="right") - 1
-    start, width = edges.take(piece), np.diff(edges, append=1.0).take(piece)
-    alike = (piece.take(throw.a) == piece) & (piece.take(throw.b) == piece)
-    moved = throw.step * alike * (laws.cliff.take(throw.a) - laws.cliff.take(throw.b))
-    return np.asarray(start + (laws.cliff - start + moved) % np.where(width > 0.0, width, 1.0))
+    edges, found = laws.frame.thresholds[0], laws.cliff.copy()
+    some = ((laws.cliff >= edges[1]) & (throw.step > 0.0)).nonzero()[0]
+    here, one, other = (
+        laws.cliff.take(of) for of in (some, throw.a.take(some), throw.b.take(some))
+    )
+    piece = np.searchsorted(edges, here, side="right") - 1
+    start, end = edges.take(piece), np.append(edges, 1.0).take(piece + 1)
+    alike = (np.minimum(one, other) >= start) & (np.maximum(one, other) < end)
+    moved = (here - start + alike * throw.step.take(some) * (one - other)) % (end - start)
+    found[some] = start + moved
+    return found
