@@ -26,6 +26,7 @@ from engine.sources.lost_executors import (
     was_stopped,
 )
 from engine.sources.settings import (
+    MIB_PER_GIB,
     is_local,
     local_cores,
     memory_gib,
@@ -37,8 +38,6 @@ from engine.units import format_seconds
 
 Span = tuple[int, int]
 Steps = list[tuple[int, int]]
-
-MIB_PER_GIB = 1024.0
 
 
 @dataclass(frozen=True, slots=True)
