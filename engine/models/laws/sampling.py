@@ -199,7 +199,7 @@ class Likelihood:
         """Laws after this likelihood to some power, from there to a higher one."""
         kept = chance.count
         while power < goal:
-            step = _step(weighed.density, goal - power, LEFT * kept)
+            step = tempering_step(weighed.density, goal - power, LEFT * kept)
             power = goal if step == goal - power else power + step
             weights = normalised(step * weighed.density)
             weighed = weighed.taken(evenly(weights, kept, chance.offset()))
@@ -214,7 +214,7 @@ class Likelihood:
         return log_density(self.evidence.misfit(residuals), self.evidence.runs)
 
 
-def _step(density: FloatArray, longest: float, effective: float) -> float:
+def tempering_step(density: FloatArray, longest: float, effective: float) -> float:
     """How far the power of the likelihood may rise so that the weights are worth `effective` equal
     ones (Kish's sample size)."""
 

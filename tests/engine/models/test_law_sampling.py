@@ -9,7 +9,7 @@ from law_fits import few_runs, mean_of, points
 from engine.models.laws.averaging import averaged
 from engine.models.laws.frame import Frame
 from engine.models.laws.laws import MOST_DRAWN, drawn
-from engine.models.laws.sampling import STEPS, Evidence, _step, log_density
+from engine.models.laws.sampling import STEPS, Evidence, log_density, tempering_step
 
 
 def effective(density: np.ndarray, step: float) -> float:
@@ -22,7 +22,7 @@ def effective(density: np.ndarray, step: float) -> float:
 @pytest.mark.parametrize("longest", [1.0, 0.2])
 def test_a_step_leaves_just_as_many_effective_draws(spread: float, longest: float) -> None:
     density = -spread * np.random.default_rng(1).exponential(size=5000) ** 2
-    step = _step(density, longest, 500.0)
+    step = tempering_step(density, longest, 500.0)
     if effective(density, longest) >= 500.0:
         assert step == longest
     else:
