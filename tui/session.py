@@ -47,9 +47,9 @@ T = TypeVar("T")
 
 
 class _Last(Generic[T]):
-    """The last answer to a question, which is asked again and again: about what it was, and the
-    rest of the question. Evidence and plans are told apart by identity: comparing what they hold
-    takes longer than asking."""
+    """The last answer of one kind, for whoever asks the same again. What a question is about
+    (evidence, a plan) is told apart by identity, since comparing what these hold takes longer than
+    asking; the rest of it by value."""
 
     def __init__(self) -> None:
         self._kept: tuple[object, object, T] | None = None
