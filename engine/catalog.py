@@ -18,6 +18,8 @@ from engine.errors import BadInput, UnknownName, require_kind
 DEFAULT_CATALOG = "aws"
 """Where types that are given by name are looked for first."""
 
+BYTES_PER_GIGABIT = 1e9 / 8.0
+
 
 @dataclass(frozen=True, slots=True)
 class InstanceType:
@@ -76,6 +78,16 @@ class InstanceType:
     def cpu_score_per_vcpu(self) -> float | None:
         """Relative speed of one vCPU; None where the machine was never measured."""
         return None if self.cpu_score is None else self.cpu_score / self.vcpus
+
+    @property
+    def network_bytes_per_second(self) -> float | None:
+        """Bandwidth of the network; None where it is not known."""
+        return None if self.network_gbps is None else self.network_gbps * BYTES_PER_GIGABIT
+
+    @property
+    def ebs_bytes_per_second(self) -> float | None:
+        """Bandwidth to block storage; None where it is not known."""
+        return None if self.ebs_gbps is None else self.ebs_gbps * BYTES_PER_GIGABIT
 
 
 MOST_VCPUS, MOST_MEMORY_GIB = 1e6, 1e9

@@ -264,22 +264,18 @@ class Cluster:
         for name, value in shape.items():
             if value is not None:
                 _more_than_zero(name, value, remedy="leave it out where it is not known")
-        instance = None
         if instance_type is not None and not isinstance(instance_type, str):
             raise BadInput(f"an instance type is a name, not {instance_type!r}")
         if catalog is not None:
             require_catalog(catalog)
+        instance = None
         if catalog is not None and instance_type is not None and vcpus is None:
             offer = catalog.offer(instance_type)
             instance = offer.instance
             if price_usd_per_hour is None:
                 price_usd_per_hour = offer.on_demand.usd_per_hour
         elif instance_type is not None:
-            instance = InstanceType(
-                instance_type,
-                vcpus=math.nan if vcpus is None else vcpus,
-                memory_gib=math.nan if memory_gib is None else memory_gib,
-            )
+            instance = _of_given_shape(instance_type, vcpus=vcpus, memory_gib=memory_gib)
         cluster = cls(groups=(NodeGroup(nodes, instance, price_usd_per_hour),), catalog=catalog)
         return cluster.with_layout(layout) if layout else cluster
 
@@ -321,6 +317,15 @@ class Cluster:
             executor_memory_gib=layout.executor_memory_gib,
             beside=layout.beside,
         )
+
+
+def _of_given_shape(name: str, *, vcpus: float | None, memory_gib: float | None) -> InstanceType:
+    """A type of which no more is known than is given; nan for what is not."""
+    return InstanceType(
+        name,
+        vcpus=math.nan if vcpus is None else vcpus,
+        memory_gib=math.nan if memory_gib is None else memory_gib,
+    )
 
 
 def _more_than_zero(

@@ -28,32 +28,37 @@ def write_text(
     """
     if not str(path):
         raise BadInput("no file is named", remedy="add its name")
-    target = Path(path)
     try:
-        stream = _is_stream(target)
-        target = target if stream else target.resolve()
-        handle, temporary = tempfile.mkstemp(
-            dir=None if stream else target.parent, prefix=f".{target.name}.", suffix=target.suffix
-        )
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-                file.write(text)
-            check(Path(temporary))
-            if stream:
-                target.write_text(text, encoding="utf-8", newline="\n")
-                Path(temporary).unlink()
-            else:
-                Path(temporary).chmod(_mode(target))
-                Path(temporary).replace(target)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        _write(Path(path), text, check)
     except OSError as error:
         raise BadInput(
             error.strerror or "cannot be written",
             where=str(path),
             remedy=_REMEDIES.get(error.errno or 0),
         ) from None
+
+
+def _write(target: Path, text: str, check: Callable[[Path], None]) -> None:
+    """As `write_text`; raises OSError when it cannot be written."""
+    stream = _is_stream(target)
+    target = target if stream else target.resolve()
+    handle, name = tempfile.mkstemp(
+        dir=None if stream else target.parent, prefix=f".{target.name}.", suffix=target.suffix
+    )
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        check(temporary)
+        if stream:
+            target.write_text(text, encoding="utf-8", newline="\n")
+            temporary.unlink()
+        else:
+            temporary.chmod(_mode(target))
+            temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def unreadable(error: OSError, where: str | Path) -> BadInput:

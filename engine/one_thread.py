@@ -26,7 +26,7 @@ def one_thread() -> Iterator[None]:
         yield
         return
     try:
-        with _libraries().limit(limits=1, user_api="blas"):
+        with libraries().limit(limits=1, user_api="blas"):
             yield
     finally:
         _DECIDED.release()
@@ -37,7 +37,7 @@ _DECIDED = Lock()
 
 
 @lru_cache(maxsize=1)
-def _libraries() -> Any:
+def libraries() -> Any:
     """Those for linear algebra that are loaded: NumPy's, since nothing here multiplies before."""
     import numpy  # noqa: F401
     from threadpoolctl import ThreadpoolController

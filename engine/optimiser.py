@@ -285,13 +285,11 @@ def select(
     answers = Answers(surface, goal, billing, today)
     frontier = surface.frontier(billing, candidates, goal.max_nodes)
     ranked, missed = view.ranked_and_missed()
+    best = [view.best_of(row) for row in ranked[:2]]
     recommended = nearest = None
-    if len(ranked):
-        recommended = answers.explained(
-            view.best_of(ranked[0]),
-            frontier=frontier,
-            runner_up=view.best_of(ranked[1]) if len(ranked) > 1 else None,
-        )
+    if best:
+        runner_up = best[1] if len(best) > 1 else None
+        recommended = answers.explained(best[0], frontier=frontier, runner_up=runner_up)
     elif len(missed) and np.isfinite(surface.costs(billing).ravel()[missed[0]]):
         nearest = answers.choice(int(missed[0]))
     return Recommendation(

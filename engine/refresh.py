@@ -115,14 +115,19 @@ def refresh_catalog(
             remedy="is it the list of that provider's virtual machines?",
         )
     _check_master(base, offers, str(files[0]))
-    for word in (base.name, place):
-        if re.fullmatch(r"[\w-]+", word) is None:
-            raise BadInput(f"{word!r} cannot be a part of a file's name", where=str(files[0]))
-    path = folder / f"{base.name}.{place}.{since}.prices.yaml"
     note = base.note if place == base.region else None  # it may speak of the region
     fresh = replace(base, region=place, date=since, offers=offers, note=note)
+    path = folder / _file_name(fresh, where=str(files[0]))
     _write(path, price_file_text(fresh, found.source))
     return _report(path, base, fresh, shapeless, prices)
+
+
+def _file_name(catalog: Catalog, *, where: str) -> str:
+    """What the price file of a catalog is called; `where` is what errors point at."""
+    for word in (catalog.name, catalog.region):
+        if re.fullmatch(r"[\w-]+", word) is None:
+            raise BadInput(f"{word!r} cannot be a part of a file's name", where=where)
+    return f"{catalog.name}.{catalog.region}.{catalog.date}.prices.yaml"
 
 
 def _offers(

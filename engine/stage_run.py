@@ -250,3 +250,6 @@ class StageRun:
 
 WHOLE_FILES = ("Scan json", "Scan csv", "Scan text")
 """Operations that read all bytes of their files."""
+
+PYTHON_OPERATIONS = ("Python", "Pandas", "Arrow")
+"""What is in the names of operations that compute in Python."""

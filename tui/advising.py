@@ -15,7 +15,15 @@ from tui.views.words import in_planner
 from tui.workers import Latest
 
 if TYPE_CHECKING:
-    from engine import Advice, Choice, ExperimentPlan, FittedModel, KnownType, Narrowing
+    from engine import (
+        Advice,
+        Choice,
+        ExperimentPlan,
+        FittedModel,
+        KnownType,
+        Narrowing,
+        TrainingRequest,
+    )
     from tui.answers import Answer, Session
 
 NODES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
@@ -150,105 +158,125 @@ def found_for(
         fitted = session.apart(state, built)
     except Exception as error:
         return replace(found, no_advice=_said(error), no_plan=_said(error))
+    question = _Question(fitted, state, answer, best)
     asked = _decision(state, answer)
     if before is not None and before.asked == asked:
         found = replace(found, advice=before.advice, no_advice=before.no_advice, asked=asked)
     else:
-        found = replace(_with_advice(found, fitted, state, answer), asked=asked)
+        found = replace(question.with_advice(found), asked=asked)
     if state.training.plan != "ernest":
-        return _with_reference_runs(found, fitted, state, answer, best)
-    return _with_plan(found, fitted, state, answer, best)
+        return question.with_reference_runs(found)
+    return question.with_plan(found)
 
 
-def _with_advice(found: Found, fitted: FittedModel, state: PlanState, answer: Answer) -> Found:
-    """With the next run for the decision at hand."""
-    plan = answer.built.plan
-    sizes = {1.0, min(1.0, 1.0 / state.scale), *state.training.fractions}
-    try:
-        advice = engine.advise(
-            fitted,
-            catalog=answer.built.catalog,
-            surface=plan.surface,
-            nodes=range(1, state.max_nodes + 1),
-            fractions=tuple(sorted(sizes)),
-            workload=plan.surface.workload,
-            deadline_seconds=state.deadline_seconds,
-            confidence=state.confidence,
-            budget_usd=state.budget_usd,
-            billing=answer.report.billing,
+@dataclass(frozen=True, eq=False)
+class _Question:
+    """What experiments are for: `best`, the composition of an answer, by a model that was fitted
+    apart."""
+
+    fitted: FittedModel
+    state: PlanState
+    answer: Answer
+    best: Choice
+
+    def with_advice(self, found: Found) -> Found:
+        """With the next run for the decision at hand."""
+        state, plan = self.state, self.answer.built.plan
+        sizes = {1.0, min(1.0, 1.0 / state.scale), *state.training.fractions}
+        try:
+            advice = engine.advise(
+                self.fitted,
+                catalog=self.answer.built.catalog,
+                surface=plan.surface,
+                nodes=range(1, state.max_nodes + 1),
+                fractions=tuple(sorted(sizes)),
+                workload=plan.surface.workload,
+                deadline_seconds=state.deadline_seconds,
+                confidence=state.confidence,
+                budget_usd=state.budget_usd,
+                billing=self.answer.report.billing,
+            )
+        except Exception as error:
+            return replace(found, no_advice=_said(error))
+        return replace(found, advice=advice)
+
+    def with_reference_runs(self, found: Found) -> Found:
+        """With the runs that PERIDOT's or SimCost's rule asks for, on the best composition's
+        type."""
+        from tui.words.training_words import SAMPLES
+
+        instance, most = self._type_and_most()
+        training = self.state.training
+        request = engine.TrainingRequest(
+            nodes=tuple(range(1, most + 1)),
+            fractions=training.fractions or (*SAMPLES, 1.0),
+            method=training.plan,
+            instances=(instance,),
+            confidence=self.state.confidence,
         )
-    except Exception as error:
-        return replace(found, no_advice=_said(error))
-    return replace(found, advice=advice)
+        found = replace(found, instance=instance)
+        try:
+            plan = self._planned(request)
+        except Exception as error:
+            return replace(found, no_plan=_said(error))
+        return replace(found, plan=plan)
 
+    def with_plan(self, found: Found) -> Found:
+        """With the training runs of the best composition's type within the budget."""
+        from tui.words.training_words import SAMPLES
 
-def _with_reference_runs(
-    found: Found, fitted: FittedModel, state: PlanState, answer: Answer, best: Choice
-) -> Found:
-    """With the runs that PERIDOT's or SimCost's rule asks for, on the best composition's type."""
-    from tui.words.training_words import SAMPLES
-
-    instance, most = _for_type(state, answer, best)
-    sizes = state.training.fractions or (*SAMPLES, 1.0)
-    request = engine.TrainingRequest(
-        nodes=tuple(range(1, most + 1)),
-        fractions=sizes,
-        method=state.training.plan,
-        instances=(instance,),
-        confidence=state.confidence,
-    )
-    found = replace(found, instance=instance)
-    workload, catalog = answer.built.plan.surface.workload, answer.built.catalog
-    try:
-        plan = engine.plan_experiments(request, fitted=fitted, workload=workload, catalog=catalog)
-    except Exception as error:
-        return replace(found, no_plan=_said(error))
-    return replace(found, plan=plan)
-
-
-def _for_type(state: PlanState, answer: Answer, best: Choice) -> tuple[str, int]:
-    """The type that training runs are for, and the most nodes that they may have."""
-    instance = next(iter(answer.alike or best.composition))
-    largest = answer.built.plan.alike(best)[instance]
-    return instance, min(state.max_nodes, max(LEAST_REACH, 2 * largest))
-
-
-def _with_plan(
-    found: Found, fitted: FittedModel, state: PlanState, answer: Answer, best: Choice
-) -> Found:
-    """With the training runs of the best composition's type within the budget."""
-    from tui.words.training_words import SAMPLES
-
-    built, training = answer.built, state.training
-    workload = built.plan.surface.workload
-    amount, unit = training.amount, training.unit
-    if amount is None:
-        amount, unit = suggested(best)
-    instance, most = _for_type(state, answer, best)
-    found = replace(
-        found, instance=instance, amount=amount, unit=unit, suggested=training.amount is None
-    )
-    request = engine.TrainingRequest(
-        nodes=tuple(count for count in NODES if count <= most),
-        fractions=training.fractions or SAMPLES,
-        unit=unit,
-        instances=(instance,),
-        confidence=state.confidence,
-    )
-    try:
-        plan = _planned(
-            replace(request, budget=amount), fitted, answer, tries=MOST_TRIES * found.suggested
+        training, plan = self.state.training, self.answer.built.plan
+        amount, unit = training.amount, training.unit
+        if amount is None:
+            amount, unit = suggested(self.best)
+        instance, most = self._type_and_most()
+        found = replace(
+            found, instance=instance, amount=amount, unit=unit, suggested=training.amount is None
         )
-        narrowing = engine.narrowed(
-            fitted,
-            cluster=built.plan.cluster(best),
-            runs=plan.runs,
-            workload=workload,
-            confidence=state.confidence,
+        request = engine.TrainingRequest(
+            nodes=tuple(count for count in NODES if count <= most),
+            fractions=training.fractions or SAMPLES,
+            unit=unit,
+            budget=amount,
+            instances=(instance,),
+            confidence=self.state.confidence,
         )
-    except Exception as error:
-        return replace(found, no_plan=_said(error))
-    return replace(found, plan=plan, narrowing=narrowing, amount=plan.budget)
+        try:
+            runs = self._planned(request, tries=MOST_TRIES * found.suggested)
+            narrowing = engine.narrowed(
+                self.fitted,
+                cluster=plan.cluster(self.best),
+                runs=runs.runs,
+                workload=plan.surface.workload,
+                confidence=self.state.confidence,
+            )
+        except Exception as error:
+            return replace(found, no_plan=_said(error))
+        return replace(found, plan=runs, narrowing=narrowing, amount=runs.budget)
+
+    def _type_and_most(self) -> tuple[str, int]:
+        """The type that training runs are for, and the most nodes that they may have."""
+        instance = next(iter(self.answer.alike or self.best.composition))
+        largest = self.answer.built.plan.alike(self.best)[instance]
+        return instance, min(self.state.max_nodes, max(LEAST_REACH, 2 * largest))
+
+    def _planned(self, request: TrainingRequest, *, tries: int = 0) -> ExperimentPlan:
+        """The design; one that nobody named the budget of may raise it so many times."""
+        from tui.words.training_words import stepped
+
+        built = self.answer.built
+        try:
+            return engine.plan_experiments(
+                request,
+                fitted=self.fitted,
+                workload=built.plan.surface.workload,
+                catalog=built.catalog,
+            )
+        except engine.BudgetTooSmall as error:
+            if tries < 1:
+                raise
+            enough = stepped(ROOM * error.least, request.unit, 1)
+            return self._planned(replace(request, budget=enough), tries=tries - 1)
 
 
 def suggested(best: Choice) -> tuple[float, str]:
@@ -259,21 +287,3 @@ def suggested(best: Choice) -> tuple[float, str]:
     if best.cost_usd:
         return stepped(best.cost_usd * SHARE_OF_ANSWER, "usd", 1), "usd"
     return stepped(best.seconds * SHARE_OF_ANSWER, "seconds", 1), "seconds"
-
-
-def _planned(
-    request: engine.TrainingRequest, fitted: FittedModel, answer: Answer, *, tries: int
-) -> ExperimentPlan:
-    """The design; one that nobody named the budget of may raise it so many times."""
-    from tui.words.training_words import stepped
-
-    built = answer.built
-    try:
-        return engine.plan_experiments(
-            request, fitted=fitted, workload=built.plan.surface.workload, catalog=built.catalog
-        )
-    except engine.BudgetTooSmall as error:
-        if tries < 1:
-            raise
-        enough = stepped(ROOM * error.least, request.unit, 1)
-        return _planned(replace(request, budget=enough), fitted, answer, tries=tries - 1)

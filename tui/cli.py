@@ -19,6 +19,7 @@ from tui import format as text
 from tui import streams, web, workers
 from tui.arguments import layouts, limits, options
 from tui.arguments.parser import OneLineParser
+from tui.entry import INTERRUPTED
 
 if TYPE_CHECKING:
     from tui.kept.config import Config
@@ -71,7 +72,7 @@ def _status(arguments: list[str]) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         streams.say("sparkplan: interrupted")
-        return 130
+        return INTERRUPTED
     except BrokenPipeError:
         return 0
     except MemoryError:

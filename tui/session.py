@@ -5,10 +5,10 @@ Nothing here touches widgets.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import engine
 from tui.answers import Answer, Built, Say, curve_of
@@ -43,22 +43,41 @@ _Question = tuple["Plan", "Goal", "Billing", int]
 """What a search for mixes depends on; the last is the most types per cluster."""
 
 
+T = TypeVar("T")
+
+
+class _Last(Generic[T]):
+    """The last answer of one kind, for whoever asks the same again. What a question is about
+    (evidence, a plan) is told apart by identity, since comparing what these hold takes longer than
+    asking; the rest of it by value."""
+
+    def __init__(self) -> None:
+        self._kept: tuple[object, object, T] | None = None
+
+    def get(self, about: object, rest: object, make: Callable[[], T]) -> T:
+        """The answer that is kept, else the one that `make` gives."""
+        kept = self._kept
+        if kept is None or kept[0] is not about or kept[1] != rest:
+            self._kept = kept = (about, rest, make())
+        return kept[2]
+
+
 @dataclass
 class EngineSession:
     """The session of the installed command; keeps what it read last."""
 
     _profile: Profile | None = None
     _profile_key: Hashable = None
-    _held: tuple[Profile, Hashable, Profile] | None = None
+    _held: _Last[Profile] = field(default_factory=_Last)
     _fitted: FittedModel | None = None
-    _apart: FittedModel | None = None
-    _where: tuple[Profile, Hashable, WhereItRan] | None = None
+    _apart: _Last[FittedModel] = field(default_factory=_Last)
+    _where: _Last[WhereItRan] = field(default_factory=_Last)
     _catalogs: dict[tuple[str, int, Terms], Catalog] = field(default_factory=dict)
-    _explained: tuple[Plan, Choice, Prediction] | None = None
+    _explained: _Last[Prediction] = field(default_factory=_Last)
     _workflow: Workflow | None = None
-    _states: tuple[Profile, FittedStates] | None = None
-    _course: tuple[Hashable, WorkflowReport] | None = None
-    _limited: tuple[Plan, Limits, Plan] | None = None
+    _states: _Last[FittedStates] = field(default_factory=_Last)
+    _course: _Last[WorkflowReport] = field(default_factory=_Last)
+    _limited: _Last[Plan] = field(default_factory=_Last)
     _mixed: dict[_Question, PlanReport] = field(default_factory=dict)
     _outcomes: dict[str, FitOutcome] = field(default_factory=dict)
     _outcomes_of: tuple[tuple[Run, ...], str | None] = ((), None)
@@ -136,56 +155,42 @@ class EngineSession:
         return Answer(built, report, compared, self._explain(plan, best), alike)
 
     def _under_limits(self, plan: Plan, limits: Limits) -> Plan:
-        """The plan under these limits; the last one is kept, as a slider leaves them alone."""
+        """The plan under these limits, which a slider leaves alone."""
         if limits == plan.request.limits:
             return plan
-        kept = self._limited
-        if kept is None or kept[0] is not plan or kept[1] != limits:
-            self._limited = kept = (plan, limits, plan.limited(limits))
-        return kept[2]
+        return self._limited.get(plan, limits, lambda: plan.limited(limits))
 
     def course(self, state: PlanState, answer: Answer) -> WorkflowReport | None:
-        """The states of the best composition, of a mix those of `alike`; the last ones are kept."""
+        """The states of the best composition, of a mix those of `alike`."""
         best, plan = answer.best, answer.built.plan
         if best is None:
             return None
         fitted = self._states_of(answer.built)
         if fitted is None:
             return None
-        key = (plan, tuple(best.composition.items()), state.confidence)
-        if self._course is None or self._course[0] != key:
-            if best.instance is None or best.nodes is None:
-                cluster = plan.cluster(best)
-            else:
-                cluster = engine.Cluster.of_nodes(
-                    instance_type=best.instance,
-                    nodes=best.nodes,
-                    catalog=answer.built.catalog,
-                    layout=best.layout,
-                )
-            found = fitted.course(
-                cluster=cluster, workload=plan.surface.workload, confidence=state.confidence
-            )
-            self._course = (key, found)
-        return self._course[1]
+        return self._course.get(
+            plan,
+            (tuple(best.composition.items()), state.confidence),
+            lambda: fitted.course(
+                cluster=_cluster_of(best, answer.built),
+                workload=plan.surface.workload,
+                confidence=state.confidence,
+            ),
+        )
 
     def _states_of(self, built: Built) -> FittedStates | None:
         """What estimates states: the plan's own model, or one fitted to the same logs."""
         fitted = built.plan.fitted
         if isinstance(fitted, engine.FittedStates):
             return fitted
-        if self._states is None or self._states[0] is not built.profile:
-            if not built.profile.has_stages:
-                return None
-            self._states = (built.profile, engine.fit_states(built.profile))
-        return self._states[1]
+        if not built.profile.has_stages:
+            return None
+        return self._states.get(built.profile, None, lambda: engine.fit_states(built.profile))
 
     def apart(self, state: PlanState, built: Built) -> FittedModel:
         """Fitted once per evidence and model."""
-        kept = self._apart
-        if kept is None or kept.profile is not built.profile or kept.model != state.model:
-            self._apart = kept = engine.fit(built.profile, model=state.model)
-        return kept
+        profile, model = built.profile, state.model
+        return self._apart.get(profile, model, lambda: engine.fit(profile, model=model))
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -207,13 +212,12 @@ class EngineSession:
         return engine.ask(self._outcomes[model], cluster=cluster, workload=workload)
 
     def _explain(self, plan: Plan, choice: Choice) -> Prediction:
-        """The explanation of a choice; the last one is kept, as most goals keep the choice."""
-        kept = self._explained
-        if kept and kept[0] is plan and _explained_alike(kept[1], choice):
-            return kept[2]
-        explained = plan.explain(choice)
-        self._explained = (plan, choice, explained)
-        return explained
+        """The explanation of a choice, which most goals keep. On spot nodes what interruptions take
+        is one of the ways in which its time goes."""
+        taken = choice.seconds if choice.spot else None
+        return self._explained.get(
+            plan, (choice.composition, choice.spot, taken), lambda: plan.explain(choice)
+        )
 
     def _read(self, state: PlanState, say: Say) -> Profile:
         key = evidence_key(state)
@@ -236,46 +240,45 @@ class EngineSession:
         return self._profile
 
     def _where_it_ran(self, state: PlanState) -> WhereItRan:
-        """Whose prices hold: those that the state names, else those of where what was read ran;
-        what was found last is kept."""
+        """Whose prices hold: those that the state names, else those of where what was read ran."""
         read = self._profile
         if state.catalog is not None or read is None:
             return engine.WhereItRan(state.catalog or engine.WhereItRan().catalog)
         limits = (*state.limits.owned, *state.limits.most)
         candidates = (*state.instances, *(name for name, _ in limits))
         platform = state.terms.platform
-        key = (state.ran_on, platform, candidates)
-        kept = self._where
-        if kept is None or kept[0] is not read or kept[1] != key:
-            found = engine.where_it_ran(
+        return self._where.get(
+            read,
+            (state.ran_on, platform, candidates),
+            lambda: engine.where_it_ran(
                 read, ran_on=state.ran_on, platform=platform, candidates=candidates
-            )
-            self._where = kept = (read, key, found)
-        return kept[2]
+            ),
+        )
 
     def _held_against(self, read: Profile, catalog: Catalog, state: PlanState) -> Profile:
         """What was read, held against the catalog; a discount keeps it, and so its fitted model."""
-        overhead = state.terms.overhead_per_core_gib
-        if self._workflow is not None and (overhead is not None or state.terms.fill_nodes):
+        terms, overhead = state.terms, state.terms.overhead_per_core_gib
+        if self._workflow is not None and (overhead is not None or terms.fill_nodes):
             term = "fill-nodes" if overhead is None else "overhead-per-core"
             raise engine.BadInput(
                 "executors of a workflow are laid out as those of its logs",
                 where=term,
                 remedy=f"type :{term} off",
             )
-        kept, where = self._held, self._where_it_ran(state)
-        terms = state.terms
-        key = (where, state.pricing, terms.region, terms.platform, overhead, terms.fill_nodes)
-        if kept is None or kept[0] is not read or kept[1] != key:
-            held = read if self._workflow is not None else engine.held_against(read, catalog)
+        where = self._where_it_ran(state)
+
+        def held() -> Profile:
+            found = read if self._workflow is not None else engine.held_against(read, catalog)
             if where.notice is not None:
-                held = replace(held, notices=(*held.notices, where.notice))
+                found = replace(found, notices=(*found.notices, where.notice))
             if terms.fill_nodes:
-                held = engine.with_filled_nodes(held)
+                found = engine.with_filled_nodes(found)
             if overhead is not None:
-                held = engine.with_overhead_per_core(held, overhead)
-            self._held = kept = (read, key, held)
-        return kept[2]
+                found = engine.with_overhead_per_core(found, overhead)
+            return found
+
+        key = (where, state.pricing, terms.region, terms.platform, overhead, terms.fill_nodes)
+        return self._held.get(read, key, held)
 
     def _fit(self, profile: Profile, model: str) -> FittedModel:
         """The fitted model; another size or filter asks the same one again."""
@@ -313,12 +316,13 @@ class EngineSession:
         return found
 
 
-def _explained_alike(one: Choice, other: Choice) -> bool:
-    """Whether the time of two choices goes the same ways; on spot nodes what interruptions take is
-    one of them."""
-    if (one.composition, one.spot) != (other.composition, other.spot):
-        return False
-    return not one.spot or one.seconds == other.seconds
+def _cluster_of(best: Choice, built: Built) -> Cluster:
+    """The cluster of a choice of a plan, of a mix that of `alike`."""
+    if best.instance is None or best.nodes is None:
+        return built.plan.cluster(best)
+    return engine.Cluster.of_nodes(
+        instance_type=best.instance, nodes=best.nodes, catalog=built.catalog, layout=best.layout
+    )
 
 
 _KEPT_CATALOGS = 8

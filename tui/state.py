@@ -247,8 +247,3 @@ def goal_key(state: PlanState) -> Hashable:
         state.limits,
         state.selected,
     )
-
-
-def splits(state: PlanState) -> bool:
-    """Whether nodes of a type may be rented in part at spot prices."""
-    return state.spot and state.limits.max_spot is not None

@@ -313,21 +313,23 @@ def _offer(
 ) -> Offer:
     """An offer from its prices in USD and the cells of `_PRICE_COLUMNS`."""
     day, source, inferred, spot_day, spot_source, estimated, interruption, dbus = price
-    on_demand = _price(usd[0], day or told.day, source or told.source, bool(inferred), told)
+    on_demand = _price(
+        usd[0], day or told.day, source or told.source, told, estimated=bool(inferred)
+    )
     spot = None
     if usd[1] is not None:
         spot = _price(
             usd[1],
             spot_day or told.spot_day,
             spot_source or told.spot_source,
-            told.spot_estimated if estimated is None else estimated,
             told,
+            estimated=told.spot_estimated if estimated is None else estimated,
         )
     return Offer(instance, on_demand, spot, interruption, history, dbus)
 
 
 def _price(
-    usd: float | None, day: date | None, source: str | None, estimated: bool, told: Told
+    usd: float | None, day: date | None, source: str | None, told: Told, *, estimated: bool
 ) -> Price:
     if usd is None or day is None or source is None:
         amount = "usd_per_hour" if told.exchange is None else "price_per_hour"
@@ -346,7 +348,7 @@ def _history(top: Section, told: Told, problems: list[BadInput]) -> Mapping[str,
     cells = zip(_usd(top, table, told, "history"), table.rows(("date", "source")), strict=True)
     for line, name, (usd, (day, source)) in zip(table.lines, table.names, cells, strict=True):
         with placed(top, line, problems):
-            price = _price(usd[0], day, source or told.source, False, told)
+            price = _price(usd[0], day, source or told.source, told, estimated=False)
             _add(found.setdefault(name, {}), price.date, price)
     return {
         name: tuple(sorted(prices.values(), key=attrgetter("date")))

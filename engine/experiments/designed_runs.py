@@ -45,12 +45,8 @@ def designed(
         BadInput: for candidates that cannot tell the terms apart, and for a budget below the
             cheapest run or the cheapest runs that can.
     """
-    raw = grid.features(terms, grid.machines, grid.fraction, grid.type_index)
-    scale = np.where((means := raw.mean(axis=0)) > 0.0, means, 1.0)
-    features, prices = raw / scale, costs(grid)
-    earlier = None
-    if known is not None and len(known.machines):
-        earlier = grid.features(terms, known.machines, known.fraction, known.type_index) / scale
+    features, earlier = _scaled_features(grid, terms, known)
+    prices = costs(grid)
     _check_identified(features, earlier, grid, terms)
     chosen, bound = _whole_design(features, prices, budget, earlier, unit)
     greedy = cheapest_first(prices, float(prices[chosen].sum()))
@@ -75,6 +71,19 @@ def designed(
         known_runs=0 if known is None else len(known.machines),
         notices=shown.notices,
     )
+
+
+def _scaled_features(
+    grid: Grid, terms: Sequence[Term], known: Known | None
+) -> tuple[FloatArray, FloatArray | None]:
+    """(n, p k) each term of each experiment, of a mean of 1 over all of them, and (m, p k) those of
+    the runs that are known, on the same scale; None without any."""
+    raw = grid.features(terms, grid.machines, grid.fraction, grid.type_index)
+    scale = np.where((means := raw.mean(axis=0)) > 0.0, means, 1.0)
+    if known is None or not len(known.machines):
+        return raw / scale, None
+    earlier = grid.features(terms, known.machines, known.fraction, known.type_index)
+    return raw / scale, earlier / scale
 
 
 LARGEST_SHARES = (0.6, 0.3, 0.15)

@@ -8,6 +8,10 @@ optimum, which no set of whole runs can beat, is known and reported.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
 
 from engine.errors import BudgetTooSmall
@@ -49,26 +53,24 @@ def whole_runs(
         BudgetTooSmall: for a budget below the cheapest experiment, or below the cheapest set of
             whole runs that identifies the coefficients.
     """
-    if budget * _ROOM < float(costs.min()):
+    offered = _Offered(features, costs, budget, known)
+    if offered.room < float(costs.min()):
         raise BudgetTooSmall(
             f"the budget of {amount(budget, unit)} is below the cheapest run "
             f"({amount(float(costs.min()), unit)})",
             least=float(costs.min()),
             remedy="raise the budget, or allow smaller runs",
         )
-    p = features.shape[1]
-    nothing = np.zeros((0, p)) if known is None else known
-    chosen, prior = _by_weight(weights, costs, budget), nothing.T @ nothing
-    starts = [chosen]
-    if _is_singular(prior + features[chosen].T @ features[chosen]):
-        starts += _identifying(features, costs, budget, known)
+    starts = [chosen := offered.by_weight(weights)]
+    if _is_singular(offered.information(chosen)):
+        starts += offered.identifying()
     heaviest = np.argsort(-weights, kind="stable")[:_CONSIDERED]
     cheapest = np.argsort(costs, kind="stable")[:_CHEAPEST_CONSIDERED]
     considered = np.unique(np.concatenate((heaviest, cheapest, *starts)))
-    found = [_exchanged(features, costs, budget, start, considered, prior) for start in starts]
+    found = [offered.exchanged(start, considered) for start in starts]
     best = min(found, key=lambda runs: criterion(features[runs], known))
     if not np.isfinite(criterion(features[best], known)):
-        raise _too_small(features, costs, budget, known, unit)
+        raise offered.too_small(unit)
     return best
 
 
@@ -80,36 +82,125 @@ _JUST = RANK_TOLERANCE
 """As far as the candidates as a whole are told apart, of each coefficient: then some set is."""
 
 
-def _identifying(
-    features: FloatArray, costs: FloatArray, budget: float, known: FloatArray | None
-) -> list[IntArray]:
-    """The cheapest runs within the budget that tell the coefficients apart, by how clearly."""
-    fitting: dict[tuple[int, ...], IntArray] = {}
-    for apart in (*_APART, _JUST / features.shape[1]):
-        found = cheapest_identifying(features, costs, known=known, apart=apart)
-        if found is not None and float(costs[found].sum()) <= budget * _ROOM:
-            fitting.setdefault(tuple(found), found)
-    return list(fitting.values())
+@dataclass(frozen=True, eq=False)
+class _Offered:
+    """Experiments of which whole runs within a budget are chosen; arguments as of `whole_runs`."""
 
+    features: FloatArray
+    costs: FloatArray
+    budget: float
+    known: FloatArray | None
 
-def _too_small(
-    features: FloatArray,
-    costs: FloatArray,
-    budget: float,
-    known: FloatArray | None,
-    unit: str | None,
-) -> BudgetTooSmall:
-    """That a budget buys no runs that tell the coefficients apart, and what would."""
-    p = features.shape[1]
-    cheapest = cheapest_identifying(features, costs, known=known, apart=_JUST / p)
-    least = np.inf if cheapest is None else float(costs[cheapest].sum())
-    would = "" if cheapest is None else f": the cheapest {len(cheapest)} that do cost "
-    return BudgetTooSmall(
-        f"the budget of {amount(budget, unit)} buys no runs that tell all {p} coefficients apart"
-        + (would and would + amount(least, unit)),
-        least=least,
-        remedy="raise the budget, allow smaller runs, or use fewer terms",
-    )
+    @property
+    def room(self) -> float:
+        """The budget, and what rounding takes of it."""
+        return self.budget * _ROOM
+
+    @cached_property
+    def _prior(self) -> FloatArray:
+        """(p, p) what the runs that were made already tell."""
+        nothing = np.zeros((0, self.features.shape[1])) if self.known is None else self.known
+        return np.asarray(nothing.T @ nothing)
+
+    def information(self, runs: Sequence[int] | IntArray) -> FloatArray:
+        """(p, p) M, what these runs tell with those that were made already."""
+        return np.asarray(self._prior + self.features[runs].T @ self.features[runs])
+
+    def by_weight(self, weights: FloatArray) -> IntArray:
+        """Experiments in the order of their weights, as long as they fit the budget."""
+        left, chosen = self.room, []
+        for place in np.argsort(-weights, kind="stable"):
+            if weights[place] < NEGLIGIBLE:
+                break
+            if self.costs[place] <= left:
+                chosen.append(int(place))
+                left -= self.costs[place]
+        return np.asarray(sorted(chosen), dtype=np.int64)
+
+    def _cheapest(self, apart: float) -> IntArray | None:
+        return cheapest_identifying(self.features, self.costs, known=self.known, apart=apart)
+
+    def identifying(self) -> list[IntArray]:
+        """The cheapest runs within the budget that tell the coefficients apart, by how clearly."""
+        fitting: dict[tuple[int, ...], IntArray] = {}
+        for apart in (*_APART, _JUST / self.features.shape[1]):
+            found = self._cheapest(apart)
+            if found is not None and float(self.costs[found].sum()) <= self.room:
+                fitting.setdefault(tuple(found), found)
+        return list(fitting.values())
+
+    def too_small(self, unit: str | None) -> BudgetTooSmall:
+        """That the budget buys no runs that tell the coefficients apart, and what would."""
+        p = self.features.shape[1]
+        cheapest = self._cheapest(_JUST / p)
+        least = np.inf if cheapest is None else float(self.costs[cheapest].sum())
+        would = "" if cheapest is None else f": the cheapest {len(cheapest)} that do cost "
+        return BudgetTooSmall(
+            f"the budget of {amount(self.budget, unit)} buys no runs that tell all {p} "
+            "coefficients apart" + (would and would + amount(least, unit)),
+            least=least,
+            remedy="raise the budget, allow smaller runs, or use fewer terms",
+        )
+
+    def exchanged(self, chosen: IntArray, considered: IntArray) -> IntArray:
+        """The best single addition or exchange, over and over, until none lowers the criterion."""
+        members = list(map(int, chosen))
+        best = float(_traces(self.information(chosen))[()])
+        for _ in range(_MOST_EXCHANGES):
+            joining = np.setdiff1d(considered, members)
+            found = self._best_exchange(members, joining, best)
+            if found is None:
+                found = self._made_room(members, joining, best)
+            if found is None:
+                break
+            best, members = found
+        return np.asarray(members, dtype=np.int64)
+
+    def _best_exchange(
+        self, members: list[int], joining: IntArray, best: float
+    ) -> tuple[float, list[int]] | None:
+        """The best addition of one run, in place of another or of none; None where none lowers the
+        criterion."""
+        found: tuple[float, list[int]] | None = None
+        spent = float(self.costs[members].sum())
+        for leaving in (None, *members):
+            kept = [place for place in members if place != leaving]
+            freed = 0.0 if leaving is None else float(self.costs[leaving])
+            fitting = joining[self.costs[joining] <= self.room - spent + freed]
+            if not len(fitting):
+                continue
+            traces = _traces_with(self.information(kept), self.features[fitting])
+            place = int(np.argmin(traces))
+            if traces[place] < best * (1.0 - _IMPROVES_BY) and (
+                found is None or traces[place] < found[0]
+            ):
+                found = float(traces[place]), sorted([*kept, int(fitting[place])])
+        return found
+
+    def _made_room(
+        self, members: list[int], joining: IntArray, best: float
+    ) -> tuple[float, list[int]] | None:
+        """The best addition of one run for which several others leave, each time the one that is
+        missed least for its cost; None where none lowers the criterion."""
+        features, costs = self.features, self.costs
+        found: tuple[float, list[int]] | None = None
+        for place in joining:
+            kept = np.asarray([*members, int(place)])
+            information = self.information(kept)
+            spent = float(costs[kept].sum())
+            while spent > self.room:
+                leaving = _missed_least(information, features[kept], costs[kept], kept != place)
+                if leaving is None:
+                    break
+                row = features[kept[leaving]]
+                information = information - np.outer(row, row)
+                spent -= float(costs[kept[leaving]])
+                kept = np.delete(kept, leaving)
+            trace = float(_traces(information)[()])
+            better = found[0] if found else best * (1.0 - _IMPROVES_BY)
+            if spent <= self.room and trace < better:
+                found = trace, sorted(map(int, kept))
+        return found
 
 
 def amount(value: float, unit: str | None) -> str:
@@ -119,18 +210,6 @@ def amount(value: float, unit: str | None) -> str:
     if unit == "seconds":
         return format_seconds(value)
     return f"{value:.4g}{f' {unit}' if unit else ''}"
-
-
-def _by_weight(weights: FloatArray, costs: FloatArray, budget: float) -> IntArray:
-    """Experiments in the order of their weights, as long as they fit the budget."""
-    left, chosen = budget * _ROOM, []
-    for place in np.argsort(-weights, kind="stable"):
-        if weights[place] < NEGLIGIBLE:
-            break
-        if costs[place] <= left:
-            chosen.append(int(place))
-            left -= costs[place]
-    return np.asarray(sorted(chosen), dtype=np.int64)
 
 
 def cheapest_identifying(
@@ -176,71 +255,6 @@ def cheapest_first(costs: FloatArray, budget: float) -> IntArray:
     return np.sort(order[:count]).astype(np.int64)
 
 
-def _exchanged(
-    features: FloatArray,
-    costs: FloatArray,
-    budget: float,
-    chosen: IntArray,
-    considered: IntArray,
-    prior: FloatArray,
-) -> IntArray:
-    """The best single addition or exchange, over and over, until none lowers the criterion."""
-    members, best = list(map(int, chosen)), _trace(prior, features[chosen])
-    for _ in range(_MOST_EXCHANGES):
-        found: tuple[float, list[int]] | None = None
-        spent = float(costs[members].sum())
-        joining = np.setdiff1d(considered, members)
-        for leaving in (None, *members):
-            kept = [place for place in members if place != leaving]
-            freed = 0.0 if leaving is None else float(costs[leaving])
-            fitting = joining[costs[joining] <= budget * _ROOM - spent + freed]
-            if not len(fitting):
-                continue
-            traces = _traces_with(prior + features[kept].T @ features[kept], features[fitting])
-            place = int(np.argmin(traces))
-            if traces[place] < best * (1.0 - _IMPROVES_BY) and (
-                found is None or traces[place] < found[0]
-            ):
-                found = float(traces[place]), sorted([*kept, int(fitting[place])])
-        if found is None:
-            found = _made_room(features, costs, budget, members, joining, prior, best)
-        if found is None:
-            break
-        best, members = found
-    return np.asarray(members, dtype=np.int64)
-
-
-def _made_room(
-    features: FloatArray,
-    costs: FloatArray,
-    budget: float,
-    members: list[int],
-    joining: IntArray,
-    prior: FloatArray,
-    best: float,
-) -> tuple[float, list[int]] | None:
-    """The best addition of one run for which several others leave, each time the one that is
-    missed least for its cost; None where none lowers the criterion."""
-    found: tuple[float, list[int]] | None = None
-    for place in joining:
-        kept = np.asarray([*members, int(place)])
-        information = prior + features[kept].T @ features[kept]
-        spent = float(costs[kept].sum())
-        while spent > budget * _ROOM:
-            leaving = _missed_least(information, features[kept], costs[kept], kept != place)
-            if leaving is None:
-                break
-            row = features[kept[leaving]]
-            information = information - np.outer(row, row)
-            spent -= float(costs[kept[leaving]])
-            kept = np.delete(kept, leaving)
-        trace = float(_traces(information)[()])
-        better = found[0] if found else best * (1.0 - _IMPROVES_BY)
-        if spent <= budget * _ROOM and trace < better:
-            found = trace, sorted(map(int, kept))
-    return found
-
-
 def _missed_least(
     information: FloatArray, rows: FloatArray, costs: FloatArray, free: BoolArray
 ) -> int | None:
@@ -262,10 +276,6 @@ def _missed_least(
 
 
 _NEEDED = 1e-9
-
-
-def _trace(prior: FloatArray, rows: FloatArray) -> float:
-    return float(_traces(prior + rows.T @ rows)[()])
 
 
 def _traces_with(information: FloatArray, rows: FloatArray) -> FloatArray:

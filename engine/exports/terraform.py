@@ -18,6 +18,7 @@ from engine.exports.base import (
     require_provider,
     resource_name,
 )
+from engine.machines.platforms import OWN_SERVICE
 
 Block = Mapping[str, Any]
 """Argument -> value: a text or number, a list, a `Map`, or a nested block (a dict)."""
@@ -69,7 +70,7 @@ class Terraform(Export):
 def _service(handover: Handover) -> str | None:
     """The managed Spark that the cluster is written for: Databricks where it was planned for that,
     else the provider's own. None without a provider."""
-    own = _OWN.get(handover.provider or "")
+    own = OWN_SERVICE.get(handover.provider or "")
     planned = databricks.Databricks.name
     return planned if own is not None and handover.platform == planned else own
 
@@ -209,6 +210,3 @@ _RESOURCES: dict[str, Callable[[Handover], list[Resource]]] = {
     "databricks": _databricks,
 }
 """Managed Spark -> the resources of a cluster there."""
-
-_OWN = {"aws": "emr", "gcp": "dataproc", "azure": "databricks"}
-"""Provider -> its managed Spark."""

@@ -160,7 +160,7 @@ def measure_host(
         disk=disk,
         loopback_bytes_per_second=loopback,
         link_bytes_per_second=link,
-        notices=_notices(busy, cores, disk, link),
+        notices=notices_of(busy, cores, disk, link),
     )
 
 
@@ -215,9 +215,15 @@ def score_of(rates: Mapping[str, list[float]]) -> Measured:
     return Measured.of(scores)
 
 
-def _notices(
+def notices_of(
     busy: float | None, cores: int, disk: DiskRates, link: float | None
 ) -> tuple[Notice, ...]:
+    """What a measurement should be taken with.
+
+    Args:
+        busy: processes that wanted a core before it; None where nobody counts.
+        link: what the network card states, in bytes per second; None where it states nothing.
+    """
     found = [
         Notice(
             "calibrated-score",

@@ -45,7 +45,7 @@ PLATFORMS = tuple(_RULES)
 _ON = {"emr": "aws", "dataproc": "gcp"}
 """Services of one provider."""
 
-_OWN = {"aws": "emr", "gcp": "dataproc", "azure": "databricks"}
+OWN_SERVICE = {"aws": "emr", "gcp": "dataproc", "azure": "databricks"}
 """The service that a provider's catalog is of."""
 
 SERVICE = "EMR"
@@ -78,7 +78,7 @@ def on_platform(catalog: Catalog, platform: str | None) -> Catalog:
             where="--platform",
             remedy=f"name a catalog of {_ON[platform]}, or another platform",
         )
-    if platform == _OWN.get(catalog.provider):
+    if platform == OWN_SERVICE.get(catalog.provider):
         if catalog.platform not in (None, platform):
             raise BadInput(
                 f"catalog {catalog.name} is for {catalog.platform} already, without the memory and "
@@ -106,7 +106,9 @@ def platform_of(catalog: Catalog) -> str | None:
     """What runs the executors of a catalog's answers: what was asked for, else what its memory rule
     is of, else its provider's service. None where nothing says."""
     named = {rule.kind: name for name, rule in _RULES.items() if rule.kind != "share"}
-    return catalog.platform or named.get(catalog.memory_rule.kind) or _OWN.get(catalog.provider)
+    return (
+        catalog.platform or named.get(catalog.memory_rule.kind) or OWN_SERVICE.get(catalog.provider)
+    )
 
 
 def support_notice(catalog: Catalog, name: str) -> Notice | None:

@@ -152,10 +152,10 @@ class Windows:
             if self.goal.by_time:
                 value = self._least_time(parts, below)
             else:
-                value = self._least_cost(parts)
+                value = self.least_cost(parts)
                 if self.goal.deadline_seconds is not None:
                     some = np.flatnonzero(value < below)
-                    in_time = self._least_cost_in_time(parts.taken(some))
+                    in_time = self.least_cost_in_time(parts.taken(some))
                     value[some] = np.maximum(value[some], in_time)
                 value = np.where(value <= self.goal.most_usd, value, np.inf)
         return np.where(parts.capacity <= self.high[parts.window] * (1.0 + TIE), value, np.inf)
@@ -212,7 +212,7 @@ class Windows:
     def _by_seconds(self) -> IntArray:
         return self._hulls(self.seconds)
 
-    def _least_cost(self, parts: PartialSums) -> FloatArray:
+    def least_cost(self, parts: PartialSums) -> FloatArray:
         """(n,) the least A B."""
         window, startup = parts.window, self.market.billing.startup_seconds
         _, high = self._ends(parts)
@@ -223,7 +223,7 @@ class Windows:
         found = self._corners(parts, parts.work, self._by_work, self.work, lambda _, b: b - most)
         return self._least(found, high, lambda corner: corner.other, np.ones(len(window)))
 
-    def _least_cost_in_time(self, parts: PartialSums) -> FloatArray:
+    def least_cost_in_time(self, parts: PartialSums) -> FloatArray:
         """(n,) the least low A (Y / W + start-up)."""
         low, _ = self._ends(parts)
         most = (self.goal.deadline_seconds or np.inf) * (1.0 + TIE)

@@ -82,7 +82,7 @@ class Branches:
             root = self._root(nodes)
             if len(root) and nodes:
                 yield from self._owned_only(root)
-            if len(self._ranked) and len(root):
+            if len(self.ranked) and len(root):
                 yield from self._under(root)
 
     @property
@@ -122,7 +122,7 @@ class Branches:
         return np.minimum(self.market.most, self.goal.max_nodes)
 
     @cached_property
-    def _fits(self) -> IntArray:
+    def fits(self) -> IntArray:
         """(k, j) nodes of a type below the target, beside the best of all others."""
         k, j = len(self._most), len(self.windows)
         rows, places = np.divmod(np.arange(k * j), j)
@@ -132,9 +132,9 @@ class Branches:
         return found
 
     @cached_property
-    def _ranked(self) -> IntArray:
+    def ranked(self) -> IntArray:
         """Types that may take part, those of which few nodes fit first."""
-        total = self._fits.sum(axis=1)
+        total = self.fits.sum(axis=1)
         rows = np.flatnonzero(total)
         return np.asarray(rows[np.argsort(total[rows], kind="stable")])
 
@@ -170,7 +170,7 @@ class Branches:
 
     def _under(self, state: PartialMixes) -> Iterator[tuple[IntArray, IntArray]]:
         """Whole compositions under some states."""
-        step = max(1, AT_ONCE // len(self._ranked))
+        step = max(1, AT_ONCE // len(self.ranked))
         for start in range(0, len(state), step):
             if time.monotonic() > self.until:
                 raise OutOfTime
@@ -187,8 +187,8 @@ class Branches:
 
     def _followers(self, state: PartialMixes) -> tuple[IntArray, IntArray]:
         """Pairs of a state and the rank of a type that may follow its last member."""
-        ranks = np.arange(len(self._ranked))
-        fits = self._fits[self._ranked][:, state.parts.window] > 0
+        ranks = np.arange(len(self.ranked))
+        fits = self.fits[self.ranked][:, state.parts.window] > 0
         at, found = np.nonzero((ranks > state.last[:, None]) & fits.T)
         if self._each_once:
             return at, found
@@ -207,14 +207,14 @@ class Branches:
         share = self.market.share
         types = np.arange(len(self.market.rates)) if share is None else share.types
         held = np.where(state.counts[at] > 0, types[state.rows[at]], -1)
-        return np.asarray((held == types[self._ranked[ranks]][:, None]).any(axis=1))
+        return np.asarray((held == types[self.ranked[ranks]][:, None]).any(axis=1))
 
     def _whole(
         self, state: PartialMixes, at: IntArray, ranks: IntArray
     ) -> Iterator[tuple[IntArray, IntArray]]:
         """Compositions that end with one more member, of as many nodes as the window has room
         for."""
-        windows, row = self.windows, self._ranked[ranks]
+        windows, row = self.windows, self.ranked[ranks]
         window, used = state.parts.window[at], state.parts.capacity[at]
         capacity = self.node.capacity[row]
         first = np.ceil((windows.low[window] - used) / capacity * (1.0 - TIE))
@@ -238,14 +238,14 @@ class Branches:
     def _longer(self, state: PartialMixes, at: IntArray, ranks: IntArray) -> Iterator[PartialMixes]:
         """States with one member more, of every number of nodes that may be below the target; some
         at a time, as there may be millions."""
-        more = ranks < len(self._ranked) - 1
+        more = ranks < len(self.ranked) - 1
         at, ranks = at[more], ranks[more]
-        row, new = self._ranked[ranks], ~self._held(state, at, ranks)
+        row, new = self.ranked[ranks], ~self._held(state, at, ranks)
         most = np.minimum(self._most[row], self.goal.max_nodes - state.nodes[at])
         if state.depth:
             room = self._room(state.parts.taken(at), row, most)
         else:  # nothing is fixed yet: that is known already
-            room = self._fits[row, state.parts.window[at]]
+            room = self.fits[row, state.parts.window[at]]
         some = np.flatnonzero(room)
         part = np.cumsum(room[some]) // AT_ONCE
         for places in np.split(some, np.flatnonzero(np.diff(part)) + 1):

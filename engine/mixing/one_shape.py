@@ -35,7 +35,7 @@ def of_one_shape(candidates: Candidates, profile: Profile) -> tuple[Candidates, 
     for name in (*measured, fewest):
         laid_out = _with_cores(candidates, by_name[name].executor_cores, profile)
         if laid_out is not None:
-            said = _said(name, by_name[name], name in measured)
+            said = _said(name, by_name[name], measured=name in measured)
             return replace(candidates, layouts=laid_out), [said]
     own = " and ".join(
         f"{format_count(layout.executor_cores, 'core')} on {name}"
@@ -69,7 +69,7 @@ def _with_cores(
     return tuple(found)
 
 
-def _said(name: str, layout: Layout, measured: bool) -> Notice:
+def _said(name: str, layout: Layout, *, measured: bool) -> Notice:
     why = "as it ran there" if measured else "the fewest of these types"
     return Notice(
         "one-executor-shape",

@@ -54,7 +54,7 @@ class Mix:
         names = candidates.names
         layouts = [(candidates.layouts[row], nodes) for row, _, nodes in self.members]
         executors = sum(layout.executors_per_node * nodes for layout, nodes in layouts)
-        shape = _shape([layout for layout, _ in layouts])
+        shape = common_shape([layout for layout, _ in layouts])
         deadline = self.goal.deadline_seconds
         cost = self._cost(seconds)
         composition: dict[str, int] = {}
@@ -131,7 +131,7 @@ def added(costs: Sequence[Cost]) -> Cost:
     return replace(first, **totals, assumptions=tuple(lines), owned=owned)
 
 
-def _shape(layouts: Sequence[Layout]) -> Layout:
+def common_shape(layouts: Sequence[Layout]) -> Layout:
     """The shape of the executors: their cores are the same, the heap is the smallest, and beside it
     is what the smallest container holds."""
     heaps = [x.executor_memory_gib for x in layouts if x.executor_memory_gib is not None]

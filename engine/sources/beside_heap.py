@@ -13,7 +13,7 @@ from engine.cluster import BesideHeap
 from engine.memory import OVERHEAD_FRACTION, default_overhead_gib
 from engine.sources.application import Application
 from engine.sources.events import Amount
-from engine.sources.settings import is_local, memory_gib, plausible_gib
+from engine.sources.settings import MIB_PER_GIB, is_local, memory_gib, plausible_gib
 
 MUCH_MORE = 2.0
 """Times Spark's default, beyond which an overhead that is a share of the heap counts: a share is
@@ -27,8 +27,6 @@ _OVERHEADS = ("spark.executor.memoryOverhead", "spark.yarn.executor.memoryOverhe
 _FACTORS = ("spark.executor.memoryOverheadFactor", "spark.kubernetes.memoryOverheadFactor")
 _LEAST = "spark.executor.minMemoryOverhead"
 """What the overhead is at least, where no amount is given: an amount as well (Spark 4.0)."""
-
-_MIB_PER_GIB = 1024.0
 
 
 def asked_beside_heap(application: Application, heap_gib: float | None) -> BesideHeap | None:
@@ -52,10 +50,10 @@ def _overhead(application: Application, heap_gib: float) -> float | None:
         given = next((a for key in _OVERHEADS if (a := memory_gib(properties.get(key)))), None)
     if given is not None:
         # Spark counts in whole MiB: a default that somebody wrote out may be rounded up.
-        return given if given >= default + 1.0 / _MIB_PER_GIB else None
+        return given if given >= default + 1.0 / MIB_PER_GIB else None
     share = _factor(properties) * heap_gib
     least = memory_gib(properties.get(_LEAST)) or 0.0
-    if least >= max(share, default + 1.0 / _MIB_PER_GIB):
+    if least >= max(share, default + 1.0 / MIB_PER_GIB):
         return least
     return share if share > MUCH_MORE * default else None
 
@@ -67,7 +65,7 @@ def _asked(application: Application) -> dict[str, float]:
         return {}
     profile = application.profiles.get(counted.most_common(1)[0][0])
     requests: Mapping[str, Amount] = profile.executor if profile else {}
-    asked = {name: plausible_gib(one.amount / _MIB_PER_GIB) for name, one in requests.items()}
+    asked = {name: plausible_gib(one.amount / MIB_PER_GIB) for name, one in requests.items()}
     return {name: amount_gib for name, amount_gib in asked.items() if amount_gib is not None}
 
 

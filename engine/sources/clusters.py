@@ -26,6 +26,7 @@ from engine.sources.lost_executors import (
     was_stopped,
 )
 from engine.sources.settings import (
+    MIB_PER_GIB,
     is_local,
     local_cores,
     memory_gib,
@@ -37,8 +38,6 @@ from engine.units import format_seconds
 
 Span = tuple[int, int]
 Steps = list[tuple[int, int]]
-
-MIB_PER_GIB = 1024.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +85,6 @@ def observe(
     nodes = max(1, round(_typical(hosts, busy, churns=churns))) if hosts else None
     notices += _changes(application, executors, busy, varies=churns and _varies(count, busy))
     notices += _unlike(application, executors)
-    storage = [e.storage_bytes for e in executors if e.storage_bytes is not None]
     instance = ran_on or _stated_type(application, cores)
     return Observed(
         cluster=Cluster(
@@ -97,9 +95,15 @@ def observe(
             beside=asked_beside_heap(application, memory),
         ),
         core_steps=steps,
-        storage_memory_bytes=sum(storage) / len(storage) * (number or 1) if storage else None,
+        storage_memory_bytes=_storage_bytes(executors, number or 1),
         notices=tuple(notices),
     )
+
+
+def _storage_bytes(executors: Sequence[Executor], number: int) -> float | None:
+    """Storage memory of so many executors like these in the mean; None where none tells its own."""
+    told = [e.storage_bytes for e in executors if e.storage_bytes is not None]
+    return sum(told) / len(told) * number if told else None
 
 
 def _unlike(application: Application, executors: Sequence[Executor]) -> list[Notice]:

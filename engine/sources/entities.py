@@ -10,9 +10,7 @@ from engine.sources.combined_inputs import CombinedInputs
 from engine.sources.python_workers import WorkerStarts
 from engine.sources.source_reads import SourceRead
 from engine.sources.tasks import StageTasks
-
-PYTHON_NAMES = ("Python", "Pandas", "Arrow")
-"""What is in the names of operations that compute in Python."""
+from engine.stage_run import PYTHON_OPERATIONS
 
 
 @dataclass(slots=True)
@@ -150,7 +148,7 @@ class Stage:
 
     @property
     def _names_python(self) -> bool:
-        return any(kind in name for name in self.operations for kind in PYTHON_NAMES)
+        return any(kind in name for name in self.operations for kind in PYTHON_OPERATIONS)
 
     def ran_python(self, *, starts_told: bool) -> None:
         """Its tasks computed in Python, which not every operation's name tells: a data source
@@ -159,7 +157,7 @@ class Stage:
         if starts_told and self.tasks.workers is not None:
             self.python_start_seconds = self.tasks.workers.seconds
         if not self._names_python:
-            self.operations = (*self.operations, PYTHON_NAMES[0])
+            self.operations = (*self.operations, PYTHON_OPERATIONS[0])
             self.operation_counts = (*self.operation_counts, 1) if self.operation_counts else ()
 
 

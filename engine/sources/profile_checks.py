@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
 from math import inf, isfinite, isnan
 
 from engine.catalog import MOST_MEMORY_GIB, MOST_VCPUS, InstanceType
@@ -11,7 +10,7 @@ from engine.cluster import MOST_NODES, checked_heap_gib
 from engine.errors import BadInput
 from engine.given_profiles import OptexProfile
 from engine.profile import LEAST_AMOUNT, LEAST_SECONDS, MOST_AMOUNT, MOST_SECONDS
-from engine.sources.profile_schema import BESIDE_KEYS, RunEntry
+from engine.sources.profile_schema import BESIDE_KEYS, MEASURES, RunEntry
 from engine.stage_run import STAGE_AMOUNTS, StageRun
 from engine.text.yaml_values import Located
 
@@ -36,7 +35,6 @@ _POSITIVE = (
     *BESIDE_KEYS,
 )  # fmt: skip
 _COUNTS = ("nodes", "executors", "executor_cores")
-_MEASURES = tuple(f.name for f in fields(StageRun) if "Measure" in str(f.type))
 _FILES = ("files_bytes", "files_read")
 _MEMORY = ("storage_memory_bytes", "cached_bytes")
 _SCORES = ("cpu_score", "network_gbps", "ebs_gbps")
@@ -209,7 +207,7 @@ def _check_stage(stage: StageRun, located: Located, path: str) -> None:
 
 def _check_measures(stage: StageRun, located: Located, path: str) -> None:
     """Amounts are none below zero, and no time is more than a log can tell."""
-    for name in _MEASURES:
+    for name in MEASURES:
         measure = getattr(stage, name)
         if measure is None:
             continue

@@ -88,7 +88,9 @@ def keys_of(kind: type[Any]) -> frozenset[str]:
     return frozenset(kind.__struct_fields__)
 
 
-_MEASURES = tuple(f.name for f in fields(StageRun) if "Measure" in str(f.type))
+MEASURES = tuple(f.name for f in fields(StageRun) if "Measure" in str(f.type))
+"""Fields of a stage that are measures of its tasks."""
+
 _NOTICE, _MEASURE = keys_of(Notice), keys_of(Measure)
 
 SCHEMA: Schema = {
@@ -104,5 +106,5 @@ SCHEMA: Schema = {
     "runs[].stages[]": keys_of(StageRun),
     "runs[].stages[].inputs[]": keys_of(StageInput),
     "runs[].stages[].waste": keys_of(Waste),
-    **{f"runs[].stages[].{name}": _MEASURE for name in _MEASURES},
+    **{f"runs[].stages[].{name}": _MEASURE for name in MEASURES},
 }

@@ -42,7 +42,7 @@ FEW_CHUNKS = 64
 """Chunks in which a log, profile or table must begin."""
 
 _PROFILE = re.compile(rb"^\s*[\"']?format[\"']?\s*:\s*[\"']?sparkplan-profile", re.MULTILINE)
-_WORKFLOW = re.compile(rb"^\s*[\"']?format[\"']?\s*:\s*[\"']?sparkplan-workflow", re.MULTILINE)
+WORKFLOW = re.compile(rb"^\s*[\"']?format[\"']?\s*:\s*[\"']?sparkplan-workflow", re.MULTILINE)
 _EVENT = re.compile(rb"""\s*\{.{0,4096}?"Event"\s*:""", re.DOTALL)
 _LATER_EVENT = re.compile(rb"""\n\{"Event":"[\w.$]+",""")
 
@@ -234,7 +234,7 @@ class Reader:
 
             profile = profile_file.parse(_text(everything, stream), stream.name)
             return placed(of_profile(profile, Path(stream.name).name), self.ran_on)
-        if _WORKFLOW.search(start):
+        if WORKFLOW.search(start):
             raise BadInput(
                 "is a workflow, not a job", where=stream.name,
                 remedy="give its file alone to sparkplan workflow, or to the planner",
@@ -387,7 +387,7 @@ def _unrecognised(start: bytes, name: str) -> BadInput:
         return BadInput("is text in UTF-16", where=name, remedy="save it as UTF-8")
     if start.lstrip().startswith((b"<!", b"<html", b"<HTML")):
         what = "is a web page, not an event log"
-    elif kind := "workflow" if _WORKFLOW.search(start) else kind_of(start):
+    elif kind := "workflow" if WORKFLOW.search(start) else kind_of(start):
         what = f"is a {kind}, and of folders and zips event logs alone are read"
     else:
         what = "is not an event log, a profile or a run table"

@@ -8,19 +8,20 @@ out (`outcomes`). Whatever is wrong is said with its line.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import inf, isfinite, nan
+from math import nan
 from pathlib import Path
 
-from engine.catalog import MOST_MEMORY_GIB, MOST_VCPUS, InstanceType
-from engine.cluster import MOST_NODES, Cluster, NodeGroup, Workload, checked_heap_gib
+from engine.catalog import InstanceType
+from engine.cluster import Cluster, NodeGroup, Workload
 from engine.errors import BadInput
 from engine.notices import Notice
 from engine.profile import Run
 from engine.sources.column_names import meant_by, renames
 from engine.sources.decimal_commas import COMMA
 from engine.sources.outcomes import Outcomes
+from engine.sources.row_values import count_in, heap_in, needed, number_in, word_in
 from engine.sources.table_rows import (
     DELIMITERS,
     KNOWN,
@@ -33,13 +34,7 @@ from engine.sources.table_rows import (
     rows_of,
 )
 from engine.text.lists import in_a_row, listed
-from engine.units import has_size_unit, parse_bytes, parse_seconds, parse_usd, with_point
-
-_MOST = {
-    "nodes": MOST_NODES, "executors": MOST_NODES, "executor_cores": MOST_NODES,
-    "vcpus": MOST_VCPUS, "memory_gib": MOST_MEMORY_GIB, "executor_memory_gib": MOST_MEMORY_GIB,
-}  # fmt: skip
-"""Columns -> what no cluster has more of."""
+from engine.units import has_size_unit, parse_bytes, parse_seconds, parse_usd
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +89,10 @@ def parse(text: str, source: str) -> RunTable:
     columns = [name for name in columns if name not in outcomes.columns]
     rows = outcomes.succeeded(source)
     parameters = _parameter_columns(columns, rows, source, notices)
-    in_bytes = _sizes_in_bytes(rows, source)
-    types = _types(rows, source)
+    in_bytes = _sizes_in_bytes(rows)
+    types = _types(rows)
     notices += _memory_alone(rows, types, source)
-    runs = [_run(row, parameters, in_bytes, types, source) for row in rows]
+    runs = [_run(row, parameters, types, in_bytes=in_bytes) for row in rows]
     names = dict.fromkeys(run.application for run in runs if run.application)
     return RunTable(
         source=source,
@@ -164,7 +159,7 @@ def _of_one_run_each(names: Sequence[str], source: str) -> Notice:
     )
 
 
-def _sizes_in_bytes(rows: Sequence[Row], source: str) -> bool:
+def _sizes_in_bytes(rows: Sequence[Row]) -> bool:
     """Whether sizes are written with units; all of them must be, or none. What is wrong with an
     empty one is not its unit."""
     rows = [row for row in rows if row.cells["input_size"].lower() not in NO_VALUE]
@@ -173,79 +168,20 @@ def _sizes_in_bytes(rows: Sequence[Row], source: str) -> bool:
         odd = rows[with_unit.index(not with_unit[0])]
         raise BadInput(
             f"{odd.written['input_size']} has a unit in some lines and none in others",
-            where=f"{source}:{odd.line}",
+            where=odd.where,
             remedy="write all sizes with a unit (48GB), or none",
         )
     return all(with_unit)
 
 
-def _value(
-    row: Row,
-    name: str,
-    source: str,
-    *,
-    convert: Callable[[str], float] | None = None,
-    whole: bool = False,
-    positive: bool = True,
-) -> float | None:
-    """A cell as a number; None where the column is absent or the cell empty."""
-    text = row.cells.get(name, "")
-    if text.lower() in NO_VALUE:
-        return None
-    where, column = f"{source}:{row.line}", row.written[name]
-    if convert is not None:
-        try:
-            return convert(text)
-        except BadInput as error:
-            raise BadInput(f"{column}: {error.what}", where=where, remedy=error.remedy) from None
-    value = as_number(text)
-    if value is None or not isfinite(value):
-        pointed = with_point(text) if COMMA.match(text) else None
-        raise BadInput(
-            f"{column}: {text!r} is not a number", where=where,
-            remedy=f"write it with a point: {pointed}" if pointed else "correct the cell",
-        )  # fmt: skip
-    if positive and value <= 0:
-        unknown = "correct the cell, or leave it empty where the value is not known"
-        remedy = "correct the cell or remove the line" if name in REQUIRED else unknown
-        raise BadInput(f"{column} must be more than zero, not {text}", where=where, remedy=remedy)
-    if value > _MOST.get(name, inf):
-        raise BadInput(
-            f"{column} must be at most {_MOST[name]:,.0f}, not {text}",
-            where=where,
-            remedy="correct the cell",
-        )
-    if whole and not value.is_integer():
-        raise BadInput(
-            f"{column} must be a whole number, not {text}", where=where, remedy="correct the cell"
-        )
-    return value
-
-
-def _word(row: Row, name: str) -> str | None:
-    """A cell as a name; None where the column is absent or the cell says that it is not known."""
-    text = row.cells.get(name, "")
-    return None if text.lower() in NO_VALUE else text
-
-
-def _needed(value: float | None, name: str, row: Row, source: str) -> float:
-    if value is None:
-        raise BadInput(
-            f"{row.written[name]} is empty",
-            where=f"{source}:{row.line}",
-            remedy="fill it in, or leave out the line",
-        )
-    return value
-
-
-def _types(rows: Sequence[Row], source: str) -> dict[int, InstanceType]:
+def _types(rows: Sequence[Row]) -> dict[int, InstanceType]:
     """The instance type of each line; one name has one shape, of which a line need not say all."""
     names: dict[int, str] = {}
     known: dict[tuple[str, str], float] = {}
     said: dict[tuple[str, str], int] = {}
     for row in rows:
-        shape = {column: _value(row, column, source) for column in ("vcpus", "memory_gib")}
-        written = _word(row, "instance_type")
+        shape = {column: number_in(row, column) for column in ("vcpus", "memory_gib")}
+        written = word_in(row, "instance_type")
         if written is not None:
             name = written
         elif shape["vcpus"] is not None:
@@ -261,7 +197,7 @@ def _types(rows: Sequence[Row], source: str) -> dict[int, InstanceType]:
             if known.setdefault((name, column), value) != value:
                 raise BadInput(
                     f"{name} has another shape here than in line {line}",
-                    where=f"{source}:{row.line}",
+                    where=row.where,
                     remedy="one instance type has one number of vCPUs and one memory size",
                 )
     found = {
@@ -279,7 +215,7 @@ def _memory_alone(
     rows: Sequence[Row], types: Mapping[int, InstanceType], source: str
 ) -> list[Notice]:
     """That memory says nothing of a node of which neither the type nor the vCPUs are known."""
-    alone = [row for row in rows if row.line not in types and _value(row, "memory_gib", source)]
+    alone = [row for row in rows if row.line not in types and number_in(row, "memory_gib")]
     if not alone:
         return []
     return [
@@ -292,52 +228,34 @@ def _memory_alone(
     ]
 
 
-def _heap(row: Row, source: str) -> float | None:
-    """GiB of an executor's heap; less than Spark starts with is a slip, such as another unit."""
-    heap = _value(row, "executor_memory_gib", source)
-    if heap is None:
-        return None
-    return checked_heap_gib(
-        heap, where=f"{source}:{row.line}",
-        remedy=f"{row.written['executor_memory_gib']} counts GiB: correct the cell, or leave it "
-        "empty",
-    )  # fmt: skip
-
-
 def _run(
-    row: Row,
-    parameters: Sequence[str],
-    in_bytes: bool,
-    types: Mapping[int, InstanceType],
-    source: str,
+    row: Row, parameters: Sequence[str], types: Mapping[int, InstanceType], *, in_bytes: bool
 ) -> Run:
-    nodes = _needed(_value(row, "nodes", source, whole=True), "nodes", row, source)
-    size = _value(row, "input_size", source, convert=parse_bytes if in_bytes else None)
-    seconds = _value(row, "seconds", source, convert=parse_seconds)
-    executors = _value(row, "executors", source, whole=True)
-    cores = _value(row, "executor_cores", source, whole=True)
+    nodes = needed(row, "nodes", count_in(row, "nodes"))
+    size = number_in(row, "input_size", convert=parse_bytes if in_bytes else None)
+    seconds = number_in(row, "seconds", convert=parse_seconds)
+    executors, cores = count_in(row, "executors"), count_in(row, "executor_cores")
     return Run(
-        seconds=_needed(seconds, "seconds", row, source),
+        seconds=needed(row, "seconds", seconds),
         cluster=Cluster(
             groups=(
                 NodeGroup(
                     int(nodes),
                     types.get(row.line),
-                    _value(row, "price_hourly_usd", source, convert=parse_usd),
+                    number_in(row, "price_hourly_usd", convert=parse_usd),
                 ),
             ),
-            executors=None if executors is None else int(executors),
-            executor_cores=None if cores is None else int(cores),
-            executor_memory_gib=_heap(row, source),
+            executors=executors,
+            executor_cores=cores,
+            executor_memory_gib=heap_in(row),
         ),
         workload=Workload(
-            input_bytes=_needed(size, "input_size", row, source),
-            iterations=_value(row, "iterations", source),
+            input_bytes=needed(row, "input_size", size),
+            iterations=number_in(row, "iterations"),
             parameters={
-                name: _needed(_value(row, name, source, positive=False), name, row, source)
-                for name in parameters
+                name: needed(row, name, number_in(row, name, positive=False)) for name in parameters
             },
         ),
-        source=f"{Path(source).name}:{row.line}",
-        application=_word(row, "application"),
+        source=f"{Path(row.source).name}:{row.line}",
+        application=word_in(row, "application"),
     )

@@ -14,6 +14,9 @@ from engine.sources.services import cloud_service
 from engine.sources.task_cpus import task_cpus_of
 from engine.units import parse_memory_gib
 
+MIB_PER_GIB = 1024.0
+"""Amounts of memory in resource profiles are MiB."""
+
 _TYPE_NAME = re.compile(r"[A-Za-z][\w.-]{1,63}\Z", re.ASCII)
 _LOCAL = re.compile(r"local(?:\[(\d{1,9}|\*)(?:,\s*\d+)?\])?$")
 

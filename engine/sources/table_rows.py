@@ -38,11 +38,18 @@ _THOUSANDS = re.compile(rf"[-+]?{GROUPED}")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line: its number in the file, its cells by column, and how the file writes columns."""
+    """One line: what its file is called, its number there, its cells by column, and how the file
+    writes columns."""
 
+    source: str
     line: int
     cells: Mapping[str, str]
     written: Mapping[str, str]
+
+    @property
+    def where(self) -> str:
+        """What errors call the line."""
+        return f"{self.source}:{self.line}"
 
 
 def normal(name: str) -> str:
@@ -91,7 +98,7 @@ def rows_of(text: str, source: str) -> tuple[list[str], list[Row]]:
     if delimiter == ";":
         words = [written[name] for name in _WORDS if name in written]
         cut = with_points(cut, names, source, words=words)
-    rows = [Row(at, dict(zip(columns, cells, strict=True)), written) for at, cells in cut]
+    rows = [Row(source, at, dict(zip(columns, cells, strict=True)), written) for at, cells in cut]
     return columns, rows
 
 

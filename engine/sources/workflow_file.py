@@ -20,7 +20,7 @@ from engine.models.boe.workflow import ExplicitStage, OwnNodes, Workflow, Workfl
 from engine.profile import Profile
 from engine.scheduling.drf import scheduler_named
 from engine.sources.merge import together
-from engine.sources.reader import Reader
+from engine.sources.reader import WORKFLOW, Reader
 from engine.sources.samples import sample_files, sample_named
 from engine.sources.workflow_values import (
     container_memory,
@@ -63,8 +63,6 @@ SCHEMA: Schema = {
     "jobs[].stages[].steps[]": frozenset({"cpu", "disk", "network"}),
 }
 
-_HEAD = re.compile(rb"^\s*[\"']?format[\"']?\s*:\s*[\"']?sparkplan-workflow", re.MULTILINE)
-
 T = TypeVar("T")
 
 
@@ -75,7 +73,7 @@ def is_workflow(source: str | Path) -> bool:
         return False
     try:
         with path.open("rb") as file:
-            return bool(_HEAD.search(file.read(1 << 16)))
+            return bool(WORKFLOW.search(file.read(1 << 16)))
     except OSError:
         return False
 

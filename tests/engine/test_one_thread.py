@@ -12,12 +12,12 @@ import pytest
 import engine
 from engine.models.laws import run_times
 from engine.models.laws.mixture import CandidateLaws
-from engine.one_thread import _libraries, one_thread
+from engine.one_thread import libraries, one_thread
 
 
 def threads() -> set[int]:
     """How many threads linear algebra uses now."""
-    return {library["num_threads"] for library in _libraries().info()}
+    return {library["num_threads"] for library in libraries().info()}
 
 
 def in_a_thread(step: Callable[[], Any]) -> Any:
@@ -30,7 +30,7 @@ def in_a_thread(step: Callable[[], Any]) -> Any:
 def _several() -> Iterator[None]:
     """The setting of a program that leaves linear algebra all of its cores. A thread that has ended
     made it: a library takes settings of the thread alone that made the last one and still lives."""
-    given = in_a_thread(lambda: _libraries().limit(limits=3, user_api="blas"))
+    given = in_a_thread(lambda: libraries().limit(limits=3, user_api="blas"))
     if threads() != {3}:
         pytest.skip("this NumPy has no linear algebra whose threads can be set")
     yield

@@ -145,7 +145,7 @@ class Growth:
         assert len(session._catalogs) <= 8
         session._mixed.clear()
         session._catalogs.clear()
-        session._limited = session._explained = None
+        session._limited._kept = session._explained._kept = None
         for widget in app.screen_stack[0].walk_children(Widget):
             widget._styles_cache.clear()
             widget._render_cache = _RenderCache(Size(0, 0), [])

@@ -10,7 +10,7 @@ import engine
 from tui.arguments import options
 from tui.bindings import binding_id
 from tui.cli import main, planner_parser
-from tui.headless.config import _defaults, with_setting
+from tui.headless.config import defaults, with_setting
 from tui.kept import config
 
 
@@ -182,7 +182,7 @@ def test_a_byte_order_mark_does_not_hide_the_first_line():
 
 def test_the_defaults_that_are_shown_are_those_of_the_command():
     args = planner_parser().parse_args([])
-    stands = _defaults()
+    stands = defaults()
     assert args.catalog is None
     assert stands["catalog"] == "that of where it ran"
     assert stands["model"] == args.model == engine.DEFAULT_MODEL

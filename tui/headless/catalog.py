@@ -158,14 +158,17 @@ def row(offer: engine.Offer) -> tuple[str, ...]:
         shape.name,
         f"{shape.vcpus:g}",
         f"{shape.memory_gib:g}",
-        f"{price.usd_per_hour:.4g}{' (estimated)' if price.estimated else ''}",
+        amount(price),
         str(price.date),
-        text.UNKNOWN
-        if spot is None
-        else f"{spot.usd_per_hour:.4g}{' (estimated)' if spot.estimated else ''}",
+        text.UNKNOWN if spot is None else amount(spot),
         text.UNKNOWN if offer.dbu_per_hour is None else f"{offer.dbu_per_hour:g}",
         text.shown(price.source),
     )
+
+
+def amount(price: engine.Price) -> str:
+    """USD per hour, and that it is an estimate where it is one."""
+    return f"{price.usd_per_hour:.4g}{' (estimated)' if price.estimated else ''}"
 
 
 def as_dict(offer: engine.Offer) -> dict[str, object]:

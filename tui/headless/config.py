@@ -78,7 +78,7 @@ def as_dict(path: Path) -> dict[str, object]:
 
 def _show(path: Path) -> None:
     found = config.read_config(path)
-    stands = _defaults()
+    stands = defaults()
     rows = []
     for key in config.READERS:
         value = getattr(found, key)
@@ -87,7 +87,7 @@ def _show(path: Path) -> None:
     print(text.table([(key, text.shown(value)) for key, value in rows]))
 
 
-def _defaults() -> dict[str, object]:
+def defaults() -> dict[str, object]:
     """What holds where the file says nothing."""
     start = PlanState(sources=())
     return {

@@ -142,7 +142,10 @@ class Listing:
         ]
         head = typed[: len(typed) - len(prefix)] if prefix else typed
         kept = names[:MOST_MATCHES]
-        found = [_entry(self._here / folder / name, name, head, is_dir) for name, is_dir in kept]
+        found = [
+            _entry(self._here / folder / name, name, head, is_folder=is_folder)
+            for name, is_folder in kept
+        ]
         return found, len(names) - len(kept)
 
     def _in(self, folder: Path) -> list[tuple[str, bool]]:
@@ -166,7 +169,7 @@ def _visible(name: str, prefix: str) -> bool:
     return prefix.startswith(".") or not name.startswith((".", "__pycache__"))
 
 
-def _entry(path: Path, name: str, head: str, is_folder: bool) -> Entry:
+def _entry(path: Path, name: str, head: str, *, is_folder: bool) -> Entry:
     try:
         status = path.stat()
     except OSError:

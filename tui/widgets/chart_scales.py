@@ -99,7 +99,7 @@ def _seen(series: Series, x: Scale) -> Series:
     )
 
 
-def _extent(parts: Iterable[Sequence[float]], log: bool) -> tuple[float, float] | None:
+def _extent(parts: Iterable[Sequence[float]], *, log: bool) -> tuple[float, float] | None:
     """The least and the largest value that an axis can show; None where there is none."""
     lows, highs = [], []
     for values in {id(values): values for values in parts}.values():
@@ -115,7 +115,7 @@ def _extent(parts: Iterable[Sequence[float]], log: bool) -> tuple[float, float] 
 def _x_scale(data: ChartData) -> Scale | None:
     """The scale of x: from the first to the last value, so that curves fill the plot."""
     axis = data.x
-    extent = _extent((series.xs for series in data.series), axis.log)
+    extent = _extent((series.xs for series in data.series), log=axis.log)
     if extent is None:
         return None
     low = extent[0] if axis.low is None else axis.low
@@ -131,15 +131,15 @@ def _y_scale(data: ChartData, series: Sequence[Series], band_reach: float) -> Sc
     What costs nothing has no logarithm: curves that are zero all along get a linear axis.
     """
     axis = data.y
-    extent = _extent((one.ys for one in series), axis.log)
+    extent = _extent((one.ys for one in series), log=axis.log)
     if extent is None and axis.log:
         axis = replace(axis, log=False)
-        extent = _extent((one.ys for one in series), axis.log)
+        extent = _extent((one.ys for one in series), log=axis.log)
     if extent is None:
         return None
     low, high = extent
     bands = [band for one in series for band in (one.lows, one.highs) if band]
-    edges = _extent(bands, axis.log) or extent
+    edges = _extent(bands, log=axis.log) or extent
     least, most = _reach(low, high, band_reach, axis)
     low, high = min(low, max(edges[0], least)), max(high, min(edges[1], most))
     least, most = _reach(low, high, _REACH, axis)

@@ -116,14 +116,14 @@ def _fit(columns: Sequence[Column], natural: Sequence[int], width: int) -> Fitte
 
 @lru_cache(maxsize=64)
 def natural_widths(
-    columns: tuple[Column, ...], rows: tuple[Row, ...], ascii_only: bool
+    columns: tuple[Column, ...], rows: tuple[Row, ...], *, ascii_only: bool
 ) -> tuple[int, ...]:
     """The width that each column would like, over all rows so that scrolling moves nothing. Kept:
     a step of a slider leaves most tables as they are, and one may have a row for each of many runs.
     """
     widths = []
     for index, column in enumerate(columns):
-        texts = () if column.width else _texts(rows, index, ascii_only)
+        texts = () if column.width else _texts(rows, index, ascii_only=ascii_only)
         longest = max(map(cell_len, texts), default=0)
         widths.append(column.width or max(cell_len(column.title), longest))
     return tuple(widths)
@@ -131,16 +131,18 @@ def natural_widths(
 
 @lru_cache(maxsize=64)
 def cut_alike_in(
-    columns: tuple[Column, ...], rows: tuple[Row, ...], fitted: Fitted, ascii_only: bool
+    columns: tuple[Column, ...], rows: tuple[Row, ...], fitted: Fitted, *, ascii_only: bool
 ) -> tuple[tuple[int, int, frozenset[str]], ...]:
     """Column, width, and its texts that would be cut to the same, of all rows as well; only columns
     that have any. Kept too."""
     named = [(index, width) for index, width in fitted if columns[index].names]
-    found = ((i, width, cut_alike(_texts(rows, i, ascii_only), width)) for i, width in named)
+    found = (
+        (i, width, cut_alike(_texts(rows, i, ascii_only=ascii_only), width)) for i, width in named
+    )
     return tuple(entry for entry in found if entry[2])
 
 
-def _texts(rows: tuple[Row, ...], index: int, ascii_only: bool) -> Iterator[str]:
+def _texts(rows: tuple[Row, ...], index: int, *, ascii_only: bool) -> Iterator[str]:
     cells = (row[index] for row in rows if index < len(row))
     return (plain(text_of(cell), ascii_only=ascii_only) for cell in cells)
 

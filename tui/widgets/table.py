@@ -243,7 +243,7 @@ class Table(FrameWidget, can_focus=True):
         hidden = max(0, len(self._kept) - max(1, self.size.height - 1))
         count = self._more(0, hidden)  # however far they are scrolled: no column moves
         room = cell_len(count) + 1 if count else 0
-        wished = natural_widths(self._columns, self._rows, self._glyphs.ascii_only)
+        wished = natural_widths(self._columns, self._rows, ascii_only=self._glyphs.ascii_only)
         return fit_columns(self._columns, wished, width - _MARK, room=room)
 
     @property
@@ -336,7 +336,7 @@ class Table(FrameWidget, can_focus=True):
 
     def _draw_rows(self, frame: Frame, fitted: Fitted, shown: Sequence[int]) -> None:
         """The rows that are shown; names that a cut would make alike lose their middle."""
-        alike = cut_alike_in(self._columns, self._rows, fitted, self._glyphs.ascii_only)
+        alike = cut_alike_in(self._columns, self._rows, fitted, ascii_only=self._glyphs.ascii_only)
         for y, index in enumerate(shown, start=1):
             row = [self._cell(cell) for cell in self._rows[index]]
             for place, width, texts in alike:

@@ -17,7 +17,7 @@ LEAST_ENDS = 8
 """Cells from which on both ends of a text say more than its beginning."""
 
 
-def _visible(character: str, ascii_only: bool) -> str:
+def _visible(character: str, *, ascii_only: bool) -> str:
     """One character as one or more printable ones."""
     code = ord(character)
     if code < 0x20:
@@ -42,7 +42,7 @@ def plain(text: str, *, ascii_only: bool = False) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(_visible(character, ascii_only) for character in text)
+    return "".join(_visible(character, ascii_only=ascii_only) for character in text)
 
 
 def cells(text: str) -> list[str]:

@@ -26,8 +26,6 @@ from engine.profile import Run
 from engine.runs.stage_labels import stage_label
 from engine.stage_run import Measure, StageRun, total_of
 
-BYTES_PER_GBIT = 1e9 / 8.0
-
 DISK_BYTES_PER_SECOND = {"nvme_ssd": 1.0e9, "nvme": 1.0e9, "ssd": 400e6, "hdd": 150e6}
 """Prior for local disks by kind, of one node: catalogs give their size, not their throughput."""
 
@@ -56,16 +54,16 @@ def catalog_rates(instance: InstanceType | None) -> NodeRates:
     """What the shape of a machine says: EBS bandwidth, or its local disks by kind; the network."""
     if instance is None:
         return NodeRates()
-    network = instance.network_gbps
-    disk, source = None, None
-    if instance.ebs_gbps is not None:
-        disk, source = instance.ebs_gbps * BYTES_PER_GBIT, "catalog"
+    network = instance.network_bytes_per_second
+    disk, source = instance.ebs_bytes_per_second, None
+    if disk is not None:
+        source = "catalog"
     kind = (instance.local_disk_kind or "").lower()
     if kind in DISK_BYTES_PER_SECOND and (disk is None or DISK_BYTES_PER_SECOND[kind] > disk):
         disk, source = DISK_BYTES_PER_SECOND[kind], "kind of disk"
     return NodeRates(
         disk,
-        network * BYTES_PER_GBIT if network is not None else None,
+        network,
         source,
         "catalog" if network is not None else None,
     )

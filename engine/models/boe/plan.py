@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -12,6 +11,7 @@ import numpy as np
 from engine.batch import ClusterBatch
 from engine.catalog import Catalog, InstanceType
 from engine.forecast import IntArray
+from engine.lazy import Recent
 from engine.machines.transfer import Speed, speed_of
 from engine.memory import OVERHEAD_FRACTION, OVERHEAD_MINIMUM_GIB
 from engine.models.boe.jobs import NodeRates, ObservedJob, catalog_rates
@@ -20,7 +20,6 @@ from engine.models.boe.states import estimate
 from engine.models.boe.task_time import Rates, TaskWork
 from engine.models.boe.workflow import OwnNodes, WorkflowJob
 from engine.models.boe.workflow_course import Activity, Course, Machines
-from engine.models.stages.kept_inputs import kept
 from engine.scheduling.drf import Pool, scheduler_named
 
 AS_GIVEN = Speed(1.0, code="speed-as-given")
@@ -121,19 +120,15 @@ class WorkflowPlan:
     scheduler: str
     profile: str = "normal"
     printed: bool = False
-    _made: OrderedDict[object, tuple[Activity, ...]] = field(
-        default_factory=OrderedDict, repr=False
-    )
+    _made: Recent[tuple[Activity, ...]] = field(default_factory=lambda: Recent(KEPT), repr=False)
 
     def activities(
         self, scale: float = 1.0, shuffle_partitions: int | None = None
     ) -> tuple[Activity, ...]:
         """All jobs' activities, as on the machines that they were measured on."""
-        return kept(
-            self._made,
+        return self._made.get(
             (scale, shuffle_partitions),
             lambda: tuple(self._activities(scale, shuffle_partitions)),
-            most=KEPT,
         )
 
     def _activities(self, scale: float, shuffle_partitions: int | None) -> list[Activity]:

@@ -199,7 +199,7 @@ class Likelihood:
         """Laws after this likelihood to some power, from there to a higher one."""
         kept = chance.count
         while power < goal:
-            step = _step(weighed.density, goal - power, LEFT * kept)
+            step = tempering_step(weighed.density, goal - power, LEFT * kept)
             power = goal if step == goal - power else power + step
             weights = normalised(step * weighed.density)
             weighed = weighed.taken(evenly(weights, kept, chance.offset()))
@@ -214,7 +214,7 @@ class Likelihood:
         return log_density(self.evidence.misfit(residuals), self.evidence.runs)
 
 
-def _step(density: FloatArray, longest: float, effective: float) -> float:
+def tempering_step(density: FloatArray, longest: float, effective: float) -> float:
     """How far the power of the likelihood may rise so that the weights are worth `effective` equal
     ones (Kish's sample size)."""
 
@@ -258,9 +258,9 @@ class Throw:
     """The random numbers of one Metropolis step of d laws.
 
     Some draw their cliff afresh, as the prior says; the others move along the difference of two
-    laws, in a random part of their shares, the cliff with its height and form (`_along`): on 30
-    runs one in 200 of those that are drawn afresh is taken, and what a cliff further on does is
-    done by a lower one as well.
+    laws, in a random part of their shares, the cliff with its height and form: on 30 runs one in
+    200 of those that are drawn afresh is taken, and what a cliff further on does is done by a lower
+    one as well.
 
     Args:
         a, b: (d,) the two laws.
@@ -361,7 +361,7 @@ def _proposed(laws: Laws, throw: Throw) -> Laws:
     return replace(
         laws,
         log_shares=np.maximum(shares, SPARSEST, out=shares),
-        cliff=np.where(throw.redrawn, throw.cliff, _along(laws, throw)),
+        cliff=np.where(throw.redrawn, throw.cliff, along_difference(laws, throw)),
         log_height=laws.log_height + throw.step * apart(laws.log_height),
         logit_once=laws.logit_once + throw.step * apart(laws.logit_once),
         logit_reading=laws.logit_reading + throw.step * apart(laws.logit_reading),
@@ -369,7 +369,7 @@ def _proposed(laws: Laws, throw: Throw) -> Laws:
     )
 
 
-def _along(laws: Laws, throw: Throw) -> FloatArray:
+def along_difference(laws: Laws, throw: Throw) -> FloatArray:
     """(d,) place of each cliff, moved along the difference of two laws where both have theirs in
     the same piece of the prior, and round within that piece: so the way back is as likely."""
     edges, found = laws.frame.thresholds[0], laws.cliff.copy()

@@ -135,12 +135,12 @@ class _Sought:
         if not len(suspects) and not len(judged):
             return doubt
         sets = list(_hypotheses(judged.tolist(), suspects.tolist()))
-        evidence = np.asarray([self._log_evidence(wrong) for wrong in sets])
+        evidence = np.asarray([self.log_evidence(wrong) for wrong in sets])
         for wrong, probability in zip(sets, normalised(evidence).tolist(), strict=True):
             doubt[list(wrong)] += probability
         return doubt
 
-    def _log_evidence(self, wrong: tuple[int, ...]) -> float:
+    def log_evidence(self, wrong: tuple[int, ...]) -> float:
         """Log evidence, up to a constant, that something went wrong in just these runs."""
         at, others = list(wrong), np.ones(len(self.errors), dtype=bool)
         others[at] = False

@@ -191,7 +191,7 @@ class PeridotFitted(FittedModel):
         group_waves = waves(partitions, cores)
         own = group_waves * self.parameters.mean_wave_seconds / speed
         fixed = self.parameters.fixed_seconds
-        stages = self._stages(partitions, group_waves, own, float(cores[0]))
+        stages = self._stages(partitions, group_waves, own)
         bottleneck = "waves" if own.sum() >= fixed else "fixed groups"
         return Explanation(self._phases(own), stages, bottleneck)
 
@@ -207,7 +207,7 @@ class PeridotFitted(FittedModel):
         return phases | {PHASE_FIXED: self.parameters.fixed_seconds}
 
     def _stages(
-        self, partitions: FloatArray, group_waves: FloatArray, own: FloatArray, cores: float
+        self, partitions: FloatArray, group_waves: FloatArray, own: FloatArray
     ) -> tuple[StageForecast, ...]:
         """The groups one after the other, with the mean time before each as in the references."""
         references, found = self.references, []

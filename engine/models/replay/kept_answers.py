@@ -6,14 +6,12 @@ step mostly come again: half a million clusters need not be asked about them onc
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from engine.batch import ClusterBatch
 from engine.forecast import FloatArray
-from engine.models.stages.kept_inputs import kept
+from engine.lazy import Recent
 
 FEWEST_CLUSTERS = 2_048
 """Of fewer clusters nothing is kept: single ones are asked about in between, and are quick."""
@@ -37,13 +35,15 @@ class MeanTimes(NamedTuple):
     memory: FloatArray
 
 
-@dataclass
 class KeptAnswers:
-    """The answers about the grids that were asked about last; threads may ask at once."""
+    """The answers about the grids that were asked about last; threads may ask at once. A copy in
+    another process begins with none."""
 
-    _held: tuple[tuple[ClusterBatch, OrderedDict[Hashable, MeanTimes]], ...] = field(
-        default=(), repr=False
-    )
+    def __init__(self) -> None:
+        self._held: tuple[tuple[ClusterBatch, Recent[MeanTimes]], ...] = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), ()
 
     def of(
         self, batch: ClusterBatch, question: Hashable, make: Callable[[], MeanTimes]
@@ -52,7 +52,7 @@ class KeptAnswers:
         if len(batch) < FEWEST_CLUSTERS:
             return make()
         held = [entry for entry in self._held if entry[0].same_as(batch)]
-        found = held[0] if held else (batch, OrderedDict())
+        found = held[0] if held else (batch, Recent[MeanTimes](KEPT_ANSWERS))
         others = tuple(entry for entry in self._held if entry is not found)
         self._held = (found, *others)[:KEPT_GRIDS]
-        return kept(found[1], question, make, most=KEPT_ANSWERS)
+        return found[1].get(question, make)

@@ -9,7 +9,6 @@ several leave of it is theirs.
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -19,6 +18,7 @@ from engine.batch import ClusterBatch
 from engine.catalog import Catalog, InstanceType
 from engine.cluster import Workload
 from engine.forecast import FloatArray, Forecast, IntArray
+from engine.lazy import Recent
 from engine.machines.transfer import notice_of, speed_of
 from engine.models.base import Explanation, FittedModel
 from engine.models.log_notices import range_notices
@@ -57,7 +57,6 @@ from engine.models.replay.times import (
     inputs_to,
     steps_to,
 )
-from engine.models.stages.kept_inputs import kept
 from engine.models.stages.one_machine import (
     SharedCores,
     of_batch,
@@ -94,9 +93,9 @@ class ReplayModel(FittedModel):
     factor: float = 1.0
     dof: float = PRIOR_DOF
     machine_scale: float = 0.0
-    _times: OrderedDict[object, ReplayTimes] = field(default_factory=OrderedDict, repr=False)
+    _times: Recent[ReplayTimes] = field(default_factory=lambda: Recent(KEPT_TIMES), repr=False)
     _answers: KeptAnswers = field(default_factory=KeptAnswers, repr=False)
-    _explained: dict[object, Replayed] = field(default_factory=dict, repr=False)
+    _explained: Recent[Replayed] = field(default_factory=lambda: Recent(1), repr=False)
 
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
         wanted = completed(workload, self.profile)
@@ -248,11 +247,9 @@ class ReplayModel(FittedModel):
     def _step(
         self, replay: Replay, ratio: float, shuffle_partitions: int | None, base: ReplayTimes | None
     ) -> ReplayTimes:
-        return kept(
-            self._times,
+        return self._times.get(
             (id(replay), ratio, shuffle_partitions),
             lambda: ReplayTimes(replay, ratio, shuffle_partitions, base),
-            most=KEPT_TIMES,
         )
 
     def _nearest(self, slots: float, wanted: Workload) -> Replay:
@@ -276,14 +273,12 @@ class ReplayModel(FittedModel):
         ratio, shuffle_partitions = ratio_of(wanted, replay.run), wanted.shuffle_partitions
         busy = min(slots, replay.most_useful_slots(ratio, shuffle_partitions))
         speed = float(replay.nodes.speeds(batch)[0][0])
-        key = (id(replay), busy, ratio, speed, shuffle_partitions)
-        found = self._explained.get(key)
-        if found is None:
-            found = replay.replayed(
+        found = self._explained.get(
+            (id(replay), busy, ratio, speed, shuffle_partitions),
+            lambda: replay.replayed(
                 busy, ratio=ratio, speed=speed, shuffle_partitions=shuffle_partitions
-            )
-            self._explained.clear()  # another thread may ask meanwhile: nothing is looked up again
-            self._explained[key] = found
+            ),
+        )
         return replay, found, slots
 
     def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:

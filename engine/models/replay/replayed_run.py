@@ -23,7 +23,7 @@ from engine.models.replay.outcome import Replayed
 from engine.models.stages.application_graph import ApplicationGraph, graph_of
 from engine.models.stages.contention import contention_growth
 from engine.models.stages.fetched_rows import growing_share, time_on_rows
-from engine.models.stages.kept_inputs import KeptInputs, kept
+from engine.models.stages.kept_inputs import KeptInputs
 from engine.models.stages.launching import launch_seconds, launching_seconds
 from engine.models.stages.locality import Locality
 from engine.models.stages.one_machine import executor_slots_of, of_local_master, waiting_law
@@ -310,7 +310,7 @@ class Replay:
                 self._table, ratio, self._counts(ratio, shuffle_partitions).own
             )
 
-        return kept(self._kept.stages, (ratio, shuffle_partitions), made)
+        return self._kept.stages.get((ratio, shuffle_partitions), made)
 
     def _cut_otherwise(
         self, slots: int, ratio: float, shuffle_partitions: int | None
@@ -323,18 +323,17 @@ class Replay:
 
     def _counts(self, ratio: float, shuffle_partitions: int | None) -> PartitionCounts:
         """Their partitions."""
-        counted = kept(
-            self._kept.counted,
+        counted = self._kept.counted.get(
             shuffle_partitions,
             lambda: CountedStages(self.shapes, self.slots, shuffle_partitions),
         )
         key = (ratio, shuffle_partitions)
-        return kept(self._kept.counts, key, lambda: counted.at(ratio))
+        return self._kept.counts.get(key, lambda: counted.at(ratio))
 
     def most_useful_slots(self, ratio: float, shuffle_partitions: int | None) -> int:
         """No more slots than this are ever busy: the tasks of all stages that ran side by side."""
         key = (ratio, shuffle_partitions)
-        return kept(self._kept.useful, key, lambda: self._most_busy(ratio, shuffle_partitions))
+        return self._kept.useful.get(key, lambda: self._most_busy(ratio, shuffle_partitions))
 
     def slots_in_doubt(
         self, slots: FloatArray, ratio: float, shuffle_partitions: int | None

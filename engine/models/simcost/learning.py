@@ -6,7 +6,7 @@ overlapped. On its own cluster and input a run's costs add up to its time exactl
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from engine.forecast import FloatArray
 from engine.given_profiles import ResourceProfile
+from engine.lazy import Recent
 from engine.models.replay.report import exclusive_seconds
 from engine.models.simcost import costs
 from engine.models.simcost.costs import Rates
@@ -26,7 +27,7 @@ from engine.models.simcost.rates import (
     vcores_per_node,
 )
 from engine.models.simcost.stages import Clusters, Stages, mean_task_seconds
-from engine.models.stages.kept_inputs import kept
+from engine.models.stages.kept_inputs import KEPT_INPUTS
 from engine.models.stages.set_up import SET_UP_SECONDS, SET_UP_SHARE
 from engine.models.stages.shapes import shapes_of
 from engine.models.stages.task_times import StageShape
@@ -58,8 +59,8 @@ class RunCosts:
     observed: Stages
     overhead_seconds: float
     faster: float = 0.0
-    _inputs: OrderedDict[object, tuple[Stages, float]] = field(
-        default_factory=OrderedDict, repr=False
+    _inputs: Recent[tuple[Stages, float]] = field(
+        default_factory=lambda: Recent(KEPT_INPUTS), repr=False
     )
 
     @classmethod
@@ -109,7 +110,7 @@ class RunCosts:
             of_task = mean_task_seconds(stages, self._own_cluster)[0]
             return replace(stages, times=times).merged(of_task), self.overhead_seconds * share
 
-        return kept(self._inputs, (ratio, shuffle_partitions, iterations), made)
+        return self._inputs.get((ratio, shuffle_partitions, iterations), made)
 
     @property
     def _own_cluster(self) -> Clusters:

@@ -18,8 +18,6 @@ from engine.profile import Run
 from engine.stage_run import StageRun, total_of
 from engine.units import format_share
 
-GIGABIT_BYTES = 1e9 / 8.0
-
 
 def data_of(stage: StageRun) -> float:
     """D of a stage in bytes: input and shuffled data; a byte for each task that reads none."""
@@ -60,15 +58,10 @@ def rates_of(run: Run, resources: ResourceProfile | None) -> Rates:
 def resources_of_shape(instance: InstanceType) -> ResourceProfile | None:
     """Throughputs of an instance type; None where the catalog does not know its network or its
     disk (block storage; of local disks it knows no speed)."""
-    if not instance.network_gbps or not instance.ebs_gbps or instance.local_disk_gb:
+    network, disk = instance.network_bytes_per_second, instance.ebs_bytes_per_second
+    if not network or not disk or instance.local_disk_gb:
         return None
-    disk = instance.ebs_gbps * GIGABIT_BYTES
-    return ResourceProfile(
-        instance.network_gbps * GIGABIT_BYTES,
-        disk,
-        disk,
-        origin=f"{SHAPE_OF} {instance.name}",
-    )
+    return ResourceProfile(network, disk, disk, origin=f"{SHAPE_OF} {instance.name}")
 
 
 SHAPE_OF = "the catalog's shape of"

@@ -18,7 +18,7 @@ import numpy as np
 from engine.models.stages.job_phases import phases_of
 from engine.notices import Notice
 from engine.profile import Run
-from engine.stage_run import StageRun, total_of
+from engine.stage_run import PYTHON_OPERATIONS, StageRun, total_of
 
 CALMEST = 0.1
 """Share of the computing that the calmest stages do: how far theirs was stretched counts."""
@@ -37,8 +37,7 @@ EVENLY = 2.0 / math.sqrt(12.0)
 """Standard deviation of the log of the next run's stretch, relative to the log of this one's: it
 may be anything from none to twice as much (in log), evenly."""
 
-PYTHON = ("Python", "Pandas", "Arrow")
-ELSEWHERE = (*PYTHON, "Gpu")
+ELSEWHERE = (*PYTHON_OPERATIONS, "Gpu")
 """Operations whose computing happens in other processes, or elsewhere, and is not in CPU times."""
 
 
@@ -206,7 +205,7 @@ def computes_elsewhere(stage: StageRun) -> bool:
 def computes_in_python(stage: StageRun) -> bool:
     """Whether Python workers do its work."""
     of_python = stage.sql_execution_id is None and ".py:" in stage.name
-    return of_python or _does(stage, PYTHON)
+    return of_python or _does(stage, PYTHON_OPERATIONS)
 
 
 def _does(stage: StageRun, kinds: Sequence[str]) -> bool:

@@ -116,48 +116,79 @@ def _ranked(table: StageTable, places: IntArray, cuts: Cuts) -> Outlines:
 def _summed(table: StageTable, places: IntArray, cuts: Cuts) -> Outlines:
     """As `drawn`, `StageShape.tasks` and `outline` of tasks of which some are kept: those are
     drawn, and all are summed. Rows in which two are out of place are drawn one by one."""
-    n, points = cuts.tasks, np.maximum(table.points[places], 2)
-    tail = n - np.floor(n - n / (points - 1.0) - 0.5) > 2.0
-    longest = table.ends_at(places, n[:, None])[0]
-    sums = DrawnSums.of(table.values_of(places, longest), points, n, tail)
-    longest, rest = longest[:, 0], sums.sum_to(n - 1.0)
-    factor = table.factor(places, n[:, None], longest[:, None], rest[:, None])[:, 0]
-    factor = np.where(table.points[places] > 1, factor, 1.0)
-
-    def times(rank: FloatArray) -> FloatArray:
-        """(m, p) times of some ranks."""
-        found = sums.at(rank) * factor[:, None]
-        return np.where(rank < n[:, None] - 1.0, found, longest[:, None])
-
-    def sum_up_to(limit: FloatArray) -> FloatArray:
-        """(m,) sum of the times, each up to a limit."""
-        some = sums.below(limit / factor)
-        beyond = limit * (n - 1.0 - some) + np.minimum(longest, limit)
-        return factor * sums.sum_to(some) + beyond
-
+    drawn = _SomeDrawn.of(table, places, cuts)
+    n, longest = cuts.tasks, drawn.longest
+    last, shorter = _last_tasks(table, places, cuts, drawn.times)
+    as_others = table.stretched(places, drawn.times(last), cuts.work[:, None])
+    total = _total(table, places, cuts, drawn) + (shorter - as_others)[:, 0]
     at, counts, _ = _grid(n)
     rank = np.minimum(np.floor(at * n[:, None]), n[:, None] - 1.0)
-    overhead, share = table.overhead[places], table.set_up_share[places]
-    half = sum_up_to(overhead), sum_up_to(overhead + SET_UP_SECONDS / share)
-    fixed = (1.0 - share) * half[0] + share * half[1]
-    total = fixed + (factor * rest + longest - fixed) * cuts.work
-    total = total + n * table.dispatch_seconds[places]
-    last, shorter = _last_tasks(table, places, cuts, times)
-    total = total + (shorter - table.stretched(places, times(last), cuts.work[:, None]))[:, 0]
     partial = cuts.last < 1.0
-    passed = times(n[:, None] - 2.0)[:, 0] > longest * (1.0 + ROUNDING)
+    passed = drawn.times(n[:, None] - 2.0)[:, 0] > longest * (1.0 + ROUNDING)
     # One may be out of place: the last one launched, or the longest where others, scaled to the
     # mean, pass it.
     one = np.where(partial, table.unstretched(places, shorter[:, 0], cuts.work), longest)
     seconds = table.stretched(places, longest[:, None], cuts.work[:, None])
     seconds = np.where(partial[:, None], shorter, seconds)
     last = np.where(partial[:, None], last, n[:, None] - 1.0)
-    to, moved = sums.below(one / factor)[:, None], (partial | passed)[:, None]
+    to, moved = drawn.sums.below(one / drawn.factor)[:, None], (partial | passed)[:, None]
     shifted = moved & (rank > to) & (rank <= last)
-    ordered = table.stretched(places, times(rank - shifted), cuts.work[:, None])
+    ordered = table.stretched(places, drawn.times(rank - shifted), cuts.work[:, None])
     ordered = np.where(moved & (rank == to), seconds, ordered)
     found, both = Outlines(ordered, counts, total), partial & passed
+    points = np.maximum(table.points[places], 2)
     return _with_drawn(table, found, places, cuts, np.flatnonzero(both | (n <= points)))
+
+
+@dataclass(frozen=True, eq=False)
+class _SomeDrawn:
+    """Tasks of m stages before their work is stretched: the longest of each is kept, the others are
+    scaled to the mean.
+
+    Args:
+        n: (m,) tasks.
+        longest: (m,) time of the longest.
+        rest: (m,) sum of the times of all others, before they are scaled.
+        factor: (m,) by which those are scaled.
+    """
+
+    sums: DrawnSums
+    n: FloatArray
+    longest: FloatArray
+    rest: FloatArray
+    factor: FloatArray
+
+    @classmethod
+    def of(cls, table: StageTable, places: IntArray, cuts: Cuts) -> _SomeDrawn:
+        """The tasks of the stages of a group."""
+        n, points = cuts.tasks, np.maximum(table.points[places], 2)
+        tail = n - np.floor(n - n / (points - 1.0) - 0.5) > 2.0
+        longest = table.ends_at(places, n[:, None])[0]
+        sums = DrawnSums.of(table.values_of(places, longest), points, n, tail)
+        longest, rest = longest[:, 0], sums.sum_to(n - 1.0)
+        factor = table.factor(places, n[:, None], longest[:, None], rest[:, None])[:, 0]
+        factor = np.where(table.points[places] > 1, factor, 1.0)
+        return cls(sums, n, longest, rest, factor)
+
+    def times(self, rank: FloatArray) -> FloatArray:
+        """(m, p) times of some ranks."""
+        found = self.sums.at(rank) * self.factor[:, None]
+        return np.where(rank < self.n[:, None] - 1.0, found, self.longest[:, None])
+
+    def sum_up_to(self, limit: FloatArray) -> FloatArray:
+        """(m,) sum of the times, each up to a limit."""
+        some = self.sums.below(limit / self.factor)
+        beyond = limit * (self.n - 1.0 - some) + np.minimum(self.longest, limit)
+        return self.factor * self.sums.sum_to(some) + beyond
+
+
+def _total(table: StageTable, places: IntArray, cuts: Cuts, drawn: _SomeDrawn) -> FloatArray:
+    """(m,) sum of the times of all tasks, as if each had a whole partition."""
+    overhead, share = table.overhead[places], table.set_up_share[places]
+    half = drawn.sum_up_to(overhead), drawn.sum_up_to(overhead + SET_UP_SECONDS / share)
+    fixed = (1.0 - share) * half[0] + share * half[1]
+    total = fixed + (drawn.factor * drawn.rest + drawn.longest - fixed) * cuts.work
+    return total + cuts.tasks * table.dispatch_seconds[places]
 
 
 def _with_drawn(

@@ -230,10 +230,10 @@ def test_what_the_system_states(tmp_path: Path) -> None:
 
 
 def test_a_busy_machine_says_so(report: HostReport) -> None:
-    codes = [n.code for n in host._notices(5.0, 2, report.disk, 1e9)]
+    codes = [n.code for n in host.notices_of(5.0, 2, report.disk, 1e9)]
     assert "busy-host" in codes
-    assert "busy-host" not in [n.code for n in host._notices(0.1, 2, report.disk, 1e9)]
-    assert "busy-host" not in [n.code for n in host._notices(None, 2, report.disk, 1e9)]
+    assert "busy-host" not in [n.code for n in host.notices_of(0.1, 2, report.disk, 1e9)]
+    assert "busy-host" not in [n.code for n in host.notices_of(None, 2, report.disk, 1e9)]
 
 
 @pytest.mark.parametrize(("listed", "threads"), [("0", 1), ("0-1\n", 2), ("0,48\n", 2), ("0-7", 8)])

@@ -134,8 +134,8 @@ def test_in_a_window_of_one_composition_the_bound_is_its_value(kind: str) -> Non
             # Both bounds of the cost, of which the larger counts: either is exact here.
             known = np.isfinite(values)
             with np.errstate(invalid="ignore", divide="ignore"):
-                cost = windows._least_cost(windows.root)[known]
-                in_time = windows._least_cost_in_time(windows.root)[known]
+                cost = windows.least_cost(windows.root)[known]
+                in_time = windows.least_cost_in_time(windows.root)[known]
             assert in_time == pytest.approx(cost)
             if billing.minimum_seconds == 0.0:
                 assert cost == pytest.approx(values[known])
@@ -323,8 +323,8 @@ def test_as_many_nodes_fit_as_keep_the_bound_below_the_target() -> None:
                 if not windows.floor(whole, tree.target)[0] < tree.target:
                     break
                 wanted[row, place] = nodes
-        assert (tree._fits == wanted).all()
-        total = wanted.sum(axis=1)[tree._ranked]
+        assert (tree.fits == wanted).all()
+        total = wanted.sum(axis=1)[tree.ranked]
         assert (total > 0).all()
         assert (np.diff(total) >= 0).all(), "types of which few fit come first"
         most = max(most, int(wanted.max()))

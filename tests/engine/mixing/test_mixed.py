@@ -15,7 +15,7 @@ from engine.choosing.choices import Answers
 from engine.cluster import BesideHeap, Layout
 from engine.cost import Cost, billed_seconds
 from engine.memory import beside_heap_gib, beside_of
-from engine.mixing.shown_mix import _shape, added
+from engine.mixing.shown_mix import added, common_shape
 from engine.optimiser import recommend
 
 amounts = st.one_of(st.none(), st.floats(1 / 1024, 40.0))
@@ -183,7 +183,7 @@ def test_executors_of_a_mix_fit_the_containers_of_all_its_types(
     shapes: list[tuple[float, BesideHeap | None]],
 ) -> None:
     layouts = [Layout(1, 4, heap, beside_of(heap, beside)) for heap, beside in shapes]
-    shape = _shape(layouts)
+    shape = common_shape(layouts)
     heap = shape.executor_memory_gib
     assert heap == min(heap for heap, _ in shapes)
     total, containers = heap + beside_heap_gib(heap, shape.beside), []
@@ -204,13 +204,17 @@ def test_the_shape_of_a_mix_is_that_of_its_smallest_executors() -> None:
     """Beside 8 GiB of heap a container of 12 GiB does not hold the 6 GiB of one of 15 GiB."""
     small, large = Layout(3, 4, 8.0, BesideHeap(4.0)), Layout(1, 4, 9.0, BesideHeap(6.0))
     for layouts in ([small, large], [large, small]):
-        assert _shape(layouts) == replace(layouts[0], executor_memory_gib=8.0, beside=small.beside)
+        assert common_shape(layouts) == replace(
+            layouts[0], executor_memory_gib=8.0, beside=small.beside
+        )
     roomy = Layout(1, 4, 30.0, BesideHeap(3.0))
-    assert _shape([roomy, small]).beside == BesideHeap(4.0)
-    assert _shape([Layout(1, 4, 8.0, BesideHeap(6.0)), roomy]).beside == BesideHeap(6.0)
+    assert common_shape([roomy, small]).beside == BesideHeap(4.0)
+    assert common_shape([Layout(1, 4, 8.0, BesideHeap(6.0)), roomy]).beside == BesideHeap(6.0)
     unknown = Layout(1, 4, None, BesideHeap(9.0))
-    assert _shape([unknown, small]) == replace(small, executors_per_node=1)
-    assert _shape([unknown]) == replace(unknown, beside=None), "beside a heap that nobody knows"
+    assert common_shape([unknown, small]) == replace(small, executors_per_node=1)
+    assert common_shape([unknown]) == replace(unknown, beside=None), (
+        "beside a heap that nobody knows"
+    )
 
 
 def test_the_costs_of_members_add_up_part_by_part() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 
 import numpy as np
@@ -109,12 +110,24 @@ def test_few_clusters_are_asked_about_each_time_and_push_none_out() -> None:
     assert asked.times == 9
 
 
-def test_what_is_kept_is_bounded() -> None:
+def test_of_many_questions_and_grids_the_last_are_kept() -> None:
     asked = Asked()
-    for question in range(3 * KEPT_ANSWERS):
+    for question in range(KEPT_ANSWERS + 1):
         asked(grid(), question)
-    for cores in range(1, 3 * KEPT_GRIDS):
+    made = asked.times
+    asked(grid(), KEPT_ANSWERS)
+    assert asked.times == made
+    asked(grid(), 0)
+    assert asked.times == made + 1
+    for cores in range(5, 5 + KEPT_GRIDS):
         asked(grid(cores=cores))
-    held = asked.kept._held
-    assert len(held) == KEPT_GRIDS
-    assert all(len(answers) <= KEPT_ANSWERS for _, answers in held)
+    asked(grid(), 0)
+    assert asked.times == made + 2 + KEPT_GRIDS
+
+
+def test_a_copy_begins_with_none() -> None:
+    asked = Asked()
+    asked(grid())
+    asked.kept = copy.deepcopy(asked.kept)
+    asked(grid())
+    assert asked.times == 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -11,7 +10,6 @@ import pytest
 
 import engine
 from engine.models.simcost.learning import RunCosts
-from engine.models.stages.kept_inputs import kept
 
 THREADS, INPUTS, ROUNDS = 8, 40, 1000
 
@@ -41,10 +39,3 @@ def test_costs_of_a_run_may_be_asked_for_by_threads() -> None:
     """The planner builds a plan, searches mixes and explains an answer in a thread each."""
     costs = RunCosts.of(engine.read("sort-small").runs[0])
     by_threads(lambda ratio: costs.at(ratio=ratio, shuffle_partitions=None, iterations=None))
-
-
-def test_the_oldest_make_room() -> None:
-    store: OrderedDict[int, int] = OrderedDict()
-    made = [kept(store, key, lambda k=key: k * k, most=3) for key in (1, 2, 3, 1, 4)]  # type: ignore[misc]
-    assert made == [1, 4, 9, 1, 16]
-    assert list(store) == [2, 3, 4]

@@ -11,7 +11,14 @@ from law_fits import few_runs, mean_of, points
 from engine.models.laws.averaging import averaged
 from engine.models.laws.frame import Frame
 from engine.models.laws.laws import MOST_DRAWN, drawn
-from engine.models.laws.sampling import STEPS, Evidence, Throw, _along, _step, log_density
+from engine.models.laws.sampling import (
+    STEPS,
+    Evidence,
+    Throw,
+    along_difference,
+    log_density,
+    tempering_step,
+)
 
 
 def effective(density: np.ndarray, step: float) -> float:
@@ -24,7 +31,7 @@ def effective(density: np.ndarray, step: float) -> float:
 @pytest.mark.parametrize("longest", [1.0, 0.2])
 def test_a_step_leaves_just_as_many_effective_draws(spread: float, longest: float) -> None:
     density = -spread * np.random.default_rng(1).exponential(size=5000) ** 2
-    step = _step(density, longest, 500.0)
+    step = tempering_step(density, longest, 500.0)
     if effective(density, longest) >= 500.0:
         assert step == longest
     else:
@@ -75,7 +82,7 @@ def test_cliffs_move_within_the_piece_of_the_prior_that_two_laws_share_with_them
     frame = Frame.of(few_runs(5).at)
     laws = drawn(frame, 4000, seed=1)
     throw = Throw.of(np.random.default_rng(2), len(laws))
-    moved = _along(laws, throw)
+    moved = along_difference(laws, throw)
     edges = frame.thresholds[0]
     piece, after = (np.searchsorted(edges, at, side="right") for at in (laws.cliff, moved))
     np.testing.assert_array_equal(piece, after)
@@ -93,8 +100,8 @@ def test_the_way_back_of_a_cliff_is_the_way_there_the_other_way_round() -> None:
         one = replace(throw, step=np.where(np.arange(len(laws)) == place, throw.step, 0.0))
         if place in (throw.a[place], throw.b[place]):
             continue
-        there = replace(laws, cliff=_along(laws, one))
-        back = _along(there, replace(one, a=one.b, b=one.a))
+        there = replace(laws, cliff=along_difference(laws, one))
+        back = along_difference(there, replace(one, a=one.b, b=one.a))
         np.testing.assert_allclose(back, laws.cliff, rtol=1e-9)
 
 

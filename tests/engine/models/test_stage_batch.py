@@ -190,8 +190,8 @@ def test_what_is_kept_of_inputs_is_bounded() -> None:
         replay.replayed(40, ratio=1.0 + 0.01 * step)
     kept = replay._kept
     for store in (kept.stages, kept.counts, kept.useful):
-        assert len(store) <= KEPT_INPUTS
-    assert len(kept.stages) == KEPT_INPUTS
+        assert len(store._kept) <= KEPT_INPUTS
+    assert len(kept.stages._kept) == KEPT_INPUTS
 
 
 @pytest.mark.parametrize("slots", [2, 9, 50, 400])

@@ -111,7 +111,7 @@ def test_the_evidence_of_a_hypothesis_is_that_of_the_other_runs(
     every = list(range(len(MACHINES)))
     others = [place for place in every if place not in wrong]
     expected = density(others) - density(every) + prior
-    found = sought._log_evidence(wrong) - sought._log_evidence(())
+    found = sought.log_evidence(wrong) - sought.log_evidence(())
     assert found == pytest.approx(expected, rel=1e-9)
 
 
@@ -121,7 +121,7 @@ def test_a_slow_run_that_no_other_was_as_hard_as_may_be_right() -> None:
     told = evidence(m2=2.5, m3=2.5, m6=2.5)
     sought = _Sought.of(told, told, posterior(told), HARDER)
     for wrong, asked in (((0,), False), ((0, 3), False), ((0, 1), False), ((1, 3), True)):
-        assert (sought._log_evidence(wrong) > -math.inf) is asked
+        assert (sought.log_evidence(wrong) > -math.inf) is asked
 
 
 def test_left_out_errors_are_those_of_laws_that_the_other_runs_bear_out() -> None:
@@ -209,7 +209,7 @@ def test_the_hypotheses_are_those_before_with_one_more_or_less_and_up_to_two_sus
 class Told(_Sought):
     """One whose evidence is a sum of log odds of the runs, each its number / 10."""
 
-    def _log_evidence(self, wrong: tuple[int, ...]) -> float:
+    def log_evidence(self, wrong: tuple[int, ...]) -> float:
         return sum(place / 10.0 for place in wrong)
 
 
@@ -237,8 +237,8 @@ def test_doubt_is_the_share_of_the_hypotheses_that_hold_a_run(judged: list[int])
 def test_a_run_that_was_faster_than_foretold_is_no_hypothesis() -> None:
     told = evidence(m6=0.5)
     sought = _Sought.of(told, told, posterior(told), HARDER)
-    assert sought._log_evidence((3,)) == -math.inf
-    assert math.isfinite(sought._log_evidence(()))
+    assert sought.log_evidence((3,)) == -math.inf
+    assert math.isfinite(sought.log_evidence(()))
     kept, _ = followed_by(told, ANY, HARDER)
     assert kept is told
 
