@@ -9,8 +9,10 @@ Second table: one what-if point of a made log of a million tasks, processor time
 `REPEATED`): a replay on new slots, of a new input, of the same input again on other slots; and
 `predict` with stages and warnings. Third table: the surface of 500 stages whose number of tasks
 all follow the slots, and of large stages side by side, in ms of processor time.
-Fourth: each log replayed on the cluster that it ran on. Fifth: each log predicted from every other
-log of the same application, at other slots or inputs.
+Fourth: steps of the data size on a plan of all AWS types that are compared by default, on up to 512
+nodes, in ms of processor time: the first beyond the log's own input, which replays it, and the
+median of those that follow. Fifth: each log replayed on the cluster that it ran on. Sixth: each log
+predicted from every other log of the same application, at other slots or inputs.
 """
 
 from __future__ import annotations
@@ -40,6 +42,8 @@ MILLION = 1_000_000
 REPEATED = 11
 MOST_SLOTS = 50_000
 CHECKED = 40
+STEPS = (1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.8)
+"""Data sizes of a plan, of which the first is asked for nothing but to fit and to import."""
 
 
 def made_run(stages: int, tasks: int = TASKS, slots: int = 64) -> Run:
@@ -172,6 +176,22 @@ def side_by_side(stages: int, tasks: int) -> Run:
     return replace(run, stages=tuple(at_once))
 
 
+def step_rows(profiles: Sequence[Profile]) -> list[tuple[str, ...]]:
+    catalog, rows = engine.load_catalog("aws"), []
+    for profile in profiles:
+        if profile.reference_workload.input_bytes is None:
+            continue
+        fitted, spent, clusters = engine.fit(profile), [], 0
+        for scale in STEPS:
+            request = engine.PlanRequest(profile, catalog, workload=profile.workload_at(scale))
+            started = time.process_time()
+            clusters = engine.prepare_fitted(fitted, request).surface.forecast.seconds.size
+            spent.append(1e3 * (time.process_time() - started))
+        first, following = spent[1], statistics.median(spent[2:])
+        rows.append((profile.name[:44], str(clusters), f"{first:.0f}", f"{following:.0f}"))
+    return rows
+
+
 def own_rows(profiles: Sequence[Profile]) -> list[tuple[str, ...]]:
     rows = []
     for profile in profiles:
@@ -260,6 +280,8 @@ def main() -> None:
     runs.append(("20 of 10,000 tasks side by side", side_by_side(20, 10_000)))
     print_table([header, *(counting_row(*one) for one in runs)], apart=True)
     profiles = read_all(sys.argv[1:] or sorted(map(str, SAMPLES.glob("*.zstd"))))
+    header = ("steps of the data size", "clusters", "first ms", "following ms")
+    print_table([header, *step_rows(profiles)], apart=True)
     header = ("log on its own cluster", "slots", "tasks", "observed s", "replayed s", "off %")
     print_table([header, *own_rows(profiles)], apart=True)
     header = ("from", "to", "observed s", "predicted s", "off %", "inside 90 %")
