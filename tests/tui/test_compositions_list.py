@@ -226,15 +226,18 @@ async def test_a_type_that_lost_says_by_what_where_there_is_no_room_for_its_note
         app = await settled(pilot)
         lost = app.answer.report.recommendation.rejected
         assert lost
-        late = f"{text.seconds(lost[0].late_seconds)} late"
-        assert late in text_of(app)
+        ends = f"up to {text.seconds(900.0 + lost[0].late_seconds)}"
+        assert ends in text_of(app)
 
 
 @pytest.mark.parametrize(
     ("code", "miss", "says"),
     [
-        ("deadline", {"late_seconds": 397.0}, "6m 37s late"),
-        ("deadline", {"late_seconds": 0.0114}, "<1 s late"),
+        ("deadline", {"late_seconds": 397.0, "seconds": 800.0}, "up to 21m 37s"),
+        ("deadline", {"late_seconds": 397.0, "seconds": 1297.0}, "6m 37s late"),
+        ("deadline", {"late_seconds": 90000.0, "seconds": 800.0}, "up to 25h 15m"),
+        ("deadline", {"late_seconds": 0.0114, "seconds": 800.0}, "<1 s late"),
+        ("deadline", {"late_seconds": 0.6, "seconds": 900.6}, "<1 s late"),
         ("budget", {"over_usd": 0.12}, "$0.12 over"),
         ("deadline-and-budget", {"late_seconds": 1.0, "over_usd": 0.1}, "late and over"),
         ("no-executor", {}, "no executor"),
@@ -245,7 +248,7 @@ async def test_a_type_that_lost_says_by_what_where_there_is_no_room_for_its_note
 )
 def test_a_miss_fits_its_column(code, miss, says):
     lost = engine.Rejected("m5.large", None, "the whole reason", code, **miss)
-    assert compositions.missed(lost) == says
+    assert compositions.missed(lost, 900.0) == says
     assert len(says) <= text.SPAN_CELLS
 
 

@@ -182,7 +182,8 @@ def chosen_rows(
             _row(choice, marks.best if won else "", "strong" if won else "plain", "muted")
         )
     types = [None if choice is found.recommended else choice.instance for choice in choices]
-    listed += [_rejected_row(miss, marks) for miss in misses]
+    deadline = answer.report.goal.deadline_seconds
+    listed += [_rejected_row(miss, marks, deadline) for miss in misses]
     return listed[:most], [*types, *(miss.instance for miss in misses)][:most]
 
 
@@ -220,7 +221,7 @@ def rows(answer: Answer, marks: Marks, *, most: int) -> tuple[list[Row], list[st
         listed.append(_row(choice, "", "plain", "muted"))
         types.append(choice.instance)
     for rejected in found.rejected[:lost]:
-        listed.append(_rejected_row(rejected, marks))
+        listed.append(_rejected_row(rejected, marks, answer.report.goal.deadline_seconds))
         types.append(rejected.instance)
     return listed, types
 
@@ -241,13 +242,13 @@ def _row(choice: Choice, mark: str, tone: CellStyle, note: CellStyle) -> Row:
     )
 
 
-def _rejected_row(rejected: Rejected, marks: Marks) -> Row:
+def _rejected_row(rejected: Rejected, marks: Marks, deadline: float | None) -> Row:
     shown = text.composition(dict(rejected.composition)) if rejected.composition else None
     cells: list[Cell] = [
         (marks.missed, "bad"),
         (shown or rejected.instance, "muted"),
         (text.seconds(rejected.seconds), "muted"),
-        (missed(rejected), "muted"),
+        (missed(rejected, deadline), "muted"),
         (text.usd_cell(rejected.cost_usd), "muted"),
         ("", "muted"),
         ("", "muted"),
@@ -269,14 +270,26 @@ _UNFIT = {
 """Why a type lost, by the code of its rejection, in the cells of an interval."""
 
 
-def missed(rejected: Rejected) -> str:
-    """By what a type lost, in few characters: there is not always room for the note."""
-    if rejected.code == "deadline" and rejected.late_seconds is not None:
-        late = rejected.late_seconds
+def missed(rejected: Rejected, deadline: float | None) -> str:
+    """By what a type lost, in few characters: there is not always room for the note.
+
+    What misses the deadline has the time that decides, since the time beside it may be less: with
+    the goal's confidence it ends within that alone.
+    """
+    late, over = rejected.late_seconds, rejected.over_usd
+    if rejected.code == "deadline" and late is not None:
+        ends, alone = (deadline or 0.0) + late, rejected.seconds
+        bounded = deadline and alone and ends > alone * (1.0 + SAME_TIME)
+        if bounded and text.seconds(ends) != text.seconds(deadline):
+            return f"up to {text.seconds(ends)}"
         return f"{text.seconds(late) if late >= 1.0 else '<1 s'} late"
-    if rejected.code == "budget" and rejected.over_usd is not None:
-        return f"{text.usd_cell(rejected.over_usd)} over"
+    if rejected.code == "budget" and over is not None:
+        return f"{text.usd_cell(over)} over"
     return _UNFIT.get(rejected.code, "")
+
+
+SAME_TIME = 0.001
+"""Relative difference below which the predicted time decides: there is no interval."""
 
 
 def count(found: Recommendation) -> str:
