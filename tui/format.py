@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 
 import engine
@@ -181,15 +182,24 @@ def shown(text: str) -> str:
 
 def table(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str:
     """Rows as aligned columns, two spaces apart; the columns in `right` are set flush right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:
+        gaps = [" " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)]
         cells = [
-            cell.rjust(width) if place in right else cell.ljust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+            gap + cell if place in right else cell + gap
+            for place, (cell, gap) in enumerate(zip(row, gaps, strict=True))
         ]
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
+
+
+def _width(cell: str) -> int:
+    """Cells of a terminal that it takes: names of jobs may be in any script."""
+    if cell.isascii():
+        return len(cell)
+    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in cell)
+    return len(cell) + wide - sum(map(bool, map(unicodedata.combining, cell)))
 
 
 def span(low: float | None, high: float | None, *, to: str = " to ") -> str:

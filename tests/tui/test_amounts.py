@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 from test_headless import LOG, run
 
 from tui.format import (
@@ -18,6 +19,7 @@ from tui.format import (
     percent,
     size,
     span,
+    table,
     usd_cell,
     usd_difference,
     usd_span,
@@ -176,3 +178,10 @@ def test_one_node_is_no_nodes(capsys: pytest.CaptureFixture[str], tmp_path: Path
     assert row.split()[1:3] == ["1", "node"]
     out, _ = run(capsys, f"export {LOG} --deadline 45m --max-nodes 1 --to markdown")
     assert "at most 1 node\n" in out
+
+
+def test_columns_stay_aligned_behind_names_in_any_script():
+    """A wide character takes two cells, a combining one none."""
+    names = ["nightly", "日次集計", "cafe\u0301", "1 × m5"]
+    shown = table([(name, "x") for name in names]).splitlines()
+    assert {cell_len(line) for line in shown} == {len("日次集計") * 2 + len("  x")}
