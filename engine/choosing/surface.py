@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,6 +24,7 @@ from engine.choosing.sweeps import (
     BLOCK,
     RUN,
     TIE,
+    KeptSweeps,
     StudentGrid,
     falling,
     row_blocks,
@@ -40,11 +41,6 @@ from engine.units import SECONDS_PER_HOUR
 
 MAX_POINTS = 4_000_000
 """More compositions than this do not fit the memory of a small gateway node."""
-
-_KEPT = 3
-"""Arrays kept per kind of question (confidence, billing): enough to step back and forth."""
-
-_KEPT_NOTICES = 4096
 
 Answer = TypeVar("Answer")
 
@@ -217,15 +213,14 @@ class Surface:
         """(k, m) logarithms of the predicted times."""
         return np.log(self.seconds)
 
-    @cached_property
-    def log_bounds(self) -> Callable[[float], FloatArray]:
-        """Confidence -> (k, m) logarithm of the shortest deadline that each point meets at it.
+    def log_bounds(self, confidence: float) -> FloatArray:
+        """(k, m) logarithm of the shortest deadline that each point meets at a confidence.
 
         One-sided: P(T <= exp(log_bound)) = confidence. Where the model gives no interval it is the
         next number above log T, so that `log_bound <= log(deadline)` says `T < deadline` (OptEx
         Eq. 9 is strict). Logarithms, because this way a change of confidence costs no exp.
         """
-        return lru_cache(_KEPT)(self._log_bounds)
+        return self._kept.bounds.get(confidence, lambda: self._log_bounds(confidence))
 
     def _log_bounds(self, confidence: float) -> FloatArray:
         scale = self.outlook.scale_at(confidence).reshape(self.shape)
@@ -245,15 +240,13 @@ class Surface:
     def _always_sure(self) -> bool:
         return bool(self.has_interval.all())
 
-    @cached_property
-    def costs(self) -> Callable[[Billing], FloatArray]:
-        """Billing -> (k, m) cost of each point in USD; inf without a prediction or without a spot
-        price.
+    def costs(self, billing: Billing) -> FloatArray:
+        """(k, m) cost of each point in USD; inf without a prediction or without a spot price.
 
         Raises:
-            UnknownName: when it is called and the catalog does not hold the master's type.
+            UnknownName: when the catalog does not hold the master's type.
         """
-        return lru_cache(_KEPT)(self._costs)
+        return self._kept.costs.get(billing, lambda: self._costs(billing))
 
     def _costs(self, billing: Billing) -> FloatArray:
         rates, master = self.rates(billing)
@@ -278,11 +271,9 @@ class Surface:
             np.nan_to_num(hourly, copy=False, nan=0.0, posinf=np.inf)
         return hourly
 
-    @cached_property
-    def rates(self) -> Callable[[Billing], tuple[FloatArray, float]]:
-        """Billing -> (k,) USD per billed hour of a worker, inf without a spot price, and of the
-        master."""
-        return lru_cache(_KEPT)(self._rates)
+    def rates(self, billing: Billing) -> tuple[FloatArray, float]:
+        """(k,) USD per billed hour of a worker, inf without a spot price, and of the master."""
+        return self._kept.rates.get(billing, lambda: self._rates(billing))
 
     def _rates(self, billing: Billing) -> tuple[FloatArray, float]:
         listed, spot = self.candidates.prices
@@ -306,11 +297,11 @@ class Surface:
         costs = hours * (self._hourly(rates, rows, columns + 1) + master)
         return np.asarray(order[unbeaten(seconds, costs)])
 
-    @cached_property
-    def _skyline(self) -> Callable[[Billing, Candidates, int], IntArray]:
+    def _skyline(self, billing: Billing, candidates: Candidates, max_nodes: int) -> IntArray:
         """Points that no other beats in time and hourly rate: a superset of every frontier. One
         skyline serves all billings that weigh alike on types (`weighing`)."""
-        return lru_cache(_KEPT)(self._points)
+        question = (billing, candidates, max_nodes)
+        return self._kept.skylines.get(question, lambda: self._points(*question))
 
     def _points(self, billing: Billing, candidates: Candidates, max_nodes: int) -> IntArray:
         rates, _ = self.rates(billing)
@@ -359,10 +350,9 @@ class Surface:
             catalog=self.candidates.catalog, layout=self.candidates.layouts[row],
         )  # fmt: skip
 
-    @cached_property
-    def notices(self) -> Callable[[int], tuple[Notice, ...]]:
-        """Flat index -> what the model warns of at that point."""
-        return lru_cache(_KEPT_NOTICES)(self._notices)
+    def notices(self, flat: int) -> tuple[Notice, ...]:
+        """What the model warns of at the point of a flat index."""
+        return self._kept.notices.get(flat, lambda: self._notices(flat))
 
     def _notices(self, flat: int) -> tuple[Notice, ...]:
         batch = ClusterBatch.of([self.cluster(flat)], self.fitted.profile)
@@ -374,6 +364,10 @@ class Surface:
             self._asked[ask] = ask(self)
         found: Answer = self._asked[ask]
         return found
+
+    @cached_property
+    def _kept(self) -> KeptSweeps:
+        return KeptSweeps()
 
     @cached_property
     def _asked(self) -> dict[Callable[[Surface], Any], Any]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.forecast import LARGE_DOF, FloatArray, IntArray
+from engine.lazy import Recent
+from engine.notices import Notice
 
 TIE = 1e-9
 """Costs (or times) that differ by less than this share are equal: only rounding separates them."""
@@ -137,3 +139,20 @@ class StudentGrid:
             return found
 
         return of_rows
+
+
+KEPT, KEPT_NOTICES = 3, 4096
+"""Arrays kept per kind of question (confidence, billing): enough to step back and forth; notices of
+single points."""
+
+
+class KeptSweeps:
+    """Answers to the last questions about a surface. They do not hold it: its dozens of megabytes
+    are free as soon as a slider has left it, not when the next whole collection comes."""
+
+    def __init__(self) -> None:
+        self.bounds: Recent[FloatArray] = Recent(KEPT)
+        self.costs: Recent[FloatArray] = Recent(KEPT)
+        self.rates: Recent[tuple[FloatArray, float]] = Recent(KEPT)
+        self.skylines: Recent[IntArray] = Recent(KEPT)
+        self.notices: Recent[tuple[Notice, ...]] = Recent(KEPT_NOTICES)

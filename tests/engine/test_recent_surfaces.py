@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -114,3 +116,25 @@ def test_limits_in_lists_are_answered_as_those_in_tuples(
     found = recommended(fitted, limits=engine.Limits(**limits(list)))
     assert not fitted.recent._kept
     assert found.to_dict() == recommended(fitted, limits=engine.Limits(**limits(tuple))).to_dict()
+
+
+@pytest.mark.parametrize("mix", [1, 2])
+def test_a_plan_that_nobody_holds_is_free_at_once(mix: int) -> None:
+    """What it kept of questions held it, and so each step of the data size held tens of megabytes
+    until the next whole collection."""
+    fitted, _ = counted()
+    request = engine.PlanRequest(fitted.profile, CATALOG, max_nodes=64)
+    plan = engine.prepare_fitted(fitted, request)
+    goal = engine.Goal(deadline_seconds=1800.0, max_nodes=64)
+    report = plan.report(goal, today=TODAY)
+    answer = plan.mixed(report, most_types=mix, today=TODAY)
+    assert answer.recommendation.recommended is not None
+    plan.surface.notices(0)
+    held = weakref.ref(plan.surface)
+    gc.collect()
+    gc.disable()
+    try:
+        del plan, report, answer
+        assert held() is None
+    finally:
+        gc.enable()
