@@ -82,8 +82,8 @@ def combined_in(rdds: Sequence[RddInfo], computed: Container[int]) -> CombinedIn
     found = tuple(_combined(end, by_id, computed, alone=not paired) for end in ends or ())
     numbers = [one.partitions for one in found if one is not None]
     together = math.prod(numbers) if paired else sum(numbers)
-    if len(numbers) < max(2, len(found)) or together != top.partitions:
-        return None
+    if len(numbers) < max(2, len(found)) or together != top.partitions or min(numbers) < 1:
+        return None  # Spark leaves empty inputs out of a union
     return CombinedInputs(paired, tuple(one for one in found if one is not None))
 
 

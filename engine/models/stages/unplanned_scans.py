@@ -17,8 +17,9 @@ from engine.models.stages.partitions import Partitioning
 from engine.profile import Run
 from engine.stage_run import StageRun
 
-IN_COLUMNS = frozenset(("Scan parquet", "Scan orc"))
-"""Scans of formats that keep columns apart: what nobody asks for is not read."""
+IN_COLUMNS = ("Scan parquet", "Scan orc")
+"""Scans of formats that keep columns apart: what nobody asks for is not read. The name of a table
+follows, where it has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ Files = tuple[float, float | None]
 """Size of all files of a scan, and how many these are where that is known."""
 
 Scans = Mapping[tuple[frozenset[str], int], set[Files]]
-"""What is known of scans, by format and number of tasks."""
+"""What is known of scans, by format and table and by number of tasks."""
 
 
 def planned_files(run: Run) -> Scans:
@@ -70,9 +71,9 @@ def unplanned_files(stage: StageRun, rule: Partitioning, planned: Scans) -> Unpl
     """The files that a stage scans, where it was cut for the cores and no plan tells how large
     these are; None for other stages.
 
-    Other queries of the run (`planned`) tell, where all that scan files of this format in as many
-    tasks scan the same. Else every size between the bounds is taken to be as likely as its double:
-    their geometric mean.
+    Other queries of the run (`planned`) tell, where all that scan files of this format (or this
+    table, where it has a name) in as many tasks scan the same. Else every size between the bounds
+    is taken to be as likely as its double: their geometric mean.
     """
     cores, read = rule.cores_for_scans, stage.outside_bytes
     if not _alone(stage) or stage.files_bytes or not read or not 1 <= stage.tasks / cores < 2:
@@ -90,7 +91,8 @@ def unplanned_files(stage: StageRun, rule: Partitioning, planned: Scans) -> Unpl
 def _alone(stage: StageRun) -> bool:
     """Whether it scans one table in columns, put beside nothing else."""
     together = stage.inputs or stage.united or stage.paired or "Union" in stage.operations
-    return not together and len(_scanned(stage)) == 1 and _scanned(stage) <= IN_COLUMNS
+    scanned = _scanned(stage)
+    return not together and len(scanned) == 1 and all(n.startswith(IN_COLUMNS) for n in scanned)
 
 
 def _scanned(stage: StageRun) -> frozenset[str]:

@@ -63,6 +63,18 @@ def test_a_query_of_the_same_files_tells_their_size() -> None:
     assert scans(MORE)[0].scaled(1 / 3, None, 2).tasks == scans(FEW)[0].stage.tasks
 
 
+@pytest.mark.parametrize("format_name", ["parquet", "orc"])
+def test_the_files_of_a_table_are_told_by_queries_of_it(format_name: str) -> None:
+    """Spark puts the name of a table behind the format."""
+    ours, others = (f"Scan {format_name} spark_catalog.default.{name}" for name in ("a", "b"))
+    rdd, query = (replace(one.stage, operations=("PythonRDD", ours)) for one in scans(FEW))
+    other = replace(query, stage_id=99, operations=("PythonRDD", others), files_bytes=5e7)
+    run = replace(FEW, stages=(rdd, query, other))
+    assert shapes_of(run, 2)[0].unplanned == scans(FEW)[0].unplanned
+    alone = shapes_of(replace(run, stages=(rdd, other)), 2)[0].unplanned
+    assert alone == scans_of(without_query(FEW))[0].unplanned
+
+
 def test_queries_of_several_tables_tell_nothing() -> None:
     """In as many splits: nobody knows which of them the RDD reads."""
     query = scans(FEW)[1].stage

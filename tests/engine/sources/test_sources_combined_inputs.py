@@ -77,6 +77,8 @@ def test_unions_of_files_alone_are_taken_for_alike() -> None:
         (SCAN, MAPPED),  # puts nothing together
         (SCAN, rdd(5, "ShuffledRDD", 3, 7), rdd(6, UNION, 7, 1, 5)),  # by rules of RDDs
         (SCAN, RANGE, rdd(5, "CoalescedRDD", 3, 1), rdd(6, UNION, 5, 5, 2)),  # put together
+        (rdd(1, FILES, 0), RANGE, rdd(6, UNION, 2, 1, 2)),  # of nothing, as no union of Spark's
+        (rdd(1, FILES, 0), RANGE, rdd(6, PRODUCT, 0, 1, 2)),
         (SCAN, RANGE, rdd(6, "PartitionerAwareUnionRDD", 4, 1, 2)),  # beside each other in a task
         (SCAN, rdd(5, "EmptyRDD", 0), rdd(6, UNION, 4, 1, 5)),
         (SCAN, rdd(5, "ReliableCheckpointRDD", 2), rdd(6, UNION, 6, 1, 5)),
