@@ -209,6 +209,12 @@ def _filled(observed: Cluster | None) -> InstanceType:
     return observed.instance
 
 
+def measured_layout(profile: Profile, name: str) -> Layout | None:
+    """How executors sat on the nodes of the largest run on a type, as `complete` lays them out
+    again; None where that is not known."""
+    return observed_layout(_observed(profile, name), profile)
+
+
 def _observed(profile: Profile, name: str | None) -> Cluster | None:
     """The cluster of the largest run on a type; with no name, of the largest run on any nodes."""
     found = [

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.batch import ClusterBatch, complete
+from engine.batch import ClusterBatch, complete, measured_layout
 from engine.catalog import Catalog, InstanceType, Offer
 from engine.choosing.limits import NO_LIMITS, Limits
 from engine.choosing.recommendation import Rejected
@@ -179,10 +179,9 @@ def select_candidates(
 
 def _layout_notices(found: Candidates, profile: Profile) -> Iterator[Notice]:
     """What is to be said of how executors are laid out on measured types."""
-    for instance, layout in zip(found.instances, found.layouts, strict=True):
+    for instance in found.instances:
         if instance.name in profile.instance_types:
-            slots_per_node = layout.executors_per_node * layout.executor_cores
-            notice = layout_notice(profile, instance, slots_per_node=slots_per_node)
+            notice = layout_notice(profile, instance, measured_layout(profile, instance.name))
             if notice is not None:
                 yield notice
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from engine.catalog import InstanceType
+from engine.cluster import Layout
 from engine.forecast import FloatArray
 from engine.notices import Notice
 from engine.profile import Profile, Run
@@ -73,11 +74,15 @@ def with_filled_nodes(profile: Profile) -> Profile:
 
 
 def layout_notice(
-    profile: Profile, instance: InstanceType, *, slots_per_node: float
+    profile: Profile, instance: InstanceType, measured: Layout | None
 ) -> Notice | None:
     """How executors are laid out on a measured type: anew on request, or as measured, on whatever
-    master, with a quarter of its vCPUs or more left idle; None where these are filled, and where no
-    run says how they were."""
+    master, with a quarter of its vCPUs or more left idle; None where these are filled.
+
+    Args:
+        measured: how the run sat whose layout is planned; None where none is, since that is not
+            known or leaves no heap.
+    """
     if profile.fills_nodes:
         return Notice(
             "filled-nodes",
@@ -85,8 +90,10 @@ def layout_notice(
             "as they were measured",
             "leave out --fill-nodes for the measured layout",
         )
-    runs = [run for run in profile.runs if instance.name in run.cluster.composition]
-    if FULLER * slots_per_node > instance.vcpus or not any(run.cluster.slots for run in runs):
+    if measured is None:
+        return None
+    slots_per_node = measured.executors_per_node * measured.executor_cores
+    if FULLER * slots_per_node > instance.vcpus:
         return None
     return Notice(
         "idle-vcpus",

@@ -7,6 +7,7 @@ from functools import cache
 
 import pytest
 from screen import settled, text_of
+from textual.events import Key
 
 import engine
 from tui import format as text
@@ -146,15 +147,21 @@ async def test_what_the_user_does_in_between_does_not_derail_it(planner):
         assert app.state == third
 
 
+async def at_the_deadline(pilot):
+    """At the second step, with the keyboard at a slider."""
+    await at(pilot, 0)
+    await pilot.press("space")
+    await at(pilot, 1)
+    slider = pilot.app.query_one("#deadline", Slider)
+    slider.focus()
+    return slider
+
+
 async def test_the_line_of_a_slider_keeps_its_keys(planner):
     """Escape left the tour, and backspace went a step back, with the line still open."""
     app = planner(sources=("nightly-features",), tour=TourOptions())
     async with app.run_test(size=(120, 40)) as pilot:
-        await at(pilot, 0)
-        await pilot.press("space")
-        await at(pilot, 1)
-        slider = app.query_one("#deadline", Slider)
-        slider.focus()
+        slider = await at_the_deadline(pilot)
         before = app.state.deadline_seconds
         await pilot.press("enter", "b", "q", "backspace", "space", "escape")
         await settled(pilot)
@@ -165,6 +172,25 @@ async def test_the_line_of_a_slider_keeps_its_keys(planner):
         await settled(pilot)
         assert before != app.state.deadline_seconds == 180.0
         assert app.guide.place == 1
+
+
+async def test_keys_that_come_at_once_behind_enter_are_for_the_line(planner):
+    """They were the tour's, as long as the line was not open yet: it was left, or went back."""
+    app = planner(sources=("nightly-features",), tour=TourOptions())
+    async with app.run_test(size=(120, 40)) as pilot:
+        slider = await at_the_deadline(pilot)
+        for typed in (("b", "q", "backspace", "escape"), ("4", "backspace", "3", "m", "enter")):
+            for key in ("enter", *typed):
+                app.post_message(Key(key, key if len(key) == 1 else None))
+            await settled(pilot)
+            assert not slider.editing
+            assert app.guide is not None
+            assert app.guide.place == 1
+        assert app.state.deadline_seconds == 180.0
+        for key, character in (("enter", None), ("space", " ")):
+            app.post_message(Key(key, character))
+        await at(pilot, 2)
+        assert not slider.editing
 
 
 async def test_space_goes_on_from_a_line_in_which_nothing_was_typed(planner):

@@ -8,6 +8,8 @@ before has caused, and none before it stands. Keys behind the one that closes it
 
 The step of a slider comes back to the planner as a message of a panel. So a key of the planner's
 own (undo, export) that comes right behind it is done once that is there, and those behind it wait.
+In a tour, whose keys come before those of a slider, the keys behind the Enter that opens its line
+wait until it is open.
 """
 
 from __future__ import annotations
@@ -90,7 +92,11 @@ class KeyOrder(PlannerPart):
         """A key waits for those before it, and while a dialog is open for its turn there; those
         that act wherever one is, such as the one that quits, wait for nothing."""
         typed = event if isinstance(event, Typed) and not event.is_forwarded else None
-        if typed is not None and self._by_turns and not self._acts_anywhere(typed):
+        if (
+            typed is not None
+            and (self._by_turns or self._opens_line(typed))
+            and not self._acts_anywhere(typed)
+        ):
             self._put_off(typed)
             await self._hand_out()
         else:
@@ -141,11 +147,24 @@ class KeyOrder(PlannerPart):
             self._handed, self._under_way = event, True
             (app.focused or app.screen).post_message(Followed(event, _ROUNDS))
 
+    def _opens_line(self, event: Typed) -> bool:
+        """Whether it opens the line of a slider, for which the next keys of a tour are text."""
+        app = self.planner
+        closed = isinstance(app.focused, Slider) and not app.focused.editing
+        return closed and app.guide is not None and getattr(event, "key", "") == "enter"
+
     def _acts_anywhere(self, event: Typed) -> bool:
+        """Whether it does the same wherever one is. The keys of a tour do not: what is under way
+        may open what they are text for."""
         app = self.planner
         key = event.key if isinstance(event, Key) else ""
         bound = app._bindings.key_to_bindings.get(key, ())
-        return any(one.priority and app._check_action_state(one.action, app) for one in bound)
+        return any(
+            one.priority
+            and app._check_action_state(one.action, app)
+            and not (self._under_way and one.action.startswith("tour_"))
+            for one in bound
+        )
 
     def _put_off(self, event: Typed) -> None:
         """Have it wait, behind what was typed before it."""

@@ -156,3 +156,14 @@ def test_idle_vcpus_are_those_of_the_planned_layout() -> None:
     chosen = select_candidates(catalog, profile=Profile("job", runs=(small, large)))
     assert chosen.layouts[0].executors_per_node * chosen.layouts[0].executor_cores == 4
     assert [notice.code for notice in chosen.notices if notice.code == "idle-vcpus"]
+
+
+def test_vcpus_that_are_idle_by_the_default_rule_were_not_measured_so() -> None:
+    """The largest run does not tell its layout: that of the smaller one is not planned."""
+    catalog = catalog_of(offer("m.6", 0.4, vcpus=6, memory_gib=32.0, arch="x86_64"))
+    small = run(6, InstanceType("m.6", 6, 32.0, arch="x86_64"))
+    cluster = replace(small.cluster, executors=None, executor_cores=None)
+    large = replace(small, cluster=cluster, workload=Workload(input_bytes=90e9))
+    chosen = select_candidates(catalog, profile=Profile("job", runs=(small, large)))
+    assert chosen.layouts[0].executors_per_node * chosen.layouts[0].executor_cores == 4
+    assert "idle-vcpus" not in [notice.code for notice in chosen.notices]
