@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field, replace
 from datetime import date
 from functools import cached_property
-from types import MappingProxyType
 
 from engine.errors import BadInput, UnknownName, require_kind
+from engine.read_only import ReadOnly
 
 DEFAULT_CATALOG = "aws"
 """Where types that are given by name are looked for first."""
@@ -233,8 +233,8 @@ class Catalog:
     platform: str | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "offers", MappingProxyType(dict(self.offers)))
-        object.__setattr__(self, "dbu_tiers", MappingProxyType(dict(self.dbu_tiers)))
+        object.__setattr__(self, "offers", ReadOnly(self.offers))
+        object.__setattr__(self, "dbu_tiers", ReadOnly(self.dbu_tiers))
 
     def with_terms(
         self, *, discount_fraction: float | None = None, dbu: str | float | None = None

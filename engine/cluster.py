@@ -7,11 +7,11 @@ import sys
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Real
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from engine.catalog import InstanceType, require_catalog
 from engine.errors import BadInput, require_kind
+from engine.read_only import ReadOnly
 from engine.units import parse_memory_gib
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class Workload:
         for name, value in self.parameters.items():
             if not is_finite(value):
                 raise BadInput(f"{name} must be a number, not {value!r}", where="workload")
-        object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
+        object.__setattr__(self, "parameters", ReadOnly(self.parameters))
 
     @property
     def key(self) -> Hashable:

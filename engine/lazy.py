@@ -15,7 +15,8 @@ T = TypeVar("T")
 
 
 class Lazy(Sequence[T], Generic[T]):
-    """A sequence whose items are made when they are looked at: a screen shows ten of a thousand."""
+    """A sequence whose items are made when they are looked at: a screen shows ten of a thousand. A
+    copy of it, also in another process, is a tuple of all."""
 
     def __init__(self, keys: Sequence[int] | IntArray, make: Callable[[int], T]) -> None:
         self._keys = keys.tolist() if isinstance(keys, np.ndarray) else list(keys)
@@ -26,6 +27,9 @@ class Lazy(Sequence[T], Generic[T]):
         """How many there are, and what they are: the first one alone is made for it."""
         first = f", the first {self[0]!r}" if self else ""
         return f"<{len(self)} in all{first}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return tuple, (list(self),)
 
     def __len__(self) -> int:
         return len(self._keys)

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import MappingProxyType
 
 from engine.catalog import InstanceType
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput
 from engine.given_profiles import OptexProfile, ResourceProfile
 from engine.notices import Notice
+from engine.read_only import ReadOnly
 from engine.stage_run import StageRun
 
 CATEGORIES = ("sql", "streaming", "mllib", "graphx", "core")
@@ -104,7 +104,7 @@ class Run:
                     where=self.source or None,
                     remedy=f"give between {LEAST_AMOUNT:g} and {MOST_AMOUNT:g}, or leave it out",
                 )
-        object.__setattr__(self, "config", MappingProxyType(dict(self.config)))
+        object.__setattr__(self, "config", ReadOnly(self.config))
 
     @property
     def has_failed(self) -> bool:

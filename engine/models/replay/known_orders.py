@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from engine.forecast import FloatArray, IntArray
 from engine.models.stages.launch_order import LONGEST_FIRST
@@ -35,11 +36,15 @@ def known_orders(
 def _order(shape: StageShape, slots: int, idle: float, turn: float, met: int) -> LaunchOrder:
     """That of a stage whose tasks are turned so far on its own slots."""
     by = 0.0 if turn == LONGEST_FIRST else turn
+    if shape.stage.tasks > TURNED_TASKS:
+        return LaunchOrder(by)
+    return LaunchOrder(by, partial(_luck, shape, slots, idle=idle, rotation=turn, met=met, turn=by))
 
-    def luck() -> float:
-        alike = Scaled(shape.stage.tasks, 1.0)
-        tasks = shape.tasks(alike, dispatch_seconds=idle, rotation=turn)
-        lanes = max(1, slots // shape.stage.task_cpus)
-        return luck_of(tasks, lanes, unused=met, turn=by)
 
-    return LaunchOrder(by, luck) if shape.stage.tasks <= TURNED_TASKS else LaunchOrder(by)
+def _luck(
+    shape: StageShape, slots: int, *, idle: float, rotation: float, met: int, turn: float
+) -> float:
+    alike = Scaled(shape.stage.tasks, 1.0)
+    tasks = shape.tasks(alike, dispatch_seconds=idle, rotation=rotation)
+    lanes = max(1, slots // shape.stage.task_cpus)
+    return luck_of(tasks, lanes, unused=met, turn=turn)
