@@ -17,8 +17,11 @@ ON_THE_CLIFF = ((12, 3.0, 156.0), (2, 3.0, 10_902.0), (2, 1.0, 412.0))
 do not tell."""
 
 
-def fitted() -> FittedModel:
-    return fit(*(Run(time, nodes(count), Workload(size)) for count, size, time in ON_THE_CLIFF))
+def fitted(*, longer: float = 1.0) -> FittedModel:
+    """To the three runs, the last one so many times as long."""
+    *others, (count, size, time) = ON_THE_CLIFF
+    runs = (*others, (count, size, longer * time))
+    return fit(*(Run(time, nodes(count), Workload(size)) for count, size, time in runs))
 
 
 def test_the_time_is_the_harmonic_mean_of_the_two_states() -> None:
@@ -96,11 +99,23 @@ def test_an_open_cliff_is_foretold_nearer_to_where_data_fits() -> None:
     assert 350.0 < found.seconds < 1_050.0
     assert found.high > 5_000.0
     assert found.low > 0.3 * found.seconds, "where the data fits it takes little less"
-    p = [found.p_within(found.seconds * times) for times in (0.2, 1.0, 5.0)]
-    assert p == [pytest.approx(0.0, abs=0.03), pytest.approx(0.5), pytest.approx(0.75, abs=0.15)]
+    p = [found.p_within(found.seconds * times) for times in (1.0, 5.0)]
+    assert p == [pytest.approx(0.5), pytest.approx(0.75, abs=0.15)]
+    assert np.mean(a_fifth_as_likely()) < 0.025
     for count, size, seconds in ON_THE_CLIFF:
         there = model.predict(cluster=nodes(count), workload=Workload(size))
         assert there.seconds == pytest.approx(seconds, rel=0.1)
+
+
+def a_fifth_as_likely() -> list[float]:
+    """Probability of a fifth of the answer, for runs of about these times: of a single table it
+    hangs on the random numbers, 0.01 to 0.03."""
+    found = []
+    for longer in np.linspace(0.95, 1.05, 11):
+        model = fitted(longer=float(longer))
+        answer = model.predict(cluster=nodes(4), workload=Workload(3.0))
+        found.append(answer.p_within(0.2 * answer.seconds) or 0.0)
+    return found
 
 
 def test_more_input_and_fewer_nodes_are_never_faster_across_an_open_cliff() -> None:
