@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,10 +20,14 @@ from engine.models.stages.pauses import pause_notice
 from engine.models.stages.slots_over_time import missing_seconds
 from engine.notices import Notice, in_order
 from engine.profile import Run
-from engine.units import format_seconds, format_share
+from engine.runs.stage_labels import stage_label
+from engine.units import format_bytes, format_count, format_seconds, format_share
 
 LOST_WORTH_SAYING = 0.02
 """Share of the task time done in vain from which on it is reported."""
+
+SCAN_WORTH_SAYING = 0.05
+"""Share of the task time that a scan of files of unknown size has, from which on it is said."""
 
 
 def waste_spread(replays: Sequence[Replay]) -> float:
@@ -158,3 +163,38 @@ def _slow_start(replay: Replay) -> Notice | None:
         "input and the cluster",
         "add the log of a run whose executors came at once, if the next one's will",
     )
+
+
+def scan_notice(
+    replay: Replay, ratio: float, slots: int, shuffle_partitions: int | None
+) -> Notice | None:
+    """That the size of scanned files is inferred, of the largest stage whose number of tasks hangs
+    on it at `ratio` times the input on so many slots."""
+    in_all = sum(shape.stage.task_seconds.total for shape in replay.shapes)
+    open_ones = [
+        shape
+        for shape in replay.shapes
+        if shape.unplanned is not None
+        and shape.law.partitions is None
+        and shape.stage.task_seconds.total >= SCAN_WORTH_SAYING * in_all
+    ]
+    for shape in sorted(open_ones, key=lambda shape: -shape.stage.task_seconds.total):
+        files = shape.unplanned
+        assert files is not None
+        held, fewest, most = (
+            replace(shape, unplanned=one).scaled(ratio, shuffle_partitions, slots).tasks
+            for one in (files, *files.others)
+        )
+        if fewest != most:
+            told = "," if files.number is None else ", as those of another query,"
+            return Notice(
+                "scan-size-inferred",
+                f"no plan of the log tells how large the files are that stage "
+                f"{shape.stage.stage_id} ({stage_label(shape.stage)}) scans: they are taken to "
+                f"have {format_bytes(files.total_bytes)} there{told} which makes "
+                f"{format_count(held, 'task')} here; it may be {format_bytes(files.least_bytes)} "
+                f"to {format_bytes(files.most_bytes)}, {fewest:,} to {most:,} tasks, which the "
+                "interval reaches",
+                "add a log of a run with other cores or input, which tells",
+            )
+    return None

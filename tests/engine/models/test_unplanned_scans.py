@@ -109,3 +109,26 @@ def test_the_interval_reaches_files_of_any_size_between(slots: int) -> None:
     for other in (small, large):
         relative = other.seconds / held.replayed(slots).seconds
         assert found.low <= found.seconds * relative <= found.high
+
+
+def test_what_is_inferred_of_them_is_said_where_tasks_hang_on_it() -> None:
+    alone, own = without_query(FEW), FEW.cluster.executors or 0
+    cores = FEW.cluster.executor_cores or 0
+
+    def said(run: Run, slots: int) -> list[str]:
+        found = fit(run).predict(cluster=executors(slots))
+        return [notice.text for notice in found.warnings if notice.code == "scan-size-inferred"]
+
+    (rdd,) = scans_of(alone)
+    assert rdd.unplanned is not None
+    fewest, held, most = (
+        replace(rdd, unplanned=files).scaled(1.0, None, 64).tasks
+        for files in (rdd.unplanned.others[0], rdd.unplanned, rdd.unplanned.others[1])
+    )
+    assert fewest < held <= most
+    (text,) = said(alone, 64)
+    assert f"which makes {held} tasks here" in text
+    assert f"{fewest} to {most} tasks" in text
+    assert "another query" not in text
+    assert "as those of another query" in said(FEW, 64)[0]
+    assert said(alone, own * cores) == [], "the log's own number of tasks is known"
