@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -27,6 +28,12 @@ PENALTY = 1.0
 SCORE_NOISE, SCORE_RUNS = 0.02, 4.0
 """Prior of the left-out error of a candidate, and how many runs it counts for: so that of two
 candidates that are right to a hair none wins by a hair's breadth."""
+
+SCORE_SCALES = np.geomspace(0.003, 3.0, 24)
+"""Scales of log time that left-out errors of a candidate may have, evenly in their logarithm."""
+
+DRAWN_AGAIN = 200
+"""How often left-out runs are drawn anew for the weights."""
 
 HYPERPARAMETERS = 3.0
 """Kinds of hyperparameters of the smooth remainder (amplitudes, lengths, noise), which were sought
@@ -171,10 +178,31 @@ def validated(errors: FloatArray, variances: Variances, counts: FloatArray) -> V
 
 
 def weights_of(errors: FloatArray, counts: FloatArray) -> FloatArray:
-    """(c,) weights of candidates by their errors (c, r) on runs left out, which count (r,): what a
-    normal law of the errors makes likely, each candidate after the first at a penalty."""
+    """(c,) weights of candidates by their errors (c, r) on runs left out, which count (r,).
+
+    What a Student law of the errors makes likely, as intervals are of one: a normal law takes the
+    largest error for the scale of all. And on average over which runs these were, by the Bayesian
+    bootstrap (Yao, Vehtari, Simpson and Gelman, Bayesian Analysis 2018, 3.4: pseudo-BMA+): else one
+    error of thirty decides.
+    """
     runs = counts.sum()
-    scale = (SCORE_RUNS * SCORE_NOISE**2 + errors**2 @ counts) / (SCORE_RUNS + runs)
-    score = -0.5 * runs * np.log(scale) - PENALTY * np.arange(len(errors))
-    weights = np.exp(score - score.max())
-    return np.asarray(weights / weights.sum())
+    again = drawn_again(len(counts)) * counts
+    again *= (runs / again.sum(axis=1))[:, None]
+    density = np.stack([again @ _of_scales(own[:, None]) for own in errors], axis=1)
+    density += SCORE_RUNS * _of_scales(SCORE_NOISE)
+    likely = np.exp(density - density.max(axis=(1, 2), keepdims=True)).sum(axis=2)
+    likely *= np.exp(-PENALTY * np.arange(len(errors)))
+    return np.asarray((likely / likely.sum(axis=1, keepdims=True)).mean(axis=0))
+
+
+def _of_scales(errors: FloatArray | float) -> FloatArray:
+    """(.., s) log density of errors (.., 1) by a Student law of each of `SCORE_SCALES`."""
+    beyond = np.log1p((errors / SCORE_SCALES) ** 2 / NOISE_DOF)
+    return np.asarray(-0.5 * (NOISE_DOF + 1.0) * beyond - np.log(SCORE_SCALES))
+
+
+@lru_cache(maxsize=64)
+def drawn_again(runs: int) -> FloatArray:
+    """(b, r) how often each run is there when they are drawn anew: the Bayesian bootstrap (Rubin,
+    Annals of Statistics 1981)."""
+    return np.random.default_rng(0).dirichlet(np.ones(runs), DRAWN_AGAIN)

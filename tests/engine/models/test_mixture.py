@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
+from scipy.stats import t
 
 from engine.models.laws.mixture import Variances, weights_of
 
@@ -29,11 +31,39 @@ def test_the_variance_of_a_mixture_is_that_of_all_it_mixes() -> None:
 
 
 def test_weights_are_what_errors_of_runs_left_out_make_likely() -> None:
-    """Eight runs, a tenth and 0.08 off, beside four that would be 0.02 off: mean squares of 0.0068
-    and 0.0044. The second has a penalty of one; a run that counts for nothing says nothing."""
-    second = math.exp(-1.0) * math.sqrt(0.0068 / 0.0044) ** 8
+    """Eight runs, a tenth off by the first candidate and 0.08 by the second, beside four that would
+    be 0.02 off: Student laws of four degrees of freedom, of any scale. The second has a penalty of
+    one; a run that counts for nothing says nothing."""
+
+    def likely(error: float) -> float:
+        def of(log_scale: float) -> float:
+            scale = math.exp(log_scale)
+            return float(t.pdf(error, 4, scale=scale) ** 8 * t.pdf(0.02, 4, scale=scale) ** 4)
+
+        return float(quad(of, math.log(0.003), math.log(3.0), epsabs=0.0)[0])
+
+    second = math.exp(-1.0) * likely(0.08) / likely(0.1)
     errors = np.asarray([[0.1, -0.1] * 4, [0.08] * 8])
     found = weights_of(errors, np.ones(8))
-    assert found == pytest.approx([1.0 / (1.0 + second), second / (1.0 + second)])
+    assert found == pytest.approx([1.0 / (1.0 + second), second / (1.0 + second)], rel=1e-3)
     more = np.concatenate((errors, [[9.0, 0.0], [0.0, 9.0]]), axis=1)
     assert weights_of(more, np.asarray([1.0] * 8 + [0.0] * 2)) == pytest.approx(found)
+
+
+def test_one_error_among_many_does_not_decide_for_all() -> None:
+    """Thirty runs, 0.03 off by either but for one, by which the first is 0.2 off: by mean squares
+    it would have one of 100,000. Where ten runs say so, it has nothing."""
+    first, second = np.full(30, 0.03), np.full(30, 0.03)
+    first[7] = 0.2
+    one = weights_of(np.stack((first, second)), np.ones(30))
+    assert 0.1 < one[0] < 0.3
+    assert one.sum() == pytest.approx(1.0)
+    first[10:19] = 0.2
+    assert weights_of(np.stack((first, second)), np.ones(30))[0] < 0.001
+
+
+def test_weights_hardly_hang_on_the_order_of_runs() -> None:
+    """Which run is drawn how often goes by its place; the weights are means over many draws."""
+    errors = np.abs(np.random.default_rng(3).normal(0.0, 0.05, (2, 12)))
+    found = [weights_of(np.roll(errors, by, axis=1), np.ones(12))[0] for by in range(12)]
+    assert max(found) - min(found) < 0.05
