@@ -201,7 +201,7 @@ def _of_scales(errors: FloatArray | float) -> FloatArray:
     return np.asarray(-0.5 * (NOISE_DOF + 1.0) * beyond - np.log(SCORE_SCALES))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def drawn_again(runs: int) -> FloatArray:
     """(b, r) how often each run is there when they are drawn anew: the Bayesian bootstrap (Rubin,
     Annals of Statistics 1981)."""
