@@ -218,6 +218,13 @@ class PartitionedStage:
         return self._splits.early_cores
 
     @property
+    def files_open(self) -> bool:
+        """Whether the files that it scans may be smaller or larger: nothing tells their size, and
+        no log of other cores or input how it is cut."""
+        files = self.unplanned
+        return files is not None and not files.is_known and self.law.partitions is None
+
+    @property
     def pairs_open(self) -> bool:
         """Whether it pairs two inputs of which one may stay as it is, for all that logs tell."""
         return self.pairs and self.law.cut is None
