@@ -75,10 +75,9 @@ def whole_runs(
     if is_small:
         starts.append(offered.left_over(considered))
     found = [offered.exchanged(start, considered) for start in starts]
-    best = min(found, key=lambda runs: criterion(features[runs], known))
+    best = offered.best(found)
     if is_small:
-        found = [best, *offered.without_each(best, considered)]
-        best = min(found, key=lambda runs: criterion(features[runs], known))
+        best = offered.best([best, *offered.without_each(best, considered)])
     if not np.isfinite(criterion(features[best], known)):
         raise offered.too_small(unit)
     return best
@@ -115,6 +114,10 @@ class _Offered:
     def information(self, runs: Sequence[int] | IntArray) -> FloatArray:
         """(p, p) M, what these runs tell with those that were made already."""
         return np.asarray(self._prior + self.features[runs].T @ self.features[runs])
+
+    def best(self, found: Sequence[IntArray]) -> IntArray:
+        """Of several sets of runs that with the least criterion."""
+        return min(found, key=lambda runs: criterion(self.features[runs], self.known))
 
     def by_weight(self, weights: FloatArray) -> IntArray:
         """Experiments in the order of their weights, as long as they fit the budget."""

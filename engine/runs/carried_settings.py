@@ -117,17 +117,17 @@ def idle_cores_notice(executor_cores: float, profile: Profile) -> Notice | None:
     they have too few for any task, and where that is not known (NaN)."""
     held, stage = task_cpus(profile), wide_stage(profile)
     who = f"tasks of the logs held {held} cores each ({TASK_CPUS})"
-    what = "never have a task"
+    what = "never {} a task"
     if stage is not None and not executor_cores % held:
         held = stage.task_cpus
         who = f"stage {stage.stage_id} ({stage_label(stage)}) asks for {held} cores for each task"
-        what = "have none of these, which its time does not count"
+        what = "{} none of these, which its time does not count"
     if not executor_cores > held or not (idle := executor_cores % held):
         return None
     return Notice(
         "idle-cores",
         f"{who}, executors here have {executor_cores:.0f}: each runs {executor_cores // held:.0f} "
-        f"at a time, and {idle:.0f} of its cores {what}",
+        f"at a time, and {idle:.0f} of its cores " + what.format("has" if idle == 1 else "have"),
         f"take executors of {executor_cores - idle:.0f} or {executor_cores - idle + held:.0f} "
         "cores: a task gets all of its cores on one executor",
     )

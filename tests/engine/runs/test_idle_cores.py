@@ -98,7 +98,7 @@ def test_idle_cores_are_said_and_counted_in_resource_time() -> None:
         n for n in fitted.predict(cluster=executors(2, 5)).warnings if n.code == "idle-cores"
     ]
     assert said.text.endswith("executors here have 5: each runs 2 at a time, and 1 of its cores "
-                              "never have a task")  # fmt: skip
+                              "never has a task")  # fmt: skip
 
 
 def test_on_nodes_of_a_measured_type_a_grid_says_what_single_answers_say() -> None:
