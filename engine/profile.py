@@ -59,7 +59,8 @@ def told_task_cpus(config: Mapping[str, str]) -> int:
     """Cores that each task holds by a run's settings; one, Spark's default, where they do not say
     or are damaged."""
     told = config.get(TASK_CPUS, "")
-    held = int(told) if len(told) <= len(str(MOST_TASK_CPUS)) and told.isdecimal() else 1
+    is_number = told.isascii() and told.isdecimal() and len(told) <= len(str(MOST_TASK_CPUS))
+    held = int(told) if is_number else 1
     return held if 1 <= held <= MOST_TASK_CPUS else 1
 
 
