@@ -16,7 +16,7 @@ from engine.machines.beside_heap import observed_layout, planned_beside
 from engine.machines.transfer import speed_of
 from engine.memory import executor_cores_for, layout_of
 from engine.profile import Profile
-from engine.runs.carried_settings import held_cores
+from engine.runs.carried_settings import held_cores, task_cpus
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +31,7 @@ class ClusterBatch:
         executors, executor_cores: (n,) NaN where the shape of the node is not known.
         executor_memory_gib: (n,) heap per executor in GiB, NaN where unknown.
         catalog: where the types came from, None for types known only from the profile.
+        task_cpus: cores that each task of the application holds.
     """
 
     types: tuple[InstanceType | None, ...]
@@ -40,14 +41,29 @@ class ClusterBatch:
     executor_cores: FloatArray
     executor_memory_gib: FloatArray
     catalog: Catalog | None = None
+    task_cpus: int = 1
 
     def __len__(self) -> int:
         return len(self.type_index)
 
     @property
     def slots(self) -> FloatArray:
-        """(n,) tasks that run at once; NaN where the layout is not known."""
+        """(n,) cores that tasks hold at once, as `Cluster.slots`; NaN where the layout is not
+        known."""
+        return self.executors * self.cores_held
+
+    @property
+    def vcores(self) -> FloatArray:
+        """(n,) cores of all executors, as `Cluster.vcores`; NaN as `slots`."""
         return self.executors * self.executor_cores
+
+    @property
+    def cores_held(self) -> FloatArray:
+        """(n,) cores of each executor that tasks can hold (`engine.cluster.cores_held`)."""
+        if self.task_cpus == 1:
+            return self.executor_cores
+        held = self.executor_cores // self.task_cpus * self.task_cpus
+        return np.asarray(np.where(held == 0.0, self.executor_cores, held))
 
     def speeds(self, source: InstanceType | None) -> tuple[FloatArray, FloatArray]:
         """(n,) speed of a core relative to one of a measured type, and (n,) spread of its logarithm
@@ -71,6 +87,8 @@ class ClusterBatch:
     def same_as(self, other: ClusterBatch) -> bool:
         """Whether the other batch holds the same clusters in the same order."""
         if self.catalog is not other.catalog or self.types != other.types:
+            return False
+        if self.task_cpus != other.task_cpus:
             return False
         return len(self) == len(other) and all(
             np.array_equal(mine.view(np.int64), others.view(np.int64))  # NaN is like NaN
@@ -127,6 +145,7 @@ class ClusterBatch:
             executor_cores=_column(cluster.executor_cores for cluster in resolved),
             executor_memory_gib=_column(cluster.executor_memory_gib for cluster in resolved),
             catalog=catalogs[0] if catalogs else None,
+            task_cpus=task_cpus(profile),
         )
 
     @classmethod
@@ -136,6 +155,8 @@ class ClusterBatch:
         layouts: Sequence[Layout | None],
         node_counts: Sequence[int],
         catalog: Catalog | None,
+        *,
+        task_cpus: int = 1,
     ) -> ClusterBatch:
         """Every type at every node count, types outermost: n = len(types) * len(node_counts)."""
         k, m = len(types), len(node_counts)
@@ -151,6 +172,7 @@ class ClusterBatch:
                 _column(x.executor_memory_gib if x else None for x in layouts), m
             ),
             catalog=catalog,
+            task_cpus=task_cpus,
         )
 
 
@@ -160,7 +182,8 @@ def _column(values: Iterable[float | None]) -> FloatArray:
 
 
 def complete(cluster: Cluster, profile: Profile) -> Cluster:
-    """The cluster with its node shape (from the profile, where it has none) and its layout.
+    """The cluster with its node shape (from the profile, where it has none) and its layout, for
+    tasks like those of the profile.
 
     The layout is, in this order: the cluster's own; that of the profile's runs on the same type,
     unless nodes are to be filled; the default rule of the catalog.
@@ -168,6 +191,9 @@ def complete(cluster: Cluster, profile: Profile) -> Cluster:
     Raises:
         BadInput: when neither the cluster nor a run tells the type of the nodes, or its vCPUs.
     """
+    held = task_cpus(profile)
+    if cluster.task_cpus != held:
+        cluster = replace(cluster, task_cpus=held)
     if not cluster.groups or cluster.executors is not None:
         return cluster
     group = cluster.groups[0]
@@ -192,6 +218,7 @@ def complete(cluster: Cluster, profile: Profile) -> Cluster:
     named = Cluster(
         groups=(type(group)(group.nodes, instance, group.price_usd_per_hour),),
         catalog=cluster.catalog,
+        task_cpus=held,
     )
     layout = None if profile.fills_nodes else observed_layout(observed, profile)
     layout = layout or _default_layout(instance, cluster.catalog, profile)

@@ -192,6 +192,13 @@ class Layout:
     beside: BesideHeap | None = None
 
 
+def cores_held(executor_cores: int, task_cpus: int) -> int:
+    """Cores of one executor that tasks of so many CPUs each can hold: a task gets all of its cores
+    on one executor (`spark.task.cpus`), so that what is left of 3 after one of 2 idles. All of them
+    where not even one task fits, with which Spark does not start."""
+    return executor_cores // task_cpus * task_cpus or executor_cores
+
+
 @dataclass(frozen=True, slots=True)
 class NodeGroup:
     """So many nodes of one type. `instance` is None where the type is not known."""
@@ -209,6 +216,7 @@ class Cluster:
     `engine.memory.layout_of`; a cluster of executors has no nodes that anyone could price.
     `catalog` says where the types came from, so that their speed can be compared. `beside` is what
     each executor has beside its heap, None for Spark's default or where that is not known.
+    `task_cpus` are the cores that each task of the application holds (`spark.task.cpus`).
     """
 
     groups: tuple[NodeGroup, ...] = ()
@@ -217,6 +225,7 @@ class Cluster:
     executor_memory_gib: float | None = None
     beside: BesideHeap | None = None
     catalog: Catalog | None = field(default=None, compare=False, repr=False)
+    task_cpus: int = 1
 
     @classmethod
     def of_executors(
@@ -301,7 +310,15 @@ class Cluster:
 
     @property
     def slots(self) -> int | None:
-        """Tasks that run at once (executors x cores), None until the layout is known."""
+        """Cores that tasks hold at once (executors x `cores_held`), None until the layout is known:
+        as many tasks where each holds one."""
+        if self.executors is None or self.executor_cores is None:
+            return None
+        return self.executors * cores_held(self.executor_cores, self.task_cpus)
+
+    @property
+    def vcores(self) -> int | None:
+        """Cores of all executors, idle ones too: what resource time counts. None as `slots`."""
         if self.executors is None or self.executor_cores is None:
             return None
         return self.executors * self.executor_cores

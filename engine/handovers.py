@@ -15,8 +15,8 @@ from engine.machines.beside_heap import CODE
 from engine.machines.node_memory import yarn_memory_gib
 from engine.machines.platforms import diskless, nearest_supported, platform_of
 from engine.memory import beside_heap_gib
-from engine.profile import Profile
-from engine.runs.carried_settings import FEWER_TASK_CPUS, TASK_CPUS, carried_settings
+from engine.profile import TASK_CPUS, Profile
+from engine.runs.carried_settings import FEWER_TASK_CPUS, carried_settings
 from engine.runs.executor_resources import scaled_resources
 
 

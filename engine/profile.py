@@ -7,11 +7,11 @@ answer is said in a `Notice`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from engine.catalog import InstanceType
-from engine.cluster import Cluster, Workload
+from engine.cluster import Cluster, Workload, cores_held
 from engine.errors import BadInput
 from engine.given_profiles import OptexProfile, ResourceProfile
 from engine.notices import Notice
@@ -47,6 +47,21 @@ class JobRun:
     stage_ids: tuple[int, ...]
     sql_execution_id: int | None = None
     batch_id: int | None = None
+
+
+TASK_CPUS = "spark.task.cpus"
+
+MOST_TASK_CPUS = 1024
+"""A task that holds more is damage."""
+
+
+def told_task_cpus(config: Mapping[str, str]) -> int:
+    """Cores that each task holds by a run's settings; one, Spark's default, where they do not say
+    or are damaged."""
+    told = config.get(TASK_CPUS, "")
+    is_number = told.isascii() and told.isdecimal() and len(told) <= len(str(MOST_TASK_CPUS))
+    held = int(told) if is_number else 1
+    return held if 1 <= held <= MOST_TASK_CPUS else 1
 
 
 LEAST_SECONDS, MOST_SECONDS = 1e-6, 1e10
@@ -105,6 +120,19 @@ class Run:
                     remedy=f"give between {LEAST_AMOUNT:g} and {MOST_AMOUNT:g}, or leave it out",
                 )
         object.__setattr__(self, "config", ReadOnly(self.config))
+        held = told_task_cpus(self.config)
+        if held != self.cluster.task_cpus:
+            object.__setattr__(self, "cluster", replace(self.cluster, task_cpus=held))
+
+    @property
+    def slot_steps(self) -> tuple[tuple[float, int], ...]:
+        """The step function of slots (`Cluster.slots`), of executors like those of the cluster:
+        (seconds since start, slots from then on)."""
+        cores = self.cluster.executor_cores
+        if not cores or self.cluster.task_cpus == 1:
+            return self.cores
+        held = cores_held(cores, self.cluster.task_cpus)
+        return tuple((at, now // cores * held + min(now % cores, held)) for at, now in self.cores)
 
     @property
     def has_failed(self) -> bool:

@@ -25,7 +25,7 @@ from engine.memory import executor_cores_for, layout_of
 from engine.notices import Notice
 from engine.profile import Profile
 from engine.runs.barrier_stages import BarrierStage
-from engine.runs.carried_settings import held_cores
+from engine.runs.carried_settings import held_cores, task_cpus
 
 MINIMUM_MEMORY_GIB = 8.0
 """Types with less are no candidates by default: little is left for executors beside the system."""
@@ -48,6 +48,7 @@ class Candidates:
             somebody says it, or it hides nothing.
         told: what is to be said of layouts: the memory beside the heap, vCPUs left idle or filled.
         barrier_stages: stages of the job that start all of their tasks at once, or not at all.
+        task_cpus: cores that each of its tasks holds.
     """
 
     catalog: Catalog
@@ -59,6 +60,7 @@ class Candidates:
     assumed_arch: str | None = None
     told: tuple[Notice, ...] = ()
     barrier_stages: tuple[BarrierStage, ...] = ()
+    task_cpus: int = 1
 
     @property
     def notices(self) -> tuple[Notice, ...]:
@@ -117,7 +119,9 @@ class Candidates:
 
     def grid(self, nodes: Sequence[int]) -> ClusterBatch:
         """(k * m,) clusters of each type on m numbers of nodes, types outermost."""
-        return ClusterBatch.grid(self.instances, self.layouts, nodes, self.catalog)
+        return ClusterBatch.grid(
+            self.instances, self.layouts, nodes, self.catalog, task_cpus=self.task_cpus
+        )
 
     @property
     def prices(self) -> tuple[FloatArray, FloatArray]:
@@ -318,7 +322,10 @@ def _laid_out(
         else:
             offers.append(offer)
             layouts.append(layout)
-    return Candidates(catalog, tuple(offers), tuple(layouts), tuple(rejected), hidden)
+    return Candidates(
+        catalog, tuple(offers), tuple(layouts), tuple(rejected), hidden,
+        task_cpus=task_cpus(profile),
+    )  # fmt: skip
 
 
 def holding_none(catalog: Catalog, names: Sequence[str], profile: Profile) -> tuple[Rejected, ...]:

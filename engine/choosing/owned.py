@@ -209,7 +209,7 @@ class _Owned:
         resource = np.asarray(
             resource_time(
                 seconds=self.forecast.seconds,
-                vcores=self.batch.slots,
+                vcores=self.batch.vcores,
                 memory_gib=memory,
                 theta=self.question.theta,
             )

@@ -199,14 +199,18 @@ class Surface:
 
     @cached_property
     def slots(self) -> FloatArray:
-        """(k,) vcores that the executors of a node use."""
-        layouts = self.candidates.layouts
-        return np.asarray([x.executors_per_node * x.executor_cores for x in layouts], dtype=float)
+        """(k,) cores of a node that tasks hold at once (`Cluster.slots`)."""
+        return self.candidates.grid([1]).slots
+
+    @cached_property
+    def vcores(self) -> FloatArray:
+        """(k,) vcores that the executors of a node hold, with tasks or without."""
+        return self.candidates.grid([1]).vcores
 
     @cached_property
     def vcore_seconds(self) -> FloatArray:
         """(k, m) resource time of rented nodes (SimCost Eq. 1 without the memory's share)."""
-        return self.slots[:, None] * self.nodes * self.seconds
+        return self.vcores[:, None] * self.nodes * self.seconds
 
     @cached_property
     def log_seconds(self) -> FloatArray:

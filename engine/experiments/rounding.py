@@ -27,6 +27,10 @@ _CHEAPEST_CONSIDERED = 40
 """Experiments that take part in exchanges: those of the largest weights, and the cheapest, which
 fill what a small budget leaves."""
 
+_SMALL = 1000
+"""Runs times experiments within the budget, up to which a search begins in several ways: few runs
+are hard to round, and of many there is always one to exchange."""
+
 _MOST_EXCHANGES = 200
 _IMPROVES_BY = 1e-9
 _ROOM = 1.0 + 1e-9
@@ -62,13 +66,18 @@ def whole_runs(
             remedy="raise the budget, or allow smaller runs",
         )
     starts = [chosen := offered.by_weight(weights)]
-    if _is_singular(offered.information(chosen)):
+    is_small = len(chosen) * int(np.count_nonzero(costs <= offered.room)) <= _SMALL
+    if is_small or _is_singular(offered.information(chosen)):
         starts += offered.identifying()
     heaviest = np.argsort(-weights, kind="stable")[:_CONSIDERED]
     cheapest = np.argsort(costs, kind="stable")[:_CHEAPEST_CONSIDERED]
     considered = np.unique(np.concatenate((heaviest, cheapest, *starts)))
+    if is_small:
+        starts.append(offered.left_over(considered))
     found = [offered.exchanged(start, considered) for start in starts]
-    best = min(found, key=lambda runs: criterion(features[runs], known))
+    best = offered.best(found)
+    if is_small:
+        best = offered.best([best, *offered.without_each(best, considered)])
     if not np.isfinite(criterion(features[best], known)):
         raise offered.too_small(unit)
     return best
@@ -106,6 +115,10 @@ class _Offered:
         """(p, p) M, what these runs tell with those that were made already."""
         return np.asarray(self._prior + self.features[runs].T @ self.features[runs])
 
+    def best(self, found: Sequence[IntArray]) -> IntArray:
+        """Of several sets of runs that with the least criterion."""
+        return min(found, key=lambda runs: criterion(self.features[runs], self.known))
+
     def by_weight(self, weights: FloatArray) -> IntArray:
         """Experiments in the order of their weights, as long as they fit the budget."""
         left, chosen = self.room, []
@@ -116,6 +129,22 @@ class _Offered:
                 chosen.append(int(place))
                 left -= self.costs[place]
         return np.asarray(sorted(chosen), dtype=np.int64)
+
+    def left_over(self, considered: IntArray) -> IntArray:
+        """What fits the budget when of all these the one that is missed least for its cost leaves,
+        one after the other; the cheapest of those that are left where each is needed."""
+        kept = considered
+        information, spent = self.information(kept), float(self.costs[kept].sum())
+        every = np.ones(len(kept), dtype=bool)
+        while spent > self.room:
+            rows, costs = self.features[kept], self.costs[kept]
+            leaving = _missed_least(information, rows, costs, every[: len(kept)])
+            if leaving is None:
+                return kept[cheapest_first(costs, self.budget)]
+            information = information - np.outer(rows[leaving], rows[leaving])
+            spent -= float(costs[leaving])
+            kept = np.delete(kept, leaving)
+        return kept
 
     def _cheapest(self, apart: float) -> IntArray | None:
         return cheapest_identifying(self.features, self.costs, known=self.known, apart=apart)
@@ -155,6 +184,15 @@ class _Offered:
                 break
             best, members = found
         return np.asarray(members, dtype=np.int64)
+
+    def without_each(self, chosen: IntArray, considered: IntArray) -> list[IntArray]:
+        """The exchanges that begin without one of these runs, and do without it: two cheaper ones
+        in its place may be better, where no single one is."""
+        rest = (np.setdiff1d(chosen, place) for place in chosen)
+        return [
+            self.exchanged(kept, np.setdiff1d(considered, np.setdiff1d(chosen, kept)))
+            for kept in rest
+        ]
 
     def _best_exchange(
         self, members: list[int], joining: IntArray, best: float

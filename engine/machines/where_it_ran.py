@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from engine.catalog import DEFAULT_CATALOG, Catalog
+from engine.catalog_files.find_type import named_type
 from engine.catalog_files.index import list_catalogs
 from engine.catalog_files.reader import load_catalog
 from engine.machines.platforms import platform_of, runs_on
@@ -26,7 +27,7 @@ class WhereItRan(NamedTuple):
     """What the evidence says of its machines and of what ran the executors on them.
 
     Args:
-        catalog: the name of the bundled one that prices them.
+        catalog: the one that prices them: the name of a bundled one, or what `ran_on` names.
         platform: what ran the executors, where that is not the catalog's own service.
         notice: what was taken and why; None where it would be taken anyway.
     """
@@ -42,36 +43,54 @@ def where_it_ran(
     platform: str | None = None,
     candidates: Sequence[str] = (),
 ) -> WhereItRan:
-    """The bundled catalog that has a type of the evidence, the default one first; where no type is
-    named, that of the service that the logs tell (Dataproc); else the default one, also where no
-    catalog has the type. Of several jobs at least half must tell: one alone does not say where the
-    others ran.
+    """The catalog that is named beside the measured type; else the bundled one that has a type of
+    the evidence, the default one first; where no type is named, that of the service that the logs
+    tell (Dataproc); else the default one, also where no catalog has the type. Of several jobs at
+    least half must tell: one alone does not say where the others ran.
 
     Args:
-        ran_on: the measured type as the user names it (TYPE or TYPE@CATALOG): of several catalogs
-            that have it the named one is meant, where the default one has it not.
+        ran_on: the measured type as the user names it (TYPE or TYPE@CATALOG).
         platform: what the user says that runs the executors: nothing else is inferred, and a
             catalog that it does not run on is not meant.
         candidates: names or globs of types that the user wants compared: a catalog that has none of
             them is not meant, but where none has any: what is wrong with them is for it to say.
+
+    Raises:
+        BadInput: for a catalog beside the type that cannot be read or has it not.
     """
     origin, _, stated = (ran_on or "").partition("@")
+    wanted = candidates if _known(candidates) else ()
+    named = _named(ran_on, platform, wanted) if ran_on and stated else None
     names = [*_of_most(profiles), *([origin] if origin else [])]
     databricks = _all_name(profiles, "Databricks")
-    wanted = candidates if _known(candidates) else ()
     service = None if names else _service(profiles)
     having = _of_provider(_PROVIDERS[service]) if service else _having(names)
     meant = (catalog for catalog in having if _meant(catalog, platform, wanted))
-    found = _pricing(meant, stated, databricks=databricks)
+    found = named or _pricing(meant, databricks=databricks)
     of_databricks = found is not None and platform_of(found) == DATABRICKS
     inferred = DATABRICKS if databricks and not of_databricks and platform is None else None
-    priced = _priced(found, names, service)
+    priced = _priced(found, names, service) if named is None else _by_name(named)
     said = "; ".join(filter(None, [priced, _LAID_OUT if inferred else ""]))
+    by_default = DEFAULT_CATALOG if found is None else found.name
     return WhereItRan(
-        DEFAULT_CATALOG if found is None else found.name,
+        by_default if named is None else stated,
         inferred,
         Notice(CODE, said, "name others with --catalog or --platform") if said else None,
     )
+
+
+def _named(ran_on: str, platform: str | None, wanted: Sequence[str]) -> Catalog | None:
+    """The catalog that TYPE@CATALOG names, if it goes with the rest of the question; None for a
+    file of shapes without prices too."""
+    catalog, _ = named_type(ran_on, first=DEFAULT_CATALOG)
+    return catalog if catalog is not None and _meant(catalog, platform, wanted) else None
+
+
+def _by_name(catalog: Catalog) -> str:
+    """That the prices are of the catalog beside the measured type; "" of the default one."""
+    if catalog.name == DEFAULT_CATALOG:
+        return ""
+    return f"no catalog is named by itself: prices are of {catalog.name}, as --ran-on names it"
 
 
 def _of_most(profiles: Sequence[Profile]) -> list[str]:
@@ -121,12 +140,12 @@ def _having(names: Sequence[str]) -> Iterator[Catalog]:
         yield from (catalog for catalog in _bundled() if any(n in catalog.offers for n in names))
 
 
-def _pricing(catalogs: Iterable[Catalog], stated: str, *, databricks: bool) -> Catalog | None:
-    """The default one where it is among the catalogs, else the stated one; of the others the first,
-    and for what Databricks ran the one that knows the price of its DBUs."""
+def _pricing(catalogs: Iterable[Catalog], *, databricks: bool) -> Catalog | None:
+    """The default one where it is among the catalogs; of the others the first, and for what
+    Databricks ran the one that knows the price of its DBUs."""
     others: list[Catalog] = []
     for catalog in catalogs:
-        if catalog.name in (DEFAULT_CATALOG, stated):
+        if catalog.name == DEFAULT_CATALOG:
             return catalog
         others.append(catalog)
     dbus = [catalog for catalog in others if catalog.billing.usd_per_dbu is not None]

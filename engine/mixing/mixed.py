@@ -72,7 +72,7 @@ def with_mixes(
     partly = splits(surface, billing)
     surface, whole = surface.rented(billing)
     stock = Stock.of(surface, billing if partly else whole, goal.max_nodes)
-    priced, searched = _searched(stock.market, goal, surface.slots[stock.base])
+    priced, searched = _searched(stock.market, goal, surface.vcores[stock.base])
     for _ in range(_ROUNDS):
         law = stock.law(surface)
         found = Search(law, priced, searched, most_types, value=_value(answer)).run()
@@ -104,7 +104,7 @@ def _said(
     cores = law.executor_cores.copy()
     for row, common in left_out.items():
         cores[stock.base == row] = common
-    priced, searched = _searched(stock.market, answer.goal, surface.slots[stock.base])
+    priced, searched = _searched(stock.market, answer.goal, surface.vcores[stock.base])
     value, alike = _value(answer), replace(law, executor_cores=cores)
     bound = Search(alike, priced, searched, most_types, value=value).run().bound
     share = 1.0 - bound / value if 0.0 < value < math.inf else float(bound < value)
@@ -112,7 +112,7 @@ def _said(
     return replace(answer, warnings=in_order([*answer.warnings, *said]))
 
 
-def _searched(market: Market, goal: Goal, slots: FloatArray) -> tuple[Market, Goal]:
+def _searched(market: Market, goal: Goal, vcores: FloatArray) -> tuple[Market, Goal]:
     """The market and the goal that the search sees.
 
     Vcore-seconds are a price too: a node of s vcores "costs" s per hour, nothing is owned and
@@ -129,7 +129,7 @@ def _searched(market: Market, goal: Goal, slots: FloatArray) -> tuple[Market, Go
             where="--objective",
             remedy="leave out the budget, or ask for one type with --mix 1",
         )
-    rates = np.where(np.isfinite(market.rates), slots, np.inf)
+    rates = np.where(np.isfinite(market.rates), vcores, np.inf)
     exact = Billing(granularity_seconds=0.0)
     priced = Market(rates, 0.0, exact, market.most, market.constraints, share=market.share)
     return priced, replace(goal, objective="cost")

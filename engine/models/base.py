@@ -273,7 +273,7 @@ class FittedModel(ABC):
             *support_notices(batch),
             *self.notices(batch, workload),
             *cluster_notices(batch, workload, self.profile, self.barrier_stages),
-            *filter(None, [self.answering(workload).fuller_notice(batch)]),
+            *filter(None, [self.answering(workload).fuller_notice(batch, workload)]),
         )
 
     def transferred(
@@ -294,7 +294,7 @@ class FittedModel(ABC):
             raise ValueError("types need a catalog")
         return batch.speeds(source_of(self.profile, batch.catalog))[0]
 
-    def fuller_notice(self, batch: ClusterBatch) -> Notice | None:
+    def fuller_notice(self, batch: ClusterBatch, workload: Workload) -> Notice | None:
         """The warning that the nodes of the one cluster of `batch` are fuller of tasks than the
         measured ones; a law that counts that says how."""
         return fuller_nodes_notice(batch, self.profile)

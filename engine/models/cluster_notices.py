@@ -15,7 +15,11 @@ from engine.machines.platforms import support_notice
 from engine.notices import Notice
 from engine.profile import Profile
 from engine.runs.barrier_stages import BarrierStage, barrier_notice
-from engine.runs.carried_settings import stage_without_room_notice, too_few_cores_notice
+from engine.runs.carried_settings import (
+    idle_cores_notice,
+    stage_without_room_notice,
+    too_few_cores_notice,
+)
 
 
 def support_notices(batch: ClusterBatch) -> list[Notice]:
@@ -35,11 +39,13 @@ def cluster_notices(
     barrier_stages: Sequence[BarrierStage],
 ) -> list[Notice]:
     """Whether the nodes of the one cluster of `batch` hold the executors that were measured on
-    them, start the job's tasks and barrier stages, and have disks for its shuffles and spills."""
+    them, start the job's tasks and barrier stages, leave no core without tasks, and have disks for
+    its shuffles and spills."""
     executors, cores = float(batch.executors[0]), float(batch.executor_cores[0])
     found = (
         _crowded_notice(batch, profile),
         too_few_cores_notice(cores, profile),
+        idle_cores_notice(cores, profile),
         stage_without_room_notice(cores, profile),
         barrier_notice(barrier_stages, executors, cores),
         _disk_notice(batch, workload, profile),

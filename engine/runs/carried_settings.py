@@ -10,11 +10,10 @@ from __future__ import annotations
 import re
 
 from engine.notices import Notice
-from engine.profile import Profile, Run
+from engine.profile import TASK_CPUS, Profile, Run, told_task_cpus
 from engine.runs.stage_labels import stage_label
 from engine.stage_run import StageRun
 
-TASK_CPUS = "spark.task.cpus"
 FEWER_TASK_CPUS = "fewer-task-cpus"
 """Code of the warning that executors have fewer cores than a task of the logs held."""
 
@@ -64,8 +63,7 @@ def carried_settings(profile: Profile) -> dict[str, str]:
 
 def task_cpus(profile: Profile) -> int:
     """Cores that each task holds, where all logs say the same; else one, Spark's default."""
-    told = carried_settings(profile).get(TASK_CPUS, "")
-    return max(1, int(told)) if told.isdecimal() else 1
+    return told_task_cpus(carried_settings(profile))
 
 
 def wide_stage(profile: Profile) -> StageRun | None:
@@ -87,10 +85,8 @@ def _widest(run: Run) -> StageRun | None:
         return None
     if any(OTHER_RESOURCE.match(key) for key in run.config):
         return None
-    told = run.config.get(TASK_CPUS, "")
-    usual = max(1, int(told)) if told.isdecimal() else 1
     widest = max(run.stages, key=lambda stage: stage.task_cpus)
-    return widest if widest.task_cpus > usual else None
+    return widest if widest.task_cpus > told_task_cpus(run.config) else None
 
 
 def held_cores(profile: Profile) -> int:
@@ -112,6 +108,28 @@ def too_few_cores_notice(executor_cores: float, profile: Profile) -> Notice | No
         f"{held} cores",
         f"take executors of {held} cores or more, or set {TASK_CPUS} to {executor_cores:.0f}, as "
         "exports do",
+    )
+
+
+def idle_cores_notice(executor_cores: float, profile: Profile) -> Notice | None:
+    """The warning that executors have cores that no task can hold: of all the logs, which the time
+    counts, or of the stage that asks for most, which it does not. None where they have none, where
+    they have too few for any task, and where that is not known (NaN)."""
+    held, stage = task_cpus(profile), wide_stage(profile)
+    who = f"tasks of the logs held {held} cores each ({TASK_CPUS})"
+    what = "never {} a task"
+    if stage is not None and not executor_cores % held:
+        held = stage.task_cpus
+        who = f"stage {stage.stage_id} ({stage_label(stage)}) asks for {held} cores for each task"
+        what = "{} none of these, which its time does not count"
+    if not executor_cores > held or not (idle := executor_cores % held):
+        return None
+    return Notice(
+        "idle-cores",
+        f"{who}, executors here have {executor_cores:.0f}: each runs {executor_cores // held:.0f} "
+        f"at a time, and {idle:.0f} of its cores " + what.format("has" if idle == 1 else "have"),
+        f"take executors of {executor_cores - idle:.0f} or {executor_cores - idle + held:.0f} "
+        "cores: a task gets all of its cores on one executor",
     )
 
 

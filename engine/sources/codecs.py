@@ -10,7 +10,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from engine.errors import BadInput
 from engine.files import unreadable
@@ -194,8 +194,9 @@ def _zstd(source: Stream) -> Iterator[bytes]:
     import zstandard
 
     part = min(MOST_PACKED_BYTES, max(PACKED_BYTES, (source.size or 0) // PACKED_PARTS))
+    frames = _Frames(source.read)
     reader = zstandard.ZstdDecompressor().stream_reader(
-        cast(BinaryIO, source), read_size=part, read_across_frames=True
+        cast(BinaryIO, frames), read_size=part, read_across_frames=True
     )
     size = CHUNK_BYTES
     while True:
@@ -204,22 +205,49 @@ def _zstd(source: Stream) -> Iterator[bytes]:
         except zstandard.ZstdError:
             raise DamagedStream("the zstd stream is damaged") from None
         nothing = not chunk and size == CHUNK_BYTES
-        if nothing and not _is_one_frame(source.head):  # a torn block is not an empty file
+        if nothing and not frames.are_whole:  # a torn block is not an empty file
             raise DamagedStream("the zstd stream holds no whole block")
         if not chunk:
             return
+        frames.are_watched = False
         yield chunk
         size = LATER_BYTES
 
 
-def _is_one_frame(head: bytes) -> bool:
-    """Whether what a file begins with is a whole frame of zstd and all of it: one of nothing has
-    13 bytes at most."""
-    import zstandard
+class _Frames:
+    """What is read of a file, and whether that ends where a frame of zstd does, which the reader
+    across frames does not tell. Watched until a frame holds something.
 
-    frame = zstandard.ZstdDecompressor().decompressobj()
-    frame.decompress(head)
-    return frame.eof and not frame.unused_data
+    Args:
+        read: the bytes as they are in the file.
+    """
+
+    def __init__(self, read: Read) -> None:
+        self.are_watched = self.are_whole = True
+        self._read = read
+        self._open: Any = None
+
+    def read(self, size: int, /) -> bytes:
+        """Raw bytes, as `Stream.read`."""
+        data = self._read(size)
+        if self.are_watched:
+            self.are_watched = self._follow(data)
+        return data
+
+    def _follow(self, data: bytes) -> bool:
+        """Takes in what was read; False for damage, which the reader finds too."""
+        import zstandard
+
+        while data:
+            frame = self._open or zstandard.ZstdDecompressor().decompressobj()
+            try:
+                frame.decompress(data)
+            except zstandard.ZstdError:
+                self.are_whole = False
+                return False
+            data, self._open = frame.unused_data, None if frame.eof else frame
+        self.are_whole = self._open is None
+        return True
 
 
 def _gzip(source: Stream) -> Iterator[bytes]:

@@ -6,21 +6,18 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from engine.profile import MOST_TASK_CPUS, told_task_cpus
 from engine.sources.events import ResourceProfileAdded
 from engine.sources.task_rows import DESERIALIZE, RUN, Rows
 from engine.sources.whole_numbers import whole_number
-
-MOST_CPUS = 1024
-"""A task that holds more is damage."""
 
 
 def task_cpus_of(profile: ResourceProfileAdded | None, properties: Mapping[str, str]) -> int:
     """What a resource profile says, else `spark.task.cpus`, else 1."""
     asked = profile.task.get("cpus") if profile else None
-    if asked is not None and 1 <= asked.amount <= MOST_CPUS:
+    if asked is not None and 1 <= asked.amount <= MOST_TASK_CPUS:
         return int(asked.amount)
-    number = whole_number(properties.get("spark.task.cpus"))
-    return number if number is not None and 1 <= number <= MOST_CPUS else 1
+    return told_task_cpus(properties)
 
 
 def counts_cpus(version: str | None) -> bool:

@@ -107,6 +107,7 @@ RECIPES = (
     ),
     Recipe("wide_tasks", master="local-cluster[2,2,1024]"),
     Recipe("wide_run_time", "wide_tasks", master="local-cluster[2,2,1024]", conf=ONE_FILE),
+    Recipe("idle_cores", master="local-cluster[2,3,1024]", conf={"spark.task.cpus": "2"}),
     Recipe("killed", killed=True),
     Recipe("speculative", master=TWO_HOSTS, conf=SPECULATION),
     Recipe("vectored", conf=ONE_FILE),

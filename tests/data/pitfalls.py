@@ -86,6 +86,13 @@ def wide_tasks(context: SparkContext) -> None:
     pairs.groupByKey(4).mapValues(sum).withResources(two).count()
 
 
+def idle_cores(context: SparkContext) -> None:
+    """Tasks hold two cores each by the settings, on executors of three: one task at a time runs on
+    each of them. The second stage has a partition for each core, idle ones too."""
+    context.parallelize(range(8), 8).map(pause).count()
+    context.parallelize(range(6)).map(pause).count()
+
+
 def killed(context: SparkContext) -> None:
     """The driver's JVM is killed in the middle of the second job."""
     context.parallelize(range(8), 4).count()
@@ -350,6 +357,7 @@ JOBS: dict[str, Callable[[SparkContext], None]] = {
         dynamic,
         profiles,
         wide_tasks,
+        idle_cores,
         killed,
         speculative,
         vectored,

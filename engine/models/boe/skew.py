@@ -52,15 +52,19 @@ def linear_time(*, fixed: float, per_selectivity: float, selectivity: Normal) ->
 
 def reduce_time(*, a: float, b: float, c: float, map_out: Normal, reduce_out: Normal) -> Normal:
     """Eq. 14, t = a x alpha_m + max(b x alpha_m, c x alpha_r), by the exact moments of the larger
-    of two normal variables (Clark 1961); equal to Eqs. 15 and 16 where those can hold.
+    of two normal variables (Clark 1961); the variance of Eq. 16 for equal terms and a = 0.
 
     As the variances go to 0 this becomes the larger term, where Eq. 15 as printed gives their sum.
-    The two summands are added as independent, as in Eq. 16.
+    Both summands hold alpha_m: Eq. 16 adds their variances alone, which with c = 0 is less than
+    that of (a + b) x alpha_m. Cov(X, max(X, Y)) = Var X x P(X > Y) of independent normal X and Y.
     """
     first = Normal(b * map_out.mean, b**2 * map_out.variance)
     second = Normal(c * reduce_out.mean, c**2 * reduce_out.variance)
     larger = larger_of_two(first, second)
-    return Normal(a * map_out.mean + larger.mean, a**2 * map_out.variance + larger.variance)
+    together = 2.0 * a * b * map_out.variance * share_above(first, second)
+    return Normal(
+        a * map_out.mean + larger.mean, a**2 * map_out.variance + larger.variance + together
+    )
 
 
 def reduce_time_printed(
@@ -86,7 +90,7 @@ def larger_of_two(first: Normal, second: Normal) -> Normal:
         return Normal(max(first.mean, second.mean), 0.0)
     distance = (first.mean - second.mean) / spread
     density = math.exp(-0.5 * distance**2) / math.sqrt(2.0 * math.pi)
-    below = 0.5 * math.erfc(-distance / math.sqrt(2.0))
+    below = share_above(first, second)
     mean = first.mean * below + second.mean * (1.0 - below) + spread * density
     squares = (
         (first.mean**2 + first.variance) * below
@@ -94,6 +98,15 @@ def larger_of_two(first: Normal, second: Normal) -> Normal:
         + (first.mean + second.mean) * spread * density
     )
     return Normal(mean, max(0.0, squares - mean**2))
+
+
+def share_above(first: Normal, second: Normal) -> float:
+    """P(X > Y) of two independent normal variables; of two numbers 1, 0, or a half where they are
+    equal."""
+    spread, apart = math.sqrt(first.variance + second.variance), first.mean - second.mean
+    if spread == 0.0:
+        return 0.5 * (1.0 + (apart > 0.0) - (apart < 0.0))
+    return 0.5 * math.erfc(-apart / spread / math.sqrt(2.0))
 
 
 def gain_bounds(*, tasks: float, parallelism: float, deviation: float) -> tuple[float, float]:

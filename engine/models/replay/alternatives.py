@@ -45,7 +45,10 @@ def other_cuts(replay: Replay) -> tuple[Replay, ...]:
     those with splits for fewer cores than the log's may have been, are cut for as few on any
     cluster; and files of which no plan tells are as small or as large as they may be."""
     early = _changed(replay, lambda shape: shape.early_cores is not None, _cut_early)
-    small, large = (_changed(replay, _files_open, partial(_of_files, place)) for place in (0, 1))
+    small, large = (
+        _changed(replay, lambda shape: shape.files_open, partial(_of_files, place))
+        for place in (0, 1)
+    )
     return tuple(found for found in (early, small, large) if found is not None)
 
 
@@ -82,10 +85,6 @@ def _by_pairs(shape: StageShape, share: float) -> StageShape:
 def _cut_early(shape: StageShape) -> StageShape:
     rule = replace(shape.partitioning, scanned_for=shape.early_cores)
     return replace(shape, partitioning=rule)
-
-
-def _files_open(shape: StageShape) -> bool:
-    return shape.unplanned is not None and shape.law.partitions is None
 
 
 def _of_files(place: int, shape: StageShape) -> StageShape:

@@ -92,7 +92,7 @@ def _fitted(
     """
     stage = shape.stage
     observed = stage.completed_seconds - start
-    had = stage_slots(run.cores, start, stage.completed_seconds, run.cluster.slots or 0)
+    had = stage_slots(run.slot_steps, start, stage.completed_seconds, run.cluster.slots or 0)
     lanes = max(1, len(had.added_seconds) // stage.task_cpus)
     alike = Scaled(stage.tasks, 1.0)
     best, best_turn, taken = math.inf, 0.0, np.empty(0)

@@ -79,7 +79,7 @@ class Pressing:
     ) -> FloatArray:
         """(n,) memory of the whole cluster that is left to cached blocks while these stages run on
         n clusters at `ratio` times the input; NaN where it is unknown."""
-        cores, shape = batch.executor_cores, self.stage.shape
+        cores, shape = batch.cores_held, self.stage.shape
         slots = np.where(batch.slots >= 1.0, batch.slots, 1.0)
         tasks, data = shape.data_on(ratio, shuffle_partitions, slots)
         cpus = shape.stage.task_cpus
@@ -112,7 +112,7 @@ def _uneven(shape: StageShape) -> float:
 def _beside(stage: SpillingStage, replay: Replay) -> float:
     """Tasks of a stage that ran beside each other on an executor of the log."""
     ran = stage.shape.stage
-    cores = replay.run.cluster.executor_cores or 1
+    cores = replay.slots / (replay.run.cluster.executors or replay.slots)
     return float(
         tasks_beside(ran.tasks, cpus=ran.task_cpus, slots=replay.slots, executor_cores=cores)
     )

@@ -41,7 +41,7 @@ class ExecutorMemory:
         heap_seen: share of the configured heap that the JVM reports.
         legacy_storage: share of the heap for cached blocks before Spark 1.6; None since.
         storage_each_bytes: memory for cached blocks of each executor, as the log tells it.
-        off_heap_task_bytes: Spark's off-heap memory for each running task (`spark.memory.offHeap`),
+        off_heap_task_bytes: Spark's off-heap memory for each core (`spark.memory.offHeap`),
             which grows with the cores of an executor (`engine.machines.beside_heap`); blocks are
             elsewhere.
     """
@@ -88,8 +88,8 @@ class ExecutorMemory:
         whose heap nobody said, in the log either, have what the log tells of its own if they have
         as many cores.
 
-        Running tasks take `task_bytes` each first, but not below the protected share, and not what
-        they have off the heap.
+        Running tasks take `task_bytes` for each core that they hold first, but not below the
+        protected share, and not what they have off the heap.
         """
         heap = self.heaps_gib(batch)
         legacy = self.legacy_storage is not None
@@ -99,17 +99,18 @@ class ExecutorMemory:
             each = np.where(same, self.storage_each_bytes, each)
         if legacy:
             return np.asarray(each * batch.executors)
-        busy = batch.executor_cores * np.maximum(0.0, task_bytes - self.off_heap_task_bytes)
+        off_heap = self.off_heap_task_bytes * batch.executor_cores / batch.cores_held
+        busy = batch.cores_held * np.maximum(0.0, task_bytes - off_heap)
         return np.asarray(np.maximum(each * self.protected, each - busy) * batch.executors)
 
     def task_bytes(self, batch: ClusterBatch) -> FloatArray:
-        """(n,) memory for each running task when all cores of an executor are busy and nothing is
-        cached; NaN where the heap is unknown."""
+        """(n,) memory for each core that tasks hold when all such of an executor are busy and
+        nothing is cached; NaN where the heap is unknown."""
         heap = self.heaps_gib(batch)
         if self.legacy_storage is not None:
-            return np.asarray(heap * LEGACY_TASK_SHARE * GIB / batch.executor_cores)
-        on_heap = self._unified_bytes(heap) / batch.executor_cores
-        return np.asarray(on_heap + self.off_heap_task_bytes)
+            return np.asarray(heap * LEGACY_TASK_SHARE * GIB / batch.cores_held)
+        off_heap = self.off_heap_task_bytes * batch.executor_cores
+        return np.asarray((self._unified_bytes(heap) + off_heap) / batch.cores_held)
 
     def _unified_bytes(self, heap_gib: FloatArray) -> FloatArray:
         unified = unified_memory_gib(heap_gib, fraction=self.fraction, heap_seen=self.heap_seen)

@@ -360,9 +360,14 @@ SAME_SHARE = 0.02
 
 
 def _task_bytes(run: Run, sources: Mapping[int, int]) -> float:
-    """Execution memory of a running task of the stages that read the cache (the largest)."""
-    peaks = [run.stages[place].peak_execution_memory_bytes for place in sources]
-    return max((peak.mean or 0.0 for peak in peaks if peak is not None), default=0.0)
+    """Execution memory for each core that running tasks hold of the stages that read the cache (the
+    largest)."""
+    found = [
+        (stage.peak_execution_memory_bytes.mean or 0.0) / stage.task_cpus
+        for stage in map(run.stages.__getitem__, sources)
+        if stage.peak_execution_memory_bytes is not None
+    ]
+    return max(found, default=0.0)
 
 
 def _own_storage(run: Run, memory: ExecutorMemory, sources: Mapping[int, int]) -> float:

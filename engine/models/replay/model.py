@@ -340,11 +340,11 @@ class ReplayModel(FittedModel):
         notices = spill_notices(self.spilling[place], offered, ratio, shuffle_partitions)
         return notices + (cache_notices(cliff, batch, ratio, shuffle_partitions) if cliff else [])
 
-    def fuller_notice(self, batch: ClusterBatch) -> Notice | None:
+    def fuller_notice(self, batch: ClusterBatch, workload: Workload) -> Notice | None:
         slots = float(batch.slots[0])
         if not slots >= 1.0:
             return None
-        return self._nearest(slots, self.profile.reference_workload).nodes.notice(batch)
+        return self._nearest(slots, completed(workload, self.profile)).nodes.notice(batch)
 
     def slot_speeds(self, batch: ClusterBatch) -> FloatArray:
         largest = max(self.replays, key=lambda replay: (replay.slots, replay.run.seconds))

@@ -174,9 +174,7 @@ def scan_notice(
     open_ones = [
         shape
         for shape in replay.shapes
-        if shape.unplanned is not None
-        and shape.law.partitions is None
-        and shape.stage.task_seconds.total >= SCAN_WORTH_SAYING * in_all
+        if shape.files_open and shape.stage.task_seconds.total >= SCAN_WORTH_SAYING * in_all
     ]
     for shape in sorted(open_ones, key=lambda shape: -shape.stage.task_seconds.total):
         files = shape.unplanned

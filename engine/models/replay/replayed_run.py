@@ -133,7 +133,7 @@ class Replay:
         in which its log tells that its tasks were launched."""
         nodes, placed, counts = self._work_on(self.slots, 1.0, 1.0, None)
         nodes = [replace(node, order=None) for node in nodes]
-        had = Slots.of(self.run.cores, self.slots)
+        had = Slots.of(self.run.slot_steps, self.slots)
         added, removed = had.added_seconds, had.removed
         found = schedule(
             nodes,

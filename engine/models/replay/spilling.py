@@ -43,9 +43,9 @@ class Offered:
     """What n clusters offer to running tasks.
 
     Args:
-        task_bytes: (n,) memory of each when every core of its executor runs one; NaN where unknown.
+        task_bytes: (n,) memory of each core that tasks hold when all are busy; NaN where unknown.
         slots: (n,) in all.
-        cores: (n,) of an executor.
+        cores: (n,) of an executor that tasks can hold.
     """
 
     task_bytes: FloatArray
@@ -55,7 +55,7 @@ class Offered:
     @classmethod
     def of(cls, run: Run, batch: ClusterBatch) -> Offered:
         """By the settings of a run."""
-        return cls(ExecutorMemory.of(run).task_bytes(batch), batch.slots, batch.executor_cores)
+        return cls(ExecutorMemory.of(run).task_bytes(batch), batch.slots, batch.cores_held)
 
     def to_each(self, tasks: FloatArray | float, cpus: int) -> FloatArray:
         """(n,) memory of each of (n,) tasks that hold so many cores."""

@@ -111,11 +111,17 @@ def assured_by_runs(runs: Sequence[Run], *, input_bytes: float | None) -> Assure
     tried: dict[tuple[float, int], dict[float, list[float]]] = {}
     for run in runs:
         cluster, size = run.cluster, run.workload.input_bytes or input_bytes
-        if not (size and cluster.slots and cluster.executors and cluster.executor_memory_gib):
+        if not (
+            size
+            and cluster.vcores
+            and cluster.slots
+            and cluster.executors
+            and cluster.executor_memory_gib
+        ):
             continue
         heap = cluster.executor_memory_gib
         cost = resource_time(
-            seconds=run.seconds, vcores=cluster.slots, memory_gib=cluster.executors * heap
+            seconds=run.seconds, vcores=cluster.vcores, memory_gib=cluster.executors * heap
         )
         cache = cluster.executors * cache_of_executor(heap)
         tried.setdefault((size, cluster.slots), {}).setdefault(cache, []).append(float(cost))

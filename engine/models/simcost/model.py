@@ -217,7 +217,7 @@ class SimcostModel(FittedModel):
                 costs.throughput(data_bytes=wanted.input_bytes, seconds=seconds)
             )
         found |= run.sizes(ratio_of(wanted, run.run))
-        vcores = float(batch.slots[0])
+        vcores = float(batch.vcores[0])
         memory = self._memory_gib(batch, wanted)
         own = costs.resource_time(seconds=seconds, vcores=vcores, memory_gib=memory)
         found["resource_time_vcore_seconds"] = float(own)
@@ -259,7 +259,7 @@ class SimcostModel(FittedModel):
             float(
                 costs.resource_time(
                     seconds=run.run.seconds,
-                    vcores=run.slots,
+                    vcores=run.run.cluster.vcores or run.slots,
                     memory_gib=(run.run.cluster.executors or 0)
                     * (run.run.cluster.executor_memory_gib or 0.0),
                 )
@@ -329,7 +329,7 @@ def clusters_of(run: RunCosts, batch: ClusterBatch) -> Clusters:
             if shape is not None:
                 rates[place] = seconds_per_byte(costs.Rates.of(shape))
     with np.errstate(invalid="ignore"):
-        per_node = np.where(np.isnan(batch.nodes), batch.executor_cores, batch.slots / batch.nodes)
+        per_node = np.where(np.isnan(batch.nodes), batch.cores_held, batch.slots / batch.nodes)
     return Clusters(
         vcores=batch.slots,
         vcores_per_node=per_node,

@@ -65,7 +65,7 @@ def combined_count(
         return PartitionCount(own)
     rules: list[ByCores] = [side.by_cores or _same(side.own) for side in sides]
     together = partial(CombinedPartitions, paired=bool(stage.paired))
-    return PartitionCount(own, rule.slots, reduce(together, rules), ratio)
+    return PartitionCount(own, rule.own_cores, reduce(together, rules), ratio)
 
 
 def _numbers(stage: StageRun) -> tuple[int, ...]:

@@ -94,8 +94,8 @@ class InputSplits:
 
     def one_each(self) -> PartitionCount:
         """One for each core and range, whatever the input."""
-        each = PerCore(self.rule.slots, float(self.scans), 0.0, math.inf, 0.0, math.inf)
-        return PartitionCount(float(self.tasks), self.rule.slots, each)
+        each = PerCore(self.rule.own_cores, float(self.scans), 0.0, math.inf, 0.0, math.inf)
+        return PartitionCount(float(self.tasks), self.rule.own_cores, each)
 
     @property
     def in_a_loop(self) -> bool:
@@ -110,7 +110,7 @@ class InputSplits:
         own = float(self.packed.on_own(ratio))
         if not self.count_slots:
             return PartitionCount(own)
-        return PartitionCount(own, self.rule.slots, self.packed, ratio)
+        return PartitionCount(own, self.rule.own_cores, self.packed, ratio)
 
     def count(self, ratio: float) -> PartitionCount:
         """Splits of `ratio` times the input on any number of slots, where nothing tells how files
@@ -183,8 +183,8 @@ class InputSplits:
         counted = self._counted(partitions / scans, more[1])
         if self.tasks <= ONE_EACH * self.scans * rule.cores_for_scans:
             fewer = min(partitions, size / rule.split_bytes) / scans, partitions / scans
-        by_cores = PerCore(rule.slots, scans, *fewer, *more, counted)
-        return PartitionCount(partitions, rule.slots, by_cores, ratio)
+        by_cores = PerCore(rule.own_cores, scans, *fewer, *more, counted)
+        return PartitionCount(partitions, rule.own_cores, by_cores, ratio)
 
     def _counted(self, each: float, most: float) -> float:
         """The share of a larger cluster's cores that a scan is cut for: all of them, unless it had

@@ -30,18 +30,21 @@ class PartitionCounts:
         own_slots: the run's.
         ratio: the input relative to the run's.
         ruled: stages of which there may be others on another cluster.
+        cores_per_slot: as `Partitioning.cores_per_slot`.
     """
 
     own: FloatArray
     own_slots: int
     ratio: float
     ruled: list[tuple[IntArray, ByCores]]
+    cores_per_slot: float = 1.0
 
     def at(self, slots: float) -> FloatArray:
         """(s,) on so many slots, as `PartitionCount.at`."""
         if slots == self.own_slots:
             return self.own
-        found, cores = self.own.copy(), np.asarray(max(slots, LEAST_CORES))
+        found = self.own.copy()
+        cores = np.asarray(max(slots * self.cores_per_slot, LEAST_CORES))
         for places, rule in self.ruled:
             found[places] = rule.count(cores, self.ratio)
         return found
@@ -66,7 +69,12 @@ class CountedStages:
             if count.by_cores is not None:
                 others.append((place, count.by_cores))
         counting = [(at, rule) for at, rule in self._ruled if self.shapes[at[0]].counts_slots]
-        return PartitionCounts(own, self.slots, ratio, [*counting, *by_kind(others)])
+        ruled = [*counting, *by_kind(others)]
+        return PartitionCounts(own, self.slots, ratio, ruled, self._cores_per_slot)
+
+    @property
+    def _cores_per_slot(self) -> float:
+        return self.shapes[0].partitioning.cores_per_slot if self.shapes else 1.0
 
     @cached_property
     def _rules(self) -> list[ByInput | None]:

@@ -103,7 +103,8 @@ class PartitionedStage:
         Work is conserved: partitions x work grows as its law says, whatever their number. The last
         partition may be a partial one, so that a little more input is a little more time.
         """
-        return self.cut(ratio, self.partition_count(ratio, shuffle_partitions).at(slots))
+        cores = None if slots is None else slots * self.partitioning.cores_per_slot
+        return self.cut(ratio, self.partition_count(ratio, shuffle_partitions).at(cores))
 
     def cut(self, ratio: float, wanted: float) -> Scaled:
         """The stage at `ratio` times the input in so many partitions."""
@@ -158,7 +159,8 @@ class PartitionedStage:
     ) -> tuple[FloatArray, FloatArray]:
         """(n,) tasks of `scaled` on (n,) numbers of slots, and (n,) bytes of the largest of them
         relative to a task of the log: those of a whole partition, or of what there is of one."""
-        wanted = self.partition_count(ratio, shuffle_partitions).on(slots)
+        cores = slots * self.partitioning.cores_per_slot
+        wanted = self.partition_count(ratio, shuffle_partitions).on(cores)
         tasks, partitions, _ = whole_tasks(wanted)
         return tasks, self.data(ratio) * self.stage.tasks / np.maximum(1.0, partitions)
 
@@ -216,6 +218,13 @@ class PartitionedStage:
         return self._splits.early_cores
 
     @property
+    def files_open(self) -> bool:
+        """Whether the files that it scans may be smaller or larger: nothing tells their size, and
+        no log of other cores or input how it is cut."""
+        files = self.unplanned
+        return files is not None and not files.is_known and self.law.partitions is None
+
+    @property
     def pairs_open(self) -> bool:
         """Whether it pairs two inputs of which one may stay as it is, for all that logs tell."""
         return self.pairs and self.law.cut is None
@@ -238,7 +247,7 @@ class PartitionedStage:
         own = float(rule.on_own(ratio))
         if not self.counts_slots:
             return PartitionCount(own)
-        return PartitionCount(own, self.partitioning.slots, rule, ratio)
+        return PartitionCount(own, self.partitioning.own_cores, rule, ratio)
 
     def rule(self, shuffle_partitions: int | None) -> ByInput | None:
         """The rule of Spark's that says how many partitions it has, where one does so on any

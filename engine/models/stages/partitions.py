@@ -16,6 +16,7 @@ from typing import Protocol
 
 import numpy as np
 
+from engine.cluster import Cluster, cores_held
 from engine.forecast import FloatArray
 from engine.profile import Run
 from engine.units import MIB
@@ -46,7 +47,7 @@ class Partitioning:
     """The settings of a run that decide.
 
     Args:
-        slots: that it ran on.
+        own_cores: that it ran on, those that no task can hold among them.
         parallelism: `spark.default.parallelism` where it is set.
         advisory_bytes, smallest_bytes: of merged shuffle partitions.
         merged_for: cores for which merging leaves partitions; None for the parallelism.
@@ -54,9 +55,11 @@ class Partitioning:
         skewed_bytes: from this size on a join splits a partition that is much larger than others;
             infinite where it does not.
         scanned_for: cores for which files are cut; None for the parallelism.
+        cores_per_slot: more than one where executors have cores that no task can hold
+            (`engine.cluster.cores_held`).
     """
 
-    slots: int
+    own_cores: int
     parallelism: int | None = None
     advisory_bytes: float = ADVISORY_BYTES
     smallest_bytes: float = SMALLEST_MERGED_BYTES
@@ -65,11 +68,12 @@ class Partitioning:
     open_cost_bytes: float = OPEN_COST_BYTES
     skewed_bytes: float = SKEWED_BYTES
     scanned_for: int | None = None
+    cores_per_slot: float = 1.0
 
     @classmethod
     def of(cls, run: Run, slots: int) -> Partitioning:
-        """As a run's configuration says."""
-        config = run.config
+        """As the configuration of a run on so many slots says."""
+        config, cores_per_slot = run.config, _cores_per_slot(run.cluster)
         merging = "spark.sql.adaptive.coalescePartitions."
         smallest = SMALLEST_MERGED_BYTES if spark_version(run) >= SMALLEST_SINCE else 0.0
         skew = "spark.sql.adaptive.skewJoin."
@@ -77,7 +81,7 @@ class Partitioning:
         skewed = configured_number(config, skew + "skewedPartitionThresholdInBytes") or SKEWED_BYTES
         size_first = config.get(merging + "parallelismFirst", "true").lower() == "false"
         return cls(
-            slots,
+            round(slots * cores_per_slot),
             configured_number(config, "spark.default.parallelism"),
             configured_number(config, "spark.sql.adaptive.advisoryPartitionSizeInBytes")
             or configured_number(config, "spark.sql.adaptive.shuffle.targetPostShuffleInputSize")
@@ -89,25 +93,26 @@ class Partitioning:
             skewed if splits else math.inf,
             configured_number(config, "spark.sql.files.minPartitionNum")
             or configured_number(config, "spark.sql.leafNodeDefaultParallelism"),
+            cores_per_slot,
         )
 
-    def cores(self, slots: int | None) -> int:
-        """What Spark takes for the parallelism on so many slots; None for the run's own."""
-        return self.parallelism or max(int(LEAST_CORES), slots or self.slots)
+    def cores(self, cores: int | None) -> int:
+        """What Spark takes for the parallelism on so many cores; None for the run's own."""
+        return self.parallelism or max(int(LEAST_CORES), cores or self.own_cores)
 
     @property
     def cores_for_scans(self) -> int:
         """The same for the files of a scan, as the run itself took it."""
         return self.scanned_for or self.cores(None)
 
-    def merged(self, total_bytes: float, slots: int | None) -> float:
+    def merged(self, total_bytes: float, cores: int | None) -> float:
         """To how many partitions adaptive execution merges a shuffle, as a fraction."""
-        return max(1.0, total_bytes / self.target_bytes(total_bytes, slots))
+        return max(1.0, total_bytes / self.target_bytes(total_bytes, cores))
 
-    def target_bytes(self, total_bytes: float, slots: int | None) -> float:
+    def target_bytes(self, total_bytes: float, cores: int | None) -> float:
         """To what size it merges them: each is no smaller than the smallest size and no larger than
         the advisory one, and within those there is one for every core."""
-        for_each = total_bytes / (self.merged_for or self.cores(slots))
+        for_each = total_bytes / (self.merged_for or self.cores(cores))
         return max(self.smallest_bytes, min(self.advisory_bytes, for_each), 1.0)
 
     @property
@@ -148,15 +153,15 @@ class PerCore:
     """So many partitions for each core, between limits that follow from one input.
 
     Args:
-        own_slots: of the cluster of the log.
+        own_cores: of the cluster of the log.
         per_core: partitions for each core.
-        fewest, most: cores that count at least and at most on fewer slots than the log's, and
+        fewest, most: cores that count at least and at most on fewer than the log's, and
             `fewest_beyond`, `most_beyond` on more.
         counted_beyond: the share of the cores that counts on more: as in the log, so that one slot
             more is no jump.
     """
 
-    own_slots: float
+    own_cores: float
     per_core: float
     fewest: float
     most: float
@@ -165,7 +170,7 @@ class PerCore:
     counted_beyond: float = 1.0
 
     def count(self, cores: FloatArray, ratio: float) -> FloatArray:
-        fewer = cores < self.own_slots
+        fewer = cores < self.own_cores
         least = np.where(fewer, self.fewest, self.fewest_beyond)
         most = np.where(fewer, self.most, self.most_beyond)
         counted = np.where(fewer, cores, cores * self.counted_beyond)
@@ -174,16 +179,16 @@ class PerCore:
 
 @dataclass(frozen=True)
 class PartitionCount:
-    """Partitions of a stage at one input, as a function of the cluster's task slots.
+    """Partitions of a stage at one input, as a function of the cluster's cores.
 
     Args:
-        own: on the run's own slots, and on any where there is no `by_cores`.
-        own_slots: the run's.
-        by_cores: what says how many there are on other slots, at `ratio` times the input.
+        own: on the run's own cores, and on any where there is no `by_cores`.
+        own_cores: the run's.
+        by_cores: what says how many there are on others, at `ratio` times the input.
     """
 
     own: float
-    own_slots: int = 0
+    own_cores: int = 0
     by_cores: ByCores | None = None
     ratio: float = 1.0
 
@@ -192,18 +197,23 @@ class PartitionCount:
         """Whether there may be others on another cluster."""
         return self.by_cores is not None
 
-    def at(self, slots: float | None) -> float:
-        """On so many slots; None for the run's own."""
-        if slots is None or slots == self.own_slots or self.by_cores is None:
+    def at(self, cores: float | None) -> float:
+        """On so many cores; None for the run's own."""
+        if cores is None or cores == self.own_cores or self.by_cores is None:
             return self.own
-        return float(self.by_cores.count(np.asarray(max(slots, LEAST_CORES)), self.ratio))
+        return float(self.by_cores.count(np.asarray(max(cores, LEAST_CORES)), self.ratio))
 
-    def on(self, slots: FloatArray) -> FloatArray:
+    def on(self, cores: FloatArray) -> FloatArray:
         """(n,) `at`."""
         if self.by_cores is None:
-            return np.full(len(slots), self.own)
-        counted = self.by_cores.count(np.maximum(slots, LEAST_CORES), self.ratio)
-        return np.where(slots == self.own_slots, self.own, counted)
+            return np.full(len(cores), self.own)
+        counted = self.by_cores.count(np.maximum(cores, LEAST_CORES), self.ratio)
+        return np.where(cores == self.own_cores, self.own, counted)
+
+
+def _cores_per_slot(cluster: Cluster) -> float:
+    cores = cluster.executor_cores
+    return cores / cores_held(cores, cluster.task_cpus) if cores else 1.0
 
 
 _VERSION_PART = re.compile(r"[0-9]{1,9}")

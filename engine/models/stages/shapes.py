@@ -47,7 +47,7 @@ def shapes_of(run: Run, slots: int) -> list[StageShape]:
         shape = _shape(run, stage, measured, rules, planned, knows_input=knows_input)
         starts = stage.stage_id == python
         once = without_start(stage) if start_share(run, stage) else stage
-        warm_up = warm_up_of(once, rules.slots, before=len(before), starts_python=starts)
+        warm_up = warm_up_of(once, slots, before=len(before), starts_python=starts)
         shape = replace(shape, warm_up=warm_up)
         shape = _from_first_tasks(shape, max(1, slots // stage.task_cpus), before)
         shapes.append(shape)

@@ -106,7 +106,7 @@ def first_arrivals(run: Run, slots: int) -> FloatArray | None:
     if run.config.get("spark.dynamicAllocation.enabled", "").lower() == "true":
         return None
     added: list[float] = []
-    for at, now in run.cores:
+    for at, now in run.slot_steps:
         added += [at] * (min(now, slots) - len(added))
     if not added:
         return None

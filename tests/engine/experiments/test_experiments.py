@@ -57,7 +57,7 @@ def test_a_run_that_takes_the_whole_budget_does_not_spoil_the_design(budget: flo
 
 
 def test_designs_without_the_dearest_runs_are_rounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    grid = Grid.of(nodes=range(1, 33, 3), fractions=tuple(np.linspace(0.01, 1.0, 12)))
+    grid = Grid.of(nodes=range(1, 33), fractions=tuple(np.linspace(0.01, 1.0, 24)))
     best = designed(grid, budget=3.0).criterion
     monkeypatch.setattr("engine.experiments.designed_runs.LARGEST_SHARES", ())
     whole = designed(grid, budget=3.0).criterion

@@ -9,8 +9,11 @@ import pytest
 
 from engine.errors import BadInput, BudgetTooSmall
 from engine.experiments.design import a_optimal, criterion
+from engine.experiments.designed_runs import designed
+from engine.experiments.plans import Grid
 from engine.experiments.rounding import cheapest_first, cheapest_identifying, efficiency, whole_runs
 from engine.forecast import FloatArray
+from engine.models.curves.terms import ERNEST_TERMS
 
 
 def best_of_all(
@@ -116,3 +119,58 @@ def test_what_a_budget_leaves_buys_the_cheapest_of_many_candidates() -> None:
 def test_a_budget_is_refused_in_its_own_unit(unit: str | None, said: str) -> None:
     with pytest.raises(BudgetTooSmall, match=f"budget of {said}"):
         whole_runs(np.eye(2), np.full(2, 2.0), 2.5, weights=np.ones(2), unit=unit)
+
+
+def best_for_two(plan_features: FloatArray, costs: FloatArray, budgets: list[float]) -> list[float]:
+    """The least criterion within each budget of two types of as many candidates each, by trying
+    every set of runs of either: they share nothing but the budget."""
+    m, half = len(costs) // 2, plan_features.shape[1] // 2
+    members = ((np.arange(1 << m)[:, None] >> np.arange(m)) & 1).astype(float)
+    members = members[members.sum(axis=1) >= half]
+    found: list[tuple[FloatArray, FloatArray]] = []
+    for k in (0, 1):
+        rows, own = plan_features[k * m :][:m, k * half :][:, :half], costs[k * m :][:m]
+        information = np.einsum("sm,mi,mj->sij", members, rows, rows)
+        told = np.linalg.cond(information) < 1e13
+        traces = np.full(len(members), np.inf)
+        traces[told] = np.trace(np.linalg.inv(information[told]), axis1=1, axis2=2)
+        order = np.argsort(members @ own)
+        found.append(((members @ own)[order], np.minimum.accumulate(traces[order])))
+    (first, one), (second, other) = found
+    least = []
+    for budget in budgets:
+        left = np.searchsorted(second, budget - first, side="right") - 1
+        least.append(float((one + other[left])[left >= 0].min()))
+    return least
+
+
+@pytest.mark.parametrize(
+    ("nodes", "fractions", "price", "budgets"),
+    [
+        ((1, 2, 3, 16), (0.01, 0.1, 0.2), (0.5005, 2.775), (27.0, 28.457, 35.0)),
+        ((1, 2, 4, 12), (0.01, 0.02, 0.1), (2.114, 2.353), (40.0, 48.749, 60.0)),
+        ((1, 2, 4, 12), (0.02, 0.1, 0.5), (2.221, 2.579), (40.0, 57.837, 70.0)),
+    ],
+)
+def test_two_types_within_one_budget_are_near_the_best_subset_and_more_money_is_never_worse(
+    nodes: tuple[int, ...],
+    fractions: tuple[float, ...],
+    price: tuple[float, float],
+    budgets: tuple[float, ...],
+) -> None:
+    """28.5 on the first grid bought runs 14 times worse than less money did."""
+    grid = Grid.of(nodes=nodes, fractions=fractions, instances=("a", "b"))
+
+    def costs(grid: Grid) -> FloatArray:
+        of_type = np.asarray(price)[grid.type_index]
+        shared = grid.fraction / fractions[0] / grid.machines
+        return np.asarray(of_type * (0.2 * grid.machines + shared + 0.1))
+
+    raw = grid.features(ERNEST_TERMS, grid.machines, grid.fraction, grid.type_index)
+    best = best_for_two(raw / raw.mean(axis=0), costs(grid), list(budgets))
+    found = [designed(grid, budget=b, costs=costs) for b in budgets]
+    reached = [plan.criterion for plan in found]
+    assert None not in reached
+    for value, least in zip(reached, best, strict=True):
+        assert least * (1.0 - 1e-6) <= (value or 0.0) <= 1.02 * least
+    assert sorted(reached, reverse=True) == reached

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -147,7 +148,18 @@ def test_the_catalog_that_the_user_named_beside_the_type() -> None:
     profile = ran("Standard_E8s_v3")
     named = engine.where_it_ran(profile, ran_on="Standard_E8s_v3@azure-databricks")
     assert named.catalog == "azure-databricks"
-    assert engine.where_it_ran(ran(None), ran_on="m4.xlarge@papers").catalog == "aws"
+    assert engine.where_it_ran(ran(None), ran_on="m4.xlarge").catalog == "aws"
+    old = engine.where_it_ran(ran(None), ran_on="m4.xlarge@papers")
+    assert old.catalog == "papers"
+    assert old.notice is not None
+    assert old.notice.text.endswith("prices are of papers, as --ran-on names it")
+    assert engine.where_it_ran(ran(None), ran_on="m5.xlarge@aws").notice is None
+
+
+@pytest.mark.parametrize("question", [{"candidates": ["m5.*"]}, {"platform": "dataproc"}])
+def test_a_named_catalog_that_cannot_answer_is_not_meant(question: dict[str, Any]) -> None:
+    found = engine.where_it_ran(ran("m4.xlarge"), ran_on="m4.xlarge@papers", **question)
+    assert found.catalog == "aws"
     assert engine.where_it_ran(ran(None), ran_on="n2-standard-4").catalog == "gcp"
 
 

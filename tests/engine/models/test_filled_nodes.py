@@ -14,7 +14,7 @@ from synthetic import catalog_of, offer
 import engine
 from engine.batch import ClusterBatch
 from engine.catalog import InstanceType
-from engine.cluster import Cluster, Layout, NodeGroup
+from engine.cluster import Cluster, Layout, NodeGroup, Workload
 from engine.machines.hardware_threads import SECOND_THREAD, with_filled_nodes
 from engine.models.replay.filled_nodes import IDLE, UNSURE_OF_OTHERS
 from engine.models.replay.replayed_run import Replay
@@ -102,6 +102,20 @@ def test_the_warning_says_what_is_counted_and_is_the_only_one() -> None:
     ]
     assert said(run(4, nodes=2, computing=0.5)) == []
     assert said(run(8)) == []
+
+
+def test_the_warning_is_of_the_log_that_answers() -> None:
+    """Nodes were half full for the small input and full for the large one."""
+    small, large = run(4, nodes=2), run(8, slower=8.0)
+    large = replace(large, workload=Workload(input_bytes=8e9))
+    fitted = fit(small, large)
+    asked = Cluster.of_nodes(instance_type="n.8", nodes=1, catalog=CATALOG)
+    told = {
+        size: [n.code for n in fitted.predict(cluster=asked, workload=Workload(size)).warnings]
+        for size in (1e9, 8e9)
+    }
+    assert "fuller-nodes" in told[1e9]
+    assert "fuller-nodes" not in told[8e9]
 
 
 def test_of_logs_with_as_many_slots_the_order_says_nothing() -> None:

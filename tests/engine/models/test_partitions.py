@@ -262,9 +262,9 @@ def test_scans_on_every_cluster_are_cut_for_the_cores_down_to_the_cost_of_openin
         for slots in SLOTS:
             least = min(max(2.0, slots), size / rule.open_cost_bytes)
             expected = max(min(own, shape.stage.tasks * ratio) if ratio < 1.0 else own, least)
-            if slots < rule.slots and shape.stage.tasks <= 1.5 * rule.slots:
+            if slots < rule.own_cores and shape.stage.tasks <= 1.5 * rule.own_cores:
                 expected = min(own, max(least, size / rule.split_bytes))
-            if slots == rule.slots:
+            if slots == rule.own_cores:
                 expected = own
             assert shape.partition_count(ratio, None).at(slots) == pytest.approx(expected)
 

@@ -57,9 +57,25 @@ def test_eq_15_as_printed_doubles_equal_terms_and_the_used_form_does_not() -> No
 
 def test_eq_16_agrees_with_the_used_form_for_equal_terms() -> None:
     spread = {"map_out": Normal(1.0, 0.09), "reduce_out": Normal(1.0, 0.09)}
-    used = reduce_time(a=2.0, b=10.0, c=10.0, **spread)
-    printed = reduce_time_printed(a=2.0, b=10.0, c=10.0, **spread)
+    used = reduce_time(a=0.0, b=10.0, c=10.0, **spread)
+    printed = reduce_time_printed(a=0.0, b=10.0, c=10.0, **spread)
     assert used.variance == pytest.approx(printed.variance)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "c"), [(2.0, 10.0, 10.0), (10.0, 5.0, 7.0), (3.0, 2.0, 20.0), (4.0, 6.0, 0.0)]
+)
+def test_eq_14_agrees_with_sampling_where_both_summands_hold_one_selectivity(
+    a: float, b: float, c: float
+) -> None:
+    """Eq. 16 adds their variances: with c = 0 that is a^2 + b^2 where (a + b)^2 is true."""
+    map_out, reduce_out = Normal(1.0, 0.09), Normal(0.8, 0.04)
+    found = reduce_time(a=a, b=b, c=c, map_out=map_out, reduce_out=reduce_out)
+    alpha_m = map_out.mean + map_out.deviation * DRAWS[:, 0]
+    alpha_r = reduce_out.mean + reduce_out.deviation * DRAWS[:, 1]
+    drawn = a * alpha_m + np.maximum(b * alpha_m, c * alpha_r)
+    assert found.mean == pytest.approx(float(drawn.mean()), rel=0.005)
+    assert found.variance == pytest.approx(float(drawn.var()), rel=0.02)
 
 
 @pytest.mark.parametrize(("n", "known"), [(1, 0.0), (2, 0.56419), (5, 1.16296), (100, 2.50759)])

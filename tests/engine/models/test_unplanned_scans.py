@@ -63,6 +63,44 @@ def test_a_query_of_the_same_files_tells_their_size() -> None:
     assert scans(MORE)[0].scaled(1 / 3, None, 2).tasks == scans(FEW)[0].stage.tasks
 
 
+def filtered(run: Run) -> Run:
+    """The run as if its query had read some of the records."""
+    fewer = [
+        replace(stage, input_records=(stage.input_records or 0.0) / 2)
+        if stage.files_bytes
+        else stage
+        for stage in run.stages
+    ]
+    return replace(run, stages=tuple(fewer))
+
+
+def test_a_query_of_as_many_records_leaves_nothing_open() -> None:
+    """The same files: nothing is inferred of them, and no interval reaches other sizes."""
+    for run in (FEW, MORE):
+        rdd, query = scans(run)
+        assert rdd.unplanned is not None
+        assert rdd.unplanned.is_known
+        assert not rdd.files_open
+        assert rdd.unplanned.number == query.stage.files_read
+        assert other_cuts(Replay.of(run)) == ()
+        held = scans(filtered(run))[0]
+        assert held.files_open
+        assert held.unplanned is not None
+        assert held.unplanned.total_bytes == query.stage.files_bytes
+        assert len(other_cuts(Replay.of(filtered(run)))) == 2
+
+
+def test_of_several_files_those_of_as_many_records_are_the_same() -> None:
+    query = scans(FEW)[1].stage
+    larger = replace(
+        query, stage_id=99, files_bytes=2.0 * (query.files_bytes or 0.0), input_records=16000.0
+    )
+    found = scans_of(replace(FEW, stages=(*FEW.stages, larger)))[0].unplanned
+    assert found == scans(FEW)[0].unplanned
+    assert found is not None
+    assert found.is_known
+
+
 @pytest.mark.parametrize("format_name", ["parquet", "orc"])
 def test_the_files_of_a_table_are_told_by_queries_of_it(format_name: str) -> None:
     """Spark puts the name of a table behind the format."""
@@ -130,5 +168,6 @@ def test_what_is_inferred_of_them_is_said_where_tasks_hang_on_it() -> None:
     assert f"which makes {held} tasks here" in text
     assert f"{fewest} to {most} tasks" in text
     assert "another query" not in text
-    assert "as those of another query" in said(FEW, 64)[0]
+    assert "as those of another query" in said(filtered(FEW), 64)[0]
+    assert said(FEW, 64) == [], "the query tells"
     assert said(alone, own * cores) == [], "the log's own number of tasks is known"
