@@ -120,7 +120,10 @@ class StageRun:
             may send.
         cached_disk_bytes: what of the blocks that it needs was on disk alone when it began.
         files_bytes: size of the files that its scans were cut from, columns that nobody read
-            included; files_read: how many these are.
+            included; files_read: how many these are; files_by: the stage of this run that wrote
+            them, or half of them at least.
+        written_files: how many files it wrote of a table that another stage of the run reads, and
+            written_folders into how many folders of it (`partitionBy`), 0 where it has none.
         running_seconds: how long tasks had run that had begun and not ended where the log breaks
             off: no task of them is shorter.
         operation_counts: how often each of `operations` is done in a task, 0 for those whose result
@@ -187,6 +190,9 @@ class StageRun:
     input_records: float | None = None
     files_bytes: float | None = None
     files_read: float | None = None
+    files_by: int | None = None
+    written_files: float | None = None
+    written_folders: float | None = None
     shuffle_read_records: float | None = None
     shuffle_write_records: float | None = None
     output_records: float | None = None

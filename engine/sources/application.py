@@ -23,6 +23,7 @@ from engine.sources.task_cpus import counts_cpus, task_cpus_of
 from engine.sources.task_rows import LATEST_MS
 from engine.sources.tasks import StageTasks, summarise
 from engine.sources.whole_numbers import whole_number
+from engine.sources.written_files import WrittenFiles
 
 MOST_ROLLOVERS = 100_000
 """A larger number of a part is taken for damage."""
@@ -91,6 +92,7 @@ class Application:
         self.sources = SourceReads()
         self.scans = FileScans()
         self.joins = BroadcastJoins()
+        self.writes = WrittenFiles()
         self.clients = Clients()
         self.session = SessionSettings()
         self.cold_tasks: set[int] = set()

@@ -186,7 +186,7 @@ class _Context:
         inferred = application.scans.inferred(
             self._stages(window, clock), application.stages, vectored=self._vectored
         )
-        stages = inferred.stages
+        stages = application.writes.linked(inferred.stages)
         seconds = max(0.001, clock.seconds(window.end_ms))
         read = self._external_bytes(stages) if inferred.known else None
         ending = self._ending(window, stages, clock, seconds=seconds, read=read)

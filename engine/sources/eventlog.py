@@ -26,6 +26,7 @@ from engine.sources.python_workers import PYTHON_METRIC, tells_starts
 from engine.sources.running import REMEMBERED_STARTS
 from engine.sources.session_settings import SESSION, JobSettings
 from engine.sources.task_rows import BUFFER_BYTES, row_of
+from engine.sources.written_files import WRITTEN_METRIC
 
 TASK_END = b'{"Event":"SparkListenerTaskEnd"'
 TASK_START = b'{"Event":"SparkListenerTaskStart"'
@@ -136,14 +137,17 @@ def _stage_metrics(application: Application, line: bytes) -> None:
     """Whether a stage computed in Python, and which scans and joins it ran: all that is wanted of
     its metrics, which are long."""
     python, scans = PYTHON_METRIC in line, application.scans.any_planned
-    joins = application.joins.any_planned
-    if not (python or scans or joins):
+    joins, writes = application.joins.any_planned, application.writes.any_planned
+    if not (python or scans or joins or writes):
         return
     info = _decode_metrics(line).info
     if python:
         application.stage_of(info.stage).ran_python(starts_told=tells_starts(info.accumulables))
+    counted = [one.accumulator for one in info.accumulables]
     if scans:
-        application.scans.completed(info.stage, [one.accumulator for one in info.accumulables])
+        application.scans.completed(info.stage, counted)
+    if writes:
+        application.writes.completed(info.stage, counted)
     if joins:
         application.joins.completed(info.stage, info.accumulables)
 
@@ -154,19 +158,22 @@ def _sql_start(application: Application, line: bytes) -> None:
 
 
 def _sql_plan(application: Application, line: bytes) -> None:
-    """A plan that scans files, or joins by a broadcast or a merge; one too deep to decode is no
-    damage."""
-    if not any(sign in line for sign in (SIZE_METRIC, JOIN, MERGE)):
+    """A plan that scans or writes files, or joins by a broadcast or a merge; one too deep to decode
+    is no damage."""
+    if not any(sign in line for sign in (SIZE_METRIC, WRITTEN_METRIC, JOIN, MERGE)):
         return
     with suppress(RecursionError):
         plan = _decode_plan(line)
         application.scans.planned(plan)
         application.joins.planned(plan)
+        application.writes.planned(plan)
 
 
 def _driver_metrics(application: Application, line: bytes) -> None:
-    if application.scans.any_planned:
-        application.scans.updated(_decode_driver_metrics(line).updates)
+    if application.scans.any_planned or application.writes.any_planned:
+        updates = _decode_driver_metrics(line).updates
+        application.scans.updated(updates)
+        application.writes.updated(updates)
 
 
 _HANDLERS: dict[bytes, Handler] = {

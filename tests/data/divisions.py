@@ -113,6 +113,28 @@ def merged(context: SparkContext, folder: Path) -> None:
     session.read.parquet(str(facts)).join(sums, "k").groupBy().sum().collect()
 
 
+def written(context: SparkContext, folder: Path) -> None:
+    """Tables that the job writes and reads again: a file for each task, in each folder by each
+    task, one in each folder, files of so many rows; of as many files as `spark.divided.files`
+    says."""
+    session, lines = SparkSession(context), folder / "lines"
+    lines.mkdir(exist_ok=True)
+    for number in range(int(context.getConf().get("spark.divided.files", "4"))):
+        (lines / f"part-{number}").write_text("".join(f"{n},{n % 9}\n" for n in range(20_000)))
+    rows = session.read.schema("id int, k int").csv(str(lines))
+    rows = rows.selectExpr("id", "k", "sha2(string(id), 256) c")
+    writers = {
+        "tasks": rows.write,
+        "each": rows.write.partitionBy("k"),
+        "folders": rows.repartition("k").write.partitionBy("k"),
+        "rows": rows.write.option("maxRecordsPerFile", 1500),
+    }
+    for name, writer in writers.items():
+        writer.parquet(str(folder / name))
+        session.read.parquet(str(folder / name)).groupBy().sum("id").collect()
+    session.read.parquet(str(folder / "each")).where("k < 3").groupBy().sum("id").collect()
+
+
 def _lines_and_table(session: SparkSession, folder: Path) -> tuple[Path, Path]:
     """Texts and a table of as many files as `spark.divided.files` says."""
     lines, table = folder / "lines", folder / "table"

@@ -115,6 +115,9 @@ def _changed(
         followed = shape.follows and changed.get(shape.follows.stage.stage_id)
         if followed:
             new = replace(new, follows=followed)
+        writer = shape.written_by and changed.get(shape.written_by.stage.stage_id)
+        if writer:
+            new = replace(new, written_by=writer)
         counted_by = tuple(one and changed.get(one.stage.stage_id, one) for one in shape.counted_by)
         if counted_by != shape.counted_by:
             new = replace(new, counted_by=counted_by)

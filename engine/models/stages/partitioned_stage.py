@@ -29,6 +29,7 @@ from engine.models.stages.partitions import (
 )
 from engine.models.stages.stage_law import PRIOR_LAW, StageLaw
 from engine.models.stages.unplanned_scans import UnplannedFiles
+from engine.models.stages.written_files import written_count
 from engine.stage_run import StageRun, total_of
 
 
@@ -81,6 +82,7 @@ class PartitionedStage:
         pairs_share: how much of its work goes to pairs, where it pairs two inputs.
         pairs_power: the power of the input with which these grow.
         unplanned: the files that it scans, as far as they are inferred: no plan tells of them.
+        written_by: the stage that wrote the files which it scans.
     """
 
     stage: StageRun
@@ -93,6 +95,7 @@ class PartitionedStage:
     pairs_share: float = 0.0
     pairs_power: float = 2.0
     unplanned: UnplannedFiles | None = None
+    written_by: PartitionedStage | None = None
 
     def scaled(
         self, ratio: float, shuffle_partitions: int | None, slots: int | None = None
@@ -181,7 +184,8 @@ class PartitionedStage:
             return self._merged_by_rule and rule.merged_for is None and rule.counts_slots
         if self._combines:
             return self._combined(1.0, None).counts_slots
-        return self._splits.count_slots
+        written = self._written_by
+        return self._splits.count_slots or (written is not None and written.counts_slots)
 
     @cached_property
     def follows_cores(self) -> bool:
@@ -202,7 +206,7 @@ class PartitionedStage:
         """Whether more data may come in as many splits, though they are taken to become more with
         it: no log of another input says that they do."""
         told = self.law.partitions is not None or self.law.cut is not None
-        if told or self._combines or self.growth is not Growth.TASKS:
+        if told or self._combines or self.growth is not Growth.TASKS or self._written_by:
             return False
         return self._splits.may_stay
 
@@ -268,6 +272,10 @@ class PartitionedStage:
             return self._combined(ratio, shuffle_partitions)
         if learnt is not None:
             return self._splits.for_slots(n * math.exp(learnt * math.log(ratio)), ratio)
+        if self._written_by is not None and self._splits.packed is not None:
+            told = self._written_by.partition_count(ratio, shuffle_partitions)
+            writer, packed = self._written_by.stage, self._splits.packed
+            return written_count(packed, self.partitioning, ratio, writer, told)
         return self._splits.count(ratio) if self.growth is Growth.TASKS else PartitionCount(n)
 
     def _own_rule(self, shuffle_partitions: int | None) -> ByInput | None:
@@ -276,9 +284,18 @@ class PartitionedStage:
             merged = self._merged_by_rule
             return self._merged_from(self._most(shuffle_partitions)) if merged else None
         alone = self._counts_alone(shuffle_partitions)
-        if alone or self.growth is not Growth.TASKS or self._combines:
+        if alone or self.growth is not Growth.TASKS or self._combines or self._written_by:
             return None
         return self._splits.packed
+
+    @property
+    def _written_by(self) -> PartitionedStage | None:
+        """The writer of its files, where their number follows it: the log tells how many that left,
+        and the files make as many splits as there were."""
+        writer = self.written_by
+        known = writer is not None and writer.stage.written_files and self._splits.packed
+        told = self.law.partitions is not None or self._combines or self.growth is not Growth.TASKS
+        return writer if known and not told else None
 
     def _counts_alone(self, shuffle_partitions: int | None) -> bool:
         """Whether it has a number of partitions of its own, whatever stage it follows."""

@@ -102,6 +102,8 @@ def _with_followers(run: Run, shapes: Sequence[StageShape]) -> list[StageShape]:
         if stage.inputs:
             counted_by = _counted_by(run, shape, by_id)
             followers[place] = replace(shape, counted_by=counted_by)
+        if stage.files_by in by_id:
+            followers[place] = replace(followers[place], written_by=by_id[stage.files_by])
         by_id[stage.stage_id] = followers[place]
     return followers
 
