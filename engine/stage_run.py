@@ -146,6 +146,8 @@ class StageRun:
             each took, before compression, where it was shuffled first; None where the log does not
             say.
         joined_output_records: the most rows that one of its joins by a broadcast or a merge gives.
+        grouped_rows: how many rows its tasks hand on after each has grouped its own, and groups
+            how many groups these are, once those of all tasks are brought together.
         merged_bytes: of each of its joins by sort and merge what the smaller shuffled side took,
             before compression, of those that Spark may broadcast.
         barrier: it starts all of its tasks at once or none.
@@ -214,6 +216,8 @@ class StageRun:
     joined_records: tuple[float | None, ...] = ()
     joined_shuffled_bytes: tuple[float | None, ...] = ()
     joined_output_records: float | None = None
+    grouped_rows: float | None = None
+    groups: float | None = None
     merged_bytes: tuple[float, ...] = ()
     barrier: bool = False
     stored_by: int | None = None

@@ -15,6 +15,7 @@ from engine.sources.cached_blocks import CachedBlocks
 from engine.sources.clients import Clients
 from engine.sources.entities import Attempt, Batch, Executor, Job, Stage
 from engine.sources.file_scans import FileScans
+from engine.sources.grouped_rows import GroupedRows
 from engine.sources.lineage import Lineage
 from engine.sources.lost_executors import decommissions
 from engine.sources.session_settings import SessionSettings
@@ -93,6 +94,7 @@ class Application:
         self.scans = FileScans()
         self.joins = BroadcastJoins()
         self.writes = WrittenFiles()
+        self.groups = GroupedRows()
         self.clients = Clients()
         self.session = SessionSettings()
         self.cold_tasks: set[int] = set()

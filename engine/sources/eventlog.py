@@ -21,6 +21,7 @@ from engine.sources.application import Application, BadEvent, OtherApplication
 from engine.sources.broadcast_joins import JOIN, MERGE
 from engine.sources.clients import CLIENT_EVENTS, Clients
 from engine.sources.file_scans import SIZE_METRIC
+from engine.sources.grouped_rows import GROUPING
 from engine.sources.lines import Lines
 from engine.sources.python_workers import PYTHON_METRIC, tells_starts
 from engine.sources.running import REMEMBERED_STARTS
@@ -138,7 +139,8 @@ def _stage_metrics(application: Application, line: bytes) -> None:
     its metrics, which are long."""
     python, scans = PYTHON_METRIC in line, application.scans.any_planned
     joins, writes = application.joins.any_planned, application.writes.any_planned
-    if not (python or scans or joins or writes):
+    groups = application.groups.any_planned
+    if not (python or scans or joins or writes or groups):
         return
     info = _decode_metrics(line).info
     if python:
@@ -150,6 +152,8 @@ def _stage_metrics(application: Application, line: bytes) -> None:
         application.writes.completed(info.stage, counted)
     if joins:
         application.joins.completed(info.stage, info.accumulables)
+    if groups:
+        application.groups.completed(info.stage, info.accumulables)
 
 
 def _sql_start(application: Application, line: bytes) -> None:
@@ -158,15 +162,16 @@ def _sql_start(application: Application, line: bytes) -> None:
 
 
 def _sql_plan(application: Application, line: bytes) -> None:
-    """A plan that scans or writes files, or joins by a broadcast or a merge; one too deep to decode
-    is no damage."""
-    if not any(sign in line for sign in (SIZE_METRIC, WRITTEN_METRIC, JOIN, MERGE)):
+    """A plan that scans or writes files, joins by a broadcast or a merge, or groups rows; one too
+    deep to decode is no damage."""
+    if not any(sign in line for sign in (SIZE_METRIC, WRITTEN_METRIC, JOIN, MERGE, GROUPING)):
         return
     with suppress(RecursionError):
         plan = _decode_plan(line)
         application.scans.planned(plan)
         application.joins.planned(plan)
         application.writes.planned(plan)
+        application.groups.planned(plan)
 
 
 def _driver_metrics(application: Application, line: bytes) -> None:

@@ -185,6 +185,13 @@ RECIPES = (
         master="local[8]",
         conf={**ONE_FILE, **SMALL_SPLITS, "spark.divided.files": "8"},
     ),
+    Recipe("grouped", master="local[2]", conf=ONE_FILE),
+    Recipe(
+        "grouped_more",
+        "grouped",
+        master="local[2]",
+        conf={**ONE_FILE, "spark.divided.files": "12"},
+    ),
     Recipe("clients", master="local[2]", conf=ONE_FILE),
     Recipe("python_source", master="local[2]", conf=ONE_FILE),
     Recipe("python_workers", conf=ONE_FILE),

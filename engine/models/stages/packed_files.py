@@ -143,7 +143,9 @@ class PackedFiles:
         grown = np.maximum(np.maximum(own, self._full * ratio), grown)
         return np.asarray(np.minimum(self.most, grown))
 
-    def in_files(self, cores: FloatArray, ratio: float, times: FloatArray) -> FloatArray:
+    def in_files(
+        self, cores: FloatArray, ratio: float | FloatArray, times: FloatArray
+    ) -> FloatArray:
         """(n,) splits of `ratio` times the input on so many cores, where it lies in `times` as many
         files: as many as seen where files of one size would make as many as in the log, no fewer
         where they would make more, and no more where fewer."""

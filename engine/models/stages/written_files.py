@@ -29,6 +29,7 @@ class WrittenSplits:
             else they stay as many.
         least: so many times the files of the log there are at least, one in each folder.
         scans_cores: whether the cluster's cores count for the scan.
+        growth: how many times as much data there is, at the one input for which this holds.
     """
 
     packed: PackedFiles
@@ -38,26 +39,35 @@ class WrittenSplits:
     by_data: bool | BoolArray
     least: float | FloatArray
     scans_cores: bool | BoolArray
+    growth: float | FloatArray
 
     def count(self, cores: FloatArray, ratio: float) -> FloatArray:
         """(n,) of `ratio` times the input on so many cores."""
-        return self.of_tasks(self.writer.count(cores, ratio), cores, ratio)
+        return self.of_tasks(self.writer.count(cores, ratio), cores)
 
-    def of_tasks(self, wanted: FloatArray, cores: FloatArray, ratio: float) -> FloatArray:
+    def of_tasks(self, wanted: FloatArray, cores: FloatArray) -> FloatArray:
         """(n,) the same where the writer has (n,) wanted partitions."""
         tasks = np.maximum(1.0, np.ceil(wanted - WHOLE))
-        times = np.where(self.by_tasks, tasks / self.tasks, np.where(self.by_data, ratio, 1.0))
+        times = np.where(
+            self.by_tasks, tasks / self.tasks, np.where(self.by_data, self.growth, 1.0)
+        )
         for_cores = np.where(self.scans_cores, cores, self.packed.cores)
-        return self.packed.in_files(for_cores, ratio, np.maximum(times, self.least))
+        return self.packed.in_files(for_cores, self.growth, np.maximum(times, self.least))
 
 
 def written_count(
-    packed: PackedFiles, rule: Partitioning, ratio: float, writer: StageRun, told: PartitionCount
+    packed: PackedFiles,
+    rule: Partitioning,
+    ratio: float,
+    writer: StageRun,
+    told: PartitionCount,
+    growth: float,
 ) -> PartitionCount:
     """Partitions of a stage that scans what `writer` wrote, at `ratio` times the input.
 
     Args:
         told: the writer's partitions at that ratio.
+        growth: of the data, which may be otherwise than in proportion.
     """
     files, folders = writer.written_files or 1.0, writer.written_folders or 0.0
     most = writer.tasks * max(1.0, folders)
@@ -69,8 +79,9 @@ def written_count(
         by_data=files > most,
         least=folders / files if files > folders else 0.0,
         scans_cores=rule.scans_count_slots,
+        growth=growth,
     )
-    own = float(splits.of_tasks(np.asarray(told.own), np.asarray(packed.cores), ratio))
+    own = float(splits.of_tasks(np.asarray(told.own), np.asarray(packed.cores)))
     if told.by_cores is None and not rule.scans_count_slots:
         return PartitionCount(own)
     return PartitionCount(own, rule.slots, splits, ratio)
