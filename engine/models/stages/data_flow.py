@@ -23,6 +23,10 @@ from engine.stage_run import StageRun, total_of
 ASKED_RATIOS = (0.5, 2.0)
 """Inputs that show whether a stage grows in proportion."""
 
+LIMITS = frozenset(("WindowGroupLimit", "LocalLimit", "TakeOrderedAndProject"))
+"""Operations that leave so many rows of each task at most, or of each group in it: more tasks leave
+more, whatever rows there are of each, and how many tasks there are follows from what they read."""
+
 KEPT_RATIOS = 32
 """Inputs whose growth is kept: those on the way from the log's to the one that is asked."""
 
@@ -92,7 +96,8 @@ class DataFlow:
             else:
                 read[place] = self._of_sources(place, ratio, rows, sent)
                 rows[place] = self._of_sources(place, ratio, rows, merged)
-            sent[place] = merged[place] = rows[place]
+            limited = not LIMITS.isdisjoint(shape.stage.operations)
+            sent[place] = merged[place] = (read if limited else rows)[place]
             power = self.powers[place]
             if not math.isnan(power):
                 tasks = _more_tasks(shape, float(read[place]), float(rows[place]))

@@ -117,6 +117,19 @@ def test_another_log_is_held_against_what_groups_say() -> None:
     assert pair_fit(few, more).data[place] == pytest.approx(0.0, abs=0.01)
 
 
+def test_so_many_rows_of_each_task_follow_the_tasks() -> None:
+    """The best of each group that each of 22 tasks has, and each of 67 of three times the data:
+    their rows are three times as many, though the groups are the same customers."""
+    samples = Path(__file__).parents[3] / "sample_logs"
+    small, large = (read(samples / f"sales-report-{n}.zstd").runs[0] for n in ("small", "large"))
+    best, seen = (next(s for s in run.stages if s.stage_id == 18) for run in (small, large))
+    (shape,) = (one for one in shapes_of(small, 2) if one.stage.stage_id == best.stage_id)
+    assert best.shuffle_read_records
+    assert seen.shuffle_read_records
+    grown = seen.shuffle_read_records / best.shuffle_read_records
+    assert shape.data(FILES) == pytest.approx(grown, rel=0.03)
+
+
 def test_where_all_is_in_proportion_nothing_changes() -> None:
     stages = tuple(replace(stage, groups=None, grouped_rows=None) for stage in FEW.stages)
     assert all(shape.growing is None for shape in shapes_of(replace(FEW, stages=stages), 2))
