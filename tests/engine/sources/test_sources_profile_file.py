@@ -53,6 +53,8 @@ stages = st.builds(
     files_bytes=st.none() | st.just(0.0) | numbers,
     files_read=st.none() | st.just(0.0) | numbers,
     files_by=st.none() | st.integers(0, 99),
+    grouped_rows=st.none() | st.just(0.0) | numbers,
+    groups=st.none() | st.just(0.0) | numbers,
     written_files=st.none() | st.just(0.0) | numbers,
     written_folders=st.none() | st.just(0.0) | numbers,
     operations=st.lists(texts, max_size=3).map(tuple),
