@@ -36,7 +36,7 @@ def alternatives_of(replay: Replay) -> tuple[Replay, ...]:
         lambda shape: multiplied_share(replay, shape) > 0.0,
         lambda shape: _by_pairs(shape, multiplied_share(replay, shape)),
     )
-    more = _changed(replay, _groups_open, _in_proportion)
+    more = _changed(replay, groups_open, _in_proportion)
     found = tuple(found for found in (stay, both, one, multiplied, more) if found is not None)
     return (*found, *_other_driver(replay), *other_cuts(replay))
 
@@ -54,7 +54,7 @@ def _as_many(shape: StageShape) -> StageShape:
     return replace(shape, growth=Growth.WORK)
 
 
-def _groups_open(shape: StageShape) -> bool:
+def groups_open(shape: StageShape) -> bool:
     """Whether what it reads may grow with the input all the same: groups are told of by the tasks
     of one log, and a larger input may be one of more shops, not of more days."""
     return shape.growing is not None and shape.law.cut is None

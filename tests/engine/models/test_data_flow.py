@@ -4,6 +4,7 @@ foretells the other (four and twelve files on two slots)."""
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -108,6 +109,23 @@ def test_the_interval_reaches_groups_that_become_more_with_the_input() -> None:
     (other,) = alternatives_of(replay)
     assert all(shape.growing is None for shape in other.shapes)
     assert any(shape.growing for shape in replay.shapes)
+
+
+def test_it_is_said_where_much_of_the_time_hangs_on_it() -> None:
+    size = FEW.workload.input_bytes
+    assert size
+
+    def said(ratio: float, *runs: Run) -> list[str]:
+        asked = Workload(input_bytes=size * ratio)
+        found = fit(*runs).predict(cluster=executors(2), workload=asked)
+        return [notice.text for notice in found.warnings if notice.code == "groups-inferred"]
+
+    (text,) = said(30.0, FEW)
+    (times,) = re.findall(r"taken to read (\S+) times as much at 30 times the input", text)
+    assert 1.0 <= float(times) < 30.0
+    assert "which the interval reaches" in text
+    assert said(1.0, FEW) == []
+    assert said(30.0, FEW, MORE) == [], "a log of another input tells"
 
 
 def test_another_log_is_held_against_what_groups_say() -> None:
