@@ -120,7 +120,10 @@ class StageRun:
             may send.
         cached_disk_bytes: what of the blocks that it needs was on disk alone when it began.
         files_bytes: size of the files that its scans were cut from, columns that nobody read
-            included; files_read: how many these are.
+            included; files_read: how many these are; files_by: the stage of this run that wrote
+            them, or half of them at least.
+        written_files: how many files it wrote of a table that another stage of the run reads, and
+            written_folders into how many folders of it (`partitionBy`), 0 where it has none.
         running_seconds: how long tasks had run that had begun and not ended where the log breaks
             off: no task of them is shorter.
         operation_counts: how often each of `operations` is done in a task, 0 for those whose result
@@ -143,6 +146,8 @@ class StageRun:
             each took, before compression, where it was shuffled first; None where the log does not
             say.
         joined_output_records: the most rows that one of its joins by a broadcast or a merge gives.
+        grouped_rows: how many rows its tasks hand on after each has grouped its own, and groups
+            how many groups these are, once those of all tasks are brought together.
         merged_bytes: of each of its joins by sort and merge what the smaller shuffled side took,
             before compression, of those that Spark may broadcast.
         barrier: it starts all of its tasks at once or none.
@@ -187,6 +192,9 @@ class StageRun:
     input_records: float | None = None
     files_bytes: float | None = None
     files_read: float | None = None
+    files_by: int | None = None
+    written_files: float | None = None
+    written_folders: float | None = None
     shuffle_read_records: float | None = None
     shuffle_write_records: float | None = None
     output_records: float | None = None
@@ -208,6 +216,8 @@ class StageRun:
     joined_records: tuple[float | None, ...] = ()
     joined_shuffled_bytes: tuple[float | None, ...] = ()
     joined_output_records: float | None = None
+    grouped_rows: float | None = None
+    groups: float | None = None
     merged_bytes: tuple[float, ...] = ()
     barrier: bool = False
     stored_by: int | None = None

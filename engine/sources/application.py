@@ -15,6 +15,7 @@ from engine.sources.cached_blocks import CachedBlocks
 from engine.sources.clients import Clients
 from engine.sources.entities import Attempt, Batch, Executor, Job, Stage
 from engine.sources.file_scans import FileScans
+from engine.sources.grouped_rows import GroupedRows
 from engine.sources.lineage import Lineage
 from engine.sources.lost_executors import decommissions
 from engine.sources.session_settings import SessionSettings
@@ -23,6 +24,7 @@ from engine.sources.task_cpus import counts_cpus, task_cpus_of
 from engine.sources.task_rows import LATEST_MS
 from engine.sources.tasks import StageTasks, summarise
 from engine.sources.whole_numbers import whole_number
+from engine.sources.written_files import WrittenFiles
 
 MOST_ROLLOVERS = 100_000
 """A larger number of a part is taken for damage."""
@@ -91,6 +93,8 @@ class Application:
         self.sources = SourceReads()
         self.scans = FileScans()
         self.joins = BroadcastJoins()
+        self.writes = WrittenFiles()
+        self.groups = GroupedRows()
         self.clients = Clients()
         self.session = SessionSettings()
         self.cold_tasks: set[int] = set()

@@ -186,7 +186,7 @@ class _Context:
         inferred = application.scans.inferred(
             self._stages(window, clock), application.stages, vectored=self._vectored
         )
-        stages = inferred.stages
+        stages = application.writes.linked(inferred.stages)
         seconds = max(0.001, clock.seconds(window.end_ms))
         read = self._external_bytes(stages) if inferred.known else None
         ending = self._ending(window, stages, clock, seconds=seconds, read=read)
@@ -330,6 +330,7 @@ class _Context:
         failed, killed, wasted = tasks.waste
         maker = self._graph.stored_by(stage_id)
         joined = self._application.joins.of(stage_id, own)
+        grouped = self._application.groups.of(stage_id, self._graph.in_part)
         own_cores = self._observed.cluster.executor_cores
         assert measures["task_seconds"] is not None
         return StageRun(
@@ -360,6 +361,8 @@ class _Context:
             joined_shuffled_bytes=tuple(one.shuffled_bytes for one in joined),
             joined_output_records=self._application.joins.most_rows(stage_id),
             merged_bytes=self._application.joins.merged_bytes(stage_id),
+            grouped_rows=grouped[0] if grouped else None,
+            groups=grouped[1] if grouped else None,
             barrier=stage.barrier,
             in_part=self._graph.in_part(stage_id),
             stored_by=maker if maker in own else None,

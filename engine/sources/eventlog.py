@@ -21,11 +21,13 @@ from engine.sources.application import Application, BadEvent, OtherApplication
 from engine.sources.broadcast_joins import JOIN, MERGE
 from engine.sources.clients import CLIENT_EVENTS, Clients
 from engine.sources.file_scans import SIZE_METRIC
+from engine.sources.grouped_rows import GROUPING
 from engine.sources.lines import Lines
 from engine.sources.python_workers import PYTHON_METRIC, tells_starts
 from engine.sources.running import REMEMBERED_STARTS
 from engine.sources.session_settings import SESSION, JobSettings
 from engine.sources.task_rows import BUFFER_BYTES, row_of
+from engine.sources.written_files import WRITTEN_METRIC
 
 TASK_END = b'{"Event":"SparkListenerTaskEnd"'
 TASK_START = b'{"Event":"SparkListenerTaskStart"'
@@ -136,16 +138,22 @@ def _stage_metrics(application: Application, line: bytes) -> None:
     """Whether a stage computed in Python, and which scans and joins it ran: all that is wanted of
     its metrics, which are long."""
     python, scans = PYTHON_METRIC in line, application.scans.any_planned
-    joins = application.joins.any_planned
-    if not (python or scans or joins):
+    joins, writes = application.joins.any_planned, application.writes.any_planned
+    groups = application.groups.any_planned
+    if not (python or scans or joins or writes or groups):
         return
     info = _decode_metrics(line).info
     if python:
         application.stage_of(info.stage).ran_python(starts_told=tells_starts(info.accumulables))
+    counted = [one.accumulator for one in info.accumulables]
     if scans:
-        application.scans.completed(info.stage, [one.accumulator for one in info.accumulables])
+        application.scans.completed(info.stage, counted)
+    if writes:
+        application.writes.completed(info.stage, counted)
     if joins:
         application.joins.completed(info.stage, info.accumulables)
+    if groups:
+        application.groups.completed(info.stage, info.accumulables)
 
 
 def _sql_start(application: Application, line: bytes) -> None:
@@ -154,19 +162,23 @@ def _sql_start(application: Application, line: bytes) -> None:
 
 
 def _sql_plan(application: Application, line: bytes) -> None:
-    """A plan that scans files, or joins by a broadcast or a merge; one too deep to decode is no
-    damage."""
-    if not any(sign in line for sign in (SIZE_METRIC, JOIN, MERGE)):
+    """A plan that scans or writes files, joins by a broadcast or a merge, or groups rows; one too
+    deep to decode is no damage."""
+    if not any(sign in line for sign in (SIZE_METRIC, WRITTEN_METRIC, JOIN, MERGE, GROUPING)):
         return
     with suppress(RecursionError):
         plan = _decode_plan(line)
         application.scans.planned(plan)
         application.joins.planned(plan)
+        application.writes.planned(plan)
+        application.groups.planned(plan)
 
 
 def _driver_metrics(application: Application, line: bytes) -> None:
-    if application.scans.any_planned:
-        application.scans.updated(_decode_driver_metrics(line).updates)
+    if application.scans.any_planned or application.writes.any_planned:
+        updates = _decode_driver_metrics(line).updates
+        application.scans.updated(updates)
+        application.writes.updated(updates)
 
 
 _HANDLERS: dict[bytes, Handler] = {

@@ -36,6 +36,7 @@ _POSITIVE = (
 )  # fmt: skip
 _COUNTS = ("nodes", "executors", "executor_cores")
 _FILES = ("files_bytes", "files_read")
+_WRITTEN = ("written_files", "written_folders", "grouped_rows", "groups")
 _MEMORY = ("storage_memory_bytes", "cached_bytes")
 _SCORES = ("cpu_score", "network_gbps", "ebs_gbps")
 _OPTEX_AMOUNTS = (
@@ -172,7 +173,7 @@ def _check_moment(name: str, seconds: float, located: Located, path: str) -> Non
 
 def _check_stage(stage: StageRun, located: Located, path: str) -> None:
     """A stage has tasks, which hold cores: a log leaves out stages without any."""
-    checked(stage, (*STAGE_AMOUNTS, *_FILES, "stage_id"), located, path)
+    checked(stage, (*STAGE_AMOUNTS, *_FILES, *_WRITTEN, "stage_id"), located, path)
     _check_measures(stage, located, path)
     for place, told_of in enumerate(stage.inputs):
         checked(told_of, _FILES, located, f"{path}.inputs[{place}]")

@@ -3,6 +3,7 @@ the folder where it keeps its files."""
 
 from __future__ import annotations
 
+import random
 import time
 from pathlib import Path
 
@@ -111,6 +112,49 @@ def merged(context: SparkContext, folder: Path) -> None:
             some.selectExpr("id % 4000 k", "id v").write.mode("append").parquet(str(path))
     sums = session.read.parquet(str(table)).groupBy("k").sum("v")
     session.read.parquet(str(facts)).join(sums, "k").groupBy().sum().collect()
+
+
+def written(context: SparkContext, folder: Path) -> None:
+    """Tables that the job writes and reads again: a file for each task, in each folder by each
+    task, one in each folder, files of so many rows; of as many files as `spark.divided.files`
+    says."""
+    session, lines = SparkSession(context), folder / "lines"
+    lines.mkdir(exist_ok=True)
+    for number in range(int(context.getConf().get("spark.divided.files", "4"))):
+        (lines / f"part-{number}").write_text("".join(f"{n},{n % 9}\n" for n in range(20_000)))
+    rows = session.read.schema("id int, k int").csv(str(lines))
+    rows = rows.selectExpr("id", "k", "sha2(string(id), 256) c")
+    writers = {
+        "tasks": rows.write,
+        "each": rows.write.partitionBy("k"),
+        "folders": rows.repartition("k").write.partitionBy("k"),
+        "rows": rows.write.option("maxRecordsPerFile", 1500),
+    }
+    for name, writer in writers.items():
+        writer.parquet(str(folder / name))
+        session.read.parquet(str(folder / name)).groupBy().sum("id").collect()
+    session.read.parquet(str(folder / "each")).where("k < 3").groupBy().sum("id").collect()
+
+
+def grouped(context: SparkContext, folder: Path) -> None:
+    """Sums by keys that all files have, that each has of its own, and of which more files have more
+    but ever fewer new ones; what collects rows, and groups that are written and read: of as many
+    files as `spark.divided.files` says."""
+    session, lines = SparkSession(context), folder / "lines"
+    lines.mkdir(exist_ok=True)
+    for number in range(int(context.getConf().get("spark.divided.files", "4"))):
+        draw = random.Random(number).random
+        rows = ((n % 50, number * 20_000 + n, int(10.0 * draw() ** -0.8)) for n in range(20_000))
+        (lines / f"part-{number}").write_text("".join(f"{d},{o},{w}\n" for d, o, w in rows))
+    rows = session.read.schema("day int, own int, word int").csv(str(lines))
+    for key in ("day", "own", "word"):
+        rows.groupBy(key).count().groupBy().sum("count").collect()
+    rows.groupBy("day").agg({"own": "collect_list"}).selectExpr(
+        "sum(size(`collect_list(own)`))"
+    ).collect()
+    rows.groupBy("word").count().write.parquet(str(folder / "words"))
+    words = session.read.parquet(str(folder / "words")).repartition(4)
+    words.groupBy().sum("count").collect()
 
 
 def _lines_and_table(session: SparkSession, folder: Path) -> tuple[Path, Path]:

@@ -66,6 +66,9 @@ LITTLE_MEMORY = {
     "spark.sql.files.maxPartitionBytes": "12m",
 }
 CHEAP_FILES = {"spark.sql.files.openCostInBytes": "32k"}
+SMALL_SPLITS = {"spark.sql.files.maxPartitionBytes": "8m"}
+"""Two files at most, of which each counts for 4 MiB more than it has."""
+
 LITTLE_BROADCAST = {
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.adaptive.autoBroadcastJoinThreshold": "64k",
@@ -175,6 +178,20 @@ RECIPES = (
         "fetched",
         master="local[2]",
         conf={**ONE_FILE, "spark.divided.files": "15"},
+    ),
+    Recipe("written", master="local[2]", conf={**ONE_FILE, **SMALL_SPLITS}),
+    Recipe(
+        "written_more",
+        "written",
+        master="local[8]",
+        conf={**ONE_FILE, **SMALL_SPLITS, "spark.divided.files": "8"},
+    ),
+    Recipe("grouped", master="local[2]", conf=ONE_FILE),
+    Recipe(
+        "grouped_more",
+        "grouped",
+        master="local[2]",
+        conf={**ONE_FILE, "spark.divided.files": "12"},
     ),
     Recipe("clients", master="local[2]", conf=ONE_FILE),
     Recipe("python_source", master="local[2]", conf=ONE_FILE),

@@ -17,7 +17,16 @@ from pathlib import Path
 from threading import Timer
 from typing import Any
 
-from divisions import columns, combined, divided, merged, paired, planned_early
+from divisions import (
+    columns,
+    combined,
+    divided,
+    grouped,
+    merged,
+    paired,
+    planned_early,
+    written,
+)
 from pyspark import SparkContext, StorageLevel
 from pyspark.resource import ExecutorResourceRequests, ResourceProfileBuilder, TaskResourceRequests
 from pyspark.sql import SparkSession
@@ -379,7 +388,8 @@ JOBS: dict[str, Callable[[SparkContext], None]] = {
 }
 
 DIVIDED: dict[str, Callable[[SparkContext, Path], None]] = {
-    job.__name__: job for job in (divided, paired, combined, planned_early, columns, merged)
+    job.__name__: job
+    for job in (divided, paired, combined, planned_early, columns, merged, written, grouped)
 }
 
 if __name__ == "__main__":

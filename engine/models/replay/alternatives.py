@@ -36,7 +36,8 @@ def alternatives_of(replay: Replay) -> tuple[Replay, ...]:
         lambda shape: multiplied_share(replay, shape) > 0.0,
         lambda shape: _by_pairs(shape, multiplied_share(replay, shape)),
     )
-    found = tuple(found for found in (stay, both, one, multiplied) if found is not None)
+    more = _changed(replay, groups_open, _in_proportion)
+    found = tuple(found for found in (stay, both, one, multiplied, more) if found is not None)
     return (*found, *_other_driver(replay), *other_cuts(replay))
 
 
@@ -54,6 +55,16 @@ def other_cuts(replay: Replay) -> tuple[Replay, ...]:
 
 def _as_many(shape: StageShape) -> StageShape:
     return replace(shape, growth=Growth.WORK)
+
+
+def groups_open(shape: StageShape) -> bool:
+    """Whether what it reads may grow with the input all the same: groups are told of by the tasks
+    of one log, and a larger input may be one of more shops, not of more days."""
+    return shape.growing is not None and shape.law.cut is None
+
+
+def _in_proportion(shape: StageShape) -> StageShape:
+    return replace(shape, growing=None)
 
 
 def _all_pairs(shape: StageShape) -> StageShape:
@@ -114,6 +125,9 @@ def _changed(
         followed = shape.follows and changed.get(shape.follows.stage.stage_id)
         if followed:
             new = replace(new, follows=followed)
+        writer = shape.written_by and changed.get(shape.written_by.stage.stage_id)
+        if writer:
+            new = replace(new, written_by=writer)
         counted_by = tuple(one and changed.get(one.stage.stage_id, one) for one in shape.counted_by)
         if counted_by != shape.counted_by:
             new = replace(new, counted_by=counted_by)

@@ -36,7 +36,12 @@ from engine.models.replay.kept_answers import KeptAnswers, MeanTimes
 from engine.models.replay.log_answers import AnswersOfLogs, doublings
 from engine.models.replay.memory_cliff import MemoryCliff, roomy_with
 from engine.models.replay.memory_report import cache_notices, not_fitting_share, spill_notices
-from engine.models.replay.notices import iteration_notices, log_iterations, scan_notice
+from engine.models.replay.notices import (
+    groups_notice,
+    iteration_notices,
+    log_iterations,
+    scan_notice,
+)
 from engine.models.replay.outcome import Replayed
 from engine.models.replay.priors import NOISE, NOISE_SECONDS, PRIOR_DOF, ratio_of, sure_share
 from engine.models.replay.replayed_run import Replay
@@ -321,6 +326,7 @@ class ReplayModel(FittedModel):
             notices += self._broadcast_notices(replay, batch, wanted, slots)
             ratio, partitions = ratio_of(wanted, replay.run), wanted.shuffle_partitions
             notices.append(scan_notice(replay, ratio, slots, partitions))
+            notices.append(groups_notice(replay, ratio))
         return in_order([notice for notice in notices if notice is not None])
 
     def _broadcast_notices(

@@ -12,6 +12,7 @@ import numpy as np
 from engine.cluster import Workload
 from engine.forecast import FloatArray
 from engine.models.log_notices import misses_itself, single_run
+from engine.models.replay.alternatives import groups_open
 from engine.models.replay.memory_report import unstored_notice
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.unseen_tasks import in_part_notice
@@ -28,6 +29,10 @@ LOST_WORTH_SAYING = 0.02
 
 SCAN_WORTH_SAYING = 0.05
 """Share of the task time that a scan of files of unknown size has, from which on it is said."""
+
+GROUPS_WORTH_SAYING = 0.1
+"""Share of the task time that groups which do not grow with the input make, or save, from which on
+it is said."""
 
 
 def waste_spread(replays: Sequence[Replay]) -> float:
@@ -196,3 +201,26 @@ def scan_notice(
                 "add a log of a run with other cores or input, which tells",
             )
     return None
+
+
+def groups_notice(replay: Replay, ratio: float) -> Notice | None:
+    """That stages are taken to read other than in proportion to the input, of the one of which most
+    of the time hangs on that at `ratio` times the input."""
+    in_all = ratio * sum(shape.stage.task_seconds.total for shape in replay.shapes)
+    apart = {
+        shape: abs(ratio - shape.read_growth(ratio)) * shape.stage.task_seconds.total
+        for shape in replay.shapes
+        if groups_open(shape)
+    }
+    if sum(apart.values()) < GROUPS_WORTH_SAYING * in_all or not in_all:
+        return None
+    first = max(apart, key=lambda shape: apart[shape])
+    more = f", and those of {len(apart) - 1} more," if len(apart) > 1 else ""
+    return Notice(
+        "groups-inferred",
+        f"rows that stage {first.stage.stage_id} ({stage_label(first.stage)}) reads{more} were "
+        f"grouped: it is taken to read {first.read_growth(ratio):.2g} times as much at {ratio:.2g} "
+        "times the input, by what groups the tasks of the log have in common; it may be in "
+        "proportion to the input, which the interval reaches",
+        "add a log of another input, which tells",
+    )

@@ -109,7 +109,7 @@ def pair_fit(one: Replay, other: Replay, *, unlike: Collection[int] = ()) -> Pai
             cut[place] = math.log(seen.stage.tasks / shape.stage.tasks) / math.log(ratio)
             if not _as_ruled(shape, seen.stage.tasks, other.slots, ratio):
                 partitions[place] = cut[place]
-            data[place] = _data_power(shape.stage, seen.stage, math.log(ratio))
+            data[place] = _data_power(shape, seen.stage, ratio)
         likelihood[place] = _likelihood(one, place, seen, other.slots, ratio, speed)
     own, theirs = one.growing_driver_seconds, other.growing_driver_seconds
     driver = (ratio - 1.0, theirs / own - 1.0) if apart and own > 0.0 else (0.0, 0.0)
@@ -122,14 +122,17 @@ def _as_ruled(shape: StageShape, tasks: int, slots: int, ratio: float) -> bool:
     return abs(shape.scaled(ratio, None, slots).tasks - tasks) <= max(1.0, AS_RULED * tasks)
 
 
-def _data_power(one: StageRun, other: StageRun, log_ratio: float) -> float:
-    """Power of the input with which the bytes that a stage reads grow: in proportion, corrected by
-    what a run says whose input is so much larger (least squares); NaN where either reads none."""
-    if min(one.read_bytes, other.read_bytes) <= 0.0:
+def _data_power(shape: StageShape, other: StageRun, ratio: float) -> float:
+    """Power of the input with which the bytes that a stage reads grow: as its own log has it,
+    corrected by what a run says whose input is so much larger (least squares); NaN where either
+    reads none."""
+    own, log_ratio = shape.stage.read_bytes, math.log(ratio)
+    if min(own, other.read_bytes) <= 0.0:
         return math.nan
     prior = (SIZE_NOISE / POWER_SPREAD) ** 2
-    grown = math.log(other.read_bytes / one.read_bytes)
-    return (log_ratio * grown + prior) / (log_ratio**2 + prior)
+    expected = math.log(shape.read_growth(ratio)) / log_ratio
+    grown = math.log(other.read_bytes / own)
+    return (log_ratio * grown + prior * expected) / (log_ratio**2 + prior)
 
 
 def _machine(replay: Replay) -> str | None:

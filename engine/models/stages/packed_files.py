@@ -143,6 +143,20 @@ class PackedFiles:
         grown = np.maximum(np.maximum(own, self._full * ratio), grown)
         return np.asarray(np.minimum(self.most, grown))
 
+    def in_files(
+        self, cores: FloatArray, ratio: float | FloatArray, times: FloatArray
+    ) -> FloatArray:
+        """(n,) splits of `ratio` times the input on so many cores, where it lies in `times` as many
+        files: as many as seen where files of one size would make as many as in the log, no fewer
+        where they would make more, and no more where fewer."""
+        each = self.sizes.file_bytes * ratio / times
+        more = replace(self.sizes, files=self.sizes.files * times, file_bytes=each)
+        by_rule = self.scans * more.splits(self._counted(cores))
+        own = self.scans * self.sizes.splits(self._counted(np.asarray(self.cores)))
+        found = np.where(by_rule > own, np.maximum(by_rule, self.splits), self.splits)
+        found = np.where(by_rule < own, np.minimum(by_rule, self.splits), found)
+        return np.asarray(np.minimum(self.most, found))
+
     def _counted(self, cores: FloatArray) -> FloatArray:
         """(n,) cores for which files are packed where there are so many."""
         return np.maximum(cores * self.counted, np.minimum(cores, LEAST_CORES))

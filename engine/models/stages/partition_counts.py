@@ -15,8 +15,9 @@ import numpy as np
 
 from engine.forecast import FloatArray, IntArray
 from engine.models.stages.combined_inputs import CombinedPartitions
-from engine.models.stages.partitions import LEAST_CORES, ByCores, ByInput
+from engine.models.stages.partitions import LEAST_CORES, AtGrowth, ByCores, ByInput
 from engine.models.stages.task_times import StageShape
+from engine.models.stages.written_files import WrittenSplits
 
 Rule = TypeVar("Rule", bound=ByCores)
 
@@ -111,10 +112,12 @@ def by_kind(rules: Sequence[tuple[int, Rule]]) -> list[tuple[IntArray, Rule]]:
 
 
 def _kind(rule: ByCores) -> Hashable:
-    """The kind of a rule, and of both that one for two inputs is made of."""
+    """The kind of a rule, and of those that it is made of."""
     if isinstance(rule, CombinedPartitions):
         return type(rule), _kind(rule.one), _kind(rule.other)
-    return type(rule)
+    if isinstance(rule, WrittenSplits):
+        return type(rule), _kind(rule.writer)
+    return (type(rule), _kind(rule.rule)) if isinstance(rule, AtGrowth) else type(rule)
 
 
 def stacked(rules: Sequence[Any]) -> Any:

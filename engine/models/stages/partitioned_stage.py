@@ -7,6 +7,7 @@ what other logs tell, or what its partitions come from (`Growth`).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
@@ -22,6 +23,7 @@ from engine.models.stages.partitions import (
     LARGEST_TASKS,
     SMALLEST_STAGE,
     WHOLE,
+    AtGrowth,
     ByInput,
     PartitionCount,
     Partitioning,
@@ -29,6 +31,7 @@ from engine.models.stages.partitions import (
 )
 from engine.models.stages.stage_law import PRIOR_LAW, StageLaw
 from engine.models.stages.unplanned_scans import UnplannedFiles
+from engine.models.stages.written_files import written_count
 from engine.stage_run import StageRun, total_of
 
 
@@ -81,6 +84,9 @@ class PartitionedStage:
         pairs_share: how much of its work goes to pairs, where it pairs two inputs.
         pairs_power: the power of the input with which these grow.
         unplanned: the files that it scans, as far as they are inferred: no plan tells of them.
+        written_by: the stage that wrote the files which it scans.
+        growing: what says how much more it reads at so many times the input, where rows that were
+            grouped on the way do not become more in proportion (`data_flow.py`).
     """
 
     stage: StageRun
@@ -93,6 +99,8 @@ class PartitionedStage:
     pairs_share: float = 0.0
     pairs_power: float = 2.0
     unplanned: UnplannedFiles | None = None
+    written_by: PartitionedStage | None = None
+    growing: Callable[[float], float] | None = None
 
     def scaled(
         self, ratio: float, shuffle_partitions: int | None, slots: int | None = None
@@ -120,11 +128,15 @@ class PartitionedStage:
         """Its work at `ratio` times the input in `cut` times as many partitions, relative to the
         observed, unless other logs tell: pairs of two inputs multiply with either, and each
         partition of one is read again for each of the other's."""
+        if self.growth is Growth.NONE or not self.pairs:
+            return self.read_growth(ratio)
+        return float(grown_pairs(ratio, cut, share=self.pairs_share, power=self.pairs_power))
+
+    def read_growth(self, ratio: float) -> float:
+        """What it reads at `ratio` times the input, relative to the observed, by the log itself."""
         if self.growth is Growth.NONE:
             return 1.0
-        if not self.pairs:
-            return ratio
-        return float(grown_pairs(ratio, cut, share=self.pairs_share, power=self.pairs_power))
+        return ratio if self.growing is None else self.growing(ratio)
 
     @property
     def pairs(self) -> bool:
@@ -147,12 +159,10 @@ class PartitionedStage:
         return combined_count(self.stage, self.partitioning, ratio, known)
 
     def data(self, ratio: float) -> float:
-        """Bytes that it reads at `ratio` times the input, relative to the observed: in proportion
-        unless other logs tell how they grow, unchanged where it reads nothing."""
+        """Bytes that it reads at `ratio` times the input, relative to the observed, as other logs
+        tell or as `read_growth`."""
         power = self.law.data
-        if power is None:
-            power = 0.0 if self.growth is Growth.NONE else 1.0
-        return math.pow(ratio, power)
+        return self.read_growth(ratio) if power is None else math.pow(ratio, power)
 
     def data_on(
         self, ratio: float, shuffle_partitions: int | None, slots: FloatArray
@@ -183,7 +193,8 @@ class PartitionedStage:
             return self._merged_by_rule and rule.merged_for is None and rule.counts_slots
         if self._combines:
             return self._combined(1.0, None).counts_slots
-        return self._splits.count_slots
+        written = self._written_by
+        return self._splits.count_slots or (written is not None and written.counts_slots)
 
     @cached_property
     def follows_cores(self) -> bool:
@@ -204,7 +215,7 @@ class PartitionedStage:
         """Whether more data may come in as many splits, though they are taken to become more with
         it: no log of another input says that they do."""
         told = self.law.partitions is not None or self.law.cut is not None
-        if told or self._combines or self.growth is not Growth.TASKS:
+        if told or self._combines or self.growth is not Growth.TASKS or self._written_by:
             return False
         return self._splits.may_stay
 
@@ -266,8 +277,11 @@ class PartitionedStage:
     def _own_count(self, ratio: float, shuffle_partitions: int | None) -> PartitionCount:
         """Its partitions where no rule of Spark's says them, and no stage that it follows."""
         n, learnt = float(self.stage.tasks), self.law.partitions
+        read = self.read_growth(ratio)
         if self.growth is Growth.MERGED:
-            grown = ratio if learnt is None else math.exp(learnt * math.log(ratio))
+            if self._merged_by_rule:
+                return self._merged_at(read, self._most(shuffle_partitions))
+            grown = read if learnt is None else math.exp(learnt * math.log(ratio))
             return PartitionCount(min(n * grown, self._most(shuffle_partitions)))
         if shuffle_partitions and self._takes_partitions():
             return PartitionCount(float(shuffle_partitions))
@@ -277,17 +291,30 @@ class PartitionedStage:
             return self._combined(ratio, shuffle_partitions)
         if learnt is not None:
             return self._splits.for_slots(n * math.exp(learnt * math.log(ratio)), ratio)
-        return self._splits.count(ratio) if self.growth is Growth.TASKS else PartitionCount(n)
+        if self._written_by is not None and self._splits.packed is not None:
+            told = self._written_by.partition_count(ratio, shuffle_partitions)
+            writer, packed = self._written_by.stage, self._splits.packed
+            return written_count(packed, self.partitioning, ratio, writer, told, read)
+        return self._splits.count(read) if self.growth is Growth.TASKS else PartitionCount(n)
 
     def _own_rule(self, shuffle_partitions: int | None) -> ByInput | None:
         """`rule` of a stage that follows none in this."""
         if self.growth is Growth.MERGED:
-            merged = self._merged_by_rule
-            return self._merged_from(self._most(shuffle_partitions)) if merged else None
+            in_proportion = self._merged_by_rule and self.growing is None
+            return self._merged_from(self._most(shuffle_partitions)) if in_proportion else None
         alone = self._counts_alone(shuffle_partitions)
-        if alone or self.growth is not Growth.TASKS or self._combines:
+        if alone or self.growth is not Growth.TASKS or self._combines or self._written_by:
             return None
         return self._splits.packed
+
+    @property
+    def _written_by(self) -> PartitionedStage | None:
+        """The writer of its files, where their number follows it: the log tells how many that left,
+        and the files make as many splits as there were."""
+        writer = self.written_by
+        known = writer is not None and writer.stage.written_files and self._splits.packed
+        told = self.law.partitions is not None or self._combines or self.growth is not Growth.TASKS
+        return writer if known and not told else None
 
     def _counts_alone(self, shuffle_partitions: int | None) -> bool:
         """Whether it has a number of partitions of its own, whatever stage it follows."""
@@ -344,6 +371,14 @@ class PartitionedStage:
                 float(self.shuffle_partitions),
             )  # fmt: skip
         return found
+
+    def _merged_at(self, growth: float, most: float) -> PartitionCount:
+        """As many as there are of so many times what it reads."""
+        rule = self._merged_from(most)
+        own = float(rule.on_own(growth))
+        if not self.counts_slots:
+            return PartitionCount(own)
+        return PartitionCount(own, self.partitioning.slots, AtGrowth(rule, growth))
 
     @cached_property
     def _merged_rules(self) -> dict[float, MergedPartitions]:

@@ -178,6 +178,23 @@ class PerCore:
 
 
 @dataclass(frozen=True)
+class AtGrowth:
+    """A rule of Spark's for what a stage reads, which grows otherwise than the input.
+
+    Args:
+        rule: what says how many partitions so many times as much has.
+        growth: of what it reads, at the one input for which this holds.
+    """
+
+    rule: ByCores
+    growth: float | FloatArray
+
+    def count(self, cores: FloatArray, ratio: float) -> FloatArray:
+        """(n,) partitions on so many cores."""
+        return self.rule.count(cores, self.growth)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
 class PartitionCount:
     """Partitions of a stage at one input, as a function of the cluster's cores.
 

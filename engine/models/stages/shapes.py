@@ -5,10 +5,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from engine.forecast import FloatArray
+from engine.models.stages.data_flow import DataFlow
 from engine.models.stages.disturbance import computes_in_python
 from engine.models.stages.drawn_times import drawn
 from engine.models.stages.first_tasks import starts_executors, warm_task
@@ -53,7 +55,8 @@ def shapes_of(run: Run, slots: int) -> list[StageShape]:
         shapes.append(shape)
         before.append(shape)
     excess = EXECUTOR_SHARE * _cold_excess(shapes)
-    return _with_outputs(_with_followers(run, [_with_cold(shape, excess) for shape in shapes]))
+    warm = [_with_cold(shape, excess) for shape in shapes]
+    return _with_flow(_with_outputs(_with_followers(run, warm)))
 
 
 def _from_first_tasks(shape: StageShape, lanes: int, before: Sequence[StageShape]) -> StageShape:
@@ -102,6 +105,8 @@ def _with_followers(run: Run, shapes: Sequence[StageShape]) -> list[StageShape]:
         if stage.inputs:
             counted_by = _counted_by(run, shape, by_id)
             followers[place] = replace(shape, counted_by=counted_by)
+        if stage.files_by in by_id:
+            followers[place] = replace(followers[place], written_by=by_id[stage.files_by])
         by_id[stage.stage_id] = followers[place]
     return followers
 
@@ -160,6 +165,17 @@ def _with_outputs(shapes: Sequence[StageShape]) -> list[StageShape]:
         return replace(shape, map_output_bytes=max(before)) if before else shape
 
     return [with_output(shape) for shape in shapes]
+
+
+def _with_flow(shapes: list[StageShape]) -> list[StageShape]:
+    """The stages, with what says how much more those read that do not grow in proportion."""
+    flow = DataFlow.of(shapes)
+    if flow is None:
+        return shapes
+    return [
+        replace(shape, growing=partial(flow.read_by, place)) if flow.bends(place) else shape
+        for place, shape in enumerate(shapes)
+    ]
 
 
 def _hands_on(shape: StageShape) -> bool:

@@ -122,6 +122,17 @@ class StageTable:
         return np.asarray([shape.growth is not Growth.NONE for shape in self.shapes])
 
     @cached_property
+    def _not_in_proportion(self) -> list[int]:
+        return [place for place, shape in enumerate(self.shapes) if shape.growing is not None]
+
+    def _read_growth(self, ratio: float) -> FloatArray:
+        """(s,) `StageShape.read_growth`."""
+        found = np.where(self._grows, ratio, 1.0)
+        for place in self._not_in_proportion:
+            found[place] = self.shapes[place].read_growth(ratio)
+        return found
+
+    @cached_property
     def _pairs(self) -> FloatArray:
         """(3, s) whether each pairs two inputs, and its `pairs_share` and `pairs_power`."""
         told = [(shape.pairs, shape.pairs_share, shape.pairs_power) for shape in self.shapes]
@@ -186,7 +197,7 @@ class StageTable:
         """`StageShape.cut` of some stages at `ratio` times the input in (m,) partitions."""
         law = self._law_work[places]
         tasks, partitions, last = whole_tasks(wanted)
-        base = np.where(self._grows[places], ratio, 1.0)
+        base = self._read_growth(ratio)[places]
         pairs, share, power = self._pairs[:, places]
         if pairs.any():
             cut = partitions / self.observed[places]

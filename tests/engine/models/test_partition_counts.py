@@ -15,6 +15,7 @@ from engine.models.stages.partition_counts import CountedStages
 from engine.models.stages.partitioned_stage import Growth
 from engine.models.stages.partitions import PerCore
 from engine.models.stages.task_times import StageShape
+from engine.models.stages.written_files import WrittenSplits
 from engine.units import MIB
 
 OWN = 8
@@ -40,6 +41,24 @@ def of_every_kind() -> list[StageShape]:
         *shapes(plan(merged_tasks=1, slots=OWN, **by_size)),
         *shapes(plan(scan_tasks=2, scan_mib=1.0, shuffle_mib=0.1, merged_tasks=1, slots=OWN)),
         replace(files(36, 9, 36 * 16.39), law=replace(files(36, 9, 590.0).law, partitions=0.7)),
+        *written(),
+    ]
+
+
+def written() -> list[StageShape]:
+    """Scans of what a scan wrote, in a file for each task and in folders, and of what a merged
+    shuffle did."""
+    scan = files(36, 9, 36 * 16.39)
+    merged = shapes(plan(scan_tasks=8, scan_mib=600.0, merged_tasks=9, slots=OWN))[1]
+    read = files(1000, 32, 10.0)
+    return [
+        replace(read, written_by=replace(by, stage=replace(by.stage, **wrote)))
+        for by in (scan, merged)
+        for wrote in (
+            {"written_files": 1000.0, "written_folders": 300.0},
+            {"written_files": 9.0, "written_folders": 0.0},
+            {"written_files": 1000.0, "written_folders": 1000.0},
+        )
     ]
 
 
@@ -60,7 +79,9 @@ def test_together_as_each_by_itself(ratio: float, shuffle_partitions: int | None
 
 def test_each_kind_is_there() -> None:
     counts = CountedStages(of_every_kind(), OWN, None).at(1.3)
-    assert {type(rule) for _, rule in counts.ruled} == {PackedFiles, MergedPartitions, PerCore}
+    assert {type(rule) for _, rule in counts.ruled} == {
+        PackedFiles, MergedPartitions, PerCore, WrittenSplits,
+    }  # fmt: skip
     assert counts.at(500).tolist() != counts.own.tolist()
 
 

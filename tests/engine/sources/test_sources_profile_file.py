@@ -52,6 +52,11 @@ stages = st.builds(
     fetched_bytes=st.none() | st.just(0.0) | numbers,
     files_bytes=st.none() | st.just(0.0) | numbers,
     files_read=st.none() | st.just(0.0) | numbers,
+    files_by=st.none() | st.integers(0, 99),
+    grouped_rows=st.none() | st.just(0.0) | numbers,
+    groups=st.none() | st.just(0.0) | numbers,
+    written_files=st.none() | st.just(0.0) | numbers,
+    written_folders=st.none() | st.just(0.0) | numbers,
     operations=st.lists(texts, max_size=3).map(tuple),
     waste=st.builds(Waste, failed_tasks=st.integers(0, 9), seconds=st.just(0.0) | numbers),
 )
@@ -314,6 +319,8 @@ def test_a_wrong_measure_is_said_with_its_line(tmp_path: Path) -> None:
         ("task_cpus: -2", "task_cpus must be at least 1, not -2"),
         ("files_bytes: -1", "files_bytes must be at least 0, not -1"),
         ("files_read: -3", "files_read must be at least 0, not -3"),
+        ("written_files: -3", "written_files must be at least 0, not -3"),
+        ("written_folders: -1", "written_folders must be at least 0, not -1"),
         (
             "task_seconds: {count: 0, total: 0, quantiles: []}",
             "count of task_seconds must be at least 1, not 0",

@@ -1,0 +1,153 @@
+"""How the data that stages read of each other grows with the input.
+
+What a stage reads grows as what the stages before hand on, which is in proportion to the input but
+for rows that were grouped. Groups become more by Heaps' law (Heaps 1978), with a power of the data:
+each task of a log is a part of the data, and how many groups it has beside those of all tasks tells
+the power. Where all tasks have the same groups it is 0, as for sums of each day or shop; where each
+has its own it is 1, as for sums of each order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from engine.forecast import FloatArray
+from engine.lazy import Recent
+from engine.models.stages.partitioned_stage import Growth, PartitionedStage
+from engine.stage_run import StageRun, total_of
+
+ASKED_RATIOS = (0.5, 2.0)
+"""Inputs that show whether a stage grows in proportion."""
+
+LIMITS = frozenset(("WindowGroupLimit", "LocalLimit", "TakeOrderedAndProject"))
+"""Operations that leave so many rows of each task at most, or of each group in it: more tasks leave
+more, whatever rows there are of each, and how many tasks there are follows from what they read."""
+
+KEPT_RATIOS = 32
+"""Inputs whose growth is kept: those on the way from the log's to the one that is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A stage that another reads.
+
+    Args:
+        place: of it in the run.
+        share: of all bytes that the other reads.
+        stored: whether these are what it cached or wrote to files, and no shuffle.
+    """
+
+    place: int
+    share: float
+    stored: bool
+
+
+@dataclass(frozen=True, eq=False)
+class DataFlow:
+    """The stages of a run, and how much more each reads of another input.
+
+    Args:
+        shapes: the stages as if all that they read grew in proportion.
+        sources: of each the stages that it reads; what these leave of what it reads is from
+            outside, or nobody knows from where.
+        powers: of each the power with which its groups grow with its rows, where it groups them
+            before it hands them on; NaN elsewhere.
+    """
+
+    shapes: Sequence[PartitionedStage]
+    sources: Sequence[Sequence[Source]]
+    powers: FloatArray
+    _read: Recent[FloatArray] = field(default_factory=lambda: Recent(KEPT_RATIOS), repr=False)
+
+    @classmethod
+    def of(cls, shapes: Sequence[PartitionedStage]) -> DataFlow | None:
+        """None where no stage groups rows of which tasks have some in common: all is in
+        proportion."""
+        powers = np.asarray([group_power(shape.stage) for shape in shapes])
+        if not np.any(powers < 1.0):
+            return None
+        places = {shape.stage.stage_id: place for place, shape in enumerate(shapes)}
+        return cls(shapes, [_sources(shape.stage, shapes, places) for shape in shapes], powers)
+
+    def read_by(self, place: int, ratio: float) -> float:
+        """What a stage reads at `ratio` times the input, relative to the log."""
+        return float(self.read(ratio)[place])
+
+    def bends(self, place: int) -> bool:
+        """Whether that is not in proportion to the input."""
+        grows = self.shapes[place].growth is not Growth.NONE
+        return grows and any(self.read(r)[place] != r for r in ASKED_RATIOS)
+
+    def read(self, ratio: float) -> FloatArray:
+        """(s,) what each stage reads at `ratio` times the input, relative to the log."""
+        return self._read.get(ratio, lambda: self._read_at(ratio))
+
+    def _read_at(self, ratio: float) -> FloatArray:
+        """Stages in their order: what one reads was written before. Of each: what it reads, its
+        rows once groups are brought together, what it hands on, and that once brought together."""
+        read, rows, sent, merged = np.full((4, len(self.shapes)), ratio)
+        for place, shape in enumerate(self.shapes):
+            if shape.growth is Growth.NONE:
+                read[place] = rows[place] = 1.0
+            else:
+                read[place] = self._of_sources(place, ratio, rows, sent)
+                rows[place] = self._of_sources(place, ratio, rows, merged)
+            limited = not LIMITS.isdisjoint(shape.stage.operations)
+            sent[place] = merged[place] = (read if limited else rows)[place]
+            power = self.powers[place]
+            if not math.isnan(power):
+                tasks = _more_tasks(shape, float(read[place]), float(rows[place]))
+                sent[place] = tasks * math.pow(rows[place] / tasks, power)
+                merged[place] = math.pow(rows[place], power)
+        return read
+
+    def _of_sources(self, place: int, ratio: float, rows: FloatArray, sent: FloatArray) -> float:
+        """The mean over what a stage reads: (s,) `rows` of those that stored them, what others have
+        (s,) `sent`, in proportion for the rest."""
+        told = self.sources[place]
+        found = (1.0 - sum(one.share for one in told)) * ratio
+        for one in told:
+            found += one.share * (rows if one.stored else sent)[one.place]
+        return float(found)
+
+
+def _more_tasks(shape: PartitionedStage, read: float, rows: float) -> float:
+    """How many times as many tasks group so many times the rows: none has fewer with more data, or
+    more with less."""
+    tasks = shape.partition_count(read, None).own / shape.stage.tasks
+    return min(max(tasks, min(1.0, rows)), max(1.0, rows))
+
+
+def group_power(stage: StageRun) -> float:
+    """The power of its rows with which the groups of a stage grow: from one of its tasks to all of
+    them they become more by it. NaN where it hands on no groups, or has one task alone."""
+    if not stage.grouped_rows or not stage.groups or stage.tasks < 2:
+        return math.nan
+    times = stage.groups * stage.tasks / stage.grouped_rows
+    return min(1.0, max(0.0, math.log(times) / math.log(stage.tasks)))
+
+
+def _sources(
+    stage: StageRun, shapes: Sequence[PartitionedStage], places: dict[int, int]
+) -> list[Source]:
+    """The stages that one reads: of shuffles by what each wrote, of a cache or of files that one
+    stored."""
+    shuffled, every = total_of(stage.shuffle_read_bytes), stage.read_bytes
+    maker = stage.stored_by if stage.stored_by is not None else stage.files_by
+    if every <= 0.0:
+        return [Source(places[maker], 1.0, True)] if maker in places else []
+    before = [places[one] for one in stage.parents if one in places]
+    wrote = {one: total_of(shapes[one].stage.shuffle_write_bytes) for one in before}
+    all_wrote = sum(wrote.values())
+    found = [
+        Source(one, shuffled / every * size / all_wrote, False)
+        for one, size in wrote.items()
+        if size > 0.0
+    ]
+    if maker in places:
+        found.append(Source(places[maker], 1.0 - shuffled / every, True))
+    return found

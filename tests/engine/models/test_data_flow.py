@@ -1,0 +1,163 @@
+"""How what stages read grows where rows are grouped on the way, on real logs of which each
+foretells the other (four and twelve files on two slots)."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from sparkplan_runs import executors, fit
+
+from engine import Workload, read
+from engine.models.replay.alternatives import alternatives_of
+from engine.models.replay.replayed_run import Replay
+from engine.models.replay.stage_laws import pair_fit
+from engine.models.stages.data_flow import group_power
+from engine.models.stages.match import matches
+from engine.models.stages.shapes import shapes_of
+from engine.models.stages.task_times import StageShape
+from engine.profile import Run
+
+DATA = Path(__file__).parents[2] / "data"
+FEW, MORE = (read(DATA / name).runs[0] for name in ("grouped.zstd", "grouped_more.zstd"))
+FILES = 3.0
+"""So many times the files has the larger run."""
+
+DAYS, OWN, WORDS, WORDS_WRITTEN = range(4)
+"""The stages that group the rows of files, in their order."""
+
+
+def grouping(run: Run) -> list[StageShape]:
+    """The stages that group rows of many groups before they hand them on."""
+    return [shape for shape in shapes_of(run, 2) if (shape.stage.groups or 0.0) > 1.0]
+
+
+def reader(run: Run, of: StageShape) -> StageShape:
+    (found,) = (one for one in shapes_of(run, 2) if one.stage.parents == (of.stage.stage_id,))
+    return found
+
+
+def test_the_tasks_of_a_log_tell_how_groups_become_more() -> None:
+    powers = [group_power(shape.stage) for shape in grouping(FEW)]
+    assert powers[DAYS] == 0.0, "every task has every day"
+    assert powers[OWN] == 1.0, "no two tasks have a key in common"
+    assert powers[WORDS] == powers[WORDS_WRITTEN] == pytest.approx(0.46, abs=0.01)
+
+
+@pytest.mark.parametrize(("known", "asked"), [(FEW, MORE), (MORE, FEW)])
+def test_each_log_foretells_the_rows_that_the_other_shuffles(known: Run, asked: Run) -> None:
+    """Of rows that each of two tasks has grouped; those of words within 3 %."""
+    ratio = FILES if asked is MORE else 1.0 / FILES
+    for shape, seen in zip(grouping(known), grouping(asked), strict=True):
+        here, there = (reader(r, s).stage for r, s in ((known, shape), (asked, seen)))
+        assert here.shuffle_read_records
+        assert there.shuffle_read_records
+        grown = reader(known, shape).data(ratio)
+        assert grown * here.shuffle_read_records == pytest.approx(
+            there.shuffle_read_records, rel=0.03
+        )
+
+
+@pytest.mark.parametrize(("known", "asked"), [(FEW, MORE), (MORE, FEW)])
+def test_groups_that_were_written_are_read_as_many(known: Run, asked: Run) -> None:
+    ratio = FILES if asked is MORE else 1.0 / FILES
+    (place,) = (i for i, stage in enumerate(known.stages) if stage.files_by is not None)
+    match = matches(known, asked)[place]
+    assert match is not None
+    seen = asked.stages[match].shuffle_write_records
+    told = known.stages[place].shuffle_write_records
+    assert told
+    assert shapes_of(known, 2)[place].data(ratio) * told == pytest.approx(seen, rel=0.03)
+
+
+def test_rows_that_are_collected_grow_in_proportion() -> None:
+    """As many groups, each of more rows: the plan tells of no groups of one size."""
+    names = "ObjectHashAggregate"
+    (shape,) = (s for s in shapes_of(FEW, 2) if names in s.stage.operations and s.stage.parents)
+    assert shape.growing is None
+    assert shape.data(FILES) == FILES
+
+
+def test_more_tasks_group_as_many_rows_each() -> None:
+    """What a task hands on is as much where more data are more tasks: all of them more."""
+    days = grouping(FEW)[DAYS]
+    assert reader(FEW, days).data(2.0) == 1.0
+    uncounted = tuple(replace(stage, files_read=None, files_bytes=None) for stage in FEW.stages)
+    hadoop = tuple(
+        replace(stage, tasks=5, operations=("textFile",), grouped_rows=250.0)
+        if stage.stage_id == days.stage.stage_id
+        else stage
+        for stage in uncounted
+    )
+    many = replace(FEW, stages=hadoop)
+    assert reader(many, grouping(many)[DAYS]).data(2.0) == pytest.approx(2.0)
+
+
+def test_the_work_and_the_partitions_grow_with_what_is_read() -> None:
+    words = reader(FEW, grouping(FEW)[WORDS])
+    grown = math.pow(FILES, group_power(grouping(FEW)[WORDS].stage))
+    assert words.grown(FILES, 1.0) == pytest.approx(grown)
+    assert words.partition_count(FILES, None).at(2) == 1.0
+    assert replace(words, growing=None).grown(FILES, 1.0) == FILES
+
+
+def test_the_interval_reaches_groups_that_become_more_with_the_input() -> None:
+    replay = Replay.of(FEW)
+    (other,) = alternatives_of(replay)
+    assert all(shape.growing is None for shape in other.shapes)
+    assert any(shape.growing for shape in replay.shapes)
+
+
+def test_it_is_said_where_much_of_the_time_hangs_on_it() -> None:
+    size = FEW.workload.input_bytes
+    assert size
+
+    def said(ratio: float, *runs: Run) -> list[str]:
+        asked = Workload(input_bytes=size * ratio)
+        found = fit(*runs).predict(cluster=executors(2), workload=asked)
+        return [notice.text for notice in found.warnings if notice.code == "groups-inferred"]
+
+    (text,) = said(30.0, FEW)
+    (times,) = re.findall(r"taken to read (\S+) times as much at 30 times the input", text)
+    assert 1.0 <= float(times) < 30.0
+    assert "which the interval reaches" in text
+    assert said(1.0, FEW) == []
+    assert said(30.0, FEW, MORE) == [], "a log of another input tells"
+
+
+def test_another_log_is_held_against_what_groups_say() -> None:
+    """A log that has as many rows as foretold teaches no other power."""
+    few, more = Replay.of(FEW), Replay.of(MORE)
+    place = next(i for i, s in enumerate(few.shapes) if s.growing and s.read_growth(3.0) == 1.0)
+    assert pair_fit(few, more).data[place] == pytest.approx(0.0, abs=0.01)
+
+
+def test_so_many_rows_of_each_task_follow_the_tasks() -> None:
+    """The best of each group that each of 22 tasks has, and each of 67 of three times the data:
+    their rows are three times as many, though the groups are the same customers."""
+    samples = Path(__file__).parents[3] / "sample_logs"
+    small, large = (read(samples / f"sales-report-{n}.zstd").runs[0] for n in ("small", "large"))
+    best, seen = (next(s for s in run.stages if s.stage_id == 18) for run in (small, large))
+    (shape,) = (one for one in shapes_of(small, 2) if one.stage.stage_id == best.stage_id)
+    assert best.shuffle_read_records
+    assert seen.shuffle_read_records
+    grown = seen.shuffle_read_records / best.shuffle_read_records
+    assert shape.data(FILES) == pytest.approx(grown, rel=0.03)
+
+
+def test_where_all_is_in_proportion_nothing_changes() -> None:
+    stages = tuple(replace(stage, groups=None, grouped_rows=None) for stage in FEW.stages)
+    assert all(shape.growing is None for shape in shapes_of(replace(FEW, stages=stages), 2))
+
+
+def test_more_input_is_never_less_time() -> None:
+    fitted, size = fit(FEW), FEW.workload.input_bytes
+    assert size
+    seconds = [
+        fitted.predict(cluster=executors(4), workload=Workload(input_bytes=size * ratio)).seconds
+        for ratio in (0.2, 0.5, 1.0, 1.5, 2.0, 4.0, 30.0)
+    ]
+    assert seconds == sorted(seconds)

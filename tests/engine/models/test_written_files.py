@@ -1,0 +1,100 @@
+"""Tables that a run writes and reads again, on real logs of which each foretells the other (four
+files on two slots, eight on eight)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from sparkplan_runs import executors, fit
+
+from engine import Workload, read
+from engine.models.replay.alternatives import alternatives_of
+from engine.models.replay.replayed_run import Replay
+from engine.models.stages.shapes import shapes_of
+from engine.models.stages.task_times import StageShape
+from engine.profile import Run
+
+DATA = Path(__file__).parents[2] / "data"
+FEW, MORE = (read(DATA / name).runs[0] for name in ("written.zstd", "written_more.zstd"))
+FILES = 2.0
+"""So many times the files has the larger run."""
+
+BY_TASK, BY_FOLDER_AND_TASK, BY_FOLDER, BY_ROWS, SOME_FOLDERS = range(5)
+
+
+def readers(run: Run) -> list[StageShape]:
+    """The stages that read what others wrote."""
+    assert run.cluster.slots
+    shapes = shapes_of(run, run.cluster.slots)
+    return [shape for shape in shapes if shape.stage.files_by is not None]
+
+
+def untold(run: Run) -> Run:
+    """The run as if nothing told who wrote which files."""
+    stages = tuple(replace(stage, files_by=None) for stage in run.stages)
+    return replace(run, stages=stages)
+
+
+def foretold(known: Run, asked: Run) -> list[int]:
+    """Tasks of each reader of one run by the log of the other."""
+    ratio = FILES if asked is MORE else 1.0 / FILES
+    return [shape.scaled(ratio, None, asked.cluster.slots).tasks for shape in readers(known)]
+
+
+@pytest.mark.parametrize(("known", "asked"), [(FEW, MORE), (MORE, FEW)])
+def test_files_follow_the_tasks_of_their_writer(known: Run, asked: Run) -> None:
+    seen = [shape.stage.tasks for shape in readers(asked)]
+    assert seen == ([8, 36, 5, 56, 12] if asked is MORE else [2, 9, 5, 27, 3])
+    found = foretold(known, asked)
+    assert found[BY_ROWS] == pytest.approx(seen[BY_ROWS], rel=0.05), "a last file is no whole one"
+    del found[BY_ROWS], seen[BY_ROWS]
+    assert found == seen
+
+
+def test_files_of_anyone_else_become_more_with_the_data_alone() -> None:
+    scans = [shape.stage.stage_id for shape in readers(FEW)]
+    shapes = [shape for shape in shapes_of(untold(FEW), 2) if shape.stage.stage_id in scans]
+    assert [shape.scaled(FILES, None, 8).tasks for shape in shapes] == [4, 18, 10, 54, 8]
+
+
+def test_a_scan_is_as_it_was_for_the_same_input_on_the_same_slots() -> None:
+    for run in (FEW, MORE):
+        for shape in readers(run):
+            assert shape.partition_count(1.0, None).at(run.cluster.slots) == shape.stage.tasks
+            assert shape.written_by is not None
+            assert shape.written_by.stage.stage_id == shape.stage.files_by
+
+
+def test_a_single_writer_of_folders_may_become_several() -> None:
+    """One task leaves one file in each folder, whether or not rows are brought together first."""
+    few = readers(FEW)[BY_FOLDER_AND_TASK]
+    assert few.written_by is not None
+    writer = replace(few.written_by.stage, tasks=1, written_files=9.0)
+    alone = replace(few, written_by=replace(few.written_by, stage=writer))
+    assert alone.written_by is not None
+    tasks = alone.written_by.scaled(FILES, None, 8).tasks
+    assert tasks > 1
+    assert alone.partition_count(FILES, None).at(8) > 9.0
+
+
+def test_what_changes_of_a_writer_changes_of_its_readers() -> None:
+    """A `coalesce` before a write may have asked for as many tasks, which leave as many files."""
+    place = next(i for i, s in enumerate(FEW.stages) if s.written_files == 2.0)
+    writer = replace(FEW.stages[place], operations=(*FEW.stages[place].operations, "Coalesce"))
+    run = replace(FEW, stages=(*FEW.stages[:place], writer, *FEW.stages[place + 1 :]))
+    (stays,) = alternatives_of(Replay.of(run))
+    first = next(s for s in stays.shapes if s.stage.files_by == writer.stage_id)
+    assert first.written_by is not None
+    assert first.written_by.scaled(FILES, None, 2).tasks == 2
+
+
+def test_more_input_is_never_less_time() -> None:
+    fitted, size = fit(FEW), FEW.workload.input_bytes
+    assert size
+    seconds = [
+        fitted.predict(cluster=executors(4), workload=Workload(input_bytes=size * ratio)).seconds
+        for ratio in (0.5, 1.0, 1.5, 2.0, 4.0, 30.0)
+    ]
+    assert seconds == sorted(seconds)

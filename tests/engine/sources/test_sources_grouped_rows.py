@@ -1,0 +1,57 @@
+"""How many rows tasks hand on after they grouped them, and how many groups there are, on a log."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from pitfall_logs import DATA, one, text_of
+
+from engine.profile import Run
+
+LOG = DATA / "grouped.zstd"
+
+
+def told(run: Run) -> list[tuple[float | None, float | None]]:
+    """Of stages that group rows into more than one group."""
+    return [(s.grouped_rows, s.groups) for s in run.stages if (s.groups or 0.0) > 1.0]
+
+
+def changed(folder: Path, pattern: str, by: str) -> Run:
+    text, times = re.subn(pattern, by, text_of(LOG).decode())
+    assert times
+    path = folder / "changed"
+    path.write_text(text)
+    return one(path)
+
+
+def test_a_stage_tells_its_rows_and_how_many_groups_they_are() -> None:
+    run = one(LOG)
+    assert told(run) == [(100.0, 50.0), (80_000.0, 80_000.0), (1416.0, 972.0), (1416.0, 972.0)]
+    for stage in run.stages:
+        if stage.grouped_rows is not None:
+            assert stage.shuffle_write_records == stage.grouped_rows
+
+
+def test_what_collects_rows_is_none() -> None:
+    (stage,) = (s for s in one(LOG).stages if s.shuffle_write_records == 100.0 and not s.groups)
+    assert "ObjectHashAggregate" in stage.operations
+
+
+@pytest.mark.parametrize(
+    ("pattern", "by"),
+    [
+        (r'"nodeName":"HashAggregate"', '"nodeName":"ObjectHashAggregate"'),
+        (r'"nodeName":"Exchange"', '"nodeName":"Elsewhere"'),
+        (r'("nodeName":")WholeStageCodegen \(1\)', r"\1Filter"),
+    ],
+    ids=["other groups", "no shuffle", "a filter between"],
+)
+def test_other_plans_tell_nothing(tmp_path: Path, pattern: str, by: str) -> None:
+    assert told(changed(tmp_path, pattern, by)) == []
+
+
+def test_more_groups_than_rows_are_damage(tmp_path: Path) -> None:
+    run = changed(tmp_path, r'"Value":"?50"?,', '"Value":"5000",')
+    assert (100.0, 50.0) not in told(run)

@@ -1,0 +1,78 @@
+"""Who wrote the files that stages read, on a real log of tables that a job writes and reads."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from pitfall_logs import DATA, one, text_of
+
+from engine import read
+from engine.profile import Run
+from engine.sources.profile_text import format_profile
+
+LOG = DATA / "written.zstd"
+FOLDERS = 9
+"""That two tasks wrote 20,000 rows of each file into, by one of their columns."""
+
+
+def changed(folder: Path, pattern: str, by: str) -> Run:
+    text, times = re.subn(pattern, by, text_of(LOG).decode())
+    assert times
+    path = folder / "changed"
+    path.write_text(text)
+    return one(path)
+
+
+def told(run: Run) -> list[tuple[float | None, float | None]]:
+    """Files and folders of each write that another stage reads."""
+    return [
+        (stage.written_files, stage.written_folders)
+        for stage in run.stages
+        if stage.written_files is not None
+    ]
+
+
+def test_a_reader_names_the_stage_that_wrote_its_files() -> None:
+    run = one(LOG)
+    by_id = {stage.stage_id: stage for stage in run.stages}
+    readers = [stage for stage in run.stages if stage.files_by is not None]
+    assert told(run) == [(2.0, 0.0), (18.0, FOLDERS), (9.0, FOLDERS), (54.0, 0.0)]
+    for stage in readers:
+        writer = by_id[stage.files_by or 0]
+        assert writer.output_bytes is not None
+        assert writer.completed_seconds <= stage.submitted_seconds
+    *whole, some = readers
+    assert [stage.files_read for stage in whole] == [2.0, 18.0, 9.0, 54.0]
+    assert some.files_by == whole[1].files_by
+    assert some.files_read == 6.0, "three of nine folders"
+
+
+def test_paths_are_not_kept() -> None:
+    text = format_profile(read(LOG))
+    assert "files_by: 0" in text
+    assert "written_folders: 9" in text
+    assert "file:/" not in text
+
+
+def test_a_table_that_lies_elsewhere_was_written_by_nobody(tmp_path: Path) -> None:
+    run = changed(tmp_path, r"(Location\":\"InMemoryFileIndex\(1 paths\)\[file:)", r"\1/other")
+    assert all(stage.files_by is None for stage in run.stages)
+    assert told(run) == []
+
+
+def test_files_that_were_there_before_leave_it_open(tmp_path: Path) -> None:
+    """The run wrote three of the 18 files that one stage reads, half of the six of another."""
+    run = changed(tmp_path, r"(\[\[\d+,)18(\],\[\d+,\d+\],\[\d+,80000\])", r"\g<1>3\2")
+    readers = [stage.files_read for stage in run.stages if stage.files_by is not None]
+    assert readers == [2.0, 9.0, 54.0]
+    assert [files for files, _ in told(run)] == [2.0, 3.0, 9.0, 54.0]
+
+
+@pytest.mark.parametrize("text", ["Execute InsertIntoHadoopFsRelationCommand", "12", ""])
+def test_a_write_without_a_place_is_none(tmp_path: Path, text: str) -> None:
+    pattern = r'"simpleString":"Execute InsertIntoHadoopFsRelationCommand [^"\\]*'
+    run = changed(tmp_path, pattern + r'(\\.[^"\\]*)*"', f'"simpleString":"{text}"')
+    assert told(run) == []
+    assert run.stages
