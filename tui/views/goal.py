@@ -184,8 +184,11 @@ class GoalPanel(Container):
 
         text: str
 
-    class TypingEnded(Message):
-        """Nothing is typed into a slider any more."""
+    @dataclass(eq=False, repr=False)
+    class Typing(Message):
+        """Whether a value is typed into a slider from now on."""
+
+        editing: bool
 
     def __init__(self, state: PlanState, glyphs: Glyphs, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -234,10 +237,10 @@ class GoalPanel(Container):
         name = str(event.slider_id)
         self.post_message(self.Moved(name, action_of(name, event.value)))
 
-    def on_slider_typing_ended(self, event: Slider.TypingEnded) -> None:
+    def on_slider_typing(self, event: Slider.Typing) -> None:
         """Pass it on."""
         event.stop()
-        self.post_message(self.TypingEnded())
+        self.post_message(self.Typing(event.slider.editing))
 
     def _formatter(self, name: Name) -> Callable[[float], str]:
         if name == "size":
