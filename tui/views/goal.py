@@ -65,10 +65,17 @@ class Ranges:
         """The multiple that "3x", "2TB" or a number in the evidence's own unit names.
 
         Raises:
-            BadInput: for anything else.
+            BadInput: for anything else, and for what is beyond the slider: a state holds no more.
         """
         times = self._times(typed)
         engine.check_times(times, typed)
+        if not LEAST_SCALE <= times <= MOST_SCALE:
+            least, most = self.size_text(LEAST_SCALE), self.size_text(MOST_SCALE)
+            raise engine.BadInput(
+                f"{typed!r} is {shortest(times, 3)} times the input of the runs: the planner goes "
+                f"from {least} to {most}",
+                remedy="add a log nearer to that input; predict --input-size goes further",
+            )
         return times
 
     def _times(self, typed: str) -> float:
