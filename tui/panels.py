@@ -33,8 +33,9 @@ if TYPE_CHECKING:
     from tui.views.marks import Marks
     from tui.widgets.glyphs import Glyphs
 
-NARROW_BELOW, SHORT_BELOW = 100, 30
-"""Columns and rows from which there is room for a column of inputs, and for two charts."""
+NARROW_BELOW, SHORT_BELOW, LOW_BELOW = 100, 30, 22
+"""Columns and rows from which there is room for a column of inputs, for two charts, and for some
+compositions below one."""
 
 SIDE_CELLS, TITLE_EDGES, CAPTION_ROWS = 40, 6, 4
 """Of that column, of a border beside its title, of the tour's caption."""
@@ -93,6 +94,7 @@ class Panels:
         app, screen = self._app, self._app.screen_stack[0]
         narrow, short = app.size.width < NARROW_BELOW, app.size.height < SHORT_BELOW
         shown = {"-narrow": narrow, "-wide": not narrow, "-short": short, "-tall": not short}
+        shown["-low"] = app.size.height < LOW_BELOW
         screen.update_classes(shown, animate=False)
         screen.set_class(app.glyphs.ascii_only, "-ascii")
 

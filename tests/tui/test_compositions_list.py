@@ -300,3 +300,29 @@ async def test_the_list_below_the_charts_fills_what_a_window_has_come_to_have(pl
         await settled(pilot)
         table = app._panels.table("short")
         assert len(table.rows) == table.size.height - 1
+
+
+@pytest.mark.parametrize("chart", ["t", "c"])
+async def test_no_height_leaves_the_list_below_the_chart_without_rows(planner, chart):
+    """At 22 rows, and at 23 with a notice, it had none: a notice in the tour took the list away."""
+    async with planner(mix=2).run_test(size=(80, 19)) as pilot:
+        app = await settled(pilot)
+        await pilot.press(chart)
+        for height in range(18, 28):
+            await pilot.resize_terminal(80, height)
+            await settled(pilot)
+            placed = app.query_one("#short").region
+            assert 2 <= placed.height <= 5, height
+            assert placed.y + 2 <= app.query_one("#about").region.y, height
+            assert "▸ ◆" in text_of(app), height
+
+
+@pytest.mark.parametrize("height", range(15, 23))
+async def test_the_answer_is_seen_in_full_below_the_chart_of_a_low_terminal(planner, height):
+    """It ended in the middle, or the chart had taken its rows."""
+    async with planner().run_test(size=(80, height)) as pilot:
+        app = await settled(pilot)
+        sentence = app.query_one("#sentence").region
+        assert sentence.height == 3
+        assert sentence.bottom <= app.query_one("#about").region.y
+        assert "within 1h with" in " ".join(text_of(app).split())
