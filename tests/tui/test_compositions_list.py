@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from fakes import FakeSession
+from fakes import FakeSession, without_stages
 from screen import settled, text_of, typed
 
 import engine
@@ -326,3 +326,20 @@ async def test_the_answer_is_seen_in_full_below_the_chart_of_a_low_terminal(plan
         assert sentence.height == 3
         assert sentence.bottom <= app.query_one("#about").region.y
         assert "within 1h with" in " ".join(text_of(app).split())
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_a_mix_that_comes_or_goes_moves_no_column_of_the_list(planner, size):
+    """They jumped by eight cells under the deadline."""
+    async with planner(FakeSession(evidence=without_stages()), mix=2).run_test(size=size) as pilot:
+        app = await settled(pilot)
+        await pilot.press("2")
+        heads, mixed = set(), set()
+        for minutes in (20, 25, 33, 45, 50, 90):
+            await app.run_line(f"deadline {minutes}m")
+            await settled(pilot)
+            (head,) = (line for line in text_of(app).splitlines() if " composition " in line)
+            heads.add((head.index(" composition "), head.index(" time "), head.index(" cost ")))
+            mixed.add(app.answer.best.instance is None)
+        assert mixed == {True, False}
+        assert len(heads) == 1
