@@ -60,7 +60,18 @@ class WhatIf:
     steps: bool
 
     def sensitivity(self) -> Sensitivity:
-        """All of it."""
+        """All of it, and whether every search behind it was proven."""
+        proven: list[bool] = []
+
+        def ask(goal: Goal) -> Recommendation:
+            answer = self.ask(goal)
+            proven.append(answer.optimal)
+            return answer
+
+        found = replace(self, ask=ask)._answers()
+        return replace(found, optimal=all(proven))
+
+    def _answers(self) -> Sensitivity:
         promised, cost = self._promised(self.best), self.best.cost_usd or 0.0
         until, note, warnings = self._holds_until()
         bound_by_time = self.goal.deadline_seconds is not None

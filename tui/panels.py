@@ -12,7 +12,7 @@ from textual.widget import Widget
 
 from tui.screens.dialog import Dialog
 from tui.state import PlanState, View
-from tui.views import bars, compositions, curves, inputs, key_line, words
+from tui.views import bars, blank, compositions, inputs, key_line, words
 from tui.views.bars import Bar
 from tui.views.goal import GoalPanel, Ranges
 from tui.views.pages import NAMES, page
@@ -33,8 +33,9 @@ if TYPE_CHECKING:
     from tui.views.marks import Marks
     from tui.widgets.glyphs import Glyphs
 
-NARROW_BELOW, SHORT_BELOW = 100, 30
-"""Columns and rows from which there is room for a column of inputs, and for two charts."""
+NARROW_BELOW, SHORT_BELOW, LOW_BELOW = 100, 30, 22
+"""Columns and rows from which there is room for a column of inputs, for two charts, and for some
+compositions below one."""
 
 SIDE_CELLS, TITLE_EDGES, CAPTION_ROWS = 40, 6, 4
 """Of that column, of a border beside its title, of the tour's caption."""
@@ -93,6 +94,7 @@ class Panels:
         app, screen = self._app, self._app.screen_stack[0]
         narrow, short = app.size.width < NARROW_BELOW, app.size.height < SHORT_BELOW
         shown = {"-narrow": narrow, "-wide": not narrow, "-short": short, "-tall": not short}
+        shown["-low"] = app.size.height < LOW_BELOW
         screen.update_classes(shown, animate=False)
         screen.set_class(app.glyphs.ascii_only, "-ascii")
 
@@ -122,8 +124,8 @@ class Panels:
         if app.answer is not None:
             self._show_why(app.answer)
             _module(app.state.view).show(self, app.answer)
-        elif not app.busy:
-            self._show_nothing()
+        else:
+            blank.show(self, app.state.view, busy=bool(app.busy), refused=bool(app.standing))
 
     def show_inputs(self) -> None:
         """What is asked and how far the answer is; the last answer stays as it is drawn."""
@@ -256,18 +258,6 @@ class Panels:
         if view == self._app.state.view:
             target.focus()
 
-    def _show_nothing(self) -> None:
-        """There is no plan at all: say so where one would be."""
-        why = "No plan: see above why; press o to open other logs or a sample."
-        if not self._app.standing:
-            why = "No plan yet: press o to open an event log or a sample."
-        none: list[Line] = [[(why, "muted")]]
-        self.prose("why").show(none)
-        if self._app.state.view == "curves":
-            self.prose("sentence").show(none)
-            for name in ("time", "cost"):
-                self.chart(name).show(curves.NOTHING)
-
     def show_list(
         self,
         name: str,
@@ -285,11 +275,12 @@ class Panels:
         self._keys[name] = keys
         self.table(name).show(rows, cursor=cursor, columns=columns, message=message)
 
-    def refill(self, name: str, rows: Sequence[Row]) -> None:
-        """Show rows where they differ: drawing is what takes the time."""
+    def refill(self, name: str, rows: Sequence[Row], *, message: str | None = None) -> None:
+        """Show rows where they differ: drawing is what takes the time. Without any, `message` says
+        why there are none."""
         table = self.table(name)
-        if tuple(rows) != table.rows:
-            table.show(rows)
+        if tuple(rows) != table.rows or (message is not None and not rows):
+            table.show(rows, message=message)
 
     @property
     def pin_cursor(self) -> int:

@@ -87,7 +87,7 @@ def serve(arguments: Sequence[str], *, host: str | None, port: int | None) -> in
         raise engine.BadInput(
             "textual-serve is not installed",
             where="--web",
-            remedy="pip install 'sparkplan[web]', or pip install textual-serve",
+            remedy="pip install 'sparkplan[web]', or pipx inject sparkplan textual-serve",
         ) from None
     if not is_loopback(host):
         streams.say(warning(host, port))

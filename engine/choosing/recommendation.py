@@ -238,6 +238,8 @@ class Sensitivity:
         holds_until: the largest input, in multiples of the one asked, with which the recommended
             composition still satisfies the goal; None where none can be named, and `holds_note`
             says why. `holds_warnings` is what the model warns of there and not now.
+        optimal: of every answer here all compositions were compared; else something better than
+            what is named, or than nothing, may exist, and another run may find it.
     """
 
     one_more_hour: Change | None
@@ -250,6 +252,7 @@ class Sensitivity:
     holds_until: float | None
     holds_note: str
     holds_warnings: tuple[Notice, ...] = ()
+    optimal: bool = True
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -268,6 +271,7 @@ class Sensitivity:
             "holds_until": self.holds_until,
             "holds_note": self.holds_note,
             "holds_warnings": [notice_dict(notice) for notice in self.holds_warnings],
+            "optimal": self.optimal,
         }
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -21,6 +22,9 @@ MIXED = Notice(
 
 _OF_SIZE = "extrapolating-nodes"
 """What is warned of the size of a whole cluster, and of no member of it."""
+
+_FIGURE = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?![\w.])")
+"""A number by itself: not the digits in the name of a type."""
 
 
 def not_mixed(surface: Surface, row: int, common: int, share: float) -> Notice:
@@ -55,7 +59,7 @@ def of_members(
         points: of the surface, clusters of one type each.
         members: (row of the surface, nodes).
     """
-    found = [notice for point in points for notice in surface.notices(point)]
+    found = once(notice for point in points for notice in surface.notices(point))
     sized = [notice for notice in found if notice.code == _OF_SIZE]
     if not sized:
         return found
@@ -66,6 +70,22 @@ def of_members(
     whole = smallest * surface.max_nodes + min(max(nodes, 1), surface.max_nodes) - 1
     own = [notice for notice in surface.notices(whole) if notice.code == _OF_SIZE]
     return [*(notice for notice in found if notice.code != _OF_SIZE), *(own or sized)[:1]]
+
+
+def once(notices: Iterable[Notice]) -> list[Notice]:
+    """Of those that differ by nothing but their figures the one with the largest: the others say
+    the same of another member, which is asked at a few nodes more or less."""
+    found: dict[tuple[str, str, str], Notice] = {}
+    for notice in notices:
+        alike = notice.code, _FIGURE.sub("#", notice.text), _FIGURE.sub("#", notice.remedy)
+        kept = found.setdefault(alike, notice)
+        if _figures(notice) > _figures(kept):
+            found[alike] = notice
+    return list(found.values())
+
+
+def _figures(notice: Notice) -> list[float]:
+    return [float(figure.replace(",", "")) for figure in _FIGURE.findall(notice.text)]
 
 
 def of_prices(answers: Answers, paid: Sequence[tuple[int, bool, int]]) -> list[Notice]:

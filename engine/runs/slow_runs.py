@@ -145,8 +145,8 @@ def unusual_notices(unusual: Sequence[UnusualRun]) -> list[Notice]:
             "unusual-run",
             f"{in_a_row(names)} took {' to '.join(times[:: max(len(times) - 1, 1)])} times as long "
             f"as the other runs foretell, as if something went wrong: counted {counts}",
-            "look what did, and leave out what will not come again; if nothing did, run it once "
-            "more: two runs that agree count in full",
+            "the answer may hang on it: look what did, and leave out what will not come again; if "
+            "nothing did, run it once more: two runs that agree count in full",
         )
     ]
 

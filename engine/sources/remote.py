@@ -243,7 +243,8 @@ def _missing(source: str, scheme: str, library: str) -> BadInput:
     if scheme == "hdfs":
         remedy = "install pyarrow beside a Hadoop client, or write webhdfs://NAMENODE:9870/..."
     else:
-        remedy = "install it with: pip install 'sparkplan[cloud]'"
+        extra = "'sparkplan[cloud]'"
+        remedy = f"pip install {extra}, or pipx inject sparkplan {extra}"
     return BadInput(needs, where=_named(source), remedy=remedy)
 
 

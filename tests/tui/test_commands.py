@@ -122,6 +122,8 @@ def test_what_a_command_becomes(line, outcome):
         ("size 1e-300x", "'1e-300x' is less than 1/1,000,000 times the largest run"),
         ("size 2EB", "2EB"),
         ("size 9000PB", "'9000PB' is more than 1,000,000 times the largest run"),
+        ("size 101x", "'101x' is 101 times the input of the runs: the planner goes from"),
+        ("size 1GB", "'1GB' is 0.001 times the input of the runs: the planner goes from"),
         ("", "no command"),
     ],
 )

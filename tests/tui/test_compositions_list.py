@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from fakes import FakeSession
+from fakes import FakeSession, without_stages
 from screen import settled, text_of, typed
 
 import engine
@@ -300,3 +300,46 @@ async def test_the_list_below_the_charts_fills_what_a_window_has_come_to_have(pl
         await settled(pilot)
         table = app._panels.table("short")
         assert len(table.rows) == table.size.height - 1
+
+
+@pytest.mark.parametrize("chart", ["t", "c"])
+async def test_no_height_leaves_the_list_below_the_chart_without_rows(planner, chart):
+    """At 22 rows, and at 23 with a notice, it had none: a notice in the tour took the list away."""
+    async with planner(mix=2).run_test(size=(80, 19)) as pilot:
+        app = await settled(pilot)
+        await pilot.press(chart)
+        for height in range(18, 28):
+            await pilot.resize_terminal(80, height)
+            await settled(pilot)
+            placed = app.query_one("#short").region
+            assert 2 <= placed.height <= 5, height
+            assert placed.y + 2 <= app.query_one("#about").region.y, height
+            assert "▸ ◆" in text_of(app), height
+
+
+@pytest.mark.parametrize("height", range(15, 23))
+async def test_the_answer_is_seen_in_full_below_the_chart_of_a_low_terminal(planner, height):
+    """It ended in the middle, or the chart had taken its rows."""
+    async with planner().run_test(size=(80, height)) as pilot:
+        app = await settled(pilot)
+        sentence = app.query_one("#sentence").region
+        assert sentence.height == 3
+        assert sentence.bottom <= app.query_one("#about").region.y
+        assert "within 1h with" in " ".join(text_of(app).split())
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_a_mix_that_comes_or_goes_moves_no_column_of_the_list(planner, size):
+    """They jumped by eight cells under the deadline."""
+    async with planner(FakeSession(evidence=without_stages()), mix=2).run_test(size=size) as pilot:
+        app = await settled(pilot)
+        await pilot.press("2")
+        heads, mixed = set(), set()
+        for minutes in (20, 25, 33, 45, 50, 90):
+            await app.run_line(f"deadline {minutes}m")
+            await settled(pilot)
+            (head,) = (line for line in text_of(app).splitlines() if " composition " in line)
+            heads.add((head.index(" composition "), head.index(" time "), head.index(" cost ")))
+            mixed.add(app.answer.best.instance is None)
+        assert mixed == {True, False}
+        assert len(heads) == 1

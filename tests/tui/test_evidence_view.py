@@ -42,6 +42,27 @@ async def test_every_model_is_there_with_its_error_or_why_not(planner, size):
         assert "RE +5 to +10 %, mean relative error 7.5 % over 2 left-out runs" in said
 
 
+class Seven(FakeSession):
+    """As many models as there are."""
+
+    models = ("sparkplan", "optex", "ernest", "ernest-extended", "peridot", "simcost", "boe")
+
+
+@pytest.mark.parametrize("size", [*SIZES, (120, 24)])
+async def test_a_measured_run_is_seen_beside_all_models(planner, size):
+    """While warnings were read, nothing but the heads of the columns was."""
+    async with planner(Seven()).run_test(size=size) as pilot:
+        await settled(pilot)
+        await pilot.press("5")
+        app = await compared(pilot)
+        assert "run-2.zstd" in text_of(app)
+        app.query_one("#evidence-about").focus()
+        await compared(pilot)
+        shown = text_of(app)
+        assert "boe" in shown
+        assert "run-2.zstd" in shown
+
+
 def test_runs_that_were_left_aside_do_not_count(tmp_path):
     """It said "on 5 runs", whatever the model took of them."""
     table = tmp_path / "runs.csv"

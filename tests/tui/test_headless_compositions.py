@@ -8,7 +8,7 @@ import pytest
 from test_headless import LOG, answer, run
 
 import engine
-from tui.headless import hinges
+from tui.headless import hinges, recommend
 
 ON = f"predict {LOG} --ran-on m5.xlarge"
 
@@ -235,6 +235,22 @@ def test_an_answer_that_hardly_holds_does_not_hold_until_once(times: float, said
         engine.Goal(), "sparkplan", None, (), (), (), None, optimal=True, evaluated=0
     )
     assert hinges.lines(found, answer)[-1] == said
+
+
+@pytest.mark.parametrize(("answered", "hinging"), [(True, False), (False, True)])
+def test_what_no_search_has_proven_is_said(answered: bool, hinging: bool) -> None:
+    """It ends by the clock: on a busy machine the lines were others, in silence."""
+    found = engine.Recommendation(
+        engine.Goal(), "sparkplan", None, (), (), (), None, optimal=answered, evaluated=1234,
+        sensitivity=engine.Sensitivity(
+            one_more_hour=None, one_more_dollar=None, least_deadline_seconds=None,
+            least_budget_usd=None, below=None, below_budget=None, looser=None, holds_until=2.0,
+            holds_note="", optimal=hinging,
+        ),
+    )  # fmt: skip
+    shown = recommend.as_text(found, None)
+    assert ("not all there are: a better one may exist" in shown) is not answered
+    assert ("not all compositions were compared for these lines" in shown) is not hinging
 
 
 def test_a_table_of_runners_up_names_what_it_shows(capsys: pytest.CaptureFixture[str]) -> None:

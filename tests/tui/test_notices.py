@@ -1,14 +1,17 @@
 """The log of notices."""
 
 from dataclasses import replace
+from threading import Event
 
 import pytest
-from screen import compared, settled, text_of
+from fakes import FakeSession
+from screen import compared, settled, shows, text_of
 
 import engine
 from tui.screens.notices import MOST_NOTICES
 from tui.session import EngineSession
 from tui.views import words
+from tui.views.pages import NAMES, PAGES, key_of
 
 
 @pytest.mark.parametrize(("size", "glyphs"), [((80, 24), "ascii"), ((120, 40), "unicode")])
@@ -48,7 +51,33 @@ async def test_the_log_is_bounded_and_repeats_once(planner):
         assert app.noticed[-1].words == f"notice {2 * MOST_NOTICES - 1}"
 
 
-@pytest.mark.parametrize("view", ["2", "4", "5"])
+class Gated(FakeSession):
+    """Its first plan is built only once it may go on."""
+
+    def __init__(self):
+        super().__init__()
+        self.go_on = Event()
+
+    def build(self, state, say):
+        """Waits."""
+        assert self.go_on.wait(60.0)
+        return super().build(state, say)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+async def test_every_view_says_what_it_waits_for_until_there_is_a_plan(planner, page):
+    session, key = Gated(), key_of(page.name)
+    async with planner(session, mix=2).run_test(size=(80, 24)) as pilot:
+        await pilot.press(key)
+        assert await shows(pilot, f"[{key} ")
+        assert await shows(pilot, "Reading the evidence and the prices ...")
+        session.go_on.set()
+        app = await settled(pilot)
+        assert app.answer is not None
+        assert await shows(pilot, "Reading the evidence", gone=True)
+
+
+@pytest.mark.parametrize("view", ["2", "3", "4", "5", "6", "7", "8"])
 async def test_why_there_is_no_plan_is_said_in_every_view(planner, tmp_path, view):
     """Until the evidence is another."""
     table = tmp_path / "runs.csv"

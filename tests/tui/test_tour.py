@@ -71,6 +71,15 @@ def played(size, glyphs):
     return seen, app.return_code
 
 
+def test_what_is_to_be_pasted_is_seen_beside_the_caption_of_a_small_terminal():
+    """Of the text there was its first line, which names the program."""
+    pages = [shown for _, shown, *_ in played((80, 24), "ascii")[0].pages]
+    (shown,) = (shown for shown in pages if "Preview" in shown)
+    assert "--executor-memory" in shown
+    assert "spark-submit      options" in shown
+    assert "^s save" in shown
+
+
 @pytest.mark.parametrize(("size", "glyphs"), [((120, 40), "unicode"), ((80, 24), "ascii")])
 def test_it_plays_to_its_end_on_the_bundled_sample(size, glyphs):
     seen, code = played(size, glyphs)

@@ -4,10 +4,10 @@ import re
 
 import pytest
 from fakes import FakeSession
-from screen import settled, text_of, typed
+from screen import settled, shows, text_of, typed
 
 from tui.session import EngineSession
-from tui.views import words
+from tui.views import terms, words
 from tui.views.goal import GoalPanel
 from tui.widgets.slider import Slider
 
@@ -30,6 +30,52 @@ async def test_a_slider_changes_the_answer_without_a_new_plan(planner):
         assert app.state.deadline_seconds == app.query_one("#deadline", Slider).value
         assert app.answer.best != before
         assert session.builds == builds
+
+
+@pytest.mark.parametrize(("size", "step"), [((80, 24), "←→ step"), ((120, 40), "← → step")])
+async def test_while_a_value_is_typed_the_foot_tells_its_keys_and_what_can_be(planner, size, step):
+    """It offered the steps of the slider and letters that are text there."""
+    async with planner().run_test(size=size) as pilot:
+        await settled(pilot)
+        assert await shows(pilot, step)
+        for leave in ("escape", "enter", "tab"):
+            app = pilot.app
+            app.query_one("#deadline", Slider).focus()
+            await settled(pilot)
+            await pilot.press("enter")
+            assert await shows(pilot, "⏎ take  esc cancel")
+            shown = text_of(app)
+            assert "Deadline: as 45m, 1h30m or 90 s; empty: none" in shown
+            assert step not in shown
+            assert "export" not in shown.splitlines()[-1]
+            await pilot.press(leave)
+            assert await shows(pilot, step)
+            assert "esc cancel" not in text_of(app)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("deadline", ["45m", "1h30m", "90 s", ""]),
+        ("budget", ["$12.50", ""]),
+        ("size", ["2TB", "3x"]),
+        ("nodes", ["1", "512"]),
+        ("confidence", ["95 %", "0.95"]),
+    ],
+)
+async def test_what_the_foot_says_can_be_typed_is_taken(planner, name, values):
+    async with planner().run_test(size=(80, 24)) as pilot:
+        app = await settled(pilot)
+        slider = app.query_one(f"#{name}", Slider)
+        for value in values:
+            assert (value or "empty") in terms.TYPED[name]
+            slider.focus()
+            await settled(pilot)
+            await pilot.press("enter", "delete")
+            await typed(pilot, value)
+            await pilot.press("enter")
+            await settled(pilot)
+            assert (slider.error, slider.editing) == ("", False)
 
 
 async def test_an_impossible_goal_shows_the_nearest_miss(planner):

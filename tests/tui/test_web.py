@@ -49,7 +49,8 @@ def test_without_the_server_one_line_says_what_to_install(capsys, monkeypatch):
     monkeypatch.delitem(sys.modules, "tui.web_server", raising=False)
     assert cli.main(["--web"]) == 2
     error = capsys.readouterr().err
-    assert "sparkplan[web]" in error
+    assert "pip install 'sparkplan[web]'" in error
+    assert "pipx inject sparkplan textual-serve" in error
     assert error.count("\n") == 1
 
 

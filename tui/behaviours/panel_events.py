@@ -30,9 +30,11 @@ class PanelEvents(PlannerPart):
         self.drop_refusal()
         app.dispatch(message.action)
 
-    def on_goal_panel_typing_ended(self) -> None:
-        """Typing was given up, or left the value as it was."""
-        self.drop_refusal()
+    def on_goal_panel_typing(self, message: GoalPanel.Typing) -> None:
+        """Typing began, which takes other keys; or it was given up, or left the value as it was."""
+        if not message.editing:
+            self.drop_refusal()
+        self.planner._panels.show_keys()
 
     def drop_refusal(self) -> None:
         """Take the notice about a refused input away, where that is still the one that is seen."""

@@ -14,7 +14,15 @@ def lines(found: engine.Sensitivity, answer: engine.Recommendation) -> list[str]
         *_looser(found, answer),
         *_least(found, answer.goal),
         f"input: {_input(found)}",
+        *([] if found.optimal else [UNPROVEN]),
     ]
+
+
+UNPROVEN = (
+    "not all compositions were compared for these lines: the search ended before, and better ones "
+    "may exist"
+)
+"""It ends by the clock: on a busy machine other lines may come of the same question."""
 
 
 def _which_hour(goal: engine.Goal) -> str:

@@ -200,7 +200,8 @@ def as_text(found: engine.Recommendation, catalog: engine.Catalog | None) -> str
         ]
         if len(found.rejected) > LISTED:
             lines.append(f"  and {len(found.rejected) - LISTED} more (--json lists them)")
-    counted = f"{found.evaluated:,} compositions evaluated, model {found.model}"
+    some = "" if found.optimal else ", not all there are: a better one may exist"
+    counted = f"{found.evaluated:,} compositions evaluated{some}, model {found.model}"
     if catalog is not None:
         counted += f", {text.priced_by(catalog)}"
     lines += ["", f"{intervals(found)}{counted}"]

@@ -16,6 +16,7 @@ from textual.widgets import Input
 
 import engine
 from tui.kept.places import is_there
+from tui.panels import CAPTION_ROWS
 from tui.screens.dialog import Dialog
 from tui.screens.picker import LEAVE
 from tui.views.bars import Bar, keys
@@ -31,6 +32,10 @@ SHORT_BELOW = 30
 
 OTHER_ROWS = 8
 """Rows of the dialog without targets: its frame, a framed line of the text, path, answer, keys."""
+
+MORE_LINES, LEAST_TARGETS = 3, 4
+"""Lines of the text that are seen beside that one before all targets are, and rows that these have
+all the same."""
 
 KEYS: Mapping[str, tuple[list[tuple[str, str, str]], str]] = {
     "targets": ([("↑ ↓", "target", ""), ("⏎", "path", "")], "preview"),
@@ -142,11 +147,13 @@ class ExportScreen(Dialog[str | None]):
         self._share_rows(event.size.height)
 
     def _share_rows(self, height: int) -> None:
-        """Where rows are few, the targets make room for the text while that is read, and always for
-        a line of it, the path and the keys."""
+        """Where rows are few, also beside the caption of a tour, the targets make room for the text
+        while that is read, and always for some lines of it, the path and the keys."""
         whole = len(self._targets) + 1
         read = height < SHORT_BELOW and self.focused is self.query_one("#preview")
-        room = max(2, height * 92 // 100 - OTHER_ROWS)
+        touring = self.app.screen_stack[0].has_class("touring")
+        most = (height - (CAPTION_ROWS if touring else 0)) * 92 // 100 - OTHER_ROWS
+        room = max(2, min(most, max(LEAST_TARGETS, most - MORE_LINES)))
         self.query_one("#targets", Table).styles.height = 2 if read else min(whole, room)
 
     def _tell_keys(self) -> None:

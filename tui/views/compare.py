@@ -49,7 +49,7 @@ def fill(panels: Panels) -> list[Widget]:
 def show(panels: Panels, answer: Answer) -> None:
     """The pinned scenarios beside the plan of now."""
     shown = listed(panels.pins, pin_of(NOW, panels.state, answer))
-    panels.refill("pins", rows(shown, panels.marks))
+    panels.refill("pins", rows(shown, panels.marks), message=EMPTY)
     panels.prose("compared").show(about(shown, panels.pin_cursor) if shown else [])
 
 

@@ -33,6 +33,9 @@ FULL_LIST = 500
 SHORT_MIX = 22
 """Cells of a composition below the charts."""
 
+MIX_CELLS = {2: 44, 3: 66}
+"""Cells of a composition of so many types in the view of its own, where there is room for them."""
+
 _LOST = 3
 """One row in so many says why a type lost, where there is room for only some."""
 
@@ -121,7 +124,9 @@ def show_rows(panels: Panels, name: str, answer: Answer, most: int) -> None:
         listed,
         keys=(tuple(types), order, state.mix > 1 and state.mix),
         cursor=place,
-        columns=columns(order, panels.glyphs.below) if name == "full" else short_columns(state),
+        columns=full_columns(state, panels.glyphs.below)
+        if name == "full"
+        else short_columns(state),
         message=f"no composition holds {state.listed}; esc shows all" if state.listed else "",
     )
 
@@ -144,15 +149,19 @@ def short_columns(state: PlanState) -> tuple[Column, ...]:
     )
 
 
-def columns(order: Order, sign: str) -> tuple[Column, ...]:
-    """The columns, a sign at the one that the rows go by."""
-    by = _SORTED.get(order)
-    return tuple(
-        column._replace(title=f"{column.title} {sign}", width=max(column.width or 0, 9))
-        if column.title == by
-        else column
-        for column in COLUMNS
-    )
+def full_columns(state: PlanState, sign: str) -> tuple[Column, ...]:
+    """The columns of the view of its own, a sign at the one that the rows go by; where a mix may
+    come or go with the next step of a slider, none of them moves then."""
+    by, found = _SORTED.get(state.order), []
+    for column in COLUMNS:
+        if column.title == by:
+            column = column._replace(
+                title=f"{column.title} {sign}", width=max(column.width or 0, 9)
+            )
+        elif column.title == "composition":
+            column = column._replace(width=MIX_CELLS.get(state.mix))
+        found.append(column)
+    return tuple(found)
 
 
 def chosen_rows(

@@ -107,21 +107,15 @@ def show(panels: Panels, answer: Answer) -> None:
     found, waiting = panels.advised(answer)
     panels.prose("experiments-about").show(about(panels.state, answer, found, panels.marks))
     advice = found.advice if found else None
-    refill(panels, NEXT, next_rows(advice), (found.no_advice if found else "") or WAITING)
-    refill(panels, TRAINING, training_rows(found), (found.no_plan if found else "") or WAITING)
+    no_advice, no_plan = (found.no_advice, found.no_plan) if found else ("", "")
+    panels.refill(NEXT, next_rows(advice), message=no_advice or WAITING)
+    panels.refill(TRAINING, training_rows(found), message=no_plan or WAITING)
     late = f" {panels.glyphs.ellipsis}" if waiting and found else ""
     panels.entitle(NEXT, f"{FIRST_TITLE if advice and advice.opening else NEXT_TITLE}{late}")
     panels.entitle(TRAINING, f"{title(found)}{late}")
     runs = looked_at(panels, found)
     lines = about_runs(runs, found, layout_of(answer, runs)) if found else []
     panels.prose("experiments-run").show([*at_cursor(panels, answer, found), *lines])
-
-
-def refill(panels: Panels, name: str, rows: Sequence[Row], message: str) -> None:
-    """Rows where they differ; without any, why there are none."""
-    table = panels.table(name)
-    if tuple(rows) != table.rows or not rows:
-        table.show(rows, message=message)
 
 
 def about(state: PlanState, answer: Answer, found: Found | None, marks: Marks) -> list[Line]:

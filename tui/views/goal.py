@@ -65,10 +65,17 @@ class Ranges:
         """The multiple that "3x", "2TB" or a number in the evidence's own unit names.
 
         Raises:
-            BadInput: for anything else.
+            BadInput: for anything else, and for what is beyond the slider: a state holds no more.
         """
         times = self._times(typed)
         engine.check_times(times, typed)
+        if not LEAST_SCALE <= times <= MOST_SCALE:
+            least, most = self.size_text(LEAST_SCALE), self.size_text(MOST_SCALE)
+            raise engine.BadInput(
+                f"{typed!r} is {shortest(times, 3)} times the input of the runs: the planner goes "
+                f"from {least} to {most}",
+                remedy="add a log nearer to that input; predict --input-size goes further",
+            )
         return times
 
     def _times(self, typed: str) -> float:
@@ -184,8 +191,11 @@ class GoalPanel(Container):
 
         text: str
 
-    class TypingEnded(Message):
-        """Nothing is typed into a slider any more."""
+    @dataclass(eq=False, repr=False)
+    class Typing(Message):
+        """Whether a value is typed into a slider from now on."""
+
+        editing: bool
 
     def __init__(self, state: PlanState, glyphs: Glyphs, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -234,10 +244,10 @@ class GoalPanel(Container):
         name = str(event.slider_id)
         self.post_message(self.Moved(name, action_of(name, event.value)))
 
-    def on_slider_typing_ended(self, event: Slider.TypingEnded) -> None:
+    def on_slider_typing(self, event: Slider.Typing) -> None:
         """Pass it on."""
         event.stop()
-        self.post_message(self.TypingEnded())
+        self.post_message(self.Typing(event.slider.editing))
 
     def _formatter(self, name: Name) -> Callable[[float], str]:
         if name == "size":

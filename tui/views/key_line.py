@@ -48,6 +48,9 @@ READ = Key("v", "read", "crosshair")
 ZOOM_ALL, LOG_Y = Key("a", "all", "zoom_all"), Key("Y", "log", "log_y")
 SAVE = Key("E", "save", "save_chart")
 
+TYPED = (Key("⏎", "take"), Key("esc", "cancel"))
+"""While a value is typed into a slider every other key is text."""
+
 
 def list_at(focused: Widget | None, view: View) -> str:
     """The id of the list that `/` filters; empty where it chooses the candidate types: among the
@@ -65,6 +68,8 @@ def list_at(focused: Widget | None, view: View) -> str:
 def keys(focused: Widget | None, view: View, *, narrow: bool) -> tuple[list[Key], list[Key]]:
     """The keys at the left, the most particular first, and those at the right end; where columns
     are few, those that every list has give way to what nobody could guess: undo and jump."""
+    if isinstance(focused, Slider) and focused.editing:
+        return list(TYPED), [QUIT]
     here = _narrow(focused) if narrow else _wide(focused)
     slash = FILTER if list_at(focused, view) else TYPES
     if not narrow:

@@ -20,6 +20,7 @@ class Page(NamedTuple):
         focus: id of the widget that the keyboard goes to.
         filtered: id of the list that `/` filters, wherever in the view the keyboard is; "" where it
             chooses the candidate types.
+        blank: ids of the charts, texts and lists that say why while there is no plan.
     """
 
     name: str
@@ -28,34 +29,54 @@ class Page(NamedTuple):
     focus: str
     short: str = ""
     filtered: str = ""
+    blank: tuple[str, ...] = ()
 
 
 FRONTIER_LIST = "frontier-list"
 
 PAGES = (
-    Page("curves", "Curves", "Show the curves of time and cost", "deadline"),
+    Page(
+        *("curves", "Curves", "Show the curves of time and cost", "deadline"),
+        blank=("time", "cost", "sentence"),
+    ),
     Page(
         *("compositions", "Compositions", "Show all compositions and why others lost", "full"),
         short="Types",
         filtered="full",
+        blank=("full",),
     ),
     Page(
         *("frontier", "Frontier", "Show what more time or money buys", FRONTIER_LIST),
         short="Front",
         filtered=FRONTIER_LIST,
+        blank=("frontier-chart", "point"),
     ),
-    Page("stages", "Stages", "Show where the time goes", "stage-list", filtered="stage-list"),
-    Page("evidence", "Evidence", "Show what the answer rests on", "models", filtered="models"),
+    Page(
+        *("stages", "Stages", "Show where the time goes", "stage-list"),
+        filtered="stage-list",
+        blank=("stages-about",),
+    ),
+    Page(
+        *("evidence", "Evidence", "Show what the answer rests on", "models"),
+        filtered="models",
+        blank=("models",),
+    ),
     Page(
         *("workflow", "Workflow", "Show the jobs by state, and what bounds each", "gantt"),
         short="Flow",
         filtered="states",
+        blank=("workflow-about",),
     ),
-    Page("compare", "Compare", "Compare pinned scenarios", "pins", filtered="pins"),
+    Page(
+        *("compare", "Compare", "Compare pinned scenarios", "pins"),
+        filtered="pins",
+        blank=("pins",),
+    ),
     Page(
         *("experiments", "Experiments", "Show what to run next to be surer", "training-runs"),
         short="Runs",
         filtered="training-runs",
+        blank=("experiments-about",),
     ),
 )
 

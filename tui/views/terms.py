@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import engine
 from tui import format as text
-from tui.state import PlanState
+from tui.state import MAX_NODES, PlanState
 from tui.views import inputs
 from tui.views.compositions import SHORTER
 from tui.views.pages import page
@@ -26,6 +26,15 @@ SLIDERS = {
     "confidence": "Confidence: the least probability of being in time; also of the interval",
 }
 """By the id of the slider."""
+
+TYPED = {
+    "deadline": "Deadline: as 45m, 1h30m or 90 s; empty: none",
+    "budget": "Budget: as $12.50; empty: none",
+    "size": "Data size: as 2TB, or in the unit of the runs, or 3x: three times theirs",
+    "nodes": f"Max nodes: 1 to {MAX_NODES} workers",
+    "confidence": "Confidence: as 95 % or 0.95",
+}
+"""By the id of the slider, while a value is typed: what can be."""
 
 INPUTS = {
     "open": "Source: the runs that everything rests on: logs, tables, profiles",
@@ -130,6 +139,8 @@ def said_of(state: PlanState, shown: Widget | None, *, over: str = "") -> str:
     """
     if over:
         return _line(state, over)
+    if isinstance(shown, Slider) and shown.editing:
+        return TYPED[str(shown.id)]
     table = shown if isinstance(shown, Table) else None
     if table is not None and table.asked in COLUMNS:
         return COLUMNS[table.asked].format(odds=text.odds(state.confidence))

@@ -85,9 +85,9 @@ class Slider(FrameWidget, can_focus=True):
             return isinstance(message, Slider.Changed) and message.slider is self.slider
 
     @dataclass(eq=False, repr=False)
-    class TypingEnded(Message):
-        """Nothing is typed any more, whether or not that changed the value: what was said of a
-        refused text is no longer of anything on the screen."""
+    class Typing(Message):
+        """A value is typed from now on, or no more (`editing`), whether or not that changed it:
+        other keys matter, and what was said of a refused text is of nothing on the screen."""
 
         slider: Slider
 
@@ -233,6 +233,7 @@ class Slider(FrameWidget, can_focus=True):
         self._edit = LineEdit.of(text)
         self._error = ""
         self.redraw()
+        self.post_message(self.Typing(self))
 
     def _finish_edit(self) -> None:
         """Take the typed text; wrong text shows why and stays, with the old value kept. What was
@@ -265,7 +266,7 @@ class Slider(FrameWidget, can_focus=True):
         self._error = ""
         if self._edit is not None:
             self._edit = None
-            self.post_message(self.TypingEnded(self))
+            self.post_message(self.Typing(self))
 
     def _refuse(self, reason: str) -> None:
         lines = reason.splitlines()

@@ -350,7 +350,13 @@ class ReplayModel(FittedModel):
         slots = float(batch.slots[0])
         if not slots >= 1.0:
             return None
-        return self._nearest(slots, completed(workload, self.profile)).nodes.notice(batch)
+        nearest = self._nearest(slots, completed(workload, self.profile))
+        said = nearest.nodes.notice(batch)
+        if said is None or len({replay.nodes.before for replay in self.replays}) == 1:
+            return said
+        name = nearest.run.source.rsplit("/", 1)[-1]
+        which = f"in the nearest log ({name})" if name else "in the nearest log"
+        return replace(said, text=f"{which} {said.text}; others filled their nodes otherwise")
 
     def slot_speeds(self, batch: ClusterBatch) -> FloatArray:
         largest = max(self.replays, key=lambda replay: (replay.slots, replay.run.seconds))

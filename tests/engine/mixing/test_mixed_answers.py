@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from synthetic import TableModel, catalog_of, model, offer
 
+from engine import optimiser
 from engine.catalog import Billing, Catalog
 from engine.choosing.limits import Limits
 from engine.choosing.recommendation import Recommendation
@@ -115,3 +118,29 @@ def test_what_is_left_unsettled_is_not_called_proven(monkeypatch: pytest.MonkeyP
     assert settled.optimal
     monkeypatch.setattr(mixed, "_ROUNDS", 1)
     assert not ask(coarse, "small", "big").optimal
+
+
+def test_what_an_answer_hangs_on_says_whether_its_searches_were_proven(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On a busy machine some of them end by the clock, though the answer itself was proven."""
+
+    def asked_for_all() -> Recommendation:
+        return recommend(
+            fitted(set(CORES)), catalog=catalog("small", "big"), instances=["*"], max_nodes=12,
+            mix=2, deadline_seconds=DEADLINE, with_sensitivity=True,
+        )  # fmt: skip
+
+    proven = asked_for_all()
+    assert (proven.optimal, proven.sensitivity.optimal) == (True, True)
+    assert proven.to_dict()["sensitivity"]["optimal"] is True
+    asked, cut = [], optimiser.with_mixes
+
+    def ends_early_after_the_first(*args: Any, **options: Any) -> Recommendation:
+        asked.append(args)
+        return replace(cut(*args, **options), optimal=len(asked) == 1)
+
+    monkeypatch.setattr(optimiser, "with_mixes", ends_early_after_the_first)
+    cut_short = asked_for_all()
+    assert len(asked) > 1
+    assert (cut_short.optimal, cut_short.sensitivity.optimal) == (True, False)

@@ -118,6 +118,26 @@ def test_the_warning_is_of_the_log_that_answers() -> None:
     assert "fuller-nodes" not in told[8e9]
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_of_logs_that_filled_their_nodes_otherwise_the_warning_says_which_it_is_of(
+    order: int,
+) -> None:
+    """It told of the nearest log in silence, as if it were of all."""
+    half = replace(run(4, nodes=2), source="/logs/half.zstd")
+    full = replace(run(8, nodes=8), source="/logs/full.zstd")
+    asked = Cluster.of_nodes(instance_type="n.8", nodes=1, catalog=CATALOG)
+
+    def said(*logs: Run) -> list[str]:
+        told = fit(*logs).predict(cluster=asked).warnings
+        return [notice.text for notice in told if notice.code == "fuller-nodes"]
+
+    (text,) = said(*(half, full)[::order])
+    assert text.startswith("in the nearest log (half.zstd) each m.8 had 4 tasks at once")
+    assert text.endswith("; others filled their nodes otherwise")
+    (alike,) = said(*(half, replace(run(4, nodes=4), source="/logs/more.zstd"))[::order])
+    assert alike.startswith("each m.8 had 4 tasks at once")
+
+
 def test_of_logs_with_as_many_slots_the_order_says_nothing() -> None:
     """One of half-full nodes and one of full ones: as long, as explained, warned of and mixed."""
     logs = run(4, nodes=2), run(8, slower=1.2)
