@@ -28,7 +28,7 @@ FAILED = (Notice("failed-stages", "a stage was given up", "look why"),)
 
 def run(size: float, seconds: float = 60.0, **fields: object) -> Run:
     cluster = Cluster.of_executors(executors=4, executor_cores=2)
-    return Run(seconds, cluster, Workload(size), **fields)  # type: ignore[arg-type]
+    return Run(seconds, cluster, Workload(size), **fields)
 
 
 def test_runs_that_did_all_their_work_count_where_there_are_any() -> None:

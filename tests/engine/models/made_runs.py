@@ -147,7 +147,7 @@ def stage_run(i: int, stage: Stage, start: float, end: float, slots: int) -> Sta
         first_wave_seconds=first,
         warm_up=(1.0,) * 5,
     )
-    return replace(run, **stage.more)  # type: ignore[arg-type]
+    return replace(run, **stage.more)
 
 
 def without_growth(run: Run) -> Replay:

@@ -25,8 +25,6 @@ def fit(*runs: Run) -> FittedModel:
 
 def width(found: Prediction) -> float:
     """Of an interval, in log time."""
-    assert found.low is not None
-    assert found.high is not None
     return math.log(found.high / found.low)
 
 

@@ -38,18 +38,13 @@ def on(nodes: int, kind: str = "core") -> Cluster:
 
 def profile_of(rows: list[tuple[int, float, float]], **workload: object) -> Profile:
     runs = tuple(
-        Run(seconds, on(nodes), Workload(size, **workload))  # type: ignore[arg-type]
-        for nodes, size, seconds in rows
+        Run(seconds, on(nodes), Workload(size, **workload)) for nodes, size, seconds in rows
     )
     return Profile("p", runs)
 
 
 def grid_profile(law: object, *, sizes: tuple[float, ...] = (1.0, 2.0, 4.0)) -> Profile:
-    rows = [
-        (n, s, float(law(float(n), s)))  # type: ignore[operator]
-        for n in (2, 3, 4, 6, 8, 12, 16)
-        for s in sizes
-    ]
+    rows = [(n, s, float(law(float(n), s))) for n in (2, 3, 4, 6, 8, 12, 16) for s in sizes]
     return profile_of(rows)
 
 
@@ -96,7 +91,6 @@ def test_left_out_runs_are_predicted_by_refits() -> None:
     for place in range(7):
         rest = np.arange(7) != place
         expected.append(features[place] @ nnls(features[rest], seconds[rest])[0])
-    assert fitted.validation is not None
     assert fitted.validation.predicted_seconds == pytest.approx(expected)
 
 
@@ -127,8 +121,6 @@ def test_the_extended_model_covers_what_ernest_cannot(law: object) -> None:
     profile = grid_profile(law)
     plain = Ernest().fit(profile, models={}).validation
     extended = ErnestExtended().fit(profile, models={}).validation
-    assert plain is not None
-    assert extended is not None
     assert extended.mean_relative_error < 0.01
     assert extended.mean_relative_error < 0.7 * plain.mean_relative_error
 

@@ -203,7 +203,6 @@ def test_table_iii_refitted() -> None:
     ).seconds
     recorded = np.array([row[7] for row in TABLE_III], dtype=float)
     assert mean_relative_error(times, recorded) == pytest.approx(0.047, abs=5e-4)
-    assert fitted.validation is not None
     assert fitted.validation.mean_relative_error == pytest.approx(0.062, abs=5e-4)
 
 
@@ -247,7 +246,6 @@ def test_phases_are_named_as_in_the_paper_and_add_up() -> None:
     found = published("als-standalone").predict(
         cluster=nodes_of(5), workload=Workload(iterations=10)
     )
-    assert found.phases is not None
     assert list(found.phases) == [
         "initialization", "preparation", "variable sharing", "communication", "execution",
     ]  # fmt: skip

@@ -87,10 +87,8 @@ def test_the_stage_that_computed_all_of_an_rdd_is_its_origin() -> None:
     assert [part_of(run.stages, place, [1]) for place in range(3)] == [1 / BLOCKS, 1.0, 1 / BLOCKS]
     assert part_of(run.stages, 0, []) == 1.0
     cache = CacheReplay.of(run)
-    assert cache is not None
     assert cache.stored_bytes == {7: KEPT}
     unsized = CacheReplay.of(replace(run, persisted_rdds=()))
-    assert unsized is not None
     assert unsized.stored_bytes == {7: pytest.approx(KEPT)}
 
 

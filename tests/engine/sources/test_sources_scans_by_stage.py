@@ -78,7 +78,6 @@ def test_a_scan_that_lost_its_bytes_has_those_of_its_files() -> None:
     found = inferred(scans, PARQUET)
     (stage,) = found.stages
     assert (input_of(found), stage.files_bytes, stage.files_read) == (800.0, 800.0, 3.0)
-    assert stage.input_bytes is not None
     assert stage.input_bytes.quantiles == (0.0, 800.0), "spread as what the tasks counted is"
     assert found.known
     (said,) = found.notices

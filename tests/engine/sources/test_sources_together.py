@@ -22,7 +22,7 @@ SAID = Notice("some-code", "something", "do something")
 
 
 def run(size: float | None = None, **more: object) -> Run:
-    return Run(10.0, Cluster(), Workload(input_bytes=size), **more)  # type: ignore[arg-type]
+    return Run(10.0, Cluster(), Workload(input_bytes=size), **more)
 
 
 def said(*runs: Run) -> dict[str, str]:
