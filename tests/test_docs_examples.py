@@ -4,8 +4,6 @@ Numbers are compared too, to the last digit that is shown: another machine may r
 way.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -1,7 +1,5 @@
 """The figures that the papers print, through the command as a user types it."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

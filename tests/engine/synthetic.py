@@ -1,7 +1,5 @@
 """Small made-up catalogs, profiles and models for the tests of prices and choices."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date

@@ -1,7 +1,5 @@
 """Training runs through a spark-submit that is a script: logs, resuming, failures, nothing lost."""
 
-from __future__ import annotations
-
 import json
 import sys
 import time

@@ -1,7 +1,5 @@
 """Every model side by side: the figures of OptEx VI-D and VI-F, and failures as one line."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

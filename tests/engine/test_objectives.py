@@ -1,7 +1,5 @@
 """What the best has the least of: each objective against every composition."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

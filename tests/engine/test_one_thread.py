@@ -1,7 +1,5 @@
 """Linear algebra in one thread: while it is asked for, and no longer."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

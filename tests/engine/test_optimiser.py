@@ -1,7 +1,5 @@
 """What each goal, price and input means to the optimiser."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from datetime import date

@@ -1,8 +1,6 @@
 """The optimiser against brute force, whatever binds at once: goals, prices and fees, plateaus and
 gaps of the times, quotas, owned nodes, bounds of executors and nodes, a filter of types."""
 
-from __future__ import annotations
-
 import json
 import math
 import warnings

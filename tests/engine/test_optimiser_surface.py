@@ -1,7 +1,5 @@
 """What the optimiser takes from the surface and gives as data; OptEx Table VI."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

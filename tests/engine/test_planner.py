@@ -1,7 +1,5 @@
 """`engine.plan`: one question, one answer."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Which runs of a profile count, and which of them it is planned by."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Stages on a time scale: driver time, idle cores and the critical path, against plain counting."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """What an answer hangs on, against plain enumeration of all clusters."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

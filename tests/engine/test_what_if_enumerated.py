@@ -1,7 +1,5 @@
 """What an answer hangs on for every objective, with and without intervals, against enumeration."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """A user's prices in another currency, and the DBUs of a contract."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

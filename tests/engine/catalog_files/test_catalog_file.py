@@ -1,7 +1,5 @@
 """A user's catalog files: what they may say, and what is wrong with them."""
 
-from __future__ import annotations
-
 import errno
 from datetime import date
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Lost work on spot nodes: the ranges, the law against simulated interruptions, what is said."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

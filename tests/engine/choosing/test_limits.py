@@ -1,7 +1,5 @@
 """Limits on what may be rented: each binds, none is dropped, contradictions are refused."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

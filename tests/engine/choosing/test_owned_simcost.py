@@ -1,7 +1,5 @@
 """SimCost's recommendation on clusters one owns: Example 2, Table 2, 5.3, and the objectives."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Named nodes of one type: the same times and costs, spot or not, as the recommender's."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,8 +1,6 @@
 """The advice speaks of the choice that is recommended, whatever the goal; it says what that rests
 on."""
 
-from __future__ import annotations
-
 import pytest
 
 from engine import fit, load_catalog, read

@@ -1,7 +1,5 @@
 """Plans of runs: Ernest's design on a grid, PERIDOT's two sizes, SimCost's equal waves."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Beliefs, the value of a run, and stopping: closed forms, simulation, properties."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """spark-submit ends with what waits for it, at whatever moment that is told to end."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """What is planned beside the heap, and that it reaches layouts, answers, exports and files."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

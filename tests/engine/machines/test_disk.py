@@ -1,7 +1,5 @@
 """Shuffles and spills against local disks and EBS volumes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Nodes that a plan fills further than the measured run did."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

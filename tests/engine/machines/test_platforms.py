@@ -1,7 +1,5 @@
 """Another platform than the catalog's own: other memory, and no price of the managed service."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

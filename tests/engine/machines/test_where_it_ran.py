@@ -1,7 +1,5 @@
 """Whose prices hold where nobody names a catalog."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Mixes with the capacity of more small nodes than may be rented: their times are asked for too."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from synthetic import TableModel, catalog_of, model, offer, profile_on

@@ -1,7 +1,5 @@
 """Charges for what limits allow too little of: what they add to a price, and which are tried."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
 

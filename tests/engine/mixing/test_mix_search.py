@@ -1,7 +1,5 @@
 """Mixed compositions against brute force on thousands of random small catalogs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import combinations, product
 

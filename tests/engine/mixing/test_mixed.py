@@ -1,7 +1,5 @@
 """Mixes through the optimiser: what they cost, how they read, when they are believed."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Types that a model cannot tell apart: all but the cheapest are left out of the search."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

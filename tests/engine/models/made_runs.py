@@ -1,7 +1,5 @@
 """Runs as a log would tell them, made from applications whose every task is known."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 

@@ -1,7 +1,5 @@
 """Run times and logs that tests of sparkplan share, and how they ask of them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """Barrier stages: what starts on all of its slots at once, or not at all."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """`boe` on logs, and workflows of several jobs: own runs, surfaces, courses."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 

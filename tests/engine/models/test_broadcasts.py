@@ -1,7 +1,5 @@
 """Tables that are broadcast while they are small."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

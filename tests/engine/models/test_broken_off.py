@@ -1,7 +1,5 @@
 """Logs that break off in a stage: the rest of its tasks is foretold, not held against the model."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The replay of Spark's block store: what is lost in less memory than a run wants."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 

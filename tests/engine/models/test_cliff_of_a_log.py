@@ -1,7 +1,5 @@
 """What one log tells of its cache: how much of it fitted, how much there is, what is missed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

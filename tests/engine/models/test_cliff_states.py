@@ -1,7 +1,5 @@
 """Where few runs leave open whether data fits in memory."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.stats import norm

@@ -1,8 +1,6 @@
 """Unions and products of unlike inputs, and a coalesce that leaves few splits: on real logs, of
 which each foretells the other (five files on two slots, fifteen on eight)."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from pathlib import Path

@@ -1,8 +1,6 @@
 """Runs on data of another shape are told by what their stages read and wrote; more data, fewer
 tasks, aggregations and joins are no other shape."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """How much of a log is other programs' doing, and what that costs an interval."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

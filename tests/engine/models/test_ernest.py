@@ -1,7 +1,5 @@
 """Ernest against the worked example of its reference implementation, and its extensions."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.optimize import nnls

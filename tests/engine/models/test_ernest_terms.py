@@ -1,7 +1,5 @@
 """The terms of Ernest's law and its extensions: their values, and that more data is never less."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

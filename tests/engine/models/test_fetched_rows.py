@@ -1,8 +1,6 @@
 """The driver's time on rows that it fetched: on real logs, of which each foretells the other (5 and
 15 files of a table, whose rows a loop of the driver goes through)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Logs that break off after first tasks: start-up is told from work, and how surely is said."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

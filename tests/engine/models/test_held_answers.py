@@ -1,7 +1,5 @@
 """Answers held along the way to an input: more input is never less time, whatever memory does."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Shuffle partitions of keys that have many rows, on other clusters and with other data."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Curves over iterations: ernest, ernest-extended, and simcost on run times."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

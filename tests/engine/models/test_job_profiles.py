@@ -1,7 +1,5 @@
 """Job profiles of OptEx from logs: known coefficients come out, what is assumed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How sure several logs are: the prior's interval, scaled by what left-out logs show of it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import permutations
 

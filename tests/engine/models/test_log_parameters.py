@@ -1,7 +1,5 @@
 """Job parameters of event logs: which logs answer for which, and what is said about it."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

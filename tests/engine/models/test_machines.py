@@ -1,7 +1,5 @@
 """How machines are counted, and clusters of unmeasured types converted."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from datetime import date

@@ -1,7 +1,5 @@
 """sparkplan on configurations that were run, once or again."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Caches that do not fit: foretold from small logs, to the node, and what they cost."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

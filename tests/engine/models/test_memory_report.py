@@ -1,7 +1,5 @@
 """What is said of a cache that does not fit, in nodes."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Further slots of the machine that ran a log, and what its tasks waited for."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

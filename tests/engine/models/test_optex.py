@@ -1,7 +1,5 @@
 """OptEx against the figures that its paper prints."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """OptEx rule by rule: what a job profile takes for granted, and what its refit says."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

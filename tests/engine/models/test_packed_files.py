@@ -1,7 +1,5 @@
 """Files packed into splits: as many as real Spark 3.5.9 made of real files, on any slots."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

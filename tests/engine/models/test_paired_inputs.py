@@ -1,8 +1,6 @@
 """Pairs of two inputs, and rows of the program beside each other: on real logs, of which each
 foretells the other (five files on two slots, fifteen on eight)."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from pathlib import Path

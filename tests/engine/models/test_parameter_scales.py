@@ -1,7 +1,5 @@
 """How job parameters count that may be zero, within the values that were run and beyond them."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How many partitions Spark makes: its rules, and what a replay does with them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

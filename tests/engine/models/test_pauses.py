@@ -1,7 +1,5 @@
 """Long times between jobs are kept as driver time, and said."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """PERIDOT: known parameters found again, intervals, what is said."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Evidence that PERIDOT refuses or reports, and bundled logs."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any

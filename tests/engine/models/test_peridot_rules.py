@@ -1,7 +1,5 @@
 """PERIDOT rule by rule: which runs are references, the means over them, how sure they are."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

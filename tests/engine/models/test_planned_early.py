@@ -1,8 +1,6 @@
 """Scans that were cut for fewer cores than the log's: executors came after their query was planned.
 One slot more or less than the log's is no jump."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

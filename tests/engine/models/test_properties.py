@@ -1,7 +1,5 @@
 """What holds for every model, whatever it is."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from datetime import date

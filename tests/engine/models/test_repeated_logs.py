@@ -1,8 +1,6 @@
 """Repetitions of a configuration test nothing, and are no further evidence: on bundled logs, each
 made twice."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import fields, replace

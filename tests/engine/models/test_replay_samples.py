@@ -1,7 +1,5 @@
 """Replays of the bundled real log: they reproduce it, and its profile says the same."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Representative jobs, Table V, and real logs through the command."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import replace

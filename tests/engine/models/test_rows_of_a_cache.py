@@ -1,7 +1,5 @@
 """Caches of which some stages take the first rows alone (`first`, `take`, `show`)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

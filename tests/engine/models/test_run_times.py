@@ -1,7 +1,5 @@
 """Candidates for run times: weights, validation in the way of the question, monotone sizes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

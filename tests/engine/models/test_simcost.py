@@ -1,7 +1,5 @@
 """SimCost on made runs whose costs are known, on the bundled logs, and on run tables."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import replace

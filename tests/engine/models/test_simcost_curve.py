@@ -1,7 +1,5 @@
 """SimCost on run times alone: the transformed model of 4.3."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

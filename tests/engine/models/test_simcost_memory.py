@@ -1,7 +1,5 @@
 """Memory assurance: the elbow, the regression to the whole input, executor memory."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from made_runs import BLOCK, Stage, measure, observed

@@ -1,7 +1,5 @@
 """Long tasks in SimCost: what they add is told apart from computing, stage by stage."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Executors that come late, and that come and go: a time of its own, not a factor on the work."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

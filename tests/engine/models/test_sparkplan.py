@@ -1,7 +1,5 @@
 """The default model: which evidence answers, and how sure it is."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from datetime import date

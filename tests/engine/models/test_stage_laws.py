@@ -1,7 +1,5 @@
 """What several logs tell of each stage: matched across runs, and known laws found again."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """States against a plain discrete-event simulation, Fig. 7's tracks, and the printed equations."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

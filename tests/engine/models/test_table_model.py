@@ -1,7 +1,5 @@
 """sparkplan on run times alone: terms, job parameters, few runs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

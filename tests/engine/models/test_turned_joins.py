@@ -1,8 +1,6 @@
 """Joins by sort and merge that are a broadcast with less data, and joins that multiply rows: what
 one log leaves open of both is within the interval."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Scans of which no plan tells how large their files are, of a real log (`df.rdd`)."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Task times that fall while code is new: seen in the launch order, carried to other layouts."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

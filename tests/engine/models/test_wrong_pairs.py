@@ -1,7 +1,5 @@
 """Of two runs of one configuration the slower is judged by what the others foretell."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """How much runs count, by the evidence of hypotheses about which something went wrong in."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from itertools import combinations

@@ -1,7 +1,5 @@
 """What repetitions say of the noise of runs, and that no advice is surer than they allow."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Runs in which something went wrong, told from others of the same."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

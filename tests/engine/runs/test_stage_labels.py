@@ -1,7 +1,5 @@
 """What a stage is called where people read it."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

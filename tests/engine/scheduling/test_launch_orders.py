@@ -1,7 +1,5 @@
 """Ends over all launch orders: the mean of random ones, and the log's own end on its own slots."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

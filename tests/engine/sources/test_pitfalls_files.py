@@ -1,7 +1,5 @@
 """Codecs as Spark writes them, and files that fail, change or are many."""
 
-from __future__ import annotations
-
 import errno
 import io
 import os

@@ -1,7 +1,5 @@
 """Logs of which a part is missing."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

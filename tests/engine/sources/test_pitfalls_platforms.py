@@ -1,7 +1,5 @@
 """Logs of Databricks and of early versions of Spark."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Addresses of history servers: what is understood, and what is refused without repeating it."""
 
-from __future__ import annotations
-
 import pytest
 
 from engine.errors import BadInput

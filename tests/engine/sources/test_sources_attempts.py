@@ -1,7 +1,5 @@
 """Attempts of tasks and stages in odd order: what counts as work, whenever it is summed up."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What a log tells of its cluster: cores over time, memory, where it ran, what is said."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

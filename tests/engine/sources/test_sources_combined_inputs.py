@@ -1,7 +1,5 @@
 """What a union or a product puts together, on lineages made for one rule."""
 
-from __future__ import annotations
-
 import pytest
 from test_sources_profile_file import HEAD, RUN, STAGE
 

@@ -1,7 +1,5 @@
 """What a log means: work once, waste apart, the stage DAG, many tasks."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

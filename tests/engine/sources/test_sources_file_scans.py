@@ -1,7 +1,5 @@
 """The size of scanned files; input that the tasks of Spark 4.1 do not count, on a real log."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

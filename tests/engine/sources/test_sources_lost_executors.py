@@ -1,7 +1,5 @@
 """Executors that died are told from those that were sent away; what Spark says of it is quoted."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Measures of task values against their definition: exact sums, quantiles to five digits."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The first look at a source: what it tells of small, large, unfinished and other files."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

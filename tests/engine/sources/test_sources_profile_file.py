@@ -1,7 +1,5 @@
 """Profile YAML: round trips, strictness with file and line, atomic writing."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import nan
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Public logs of many versions: read, or refused in one line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`--ran-on`: where the evidence names no nodes, of whatever kind it is."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

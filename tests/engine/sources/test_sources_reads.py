@@ -1,7 +1,5 @@
 """What stages read from outside for RDDs that they persist, each partition once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The history server of a real Spark over real logs: what it serves is what the files hold."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys

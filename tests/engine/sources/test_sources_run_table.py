@@ -1,7 +1,5 @@
 """Run tables: what is read, and what is refused with its line."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import isnan
 from pathlib import Path

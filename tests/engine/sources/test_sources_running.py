@@ -1,7 +1,5 @@
 """Tasks that were running where a log breaks off: since when, and which had ended after all."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

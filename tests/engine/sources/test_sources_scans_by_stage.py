@@ -1,7 +1,5 @@
 """Which scans a stage ran and what their files tell, on plans and stages made for one rule each."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The quantile sketch against exact quantiles."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """The run time of tasks that hold several CPUs, which Spark 4 counts once for each."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What several sources hold together: one name, one unit, each run and each notice once."""
 
-from __future__ import annotations
-
 import math
 import sys
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """How the first tasks of a stage compare with all of them, by their launch order in a log."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Workflow YAML: what it means, and one line for everything that is wrong with it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
