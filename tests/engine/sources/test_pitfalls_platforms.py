@@ -56,7 +56,6 @@ def test_databricks_parts_know_their_number(
 
 
 TAGS = "spark.databricks.clusterUsageTags."
-RAPIDS = "com.nvidia.spark.SQLPlugin"
 
 
 @pytest.mark.parametrize(
