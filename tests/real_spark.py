@@ -1,7 +1,5 @@
 """A real Spark, where this machine has one, for tests that skip without it."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import shutil

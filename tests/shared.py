@@ -1,7 +1,5 @@
 """Where reference material lies that tests may read but do not need."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -4,8 +4,6 @@ Numbers are compared too, to the last digit that is shown: another machine may r
 way.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shlex
@@ -177,8 +175,6 @@ def test_the_model_of_the_page_answers() -> None:
     profile = engine.read("sort-small")
     fitted = names["Ideal"]().fit(profile, models={})
     run = profile.largest_run
-    assert run is not None
-    assert run.cluster.slots is not None
     twice = engine.Cluster.of_executors(executors=2 * run.cluster.slots, executor_cores=1)
     assert fitted.predict(cluster=twice).seconds == pytest.approx(run.seconds / 2)
     nothing = engine.Profile(name="nothing")

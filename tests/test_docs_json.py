@@ -1,7 +1,5 @@
 """The page on JSON names the keys that the commands print, all of them and no others."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

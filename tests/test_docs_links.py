@@ -1,7 +1,5 @@
 """Links inside the documentation lead to files and headings that exist."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -4,8 +4,6 @@ The figures move with every change of a model, and several pages state them; a p
 left to other processors and libraries.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The wheel as a user gets it, and what importing costs."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

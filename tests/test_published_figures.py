@@ -1,42 +1,57 @@
 """The figures that the papers print, through the command as a user types it."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 
 import engine
+from engine.models.optex.model import deadline_satisfaction
 from tui.cli import main
 
-# OptEx Table IV: profile -> [(deadline s, iterations, n, printed t_est s)]. Cells that do not obey
-# the law behind the table (the paper's own misprints) are left out: 43 regular ones of 50.
-TABLE_IV: dict[str, list[tuple[float, int | None, int, float]]] = {
+# OptEx Table IV: profile -> [(deadline s, iterations, n, printed t_est s, t_rec s)].
+TABLE_IV = {
     "optex-als-standalone": [
-        (200, 5, 3, 103.2), (200, 10, 5, 88), (200, 15, 6, 89.67), (200, 20, 7, 88.84),
-        (150, 15, 4, 140.5), (150, 20, 6, 103.22),
-        (100, 5, 4, 79.5), (100, 10, 6, 76.11), (100, 15, 6, 89.67), (100, 20, 7, 88.84),
-        (75, 5, 5, 68.52), (75, 15, 8, 71.88), (75, 20, 9, 73.1),
-        (60, 5, 7, 58.96), (60, 10, 10, 58.76), (60, 15, 11, 61.1), (60, 20, 12, 62.56),
+        (200, 5, 3, 103.2, 107), (200, 10, 5, 88, 93), (200, 15, 6, 89.67, 92),
+        (200, 20, 7, 88.84, 95), (150, 5, 3, 100, 97), (150, 10, 4, 99, 97),
+        (150, 15, 4, 140.5, 143), (150, 20, 6, 103.22, 113), (100, 5, 4, 79.5, 75),
+        (100, 10, 6, 76.11, 78), (100, 15, 6, 89.67, 91), (100, 20, 7, 88.84, 94),
+        (75, 5, 5, 68.52, 65), (75, 10, 7, 75, 67), (75, 15, 8, 71.88, 72),
+        (75, 20, 9, 73.1, 71), (60, 5, 7, 58.96, 56), (60, 10, 10, 58.76, 57),
+        (60, 15, 11, 61.1, 55), (60, 20, 12, 62.56, 58),
     ],
     "optex-als-yarn": [
-        (240, 10, 3, 228.44), (240, 15, 4, 211.5),
-        (200, 5, 3, 174.22), (200, 10, 4, 181), (200, 15, 5, 178.56), (200, 20, 5, 198),
-        (160, 5, 4, 150.5), (160, 10, 5, 159), (160, 20, 7, 159.84),
-        (140, 5, 5, 139.52), (140, 10, 7, 139.92), (140, 15, 9, 138.07),
-        (121, 5, 22, 121.05), (121, 10, 31, 121.02), (121, 15, 39, 120.97), (121, 20, 42, 121.1),
+        (240, 5, 2, 240, 250), (240, 10, 3, 228.44, 235), (240, 15, 4, 211.5, 215),
+        (240, 20, 4, 240, 237), (200, 5, 3, 174.22, 215), (200, 10, 4, 181, 185),
+        (200, 15, 5, 178.56, 186), (200, 20, 5, 198, 195), (160, 5, 4, 150.5, 157),
+        (160, 10, 5, 159, 158), (160, 15, 6, 160, 155), (160, 20, 7, 159.84, 158),
+        (140, 5, 5, 139.52, 138), (140, 10, 7, 139.92, 135), (140, 15, 9, 138.07, 133),
+        (140, 20, 9, 139.1, 135), (121, 5, 22, 121.05, 118), (121, 10, 31, 121.02, 115),
+        (121, 15, 39, 120.97, 112), (121, 20, 42, 121.1, 113),
     ],
     "optex-wordcount-standalone": [
-        (350, None, 1, 332.8), (330, None, 2, 321.69), (320, None, 3, 319.64),
-        (319, None, 4, 318.93), (325, None, 2, 321.69),
+        (350, None, 1, 332.8, 345), (330, None, 2, 321.69, 325), (325, None, 2, 321.69, 323),
+        (320, None, 3, 319.64, 315), (319, None, 4, 318.93, 332),
     ],
     "optex-wordcount-yarn": [
-        (800, None, 1, 794.8), (790, None, 2, 783.69), (783, None, 3, 781.64),
-        (781, None, 4, 780.93), (785, None, 2, 783.69),
+        (800, None, 1, 794.8, 821), (790, None, 2, 783.69, 781), (785, None, 2, 783.69, 782),
+        (783, None, 3, 781.64, 754), (781, None, 4, 780.93, 772),
     ],
 }  # fmt: skip
-CELLS = [(name, *cell) for name, cells in TABLE_IV.items() for cell in cells]
+# Cells that do not obey the law behind the table, the paper's own misprints or roundings:
+# (profile, deadline, iterations).
+IRREGULAR = {
+    ("optex-als-standalone", 150, 5), ("optex-als-standalone", 150, 10),
+    ("optex-als-standalone", 75, 10), ("optex-als-yarn", 240, 5), ("optex-als-yarn", 240, 20),
+    ("optex-als-yarn", 160, 15), ("optex-als-yarn", 140, 20),
+}  # fmt: skip
+CELLS = [
+    (name, *cell[:4])
+    for name, cells in TABLE_IV.items()
+    for cell in cells
+    if (name, cell[0], cell[1]) not in IRREGULAR
+]
 
 # OptEx Table VI: profile -> [(budget USD, n)]; the printed n of 17 rows of 20. Three rows are the
 # paper's own roundings or misprints.
@@ -86,6 +101,14 @@ def test_optex_table_iv_within_a_tenth_of_a_second(
     assert "no-interval" in {warning["code"] for warning in found["warnings"]}
 
 
+def test_statistic_s_of_table_iv() -> None:
+    """46 of 50 recorded times keep their deadline: 92 %; the headline says 98 %."""
+    cells = [cell for cells in TABLE_IV.values() for cell in cells]
+    recorded = np.array([cell[4] for cell in cells], dtype=float)
+    deadlines = np.array([cell[0] for cell in cells], dtype=float)
+    assert deadline_satisfaction(recorded, deadlines) == pytest.approx(0.92)
+
+
 @pytest.mark.parametrize(("name", "budget", "n"), AFFORDABLE)
 @pytest.mark.parametrize("model", ["optex", "sparkplan"])
 def test_optex_table_vi_the_largest_affordable_cluster(
@@ -113,7 +136,7 @@ def test_ernests_worked_example_to_six_digits(
         capsys, "predict", "ernest-rcv1", "--model", "ernest", "--nodes", str(cores),
         "--input-size", "1",
     )  # fmt: skip
-    assert found["seconds"] == pytest.approx(seconds, rel=1e-6)
+    assert found["seconds"] == pytest.approx(seconds, rel=1e-8)
 
 
 def test_optex_table_iii_refitted_to_the_recorded_times(

@@ -1,7 +1,5 @@
 """docs/published_figures.md is true: its tests exist, and hold the figures that it says they do."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

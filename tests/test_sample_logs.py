@@ -1,7 +1,5 @@
 """The bundled samples: complete, small, valid Spark logs that tell of no machine."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Iterator

@@ -15,15 +15,6 @@ from tui.views.words import in_planner
 from tui.workers import Latest
 
 if TYPE_CHECKING:
-    from engine import (
-        Advice,
-        Choice,
-        ExperimentPlan,
-        FittedModel,
-        KnownType,
-        Narrowing,
-        TrainingRequest,
-    )
     from tui.answers import Answer, Session
 
 NODES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
@@ -62,12 +53,12 @@ class Found:
         asked: the question that `advice` answers.
     """
 
-    known: tuple[KnownType, ...] = ()
-    advice: Advice | None = None
+    known: tuple[engine.KnownType, ...] = ()
+    advice: engine.Advice | None = None
     no_advice: str = ""
-    plan: ExperimentPlan | None = None
+    plan: engine.ExperimentPlan | None = None
     no_plan: str = ""
-    narrowing: Narrowing | None = None
+    narrowing: engine.Narrowing | None = None
     instance: str = ""
     amount: float | None = None
     unit: str = "usd"
@@ -174,10 +165,10 @@ class _Question:
     """What experiments are for: `best`, the composition of an answer, by a model that was fitted
     apart."""
 
-    fitted: FittedModel
+    fitted: engine.FittedModel
     state: PlanState
     answer: Answer
-    best: Choice
+    best: engine.Choice
 
     def with_advice(self, found: Found) -> Found:
         """With the next run for the decision at hand."""
@@ -260,7 +251,7 @@ class _Question:
         largest = self.answer.built.plan.alike(self.best)[instance]
         return instance, min(self.state.max_nodes, max(LEAST_REACH, 2 * largest))
 
-    def _planned(self, request: TrainingRequest, *, tries: int = 0) -> ExperimentPlan:
+    def _planned(self, request: engine.TrainingRequest, *, tries: int = 0) -> engine.ExperimentPlan:
         """The design; one that nobody named the budget of may raise it so many times."""
         from tui.words.training_words import stepped
 
@@ -279,7 +270,7 @@ class _Question:
             return self._planned(replace(request, budget=enough), tries=tries - 1)
 
 
-def suggested(best: Choice) -> tuple[float, str]:
+def suggested(best: engine.Choice) -> tuple[float, str]:
     """A round budget: what a few runs of the best composition cost, or take where that has no
     price."""
     from tui.words.training_words import stepped

@@ -7,29 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import engine
 from tui.state import PlanState
-
-if TYPE_CHECKING:
-    from engine import (
-        Billing,
-        Catalog,
-        Choice,
-        Cluster,
-        Curve,
-        FittedModel,
-        Goal,
-        ModelAnswer,
-        Plan,
-        PlanReport,
-        Prediction,
-        Profile,
-        Workflow,
-        WorkflowReport,
-        Workload,
-    )
 
 Say = Callable[[str], None]
 """Takes a few words on what is being done."""
@@ -39,10 +20,10 @@ Say = Callable[[str], None]
 class Built:
     """What was read and built for a state; answers every goal."""
 
-    profile: Profile
-    catalog: Catalog
-    plan: Plan
-    workflow: Workflow | None = None
+    profile: engine.Profile
+    catalog: engine.Catalog
+    plan: engine.Plan
+    workflow: engine.Workflow | None = None
 
     @property
     def jobs(self) -> int | None:
@@ -66,13 +47,13 @@ class Answer:
     """
 
     built: Built
-    report: PlanReport
-    compared: Curve | None
-    explained: Prediction | None
+    report: engine.PlanReport
+    compared: engine.Curve | None
+    explained: engine.Prediction | None
     alike: Mapping[str, int] | None = None
-    _curves: dict[str, Curve | None] = field(default_factory=dict)
+    _curves: dict[str, engine.Curve | None] = field(default_factory=dict)
 
-    def curve(self, instance: str) -> Curve | None:
+    def curve(self, instance: str) -> engine.Curve | None:
         """The curve of a type under this goal; None where it is no candidate."""
         if instance not in self._curves:
             report = self.report
@@ -81,7 +62,7 @@ class Answer:
         return self._curves[instance]
 
     @property
-    def best(self) -> Choice | None:
+    def best(self) -> engine.Choice | None:
         """What is recommended, else the nearest miss."""
         found = self.report.recommendation
         return found.recommended or found.nearest
@@ -104,7 +85,7 @@ class Session(Protocol):
             EngineError: for a goal that cannot be asked.
         """
 
-    def course(self, state: PlanState, answer: Answer) -> WorkflowReport | None:
+    def course(self, state: PlanState, answer: Answer) -> engine.WorkflowReport | None:
         """The states of the best composition; None where there are none to estimate.
 
         Raises:
@@ -118,7 +99,7 @@ class Session(Protocol):
             EngineError: as `answer`.
         """
 
-    def apart(self, state: PlanState, built: Built) -> FittedModel:
+    def apart(self, state: PlanState, built: Built) -> engine.FittedModel:
         """The model of a plan once more, for experiments, which ask it about other clusters and
         sizes: what the plan's own keeps of its last inputs stays what sliders go back to. Slow the
         first time.
@@ -132,13 +113,19 @@ class Session(Protocol):
         """The models that can be compared, by name."""
 
     def ask(
-        self, model: str, profile: Profile, cluster: Cluster, workload: Workload
-    ) -> ModelAnswer:
+        self,
+        model: str,
+        profile: engine.Profile,
+        cluster: engine.Cluster,
+        workload: engine.Workload,
+    ) -> engine.ModelAnswer:
         """What a model says of one question, or why it does not answer; slow the first time, and
         only ever called by one thread."""
 
 
-def curve_of(plan: Plan, instance: str, goal: Goal, billing: Billing) -> Curve | None:
+def curve_of(
+    plan: engine.Plan, instance: str, goal: engine.Goal, billing: engine.Billing
+) -> engine.Curve | None:
     """The curve of a type; None when a new filter has left it out."""
     try:
         return plan.curve(instance, goal, billing)

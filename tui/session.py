@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import engine
 from tui.answers import Answer, Built, Say, curve_of
@@ -16,30 +16,7 @@ from tui.state import MAX_NODES, PlanState, Terms, evidence_key
 from tui.words import job_words
 from tui.words.progress import Speedometer
 
-if TYPE_CHECKING:
-    from engine import (
-        Billing,
-        Catalog,
-        Choice,
-        Cluster,
-        FitOutcome,
-        FittedModel,
-        FittedStates,
-        Goal,
-        Limits,
-        ModelAnswer,
-        Plan,
-        PlanReport,
-        Prediction,
-        Profile,
-        Run,
-        WhereItRan,
-        Workflow,
-        WorkflowReport,
-        Workload,
-    )
-
-_Question = tuple["Plan", "Goal", "Billing", int]
+_Question = tuple["engine.Plan", "engine.Goal", "engine.Billing", int]
 """What a search for mixes depends on; the last is the most types per cluster."""
 
 
@@ -66,21 +43,21 @@ class _Last(Generic[T]):
 class EngineSession:
     """The session of the installed command; keeps what it read last."""
 
-    _profile: Profile | None = None
+    _profile: engine.Profile | None = None
     _profile_key: Hashable = None
-    _held: _Last[Profile] = field(default_factory=_Last)
-    _fitted: FittedModel | None = None
-    _apart: _Last[FittedModel] = field(default_factory=_Last)
-    _where: _Last[WhereItRan] = field(default_factory=_Last)
-    _catalogs: dict[tuple[str, int, Terms], Catalog] = field(default_factory=dict)
-    _explained: _Last[Prediction] = field(default_factory=_Last)
-    _workflow: Workflow | None = None
-    _states: _Last[FittedStates] = field(default_factory=_Last)
-    _course: _Last[WorkflowReport] = field(default_factory=_Last)
-    _limited: _Last[Plan] = field(default_factory=_Last)
-    _mixed: dict[_Question, PlanReport] = field(default_factory=dict)
-    _outcomes: dict[str, FitOutcome] = field(default_factory=dict)
-    _outcomes_of: tuple[tuple[Run, ...], str | None] = ((), None)
+    _held: _Last[engine.Profile] = field(default_factory=_Last)
+    _fitted: engine.FittedModel | None = None
+    _apart: _Last[engine.FittedModel] = field(default_factory=_Last)
+    _where: _Last[engine.WhereItRan] = field(default_factory=_Last)
+    _catalogs: dict[tuple[str, int, Terms], engine.Catalog] = field(default_factory=dict)
+    _explained: _Last[engine.Prediction] = field(default_factory=_Last)
+    _workflow: engine.Workflow | None = None
+    _states: _Last[engine.FittedStates] = field(default_factory=_Last)
+    _course: _Last[engine.WorkflowReport] = field(default_factory=_Last)
+    _limited: _Last[engine.Plan] = field(default_factory=_Last)
+    _mixed: dict[_Question, engine.PlanReport] = field(default_factory=dict)
+    _outcomes: dict[str, engine.FitOutcome] = field(default_factory=dict)
+    _outcomes_of: tuple[tuple[engine.Run, ...], str | None] = ((), None)
 
     def build(self, state: PlanState, say: Say) -> Built:
         """Reads what is not yet read, then fits the model and builds the surface. What is read for
@@ -142,7 +119,7 @@ class EngineSession:
             self._mixed = {**{old: mix for old, mix in kept if old[0] is plan}, key: found}
         return answer if found is report else self._answer(state, answer.built, found)
 
-    def _answer(self, state: PlanState, built: Built, report: PlanReport) -> Answer:
+    def _answer(self, state: PlanState, built: Built, report: engine.PlanReport) -> Answer:
         """A report with the curve that it is compared with, and the explanation."""
         plan, best = built.plan, report.recommendation.recommended or report.recommendation.nearest
         if best is None:
@@ -154,13 +131,13 @@ class EngineSession:
         alike = plan.alike(best) if best.instance is None else None
         return Answer(built, report, compared, self._explain(plan, best), alike)
 
-    def _under_limits(self, plan: Plan, limits: Limits) -> Plan:
+    def _under_limits(self, plan: engine.Plan, limits: engine.Limits) -> engine.Plan:
         """The plan under these limits, which a slider leaves alone."""
         if limits == plan.request.limits:
             return plan
         return self._limited.get(plan, limits, lambda: plan.limited(limits))
 
-    def course(self, state: PlanState, answer: Answer) -> WorkflowReport | None:
+    def course(self, state: PlanState, answer: Answer) -> engine.WorkflowReport | None:
         """The states of the best composition, of a mix those of `alike`."""
         best, plan = answer.best, answer.built.plan
         if best is None:
@@ -178,7 +155,7 @@ class EngineSession:
             ),
         )
 
-    def _states_of(self, built: Built) -> FittedStates | None:
+    def _states_of(self, built: Built) -> engine.FittedStates | None:
         """What estimates states: the plan's own model, or one fitted to the same logs."""
         fitted = built.plan.fitted
         if isinstance(fitted, engine.FittedStates):
@@ -187,7 +164,7 @@ class EngineSession:
             return None
         return self._states.get(built.profile, None, lambda: engine.fit_states(built.profile))
 
-    def apart(self, state: PlanState, built: Built) -> FittedModel:
+    def apart(self, state: PlanState, built: Built) -> engine.FittedModel:
         """Fitted once per evidence and model."""
         profile, model = built.profile, state.model
         return self._apart.get(profile, model, lambda: engine.fit(profile, model=model))
@@ -198,8 +175,12 @@ class EngineSession:
         return tuple(model.name for model in engine.MODELS)
 
     def ask(
-        self, model: str, profile: Profile, cluster: Cluster, workload: Workload
-    ) -> ModelAnswer:
+        self,
+        model: str,
+        profile: engine.Profile,
+        cluster: engine.Cluster,
+        workload: engine.Workload,
+    ) -> engine.ModelAnswer:
         """Fits a model once per evidence, apart from the plan's own: what is kept of these fits
         belongs to the one thread that asks here, whereas others ask the plan."""
         runs, category = self._outcomes_of
@@ -211,7 +192,7 @@ class EngineSession:
             self._outcomes[model] = engine.fit_outcome(by_name[model], profile)
         return engine.ask(self._outcomes[model], cluster=cluster, workload=workload)
 
-    def _explain(self, plan: Plan, choice: Choice) -> Prediction:
+    def _explain(self, plan: engine.Plan, choice: engine.Choice) -> engine.Prediction:
         """The explanation of a choice, which most goals keep. On spot nodes what interruptions take
         is one of the ways in which its time goes."""
         taken = choice.seconds if choice.spot else None
@@ -219,7 +200,7 @@ class EngineSession:
             plan, (choice.composition, choice.spot, taken), lambda: plan.explain(choice)
         )
 
-    def _read(self, state: PlanState, say: Say) -> Profile:
+    def _read(self, state: PlanState, say: Say) -> engine.Profile:
         key = evidence_key(state)
         if self._profile is None or key != self._profile_key:
             say("reading " + ", ".join(state.sources))
@@ -239,7 +220,7 @@ class EngineSession:
             self._profile_key = key
         return self._profile
 
-    def _where_it_ran(self, state: PlanState) -> WhereItRan:
+    def _where_it_ran(self, state: PlanState) -> engine.WhereItRan:
         """Whose prices hold: those that the state names, else those of where what was read ran."""
         read = self._profile
         if state.catalog is not None or read is None:
@@ -255,7 +236,9 @@ class EngineSession:
             ),
         )
 
-    def _held_against(self, read: Profile, catalog: Catalog, state: PlanState) -> Profile:
+    def _held_against(
+        self, read: engine.Profile, catalog: engine.Catalog, state: PlanState
+    ) -> engine.Profile:
         """What was read, held against the catalog; a discount keeps it, and so its fitted model."""
         terms, overhead = state.terms, state.terms.overhead_per_core_gib
         if self._workflow is not None and (overhead is not None or terms.fill_nodes):
@@ -267,7 +250,7 @@ class EngineSession:
             )
         where = self._where_it_ran(state)
 
-        def held() -> Profile:
+        def held() -> engine.Profile:
             found = read if self._workflow is not None else engine.held_against(read, catalog)
             if where.notice is not None:
                 found = replace(found, notices=(*found.notices, where.notice))
@@ -280,7 +263,7 @@ class EngineSession:
         key = (where, state.pricing, terms.region, terms.platform, overhead, terms.fill_nodes)
         return self._held.get(read, key, held)
 
-    def _fit(self, profile: Profile, model: str) -> FittedModel:
+    def _fit(self, profile: engine.Profile, model: str) -> engine.FittedModel:
         """The fitted model; another size or filter asks the same one again."""
         kept = self._fitted
         if kept is not None and self._workflow is not None:
@@ -296,7 +279,7 @@ class EngineSession:
             self._fitted = kept = engine.fit(profile, model=model)
         return kept
 
-    def _catalog(self, state: PlanState) -> Catalog:
+    def _catalog(self, state: PlanState) -> engine.Catalog:
         """The catalog that is named, or that of where it ran, on the terms of the state."""
         where = self._where_it_ran(state)
         platform = state.terms.platform or where.platform
@@ -316,7 +299,7 @@ class EngineSession:
         return found
 
 
-def _cluster_of(best: Choice, built: Built) -> Cluster:
+def _cluster_of(best: engine.Choice, built: Built) -> engine.Cluster:
     """The cluster of a choice of a plan, of a mix that of `alike`."""
     if best.instance is None or best.nodes is None:
         return built.plan.cluster(best)
@@ -332,7 +315,7 @@ _KEPT_MIXES = 64
 """Answers with mixes that are kept: enough to go back over the steps of a slider."""
 
 
-def limits_of(state: PlanState) -> Limits:
+def limits_of(state: PlanState) -> engine.Limits:
     """The limits of a state as the engine takes them.
 
     Raises:
@@ -347,7 +330,7 @@ def limits_of(state: PlanState) -> Limits:
     return limits
 
 
-def _goal(state: PlanState) -> Goal:
+def _goal(state: PlanState) -> engine.Goal:
     return engine.Goal(
         deadline_seconds=state.deadline_seconds,
         budget_usd=state.budget_usd,

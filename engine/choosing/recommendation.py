@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from engine.cluster import BesideHeap, Layout, is_finite, is_number
@@ -84,13 +84,8 @@ class Goal:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON; the objective where it was asked for by name."""
-        data: dict[str, Any] = {
-            "deadline_seconds": self.deadline_seconds,
-            "budget_usd": self.budget_usd,
-            "confidence": self.confidence,
-            "max_nodes": self.max_nodes,
-        }
-        return data if self.objective is None else {**data, "objective": self.objective}
+        named = () if self.objective is None else ("objective",)
+        return _told(self, "deadline_seconds", "budget_usd", "confidence", "max_nodes", *named)
 
 
 @dataclass(frozen=True)
@@ -130,26 +125,11 @@ class Choice:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: the object of `recommend --json`, with the parts of the cost."""
-        return {
-            "composition": dict(self.composition),
-            "seconds": self.seconds,
-            "low": self.low,
-            "high": self.high,
-            "cost_usd": self.cost_usd,
-            "cost_low_usd": self.cost_low_usd,
-            "cost_high_usd": self.cost_high_usd,
-            "p_deadline": self.p_deadline,
-            "warnings": [notice_dict(notice) for notice in self.warnings],
-            "note": self.note,
-            "why": list(self.why),
-            "cost": _cost_dict(self.cost),
-            "executors": self.executors,
-            "layout": _layout_dict(self.layout),
-            "vcore_seconds": self.vcore_seconds,
-            "resource_time": self.resource_time,
-            "throughput_bytes_per_second": self.throughput_bytes_per_second,
-            "spot": dict(self.spot),
-        }
+        return _told(
+            self, "composition", "seconds", "low", "high", "cost_usd", "cost_low_usd",
+            "cost_high_usd", "p_deadline", "warnings", "note", "why", "cost", "executors", "layout",
+            "vcore_seconds", "resource_time", "throughput_bytes_per_second", "spot",
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -174,16 +154,7 @@ class Rejected:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        return {
-            "instance": self.instance,
-            "composition": None if self.composition is None else dict(self.composition),
-            "reason": self.reason,
-            "code": self.code,
-            "seconds": self.seconds,
-            "cost_usd": self.cost_usd,
-            "late_seconds": self.late_seconds,
-            "over_usd": self.over_usd,
-        }
+        return _told(self, *(entry.name for entry in fields(self)))
 
 
 @dataclass(frozen=True)
@@ -256,23 +227,7 @@ class Sensitivity:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-
-        def plain(change: Change | None) -> dict[str, Any] | None:
-            return None if change is None else change.to_dict()
-
-        return {
-            "one_more_hour": plain(self.one_more_hour),
-            "one_more_dollar": plain(self.one_more_dollar),
-            "least_deadline_seconds": self.least_deadline_seconds,
-            "least_budget_usd": self.least_budget_usd,
-            "below": plain(self.below),
-            "below_budget": plain(self.below_budget),
-            "looser": None if self.looser is None else [plain(change) for change in self.looser],
-            "holds_until": self.holds_until,
-            "holds_note": self.holds_note,
-            "holds_warnings": [notice_dict(notice) for notice in self.holds_warnings],
-            "optimal": self.optimal,
-        }
+        return _told(self, *(entry.name for entry in fields(self)))
 
 
 @dataclass(frozen=True)
@@ -336,53 +291,52 @@ class Recommendation:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: the object of `recommend --json`."""
-        return {
-            "goal": self.goal.to_dict(),
-            "recommended": self.recommended.to_dict() if self.recommended else None,
-            "alternatives": [choice.to_dict() for choice in self.alternatives],
-            "frontier": [choice.to_dict() for choice in self.frontier],
-            "rejected": [rejected.to_dict() for rejected in self.rejected],
-            "nearest": self.nearest.to_dict() if self.nearest else None,
-            "optimal": self.optimal,
-            "evaluated": self.evaluated,
-            "model": self.model,
-            "hidden": dict(self.hidden),
-            "warnings": [notice_dict(notice) for notice in self.warnings],
-            "sensitivity": self.sensitivity.to_dict() if self.sensitivity else None,
-        }
+        return _told(
+            self, "goal", "recommended", "alternatives", "frontier", "rejected", "nearest",
+            "optimal", "evaluated", "model", "hidden", "warnings", "sensitivity",
+        )  # fmt: skip
 
 
-def notice_dict(notice: Notice) -> dict[str, str]:
-    """Plain data for JSON."""
-    return {"code": notice.code, "text": notice.text, "remedy": notice.remedy}
+def _told(value: object, *names: str) -> dict[str, Any]:
+    """Fields of a value as plain data for JSON, in this order."""
+    return {name: _plain(getattr(value, name)) for name in names}
 
 
-def _layout_dict(layout: Layout | None) -> dict[str, Any] | None:
-    if layout is None:
-        return None
-    return {
-        "executors_per_node": layout.executors_per_node,
-        "executor_cores": layout.executor_cores,
-        "executor_memory_gib": layout.executor_memory_gib,
-        **_beside_dict(layout),
-    }
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(entry) for entry in value]
+    tell = _TELLS.get(type(value))
+    return value if tell is None else tell(value)
 
 
-def _beside_dict(layout: Layout) -> dict[str, float | None]:
-    """What each executor has beside its heap: Spark's default where nothing else is planned."""
+def _layout_dict(layout: Layout) -> dict[str, Any]:
+    """What each executor has; beside its heap Spark's default where nothing else is planned."""
     heap, beside = layout.executor_memory_gib, layout.beside or BesideHeap()
     overhead = beside.overhead_gib
     if overhead is None and heap is not None:
         overhead = default_overhead_gib(heap)
     return {
+        **_told(layout, "executors_per_node", "executor_cores", "executor_memory_gib"),
         "executor_memory_overhead_gib": overhead,
         "executor_pyspark_memory_gib": beside.pyspark_gib,
         "executor_off_heap_gib": beside.off_heap_gib,
     }
 
 
-def _cost_dict(cost: Cost | None) -> dict[str, Any] | None:
-    if cost is None:
-        return None
+def _cost_dict(cost: Cost) -> dict[str, Any]:
     parts: dict[str, Any] = {f"{name}_usd": usd for name, usd in cost.parts.items()}
     return {**parts, "billed_seconds": cost.billed_seconds, "assumptions": list(cost.assumptions)}
+
+
+_TELLS: Mapping[type, Callable[[Any], dict[str, Any]]] = {
+    Goal: Goal.to_dict,
+    Choice: Choice.to_dict,
+    Rejected: Rejected.to_dict,
+    Change: Change.to_dict,
+    Sensitivity: Sensitivity.to_dict,
+    Notice: asdict,
+    Layout: _layout_dict,
+    Cost: _cost_dict,
+}

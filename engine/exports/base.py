@@ -101,8 +101,9 @@ class Export(ABC):
     """Of the release that the text names, "3.5"; None where it names none."""
 
     def platform(self, handover: Handover) -> str | None:
-        """What the text is for, by the names of `engine.machines.platforms`; None for any."""
-        return None
+        """What the text is for, by the names of `engine.machines.platforms`: its own where it names
+        a release; None for any."""
+        return self.name if self.spark else None
 
     @abstractmethod
     def render(self, handover: Handover) -> str:

@@ -48,9 +48,6 @@ class Databricks(Export):
     suffix = ".sh"
     spark = SPARK_OF_RELEASES
 
-    def platform(self, handover: Handover) -> str | None:
-        return self.name
-
     def render(self, handover: Handover) -> str:
         cluster = json.dumps(cluster_of(handover), indent=2)
         return f"{comments(handover)}\ndatabricks clusters create --json {shlex.quote(cluster)}\n"

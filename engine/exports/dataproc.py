@@ -31,9 +31,6 @@ class Dataproc(Export):
     suffix = ".sh"
     spark = SPARK_OF_RELEASES
 
-    def platform(self, handover: Handover) -> str | None:
-        return self.name
-
     def render(self, handover: Handover) -> str:
         region = require_provider(handover, "gcp", "Dataproc runs on Google Cloud")
         worker = only_type(handover, "Dataproc clusters")

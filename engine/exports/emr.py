@@ -49,9 +49,6 @@ class Emr(Export):
     suffix = ".sh"
     spark = SPARK_OF_RELEASES
 
-    def platform(self, handover: Handover) -> str | None:
-        return self.name
-
     def render(self, handover: Handover) -> str:
         region = require_provider(handover, "aws", "EMR runs on AWS")
         if len(handover.composition) == 2 or partly_spot(handover):

@@ -37,9 +37,6 @@ class Kubernetes(Export):
     suffix = ".yaml"
     spark = SPARK_OF_RELEASES
 
-    def platform(self, handover: Handover) -> str | None:
-        return self.name
-
     def render(self, handover: Handover) -> str:
         import yaml
 

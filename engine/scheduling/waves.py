@@ -370,13 +370,10 @@ class _Slowed(Tasks):
 
     @property
     def mean_square(self) -> float:
-        grown, (_, crossed, capped) = self._contention - 1.0, self._capped_sums
+        grown = self._contention - 1.0
+        _, crossed, capped = self._origin.squares_up_to(self._typical)
         square = self._origin.mean_square * len(self) + 2.0 * grown * crossed + grown**2 * capped
         return square / len(self) / self._speed**2
-
-    @property
-    def _capped_sums(self) -> tuple[float, float, float]:
-        return self._origin.squares_up_to(self._typical)
 
     def longest_residual(self, slots: int) -> float:
         """Long tasks need so much more, whatever is left of them; there are as many of them among

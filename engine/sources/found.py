@@ -113,13 +113,10 @@ def heeded(found: Sequence[Found], ran_on: InstanceType | None) -> list[Found]:
         return list(found)
     text = f"that it ran on {ran_on.name} is not used: {found[0].source} "
     if all(kind.is_called_by_shape for kind in stated.values()):
-        text += f"says {', '.join(sorted(stated))}, {ran_on.name} is {_shape_of(ran_on)}"
+        shape = InstanceType.of_shape(ran_on.vcpus, ran_on.memory_gib)
+        text += f"says {', '.join(sorted(stated))}, {ran_on.name} is {shape.name}"
     else:
         text += "names the type of each run"
     return noted(
         found, [Notice("origin-already-named", text, "correct it there where it is wrong")]
     )
-
-
-def _shape_of(kind: InstanceType) -> str:
-    return InstanceType.of_shape(kind.vcpus, kind.memory_gib).name

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from engine.runs.carried_settings import OTHER_RESOURCE
+from engine.runs.carried_settings import CARRIED, OTHER_RESOURCE
 
 KEPT_CONFIG = frozenset(
     {
-        "spark.default.parallelism",
+        *CARRIED,
         "spark.driver.cores",
         "spark.driver.maxResultSize",
         "spark.driver.memory",
@@ -25,20 +25,11 @@ KEPT_CONFIG = frozenset(
         "spark.executor.pyspark.memory",
         "spark.io.compression.codec",
         "spark.locality.wait",
-        "spark.python.worker.reuse",
         "spark.rdd.compress",
         "spark.scheduler.mode",
-        "spark.serializer",
         "spark.shuffle.compress",
         "spark.shuffle.service.enabled",
-        "spark.sql.autoBroadcastJoinThreshold",
-        "spark.sql.files.maxPartitionBytes",
-        "spark.sql.files.minPartitionNum",
-        "spark.sql.files.openCostInBytes",
-        "spark.sql.leafNodeDefaultParallelism",
-        "spark.sql.shuffle.partitions",
         "spark.storage.memoryFraction",
-        "spark.task.cpus",
     }
 )
 KEPT_PREFIXES = (

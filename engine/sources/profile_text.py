@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, fields
-from math import isnan
 from typing import Any
 
 from engine.catalog import InstanceType
@@ -49,7 +48,8 @@ def _known(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _shape(instance: InstanceType) -> dict[str, Any]:
-    return {k: v for k, v in _entries(instance).items() if k != "name" and not _is_nan(v)}
+    """What is known of a type beside its name: a number that is not is NaN."""
+    return {k: v for k, v in _entries(instance).items() if k != "name" and v == v}
 
 
 def _run_entries(run: Run) -> dict[str, Any]:
@@ -192,7 +192,3 @@ def _escaped(character: str) -> str:
     return (
         f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
     )
-
-
-def _is_nan(value: Any) -> bool:
-    return isinstance(value, float) and isnan(value)

@@ -99,6 +99,12 @@ class Recipe:
     killed: bool = False
 
 
+def also(name: str, job: str, files: int, *, slots: int = 8, **conf: str) -> Recipe:
+    """A job once more, on another number of files and of slots."""
+    settings = {**ONE_FILE, **conf, "spark.divided.files": str(files)}
+    return Recipe(name, job, master=f"local[{slots}]", conf=settings)
+
+
 RECIPES = (
     Recipe("plain", conf=BLOCKS),
     Recipe("retries", conf=BLOCKS),
@@ -128,26 +134,11 @@ RECIPES = (
     Recipe("comet-ran", "operators", conf=COMET_OFF),
     Recipe("scans", master="local[2]", conf=ONE_FILE),
     Recipe("divided", master="local[2]", conf=ONE_FILE),
-    Recipe(
-        "divided_more",
-        "divided",
-        master="local[8]",
-        conf={**ONE_FILE, "spark.divided.files": "15"},
-    ),
+    also("divided_more", "divided", 15),
     Recipe("paired", master="local[2]", conf=ONE_FILE),
-    Recipe(
-        "paired_more",
-        "paired",
-        master="local[8]",
-        conf={**ONE_FILE, "spark.divided.files": "15"},
-    ),
+    also("paired_more", "paired", 15),
     Recipe("combined", master="local[2]", conf=ONE_FILE),
-    Recipe(
-        "combined_more",
-        "combined",
-        master="local[8]",
-        conf={**ONE_FILE, "spark.divided.files": "15"},
-    ),
+    also("combined_more", "combined", 15),
     Recipe(
         "planned_early",
         master="local-cluster[6,1,1024]",
@@ -159,40 +150,15 @@ RECIPES = (
         },
     ),
     Recipe("columns", master="local[2]", conf={**ONE_FILE, **CHEAP_FILES}),
-    Recipe(
-        "columns_more",
-        "columns",
-        master="local[8]",
-        conf={**ONE_FILE, **CHEAP_FILES, "spark.divided.files": "12"},
-    ),
+    also("columns_more", "columns", 12, **CHEAP_FILES),
     Recipe("merged", master="local[2]", conf={**ONE_FILE, **LITTLE_BROADCAST}),
-    Recipe(
-        "merged_less",
-        "merged",
-        master="local[2]",
-        conf={**ONE_FILE, **LITTLE_BROADCAST, "spark.divided.files": "1"},
-    ),
+    also("merged_less", "merged", 1, slots=2, **LITTLE_BROADCAST),
     Recipe("fetched", master="local[2]", conf=ONE_FILE),
-    Recipe(
-        "fetched_more",
-        "fetched",
-        master="local[2]",
-        conf={**ONE_FILE, "spark.divided.files": "15"},
-    ),
+    also("fetched_more", "fetched", 15, slots=2),
     Recipe("written", master="local[2]", conf={**ONE_FILE, **SMALL_SPLITS}),
-    Recipe(
-        "written_more",
-        "written",
-        master="local[8]",
-        conf={**ONE_FILE, **SMALL_SPLITS, "spark.divided.files": "8"},
-    ),
+    also("written_more", "written", 8, **SMALL_SPLITS),
     Recipe("grouped", master="local[2]", conf=ONE_FILE),
-    Recipe(
-        "grouped_more",
-        "grouped",
-        master="local[2]",
-        conf={**ONE_FILE, "spark.divided.files": "12"},
-    ),
+    also("grouped_more", "grouped", 12, slots=2),
     Recipe("clients", master="local[2]", conf=ONE_FILE),
     Recipe("python_source", master="local[2]", conf=ONE_FILE),
     Recipe("python_workers", conf=ONE_FILE),

@@ -25,7 +25,7 @@ def handover(**changes: object) -> Handover:
         "master": "m5.xlarge",
         "node_memory_gib": 56.0,
     }
-    return Handover(**{**given, **changes})  # type: ignore[arg-type]
+    return Handover(**{**given, **changes})
 
 
 def words(text: str) -> list[str]:

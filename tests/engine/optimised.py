@@ -1,7 +1,5 @@
 """A surface of made times, for the tests of the optimiser."""
 
-from __future__ import annotations
-
 import numpy as np
 from synthetic import TableModel, catalog_of, offer
 

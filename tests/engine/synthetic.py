@@ -1,7 +1,5 @@
 """Small made-up catalogs, profiles and models for the tests of prices and choices."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
@@ -30,7 +28,7 @@ def offer(
     **shape: object,
 ) -> Offer:
     """An offer; spot prices are estimates."""
-    instance = InstanceType(name, vcpus, memory_gib, **shape)  # type: ignore[arg-type]
+    instance = InstanceType(name, vcpus, memory_gib, **shape)
     price = Price(usd, DAY, "made up")
     return Offer(instance, price, None if spot is None else Price(spot, DAY, "guess", True))
 
@@ -46,7 +44,7 @@ def catalog_of(*offers: Offer, billing: Billing = PLAIN, **fields: object) -> Ca
         {entry.instance.name: entry for entry in offers},
         billing,
         MemoryRule("share", 0.8),
-        **fields,  # type: ignore[arg-type]
+        **fields,
     )
 
 
@@ -93,4 +91,4 @@ class TableModel(FittedModel):
 
 def model(law: Law, profile: Profile | None = None, **fields: object) -> TableModel:
     """A model with this law."""
-    return TableModel("table", profile or profile_on(), law=law, **fields)  # type: ignore[arg-type]
+    return TableModel("table", profile or profile_on(), law=law, **fields)

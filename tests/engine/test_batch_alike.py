@@ -1,7 +1,5 @@
 """Clusters that an application cannot tell apart are worked out once."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

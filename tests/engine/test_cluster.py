@@ -96,7 +96,7 @@ def test_executors_that_are_no_number_are_refused_in_a_line(executors: int) -> N
 
 def test_a_type_is_named() -> None:
     with pytest.raises(BadInput, match="an instance type is a name, not 5"):
-        Cluster.of_nodes(instance_type=5, nodes=4)  # type: ignore[arg-type]
+        Cluster.of_nodes(instance_type=5, nodes=4)
 
 
 @pytest.mark.parametrize("heap_gib", ["8g", True])
@@ -118,12 +118,12 @@ def test_a_shape_that_is_given_is_more_than_zero(name: str, value: float) -> Non
     shape = {"vcpus": 4, "memory_gib": 16.0, "price_usd_per_hour": 0.2, name: value}
     said = f"{name} must be (a number )?more than zero, .*; leave it out"
     with pytest.raises(BadInput, match=said):
-        Cluster.of_nodes(instance_type="x", nodes=8, **shape)  # type: ignore[arg-type]
+        Cluster.of_nodes(instance_type="x", nodes=8, **shape)
 
 
 def test_the_name_of_a_catalog_is_no_catalog() -> None:
     with pytest.raises(BadInput, match="a catalog is needed, not 'aws'; load it with"):
-        Cluster.of_nodes(instance_type="m5.xlarge", nodes=8, catalog="aws")  # type: ignore[arg-type]
+        Cluster.of_nodes(instance_type="m5.xlarge", nodes=8, catalog="aws")
 
 
 @pytest.mark.parametrize("value", [NAN, INF, -1])
@@ -135,7 +135,7 @@ def test_an_input_is_a_number_of_bytes(value: float) -> None:
 def test_an_input_as_text_is_told_to_be_a_number() -> None:
     """That 48 GB must be more than zero told nobody what to write."""
     with pytest.raises(BadInput, match="input_bytes must be a number more than zero, not '48GB'"):
-        Workload(input_bytes="48GB")  # type: ignore[arg-type]
+        Workload(input_bytes="48GB")
 
 
 @pytest.mark.parametrize("value", ["5", NAN, None])

@@ -1,7 +1,5 @@
 """What the engine returns goes to other processes: workers of a pool, tasks of a scheduler."""
 
-from __future__ import annotations
-
 import copy
 import json
 import pickle

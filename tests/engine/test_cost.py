@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from datetime import date
@@ -296,7 +294,6 @@ def test_types_compare_as_their_weighing_says(billing: Billing) -> None:
         rates = []
         for one in (WORKER, small):
             price, service = price_of(one, terms), service_rate(one, terms)
-            assert price is not None
             listed = one.on_demand.usd_per_hour
             rates.append(
                 float(node_rate(price.usd_per_hour, listed, terms, service_usd_per_hour=service))

@@ -1,7 +1,5 @@
 """What is weighed when a next run is advised: promises, and what they are worth."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.stats import norm

@@ -1,7 +1,5 @@
 """Distinct values and rows are those of numpy, however they are found."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

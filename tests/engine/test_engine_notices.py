@@ -1,7 +1,5 @@
 """Warnings stand in one order: what makes the answer wrong, what makes it doubtful, notes."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

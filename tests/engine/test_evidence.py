@@ -1,7 +1,5 @@
 """Every model side by side: the figures of OptEx VI-D and VI-F, and failures as one line."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -65,8 +63,6 @@ def test_relative_error_and_its_mean_are_those_of_optex() -> None:
     found = outcome((110.0, 100.0), (40.0, 50.0))
     assert [pair.relative_error for pair in found.left_out] == pytest.approx([0.1, -0.2])
     assert found.mean_relative_error == pytest.approx(0.15)
-    assert found.fitted is not None
-    assert found.fitted.validation is not None
     assert found.mean_relative_error == pytest.approx(found.fitted.validation.mean_relative_error)
 
 
@@ -74,14 +70,11 @@ def test_deadline_satisfaction_counts_the_runs_that_were_promised() -> None:
     """VI-F: S is over the cases whose estimate satisfies T_Est < SLO (Eq. 9)."""
     found = outcome((110.0, 100.0), (40.0, 50.0), (60.0, 100.0), (20.0, 25.0))
     record = found.deadline_record(60.0)
-    assert record is not None
     assert (record.cases, record.share) == (2, 1.0)
     record = found.deadline_record(70.0)
-    assert record is not None
     assert record.cases == 3
     assert record.share == pytest.approx(2 / 3)
     record = found.deadline_record(10.0)
-    assert record is not None
     assert (record.cases, record.share) == (0, None)
 
 
@@ -140,7 +133,6 @@ def test_executors_that_cannot_be_sized_leave_the_prediction() -> None:
 def test_every_model_answers_or_says_why_on_real_evidence(sample: str) -> None:
     profile = engine.read(sample)
     largest = profile.largest_run
-    assert largest is not None
     answers = list(engine.compare_models(profile, cluster=largest.cluster))
     assert [answer.model for answer in answers] == [model.name for model in engine.MODELS]
     for answer in answers:
@@ -151,7 +143,6 @@ def test_every_model_answers_or_says_why_on_real_evidence(sample: str) -> None:
             same = engine.fit(profile, model=answer.model).predict(cluster=largest.cluster)
             assert answer.prediction.seconds == same.seconds
         for pair in answer.outcome.left_out:
-            assert pair.run is not None
             assert pair.run.seconds == pytest.approx(pair.recorded_seconds, rel=1e-8)
 
 
@@ -171,18 +162,12 @@ def test_a_model_that_assures_memory_recommends_executors_of_one_s_own() -> None
     by_name = {model.name: model for model in engine.MODELS}
     cluster = engine.Cluster.of_executors(executors=4, executor_cores=2)
     found = ask(fit_outcome(by_name["simcost"], profile), cluster=cluster, workload=None)
-    assert found.executors is not None
     best = found.executors.recommended
     again = engine.recommend_owned(
         engine.fit(profile, model="simcost"), executor_cores=2, max_executors=64
     ).recommended
-    assert best is not None
-    assert again is not None
-    assert best.resource_time is not None
-    assert again.resource_time is not None
     # Ranges are searched down to single executors: near the best of all 64.
     assert best.resource_time <= 1.05 * again.resource_time
-    assert best.layout is not None
     assert best.layout.executor_cores == 2
     plain = ask(fit_outcome(by_name["sparkplan"], profile), cluster=cluster, workload=None)
     assert plain.executors is None

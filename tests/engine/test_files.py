@@ -1,7 +1,5 @@
 """Files are written whole or not at all; what is no file is left in its place."""
 
-from __future__ import annotations
-
 import os
 import stat
 import tempfile

@@ -1,7 +1,5 @@
 """Answers that are kept a while: the last few, whoever asks, none of another question."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from concurrent.futures import ThreadPoolExecutor

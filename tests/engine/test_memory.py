@@ -72,20 +72,17 @@ def test_the_least_heap_that_spark_takes_is_enough() -> None:
     """450 MiB beside 384 of overhead, on a node of which a standalone worker keeps 1,024."""
     least = InstanceType("least", 1, (450 + 384 + 1024) / 1024)
     layout = memory.layout_of(least, MemoryRule("standalone"))
-    assert layout is not None
     assert layout.executor_memory_gib == LEAST_HEAP_GIB
 
 
 def test_a_node_of_eight_cores_holds_two_executors_of_four() -> None:
     layout = memory.layout_of(InstanceType("m5.2xlarge", 8, 32.0), EMR)
-    assert layout is not None
     assert (layout.executors_per_node, layout.executor_cores) == (2, 4)
 
 
 @pytest.mark.parametrize("cores", [1, 2])
 def test_small_nodes_get_an_executor_of_all_their_cores(cores: int) -> None:
     layout = memory.layout_of(InstanceType("small", cores, 4.0 * cores), MemoryRule())
-    assert layout is not None
     assert (layout.executors_per_node, layout.executor_cores) == (1, cores)
 
 

@@ -1,7 +1,5 @@
 """Linear algebra in one thread: while it is asked for, and no longer."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -74,11 +72,11 @@ def test_fits_and_answers_of_run_tables_use_one_thread(
 
     def fit(*args: object, **named: object) -> object:
         found.append(threads())
-        return fitted_as(*args, **named)  # type: ignore[arg-type]
+        return fitted_as(*args, **named)
 
     def moments(*args: object) -> object:
         found.append(threads())
-        return moments_of(*args)  # type: ignore[arg-type]
+        return moments_of(*args)
 
     monkeypatch.setattr(run_times.CandidateLaws, "of", fit)
     monkeypatch.setattr(run_times.CandidateLaws, "moments", moments)

@@ -1,7 +1,5 @@
 """Which runs of a profile count, and which of them it is planned by."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -28,7 +26,7 @@ FAILED = (Notice("failed-stages", "a stage was given up", "look why"),)
 
 def run(size: float, seconds: float = 60.0, **fields: object) -> Run:
     cluster = Cluster.of_executors(executors=4, executor_cores=2)
-    return Run(seconds, cluster, Workload(size), **fields)  # type: ignore[arg-type]
+    return Run(seconds, cluster, Workload(size), **fields)
 
 
 def test_runs_that_did_all_their_work_count_where_there_are_any() -> None:

@@ -1,7 +1,5 @@
 """Limits that are named: who types one gets what is said of it."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

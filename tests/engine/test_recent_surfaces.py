@@ -1,7 +1,5 @@
 """`recommend` again with another goal asks no model again; with anything else it does."""
 
-from __future__ import annotations
-
 import gc
 import weakref
 from collections.abc import Callable

@@ -1,8 +1,6 @@
 """`recommend` as a user calls it, with all that may bind at once, against plain enumeration of
 every composition and every way of renting it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 from datetime import date
 from pathlib import Path
@@ -216,7 +214,6 @@ def test_azure_retail_prices(tmp_path: Path) -> None:
     assert done.path.name == "azure.eastus.2026-11-01.prices.yaml"
     offer = catalog.offer("Standard_D4s_v5")
     assert offer.on_demand.usd_per_hour == 0.2
-    assert offer.spot is not None
     assert (offer.spot.usd_per_hour, offer.spot.estimated) == (0.05, False)
     assert offer.spot.date == offer.on_demand.date == DAY
     assert done.shapeless == ("Standard_NEW_v9",)

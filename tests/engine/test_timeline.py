@@ -1,7 +1,5 @@
 """Stages on a time scale: driver time, idle cores and the critical path, against plain counting."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from itertools import pairwise
@@ -111,7 +109,6 @@ def test_a_real_log_measured_and_predicted_where_it_ran() -> None:
     measured = engine.measured_timeline(run)
     prediction = engine.fit(profile).predict(cluster=run.cluster)
     predicted = engine.predicted_timeline(prediction)
-    assert measured is not None
     assert predicted is not None
     assert measured.seconds == run.seconds
     assert measured.driver_seconds == pytest.approx(run.driver_seconds, rel=0.01)
@@ -137,7 +134,6 @@ def test_the_measured_share_of_busy_cores_is_that_of_core_seconds(task_cpus: int
         submitted_seconds=5.0, completed_seconds=15.0,
     )  # fmt: skip
     found = engine.measured_timeline(replace(run, cluster=cluster, seconds=20.0, stages=(stage,)))
-    assert found is not None
     (span,) = found.stages
     assert span.waves == pytest.approx(6 * task_cpus / slots)
     assert span.busy_share == pytest.approx(30.0 * task_cpus / (10.0 * slots))
@@ -152,7 +148,6 @@ def test_more_cores_idle_more() -> None:
     def idle(executors: int) -> float:
         cluster = engine.Cluster.of_executors(executors=executors, executor_cores=4)
         found = engine.predicted_timeline(fitted.predict(cluster=cluster))
-        assert found is not None
         assert found.idle_share is not None
         return found.idle_share
 

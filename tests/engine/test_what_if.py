@@ -1,7 +1,5 @@
 """What an answer hangs on, against plain enumeration of all clusters."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -51,51 +49,6 @@ def test_an_hour_more_than_the_fastest_takes_is_not_one_more_than_its_deadline()
     promised = next(p for n, k, _, p, _ in ALL if {n: k} == dict(best.composition))
     for change in named:
         assert change.deadline_seconds == pytest.approx(promised + 3600.0)
-
-
-@pytest.mark.parametrize("deadline", [200.0, 300.0, 450.0, 800.0])
-def test_a_deadline_is_moved_in_both_directions(deadline: float) -> None:
-    answer = ask(deadline_seconds=deadline)
-    best, found = answer.recommended, answer.sensitivity
-    promised = next(p for n, k, _, p, _ in ALL if {n: k} == dict(best.composition))
-    assert found.least_deadline_seconds == pytest.approx(promised)
-    cheaper = [row for row in ALL if row[4] < best.cost_usd * (1 - 1e-9)]
-    if cheaper:
-        assert found.looser[0].deadline_seconds == pytest.approx(min(row[3] for row in cheaper))
-        least = min(row[4] for row in ALL if row[3] <= deadline + 3600.0)
-        assert found.one_more_hour.cost_usd == pytest.approx(least)
-        assert found.one_more_hour.saved_usd == pytest.approx(best.cost_usd - least)
-    else:
-        assert found.looser == ()
-        assert found.one_more_hour is None
-    below = [row for row in ALL if row[3] < promised * (1 - 2e-6)]
-    assert found.below.cost_usd == pytest.approx(min(row[4] for row in below))
-    fastest = min(row[2] for row in ALL if row[4] <= best.cost_usd + 1.0)
-    assert found.one_more_dollar.seconds == pytest.approx(fastest)
-    assert found.least_budget_usd is None
-
-
-def test_each_step_of_the_deadline_is_cheaper_than_the_one_before() -> None:
-    found = ask(deadline_seconds=190.0).sensitivity
-    costs = [change.cost_usd for change in found.looser]
-    assert len(costs) >= 2
-    assert costs == sorted(costs, reverse=True)
-    for change in found.looser:
-        just_before = ask(deadline_seconds=change.deadline_seconds * (1 - 1e-6)).recommended
-        assert just_before.cost_usd > change.cost_usd
-
-
-def test_a_budget_is_moved_in_both_directions() -> None:
-    answer = ask(budget_usd=1.0)
-    best, found = answer.recommended, answer.sensitivity
-    assert found.least_deadline_seconds is None
-    assert found.least_budget_usd == pytest.approx(best.cost_usd)
-    faster = [row for row in ALL if row[2] < best.seconds * (1 - 1e-9)]
-    assert found.looser[0].budget_usd == pytest.approx(min(row[4] for row in faster))
-    assert found.below.seconds == pytest.approx(
-        min(row[2] for row in ALL if row[4] < best.cost_usd * (1 - 2e-6))
-    )
-    assert found.below_budget == found.below
 
 
 @pytest.mark.parametrize("objective", ["cost", "time", "resource-time"])

@@ -1,7 +1,5 @@
 """What an answer hangs on for every objective, with and without intervals, against enumeration."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 
@@ -147,6 +145,7 @@ def test_a_deadline_with_every_objective(by: str, sure: bool) -> None:
 
         promised = small.promised(*one)
         assert found.least_deadline_seconds == pytest.approx(promised)
+        assert found.least_budget_usd is None
         less = small.least(by, deadline=promised * (1 - 1e-6))
         assert (found.below is None) == math.isinf(less)
         if found.below is not None:
@@ -183,6 +182,14 @@ def test_a_budget_whatever_the_deadline(sure: bool) -> None:
         if found.one_more_dollar is not None:
             assert found.one_more_dollar.seconds == pytest.approx(dollar)
             assert found.one_more_dollar.saved_seconds == pytest.approx(best.seconds - dollar)
+        assert (found.least_deadline_seconds, found.below) == (None, found.below_budget)
+        assert found.least_budget_usd == pytest.approx(best.cost_usd)
+        slower = small.least("seconds", budget=best.cost_usd * (1 - 1e-6))
+        assert (found.below is None) == math.isinf(slower)
+        if found.below is not None:
+            assert found.below.seconds == pytest.approx(slower)
+        for change in found.looser:
+            assert change.budget_usd == pytest.approx(change.cost_usd)
         promised = small.promised(best.instance, best.nodes)
         hour = small.least("cost", deadline=promised + SECONDS_PER_HOUR, budget=budget)
         assert (found.one_more_hour is None) == (hour >= best.cost_usd * (1 - 1e-9))

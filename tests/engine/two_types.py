@@ -1,7 +1,5 @@
 """A catalog of a large type and a small one, and a job whose time falls with the cores."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import date
 

@@ -1,7 +1,5 @@
 """Command lines as a shell would run them, in this process."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from typing import Any

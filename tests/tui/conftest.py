@@ -1,7 +1,5 @@
 """The planner under test: fixed data, a fixed terminal, no clock."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from pathlib import Path

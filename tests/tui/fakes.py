@@ -4,8 +4,6 @@ The law runs through the real optimiser, so that what a screen shows is consiste
 the bundled prices may change without changing a snapshot.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date

@@ -10,8 +10,6 @@ Whatever was there before the planner is frozen (`gc.freeze`): a reading costs t
 that holds the objects of a hundred other tests.
 """
 
-from __future__ import annotations
-
 import gc
 import tracemalloc
 from collections import Counter

@@ -17,7 +17,7 @@ folder, columns, rows, *keys = sys.argv[1:]
 tui.views.__path__.insert(0, folder)
 
 from fakes import FakeSession  # noqa: E402 - only now may the views be imported
-from screen import settled, text_of  # noqa: E402
+from screen import at_rest, settled, text_of  # noqa: E402
 
 from tui.app import AppOptions, PlannerApp  # noqa: E402
 
@@ -26,8 +26,7 @@ async def screens() -> list[str]:
     """The screen after each key."""
     app = PlannerApp(AppOptions(sources=("nightly-als",), mix=1), session=FakeSession())
     seen = []
-    async with app.run_test(size=(int(columns), int(rows))) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (int(columns), int(rows))) as (_, pilot):
         for key in keys:
             await pilot.press(key)
             await settled(pilot)

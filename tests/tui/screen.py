@@ -1,6 +1,7 @@
 """Reading a planner under test: waiting for its plan, and its screen as text."""
 
-from __future__ import annotations
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from textual.pilot import Pilot
 
@@ -29,6 +30,19 @@ async def settled(pilot: Pilot[None]) -> PlannerApp:
             if _at_rest(app):
                 return app
     raise AssertionError(f"never at rest: {app.busy!r}, settling {app.settling}")
+
+
+@asynccontextmanager
+async def at_rest(
+    planner: PlannerApp, size: tuple[int, int], *keys: str
+) -> AsyncIterator[tuple[PlannerApp, Pilot[None]]]:
+    """A planner that runs in a terminal of so many columns and rows, once it is at rest; then these
+    keys are pressed."""
+    async with planner.run_test(size=size) as pilot:
+        app = await settled(pilot)
+        if keys:
+            await pilot.press(*keys)
+        yield app, pilot
 
 
 async def keyboard_is_seen(pilot: Pilot[None]) -> bool:

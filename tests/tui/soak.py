@@ -3,8 +3,6 @@
 Events arrive as from a terminal, some of them in bursts that nobody waits for.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 
@@ -61,12 +59,12 @@ def sequence(seed: int, count: int) -> Iterator[tuple[str, object]]:
 def play(app: PlannerApp, kind: str, what: object) -> None:
     """Send one step, without waiting for anything."""
     if kind == "keys":
-        for name in what:  # type: ignore[attr-defined]
+        for name in what:
             app.simulate_key(name)
     elif kind == "mouse":
-        _mouse(app, *what)  # type: ignore[misc]
+        _mouse(app, *what)
     else:
-        app.post_message(_resized(*what))  # type: ignore[misc]
+        app.post_message(_resized(*what))
 
 
 def _resized(columns: int, rows: int) -> events.Resize:
@@ -128,7 +126,6 @@ def check(app: PlannerApp) -> None:
     assert state.deadline_seconds is None or state.deadline_seconds > 0.0
     assert state.budget_usd is None or state.budget_usd > 0.0
     assert len({pin.name for pin in app.pins}) == len(app.pins)
-    assert app.answer is not None
     goal = app.answer.report.goal
     assert (goal.deadline_seconds, goal.budget_usd) == (state.deadline_seconds, state.budget_usd)
     assert (goal.confidence, goal.max_nodes) == (state.confidence, state.max_nodes)

@@ -1,7 +1,5 @@
 """Amounts of input, and of nodes, in words."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

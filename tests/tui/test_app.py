@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from fakes import FakeSession, profile
-from screen import keyboard_is_seen, settled, text_of, typed
+from screen import at_rest, keyboard_is_seen, settled, text_of, typed
 from textual import events
 
 import engine
@@ -17,11 +17,9 @@ SIZES = [(80, 24), (120, 40)]
 
 @pytest.mark.parametrize("size", SIZES)
 async def test_the_first_screen_answers_the_question(planner, size):
-    async with planner().run_test(size=size) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), size) as (app, _):
         shown = text_of(app)
         best = app.answer.report.recommendation.recommended
-        assert best is not None
         assert f"{best.nodes} × {best.instance}" in shown
         assert "9 in 10 runs" in shown
         assert "deadline" in shown
@@ -29,8 +27,7 @@ async def test_the_first_screen_answers_the_question(planner, size):
 
 
 async def test_both_charts_show_where_there_is_room(planner):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
         assert app.query_one("#time", Chart).size.height > 5
         assert app.query_one("#cost", Chart).size.height > 5
         await pilot.resize_terminal(80, 24)
@@ -46,8 +43,7 @@ async def test_both_charts_show_where_there_is_room(planner):
 
 
 async def test_a_terminal_that_grows_shows_what_it_had_no_room_for(planner):
-    async with planner().run_test(size=(80, 24)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (80, 24)) as (app, pilot):
         assert "Compositions" not in text_of(app).splitlines()[1]
         await pilot.resize_terminal(120, 40)
         await settled(pilot)
@@ -63,8 +59,7 @@ async def test_a_terminal_that_grows_shows_what_it_had_no_room_for(planner):
 
 async def test_views_that_follow_each_other_at_once_keep_the_keyboard_in_sight(planner):
     """It went to the list of the first one, which nobody saw any more."""
-    async with planner().run_test(size=(80, 24)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (80, 24)) as (app, pilot):
         for key in ("4", "1"):
             app.simulate_key(key)
         await settled(pilot)
@@ -76,9 +71,7 @@ async def test_views_that_follow_each_other_at_once_keep_the_keyboard_in_sight(p
 @pytest.mark.parametrize("view", ["1", "4"])
 async def test_a_terminal_that_shrinks_keeps_the_keyboard_somewhere(planner, view, keys):
     """Where the inputs had it, which are not seen then, no arrow key did anything any more."""
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
-        await pilot.press(view)
+    async with at_rest(planner(), (120, 40), view) as (app, pilot):
         app.query_one("#inputs").focus()
         await pilot.press(*keys)
         await pilot.resize_terminal(80, 24)
@@ -89,9 +82,7 @@ async def test_a_terminal_that_shrinks_keeps_the_keyboard_somewhere(planner, vie
 
 async def test_what_is_hidden_late_gives_the_keyboard_to_the_view(planner):
     """The hidden inputs heard of it only after the planner had looked whether they had lost it."""
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("4")
+    async with at_rest(planner(), (120, 40), "4") as (app, pilot):
         await settled(pilot)
         wanted = app.focused
         app.query_one("#inputs").focus()
@@ -102,8 +93,7 @@ async def test_what_is_hidden_late_gives_the_keyboard_to_the_view(planner):
 
 
 async def test_another_window_may_have_the_keyboard(planner):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
         had = app.focused
         app.post_message(events.AppBlur())
         await settled(pilot)
@@ -116,8 +106,7 @@ async def test_another_window_may_have_the_keyboard(planner):
 async def test_a_source_that_is_missing_leaves_the_last_good_plan(planner):
     from tui.changes import OpenSources
 
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
         good, answer = app.state, app.answer
         app.dispatch(OpenSources(("missing",)))
         await settled(pilot)
@@ -129,8 +118,7 @@ async def test_a_source_that_is_missing_leaves_the_last_good_plan(planner):
 
 
 async def test_a_first_source_that_is_missing_says_how_to_go_on(planner):
-    async with planner(sources=("missing",)).run_test(size=(80, 24)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(sources=("missing",)), (80, 24)) as (app, _):
         shown = text_of(app)
         assert "no such file" in shown
         assert "press o to open" in shown
@@ -145,8 +133,7 @@ async def test_a_defect_in_the_engine_is_a_notice_and_no_traceback(planner):
 
     from tui.changes import SetModel
 
-    async with planner(Broken()).run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(Broken()), (120, 40)) as (app, pilot):
         app.dispatch(SetModel("broken"))
         await settled(pilot)
         assert "ZeroDivisionError: division by zero; please report this" in text_of(app)
@@ -167,8 +154,7 @@ async def test_only_the_newest_of_many_plans_is_built(planner):
             return super().build(state, say)
 
     session = Slow()
-    async with planner(session).run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(session), (120, 40)) as (app, pilot):
         session.gate.clear()
         await pilot.press("tab", "tab", *["right"] * 6)
         await pilot.pause()
@@ -188,16 +174,14 @@ async def test_logs_of_several_applications_are_not_shown_as_one_job(planner):
     known = profile()
     other = replace(known.runs[0], application="hourly-report")
     mixed = replace(known, runs=(replace(known.runs[0], application="nightly-als"), other))
-    async with planner(FakeSession(evidence=mixed)).run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(FakeSession(evidence=mixed)), (120, 40)) as (app, _):
         assert "2 applications are taken as one job: press o" in text_of(app)
         assert f"{known.name} + 1 other, 2 runs" in text_of(app)
 
 
 async def test_where_it_ran_is_asked_and_named_with_completion(planner):
     session = FakeSession(evidence=profile(ran_on=None))
-    async with planner(session).run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(session), (120, 40)) as (app, pilot):
         assert "Where did it run?" in text_of(app)
         await pilot.press("w")
         await typed(pilot, "c6i.4")
@@ -210,9 +194,7 @@ async def test_where_it_ran_is_asked_and_named_with_completion(planner):
 
 
 async def test_the_filter_of_types_and_one_that_matches_nothing(planner):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("slash")
+    async with at_rest(planner(), (120, 40), "slash") as (app, pilot):
         await typed(pilot, "m5.*")
         await pilot.pause()
         await pilot.press("enter")
@@ -228,9 +210,7 @@ async def test_the_filter_of_types_and_one_that_matches_nothing(planner):
 
 
 async def test_views_by_number_and_the_curve_of_a_selected_type(planner):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("2", "down")
+    async with at_rest(planner(), (120, 40), "2", "down") as (app, pilot):
         await pilot.pause()
         assert app.state.view == "compositions"
         second = app.answer.report.recommendation.alternatives[0]
@@ -249,8 +229,7 @@ async def test_views_by_number_and_the_curve_of_a_selected_type(planner):
 
 
 async def test_why_others_lost_is_in_the_table(planner):
-    async with planner(deadline_seconds=1200.0, max_nodes=16).run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(deadline_seconds=1200.0, max_nodes=16), (120, 40)) as (app, pilot):
         await pilot.press("2", "end")
         await pilot.pause()
         rejected = app.answer.report.recommendation.rejected
@@ -261,8 +240,7 @@ async def test_why_others_lost_is_in_the_table(planner):
 async def test_texts_of_the_log_are_shown_and_never_acted_on(planner):
     evil = "[bold]x[/bold]\x1b[31m\u202e[@click=app.quit]y[/]"
     session = FakeSession(evidence=profile(name=evil))
-    async with planner(session).run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(session), (120, 40)) as (app, pilot):
         shown = text_of(app)
         assert "[bold]x[/bold]␛[31m" in shown
         assert "\x1b" not in shown
@@ -277,8 +255,7 @@ async def test_texts_of_the_log_are_shown_and_never_acted_on(planner):
 
 async def test_spot_is_a_goal_and_said(planner):
     session = FakeSession()
-    async with planner(session).run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(session), (120, 40)) as (app, pilot):
         before = app.answer.best.cost_usd
         await pilot.press("s")
         await pilot.pause()
@@ -288,8 +265,7 @@ async def test_spot_is_a_goal_and_said(planner):
 
 
 async def test_ascii_only_means_ascii_only(planner):
-    async with planner(glyphs="ascii").run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(glyphs="ascii"), (120, 40)) as (app, pilot):
         for keys in (("1",), ("2",), ("3",), ("4",), ("5",), ("question_mark",)):
             await pilot.press(*keys)
             await pilot.pause()
@@ -304,8 +280,7 @@ async def test_ascii_only_means_ascii_only(planner):
 
 async def test_every_screen_draws_without_colours(planner, monkeypatch):
     monkeypatch.setenv("NO_COLOR", "1")
-    async with planner().run_test(size=(80, 24)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (80, 24)) as (app, pilot):
         for key in ("right", "2", "3", "4", "5", "1", "c", "o", "escape", "w", "escape", "slash",
                     "escape", "m", "escape", "g", "escape", "e", "escape", "question_mark",
                     "escape", "ctrl+p", "escape"):  # fmt: skip
@@ -316,8 +291,7 @@ async def test_every_screen_draws_without_colours(planner, monkeypatch):
 
 @pytest.mark.parametrize("size", [(20, 5), (40, 10), (100, 20), (80, 50), (200, 60), (1, 1)])
 async def test_any_size_draws(planner, size):
-    async with planner().run_test(size=size) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), size) as (app, pilot):
         for key in (
             "2",
             "3",
@@ -337,8 +311,7 @@ async def test_any_size_draws(planner, size):
 
 
 async def test_the_inputs_panel_changes_the_row_under_its_cursor(planner):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
         app.query_one("#inputs", Table).focus()
         await pilot.press("down", "enter")
         await pilot.pause()
@@ -350,9 +323,7 @@ async def test_the_inputs_panel_changes_the_row_under_its_cursor(planner):
 
 
 async def test_the_palette_runs_an_action_by_name(planner):
-    async with planner().run_test(size=(80, 24)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("ctrl+p")
+    async with at_rest(planner(), (80, 24), "ctrl+p") as (app, pilot):
         await pilot.pause()
         await typed(pilot, "time goes")
         await pilot.press("enter")
@@ -361,12 +332,11 @@ async def test_the_palette_runs_an_action_by_name(planner):
 
 
 async def test_no_widget_is_refreshed_when_nothing_changed(planner):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
         refreshed = []
         for widget in app.query("*"):
             original = widget.refresh
-            widget.refresh = lambda *a, _w=widget, _o=original, **k: (  # type: ignore[method-assign]
+            widget.refresh = lambda *a, _w=widget, _o=original, **k: (
                 refreshed.append(_w.id), _o(*a, **k)
             )[1]  # fmt: skip
         app._panels.show()

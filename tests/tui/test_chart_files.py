@@ -8,7 +8,7 @@ from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
-from screen import settled
+from screen import at_rest, settled
 
 from tui.charts import chart_csv
 from tui.charts.chart_svg import Panel, format_svg
@@ -112,8 +112,7 @@ def test_cells_that_a_spreadsheet_would_run_are_text():
 
 
 async def test_the_planner_saves_pictures_and_numbers(planner, tmp_path):
-    async with planner().run_test(size=(80, 24)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (80, 24)) as (app, pilot):
         await app.run_line("draw m5.xlarge")
         await app.run_line(f"chart {tmp_path / 'a.csv'}")
         await app.run_line(f"chart {tmp_path / 'a.svg'}")
@@ -139,8 +138,7 @@ async def test_the_planner_saves_pictures_and_numbers(planner, tmp_path):
 async def test_a_file_is_replaced_only_when_asked_twice(planner, tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text("mine")
-    async with planner().run_test(size=(80, 24)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (80, 24)) as (app, _):
         await app.run_line(f"chart {path}")
         assert path.read_text() == "mine"
         await app.run_line(f"chart {path}")
@@ -172,8 +170,6 @@ def test_another_ending_is_refused_before_anything_is_read(capsys):
 
 async def test_the_key_suggests_a_file_that_enter_writes(planner, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    async with planner().run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
-        await pilot.press("v", "E", "enter")
+    async with at_rest(planner(), (80, 24), "v", "E", "enter") as (_, pilot):
         await settled(pilot)
     assert (tmp_path / "nightly-als-curves.svg").read_text().startswith("<svg")

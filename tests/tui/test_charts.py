@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from screen import settled, text_of
+from screen import at_rest, settled, text_of
 from textual import events
 
 from tui.state import WHOLE, goal_key
@@ -34,8 +34,7 @@ async def drag(pilot, chart, start, *ends):
 
 @pytest.mark.parametrize("size", SIZES)
 async def test_the_crosshair_reads_time_interval_cost_and_odds(planner, size):
-    async with planner().run_test(size=size) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), size) as (app, pilot):
         best = app.answer.best
         await pilot.press("v")
         await pilot.pause()
@@ -58,9 +57,7 @@ async def test_the_crosshair_reads_time_interval_cost_and_odds(planner, size):
 
 
 async def test_the_odds_are_unknown_without_a_deadline(planner):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("delete")
+    async with at_rest(planner(), (120, 40), "delete") as (app, pilot):
         await pilot.pause()
         assert all(math.isnan(p) for p in app.answer.report.curve.p_deadline)
         await pilot.press("v")
@@ -70,8 +67,7 @@ async def test_the_odds_are_unknown_without_a_deadline(planner):
 
 
 async def test_the_mouse_reads_and_leaves(planner):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
         chart = chart_of(app)
         layout = chart._layout
         await pilot.hover(chart, offset=(layout.left + layout.column(16), 3))
@@ -84,8 +80,7 @@ async def test_the_mouse_reads_and_leaves(planner):
 
 
 async def test_moving_the_crosshair_asks_for_nothing_new(planner):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
         answer, key, past = app.answer, goal_key(app.state), app.history
         await pilot.press("v", "right", "end", "home", "+", "Y", "a")
         await pilot.pause()
@@ -96,9 +91,7 @@ async def test_moving_the_crosshair_asks_for_nothing_new(planner):
 
 @pytest.mark.parametrize("size", SIZES)
 async def test_zoom_keeps_the_crosshair_and_a_shows_all(planner, size):
-    async with planner().run_test(size=size) as pilot:
-        app = await settled(pilot)
-        await pilot.press("v", "+", "+")
+    async with at_rest(planner(), size, "v", "+", "+") as (app, pilot):
         await pilot.pause()
         low, high = app.state.axes.nodes.window
         assert 1 < low < app.state.crosshair < high < 64
@@ -117,8 +110,7 @@ async def test_zoom_keeps_the_crosshair_and_a_shows_all(planner, size):
 
 
 async def test_the_wheel_zooms_around_the_mouse(planner):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
         chart = chart_of(app)
         await wheel(chart, 40, 3)
         await pilot.pause()
@@ -145,8 +137,7 @@ async def wheel(chart, x, y, *, ctrl=False, down=False):
 
 
 async def test_the_plot_is_dragged_when_it_is_zoomed(planner):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
         await app.run_line("zoom 8:32")
         await pilot.pause()
         chart = chart_of(app)
@@ -158,9 +149,7 @@ async def test_the_plot_is_dragged_when_it_is_zoomed(planner):
 
 
 async def test_the_axes_are_linear_or_logarithmic(planner):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("v", "X", "Y")
+    async with at_rest(planner(), (120, 40), "v", "X", "Y") as (app, pilot):
         await pilot.pause()
         assert chart_of(app).data.x.log is False
         assert chart_of(app).data.y.log is False
@@ -175,8 +164,7 @@ async def test_the_axes_are_linear_or_logarithmic(planner):
 
 @pytest.mark.parametrize("size", SIZES)
 async def test_dragging_the_deadline_moves_its_slider_as_one_step(planner, size):
-    async with planner().run_test(size=size) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), size) as (app, pilot):
         before, chart = app.state, chart_of(app)
         x, y = row_of_line(chart)
         await drag(pilot, chart, (x, y), (x, y - 1), (x, y - 2), (x, y - 1))
@@ -197,8 +185,7 @@ async def test_a_long_drag_is_one_step_however_slow(planner, monkeypatch):
     clock = iter(range(0, 10_000, 10))
     monkeypatch.setattr(tui.app, "monotonic", lambda: float(next(clock)))
     monkeypatch.setattr(tui.behaviours.charting, "monotonic", lambda: float(next(clock)))
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
         chart = chart_of(app)
         x, y = row_of_line(chart)
         await drag(pilot, chart, (x, y), *((x, y - step) for step in (1, 2, 3, 4)))
@@ -209,8 +196,7 @@ async def test_a_long_drag_is_one_step_however_slow(planner, monkeypatch):
 
 
 async def test_dragging_the_budget_in_the_cost_chart(planner):
-    async with planner(budget_usd=3.0).run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(budget_usd=3.0), (120, 40)) as (app, pilot):
         chart = chart_of(app, "cost")
         x, y = row_of_line(chart)
         await drag(pilot, chart, (x, y), (x, y - 1))
@@ -219,9 +205,7 @@ async def test_dragging_the_budget_in_the_cost_chart(planner):
 
 
 async def test_the_deadline_of_the_frontier_is_dragged_sideways(planner):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("3")
+    async with at_rest(planner(), (120, 40), "3") as (app, pilot):
         await settled(pilot)
         before, chart = app.state.deadline_seconds, chart_of(app, "frontier-chart")
         column = chart._layout.left + chart._layout.column(before)
@@ -230,9 +214,7 @@ async def test_the_deadline_of_the_frontier_is_dragged_sideways(planner):
 
 
 async def test_a_click_in_the_frontier_takes_the_list_there(planner):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("3")
+    async with at_rest(planner(), (120, 40), "3") as (app, pilot):
         await settled(pilot)
         chart = chart_of(app, "frontier-chart")
         await pilot.click(chart, offset=(chart._layout.left, 4))
@@ -243,8 +225,7 @@ async def test_a_click_in_the_frontier_takes_the_list_there(planner):
 
 
 async def test_types_are_drawn_with_signs_and_patterns(planner):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
         await app.run_line("draw m5.xlarge,r5.2xlarge")
         await pilot.pause()
         series = chart_of(app).data.series
@@ -260,9 +241,7 @@ async def test_types_are_drawn_with_signs_and_patterns(planner):
 
 
 async def test_d_draws_the_type_under_the_cursor_and_pins_are_drawn(planner):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("p")
+    async with at_rest(planner(), (120, 40), "p") as (app, pilot):
         app.query_one("#short").focus()
         await pilot.press("d")
         await pilot.pause()
@@ -280,9 +259,7 @@ async def test_d_draws_the_type_under_the_cursor_and_pins_are_drawn(planner):
 
 
 async def test_a_type_that_is_no_candidate_is_not_said_to_be_drawn(planner):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("p")
+    async with at_rest(planner(), (120, 40), "p") as (app, pilot):
         pinned = app.pins[0].instance
         await app.run_line(f"exclude {pinned}")
         await settled(pilot)
@@ -301,8 +278,7 @@ async def test_a_type_that_is_no_candidate_is_not_said_to_be_drawn(planner):
     ],
 )
 async def test_a_typed_part_of_an_axis(planner, line, axis, window):
-    async with planner().run_test(size=(80, 24)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (80, 24)) as (app, pilot):
         await app.run_line(line)
         await pilot.pause()
         assert getattr(app.state.axes, axis).window == window
@@ -313,8 +289,7 @@ async def test_a_typed_part_of_an_axis(planner, line, axis, window):
     "line", ["zoom", "zoom 32:4", "zoom 5", "zoom a:b", "axis z", "axis y odd", "at 0", "at many"]
 )
 async def test_what_has_no_meaning_is_one_notice(planner, line):
-    async with planner().run_test(size=(80, 24)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (80, 24)) as (app, pilot):
         before = app.state
         await app.run_line(line)
         await pilot.pause()
@@ -323,9 +298,7 @@ async def test_what_has_no_meaning_is_one_notice(planner, line):
 
 
 async def test_keys_of_charts_elsewhere_say_where_there_are_some(planner):
-    async with planner().run_test(size=(80, 24)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("4", "+")
+    async with at_rest(planner(), (80, 24), "4", "+") as (app, pilot):
         await pilot.pause()
         assert "no chart" in text_of(app)
         await app.run_line("at 12")
@@ -335,8 +308,7 @@ async def test_keys_of_charts_elsewhere_say_where_there_are_some(planner):
 
 
 async def test_ascii_is_complete(planner):
-    async with planner(glyphs="ascii").run_test(size=(80, 24)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(glyphs="ascii"), (80, 24)) as (app, pilot):
         await app.run_line("draw m5.xlarge,r5.2xlarge,m5.4xlarge")
         await pilot.press("v", "+")
         await pilot.pause()
@@ -346,8 +318,7 @@ async def test_ascii_is_complete(planner):
 
 @pytest.mark.parametrize("deadline", [3600.0, 10 * 86400.0])
 async def test_a_line_is_held_by_its_label_too(planner, deadline):
-    async with planner(deadline_seconds=deadline).run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(deadline_seconds=deadline), (120, 40)) as (app, pilot):
         chart = chart_of(app)
         (label,) = chart._layout.labels
         x, y = chart._layout.left + label.start + 2, label.row
@@ -358,8 +329,7 @@ async def test_a_line_is_held_by_its_label_too(planner, deadline):
 async def test_a_press_points_where_it_is(planner):
     """Some terminals tell where the mouse is only when it is pressed: the crosshair was then put
     where the keyboard's is."""
-    async with planner().run_test(size=(80, 24)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (80, 24)) as (app, pilot):
         chart = chart_of(app, "time")
         layout, region = chart._layout, chart.content_region
         x, y = region.x + layout.left + layout.column(8), region.y + 3
@@ -379,8 +349,7 @@ async def test_a_press_points_where_it_is(planner):
 @pytest.mark.parametrize("chart", ["time", "cost"])
 async def test_the_axis_has_its_figures_in_a_small_terminal(planner, chart, said):
     """The list below kept its rows, and the chart was cut above the figures of its axis."""
-    async with planner().run_test(size=(60, 20)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (60, 20)) as (app, pilot):
         await app.run_line(f"chart {chart}")
         if said:
             app.show_notice(said, "warn")

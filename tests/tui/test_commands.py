@@ -1,12 +1,10 @@
 """Typed commands: what each becomes, what is offered, what a wrong one says."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 
 import pytest
-from screen import settled, text_of, typed
+from screen import at_rest, settled, text_of, typed
 from textual.app import App
 from textual.events import Key, Paste
 
@@ -150,9 +148,7 @@ def test_every_command_is_offered_and_completes_to_itself():
 
 
 async def test_a_command_typed_in_the_planner(planner):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("colon")
+    async with at_rest(planner(), (120, 40), "colon") as (app, pilot):
         await pilot.pause()
         assert "finish within this time" in text_of(app)
         await typed(pilot, "dead")
@@ -179,8 +175,7 @@ def _at_once(app: App[None], words: str) -> None:
 
 
 async def test_a_command_may_be_typed_faster_than_its_line_is_drawn(planner):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
         _at_once(app, ":deadline 2h\r")
         await settled(pilot)
         assert app.state.deadline_seconds == 7200.0
@@ -197,8 +192,7 @@ async def _focused_before_it_stands(app):
 
 
 async def test_a_list_that_does_not_stand_yet_takes_its_keys(planner):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
         app.post_message(Key("e", "e"))
         await _focused_before_it_stands(app)
         app.post_message(Key("down", None))
@@ -210,8 +204,7 @@ async def test_a_list_that_does_not_stand_yet_takes_its_keys(planner):
 async def test_keys_on_both_sides_of_the_focus_keep_their_order(planner):
     """Those that came once the line had the focus, and before it stood, overtook the first ones:
     "line 2hdead" is no command."""
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
         _at_once(app, ":dead")
         await _focused_before_it_stands(app)
         _at_once(app, "line 2h\r")
@@ -224,8 +217,7 @@ async def test_keys_on_both_sides_of_the_focus_keep_their_order(planner):
 @pytest.mark.parametrize("stands", [False, True])
 async def test_keys_behind_an_escape_are_meant_for_the_planner(planner, opened, stands):
     """The dialog that was being left took them."""
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
         if stands:
             _at_once(app, opened)
             await settled(pilot)
@@ -244,8 +236,7 @@ async def test_keys_behind_an_escape_are_meant_for_the_planner(planner, opened, 
 async def test_keys_that_come_at_once_are_done_in_their_order(planner, stands):
     """A backspace or an Enter in a line was done behind the letters that came with it:
     "45m2" is no time; and what followed the Enter was lost where the line did not stand yet."""
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
         if stands:
             _at_once(app, ":")
             await settled(pilot)
@@ -257,8 +248,7 @@ async def test_keys_that_come_at_once_are_done_in_their_order(planner, stands):
 
 
 async def test_keys_behind_an_enter_are_for_the_dialog_that_it_opens(planner):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
         _at_once(app, ":model\r\x1b:mix 3\r:theme nord\r3:deadline 2h\r")
         await settled(pilot)
         assert (app.state.mix, app.theme, app.state.view) == (3, "nord", "frontier")
@@ -271,8 +261,7 @@ async def test_keys_behind_an_enter_are_for_the_dialog_that_it_opens(planner):
 
 async def test_keys_that_are_under_way_when_the_planner_is_left_are_let_go(planner):
     """Quit while some were waiting, it ended with a traceback: no screen was left for them."""
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (120, 40)) as (app, _):
         _at_once(app, ":deadline 2h")
         while not app._under_way:
             await asyncio.sleep(0)
@@ -285,8 +274,7 @@ async def test_keys_that_are_under_way_when_the_planner_is_left_are_let_go(plann
 
 async def test_what_is_pasted_keeps_its_place_among_keys(planner):
     """It was lost where the line did not stand yet."""
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
         _at_once(app, ":dead")
         app.post_message(Paste("line 2h"))
         _at_once(app, "\x7fm\r2")
@@ -297,9 +285,7 @@ async def test_what_is_pasted_keeps_its_place_among_keys(planner):
 
 async def test_keys_go_on_behind_a_dialog_that_is_closed_by_other_means(planner):
     """A click, or the planner itself: nothing follows the last key there any more."""
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("e")
+    async with at_rest(planner(), (120, 40), "e") as (app, pilot):
         await settled(pilot)
         app.post_message(Key("down", None))
         app.screen.close()
@@ -312,8 +298,7 @@ async def test_keys_go_on_behind_a_dialog_that_is_closed_by_other_means(planner)
 
 async def test_a_value_may_be_typed_faster_than_the_slider_asks_for_it(planner):
     """Its digits were the numbers of views, or nothing."""
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
         before = app.state.view
         _at_once(app, "\r45m\r")
         await settled(pilot)
@@ -322,8 +307,7 @@ async def test_a_value_may_be_typed_faster_than_the_slider_asks_for_it(planner):
 
 
 async def test_a_command_with_markup_is_only_text(planner):
-    async with planner().run_test(size=(80, 24)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (80, 24)) as (app, pilot):
         await app.run_line("model [bold red]x[/]")
         await pilot.pause()
         assert "[bold red]x[/]" in text_of(app)
@@ -332,8 +316,7 @@ async def test_a_command_with_markup_is_only_text(planner):
 async def test_another_platform_is_another_bill(planner):
     """Without EMR's surcharge, with what Kubernetes leaves to executors; and undone."""
     app = planner(EngineSession(), sources=("sales-report-small",), mix=1)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (120, 40)) as (_, pilot):
         assert app.answer.report.billing.surcharge_fraction
         await app.run_line("platform kubernetes")
         await settled(pilot)
@@ -359,8 +342,7 @@ async def test_prices_of_several_regions_are_chosen_with_one_of_them(planner, tm
             f"instances: |\n  name,vcpus,memory_gib,usd_per_hour\n  big,16,64,{usd}\n"
         )
     app = planner(EngineSession(), sources=("sales-report-small",), mix=1)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (120, 40)) as (_, pilot):
         await app.run_line(f"catalog {folder}")
         await settled(pilot)
         assert app.answer.built.catalog.name == "aws"
@@ -377,8 +359,7 @@ async def test_the_memory_beside_the_heap_is_overruled(planner):
     """2 GiB, 512 MiB and 64 MiB per core in the log; the notice goes with what it tells of."""
     log = Path(engine.__file__).parents[1] / "tests" / "data" / "overhead.zstd"
     app = planner(EngineSession(), sources=(str(log),), mix=1)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (120, 40)) as (_, pilot):
         layout = app.answer.best.layout
         assert layout.beside == engine.BesideHeap(8.0, 2.0, 0.25)
         (told,) = [n for n in words.notices(app.answer) if n.code == "more-beside-heap"]

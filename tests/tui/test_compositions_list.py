@@ -1,12 +1,10 @@
 """The list of compositions: filtered by words or globs, sorted by a column."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
 from fakes import FakeSession, without_stages
-from screen import settled, text_of, typed
+from screen import at_rest, settled, text_of, typed
 
 import engine
 from tui import format as text
@@ -88,9 +86,7 @@ def test_a_filter_keeps_what_holds_it():
 
 
 async def test_keys_sort_and_slash_filters_and_escape_shows_all(planner):
-    async with planner(max_nodes=16).run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("2")
+    async with at_rest(planner(max_nodes=16), (120, 40), "2") as (app, pilot):
         await settled(pilot)
         table = app.query_one("#full", Table)
         everything = len(table.rows)
@@ -119,9 +115,7 @@ async def test_keys_sort_and_slash_filters_and_escape_shows_all(planner):
 
 
 async def test_moving_in_a_sorted_list_keeps_its_place(planner):
-    async with planner().run_test(size=(80, 24)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("2", "t", "home")
+    async with at_rest(planner(), (80, 24), "2", "t", "home") as (app, pilot):
         await settled(pilot)
         table = app.query_one("#full", Table)
         for place in (1, 2, 3):
@@ -132,18 +126,14 @@ async def test_moving_in_a_sorted_list_keeps_its_place(planner):
 
 
 async def test_a_filter_that_nothing_holds_says_so(planner):
-    async with planner().run_test(size=(80, 24)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("2")
+    async with at_rest(planner(), (80, 24), "2") as (app, pilot):
         app.dispatch(FilterList("[bold]nope"))
         await settled(pilot)
         assert "no composition holds [bold]nope" in text_of(app)
 
 
 async def test_elsewhere_slash_names_the_candidate_types(planner):
-    async with planner().run_test(size=(80, 24)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("slash")
+    async with at_rest(planner(), (80, 24), "slash") as (app, pilot):
         await pilot.pause()
         assert "Instance types" in text_of(app)
 
@@ -173,9 +163,7 @@ def test_eighty_columns_hold_the_interval_and_the_note():
 
 @pytest.mark.parametrize("view", ["2", "3"])
 async def test_a_wide_terminal_says_of_each_row_what_its_cost_lies_between(planner, view):
-    async with planner(deadline_seconds=3600.0).run_test(size=(200, 60)) as pilot:
-        app = await settled(pilot)
-        await pilot.press(view)
+    async with at_rest(planner(deadline_seconds=3600.0), (200, 60), view) as (app, pilot):
         app = await settled(pilot)
         best = app.answer.report.recommendation.recommended
         shown = text_of(app)
@@ -220,9 +208,7 @@ def test_its_column_holds_it(columns, usd):
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_a_type_that_lost_says_by_what_where_there_is_no_room_for_its_note(planner, size):
-    async with planner(deadline_seconds=900.0, max_nodes=20).run_test(size=size) as pilot:
-        app = await settled(pilot)
-        await pilot.press("2")
+    async with at_rest(planner(deadline_seconds=900.0, max_nodes=20), size, "2") as (app, pilot):
         app = await settled(pilot)
         lost = app.answer.report.recommendation.rejected
         assert lost
@@ -267,9 +253,7 @@ def test_costs_fit_their_column(cost):
 
 async def test_the_list_below_the_charts_fills_its_room_after_another_view(planner):
     """Coming back it had no room yet, and kept three rows with the rest of the panel empty."""
-    app = planner(deadline_seconds=1200.0)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(planner(deadline_seconds=1200.0), (120, 40)) as (app, pilot):
         before = app._panels.table("short").rows
         assert len(before) > 3
         await pilot.press("4", "1")
@@ -289,10 +273,7 @@ def test_a_list_of_nothing_but_misses_has_as_many_rows_as_there_are_for_it():
 
 async def test_the_list_below_the_charts_fills_what_a_window_has_come_to_have(planner):
     """Also where the window changed while another view was looked at."""
-    app = planner(deadline_seconds=1200.0)
-    async with app.run_test(size=(120, 60)) as pilot:
-        await settled(pilot)
-        await pilot.press("4")
+    async with at_rest(planner(deadline_seconds=1200.0), (120, 60), "4") as (app, pilot):
         await settled(pilot)
         await pilot.resize_terminal(120, 34)
         await settled(pilot)

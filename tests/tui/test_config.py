@@ -4,7 +4,7 @@ import errno
 from pathlib import Path
 
 import pytest
-from screen import settled
+from screen import at_rest
 
 import engine
 from tui.arguments import options
@@ -209,9 +209,7 @@ def test_the_page_names_the_actions_that_can_have_other_keys():
 
 
 async def test_keys_of_ones_own(planner):
-    app = planner(keys={"spot": "S", "undo": "z,ctrl+z"})
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
+    async with at_rest(planner(keys={"spot": "S", "undo": "z,ctrl+z"}), (80, 24)) as (app, pilot):
         await pilot.press("s")
         assert not app.state.spot
         await pilot.press("S")
@@ -224,9 +222,7 @@ async def test_keys_of_ones_own(planner):
 
 @pytest.mark.parametrize("vi", [False, True])
 async def test_vi_keys_move_only_when_wanted(planner, vi):
-    app = planner(vi=vi)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
+    async with at_rest(planner(vi=vi), (80, 24)) as (app, pilot):
         before = app.state.deadline_seconds
         await pilot.press("l")
         await pilot.pause()
@@ -246,9 +242,7 @@ def test_every_action_of_the_settings_has_a_binding(planner):
 
 
 async def test_a_key_that_was_anothers_by_default_goes_to_the_users_choice(planner):
-    app = planner(keys={"pin": "u", "undo": "ctrl+z"})
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
+    async with at_rest(planner(keys={"pin": "u", "undo": "ctrl+z"}), (80, 24)) as (app, pilot):
         await pilot.press("s", "u")
         assert app.state.spot
         assert [pin.name for pin in app.pins] == ["A"]

@@ -1,11 +1,9 @@
 """What all screens over the planner have in common."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
-from screen import MOST_WAITS, settled, text_of
+from screen import MOST_WAITS, at_rest, settled, text_of
 
 from tui.screens.dialog import Dialog
 
@@ -41,9 +39,7 @@ async def test_a_click_beside_a_dialog_leaves_it(planner, key):
 
 
 async def test_a_click_before_a_dialog_is_seen_is_not_beside_it(planner):
-    app = planner()
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
         dialog = await opened(pilot, "question_mark")
         dialog.stands = False
         await pilot.click(offset=(0, 0))
@@ -76,10 +72,7 @@ async def test_a_choice_begins_at_what_is_in_use(planner, key, options, now):
 
 async def test_where_it_ran_can_be_said_of_what_was_refused_for_want_of_it(planner):
     """The way out of the refusal was closed: "the evidence is still being read"."""
-    app = planner(sources=("missing",))
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
-        await pilot.press("slash")
+    async with at_rest(planner(sources=("missing",)), (120, 40), "slash") as (app, pilot):
         assert "there is no plan: esc says why" in text_of(app)
         await pilot.press("escape")
         dialog = await opened(pilot, "w")
@@ -90,9 +83,7 @@ async def test_where_it_ran_can_be_said_of_what_was_refused_for_want_of_it(plann
 
 
 async def test_what_commands_are_for_is_read_whole(planner):
-    app = planner()
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
         await opened(pilot, "colon")
         shown = text_of(app)
         assert "memory beside the heap for each core of an executor" in shown
@@ -102,9 +93,7 @@ async def test_what_commands_are_for_is_read_whole(planner):
 @pytest.mark.parametrize("key", ["colon", "m", "b", "ctrl+p", "w"])
 async def test_what_a_row_is_too_short_for_stands_below_the_list(planner, key):
     """In 80 columns all models, 13 of 42 commands and 3 of 8 limits were cut, and said nowhere."""
-    app = planner()
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
+    async with at_rest(planner(), (80, 24)) as (_, pilot):
         dialog = await opened(pilot, key)
         cut = set(dialog.matched.cut_rows)
         assert bool(cut) == (key != "w")

@@ -1,7 +1,5 @@
 """An interrupt while the command is still being imported."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tomllib

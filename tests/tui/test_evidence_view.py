@@ -1,13 +1,11 @@
 """The evidence view: every model side by side, asked when somebody looks, never in the way."""
 
-from __future__ import annotations
-
 import re
 import threading
 
 import pytest
 from fakes import LEFT_OUT, FakeSession, Law, profile
-from screen import compared, settled, text_of
+from screen import at_rest, compared, settled, text_of
 
 import engine
 from engine.models.base import LeaveOneOut
@@ -25,9 +23,7 @@ SIZES = [(80, 24), (120, 40)]
 
 @pytest.mark.parametrize("size", SIZES)
 async def test_every_model_is_there_with_its_error_or_why_not(planner, size):
-    async with planner().run_test(size=size) as pilot:
-        await settled(pilot)
-        await pilot.press("5")
+    async with at_rest(planner(), size, "5") as (_, pilot):
         app = await compared(pilot)
         rows = app.query_one("#models", Table).rows
         assert [row[1][0] for row in rows] == ["sparkplan", "ernest", "peridot", "simcost"]
@@ -83,9 +79,7 @@ def test_runs_that_were_left_aside_do_not_count(tmp_path):
 
 async def test_the_cursor_shows_the_runs_as_that_model_predicted_them(planner):
     """Those that it predicted come first: they may be 18 of 282 runs."""
-    async with planner().run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
-        await pilot.press("5")
+    async with at_rest(planner(), (120, 40), "5") as (_, pilot):
         app = await compared(pilot)
 
         def predicted():
@@ -103,9 +97,7 @@ async def test_the_cursor_shows_the_runs_as_that_model_predicted_them(planner):
 
 async def test_nobody_is_asked_before_somebody_looks(planner):
     session = FakeSession()
-    async with planner(session).run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
-        await pilot.press("right", "right")
+    async with at_rest(planner(session), (80, 24), "right", "right") as (_, pilot):
         await settled(pilot)
         assert session.asked == []
         await pilot.press("5")
@@ -130,9 +122,7 @@ class Slow(FakeSession):
 
 async def test_a_slow_model_is_said_and_blocks_nothing(planner):
     session = Slow()
-    async with planner(session).run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("5")
+    async with at_rest(planner(session), (120, 40), "5") as (app, pilot):
         await pilot.pause()
         assert text_of(app).count("fitting ...") == 3
         before = app.state.deadline_seconds
@@ -147,9 +137,7 @@ async def test_a_slow_model_is_said_and_blocks_nothing(planner):
 
 async def test_another_question_is_asked_again_and_old_answers_are_dropped(planner):
     session = FakeSession()
-    async with planner(session).run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
-        await pilot.press("5")
+    async with at_rest(planner(session), (120, 40), "5") as (_, pilot):
         app = await compared(pilot)
         app.query_one("#deadline").focus()
         await pilot.press(*["left"] * 6)
@@ -167,9 +155,7 @@ async def test_times_of_another_cluster_are_gone_at_once(planner):
     """For half a second they stood beside the new cluster as if they were its own."""
     session = Slow()
     session.go.set()
-    async with planner(session).run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
-        await pilot.press("5")
+    async with at_rest(planner(session), (120, 40), "5") as (_, pilot):
         app = await compared(pilot)
         models = app.query_one("#models", Table)
         assert "..." not in text_of(app)
@@ -195,9 +181,7 @@ async def test_times_of_another_cluster_are_gone_at_once(planner):
 async def test_fits_for_another_size_are_gone_too(planner):
     session = Slow()
     session.go.set()
-    async with planner(session).run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
-        await pilot.press("5")
+    async with at_rest(planner(session), (120, 40), "5") as (_, pilot):
         app = await compared(pilot)
         session.go.clear()
         app.dispatch(SetScale(3.0))
@@ -209,9 +193,7 @@ async def test_fits_for_another_size_are_gone_too(planner):
 
 
 async def test_another_model_in_use_is_marked(planner):
-    async with planner(model="ernest").run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
-        await pilot.press("5")
+    async with at_rest(planner(model="ernest"), (120, 40), "5") as (_, pilot):
         app = await compared(pilot)
         rows = app.query_one("#models", Table).rows
         assert [row[0][0] == "◆" for row in rows] == [False, True, False, False]
@@ -260,16 +242,16 @@ def test_among_equals_the_model_in_use_is_the_best():
     found = profile()
     same = [answered(name, LEFT_OUT, found) for name in ("first", "second")]
     best = evidence.least_error(same, used="second")
-    assert best is not None
     assert best[0] == "second"
 
 
 @pytest.mark.parametrize("model", ["sparkplan", "simcost"])
 async def test_simcosts_figures_and_executors_stand_beside_its_time(planner, model):
     """Whether it is the model in use or not."""
-    app = planner(EngineSession(), sources=("nightly-features",), ran_on="m5.2xlarge", model=model)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(
+        planner(EngineSession(), sources=("nightly-features",), ran_on="m5.2xlarge", model=model),
+        (120, 40),
+    ) as (app, pilot):
         await pilot.press("5")
         await compared(pilot)
         models = app.query_one("#models", Table)
@@ -301,9 +283,7 @@ def test_an_error_that_rounds_to_nothing_has_no_sign() -> None:
 @pytest.mark.parametrize("size", [(80, 24), (100, 30), (120, 40)])
 async def test_the_interval_stands_before_a_note_that_is_cut(planner, size):
     """At 100 columns the notes took the place of the intervals; at 80 they were cut to a word."""
-    async with planner().run_test(size=size) as pilot:
-        await settled(pilot)
-        await pilot.press("5")
+    async with at_rest(planner(), size, "5") as (_, pilot):
         rows = text_of(await compared(pilot)).splitlines()
         header = next(row for row in rows if "left out" in row)
         assert "interval" in header
@@ -313,9 +293,7 @@ async def test_the_interval_stands_before_a_note_that_is_cut(planner, size):
 
 async def test_what_is_wrong_with_the_answer_stands_before_who_gives_none(planner):
     """In a small panel the refusals of other models hid every warning."""
-    async with planner().run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
-        await pilot.press("5")
+    async with at_rest(planner(), (120, 40), "5") as (_, pilot):
         app = await compared(pilot)
         signs = [line[0][0].strip() for line in app._panels.prose("evidence-about").lines]
         assert {"⚠", "✗"} <= set(signs)
@@ -325,9 +303,7 @@ async def test_what_is_wrong_with_the_answer_stands_before_who_gives_none(planne
 
 async def test_why_a_model_does_not_answer_is_said_first_where_the_cursor_is(planner):
     """In the table it is cut, and in the text it came below what could be seen."""
-    async with planner().run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
-        await pilot.press("5")
+    async with at_rest(planner(), (80, 24), "5") as (_, pilot):
         app = await compared(pilot)
         await pilot.press("down", "down")
         await pilot.pause()
@@ -336,10 +312,7 @@ async def test_why_a_model_does_not_answer_is_said_first_where_the_cursor_is(pla
 
 
 async def test_the_cursor_follows_the_model_in_use_until_it_is_moved(planner):
-    app = planner()
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
-        await pilot.press("5")
+    async with at_rest(planner(), (120, 40), "5") as (app, pilot):
         await compared(pilot)
         models = app.query_one("#models", Table)
         assert models.rows[models.cursor][1][0] == "sparkplan"
@@ -354,10 +327,7 @@ async def test_the_cursor_follows_the_model_in_use_until_it_is_moved(planner):
 
 
 async def test_rows_that_few_runs_leave_over_hold_warnings(planner):
-    app = planner()
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
-        await pilot.press("5")
+    async with at_rest(planner(), (120, 40), "5") as (app, pilot):
         await compared(pilot)
         runs = app.query_one("#runs", Table)
         assert runs.size.height == len(runs.rows) + 1

@@ -1,7 +1,5 @@
 """`sparkplan experiments` and `sparkplan collect` as a person and a script meet them."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

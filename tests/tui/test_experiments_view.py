@@ -5,7 +5,7 @@ import shlex
 
 import pytest
 from fakes import FakeSession, profile, without_stages
-from screen import advised, settled, text_of
+from screen import advised, at_rest, settled, text_of
 
 import engine
 from tui import format as text
@@ -64,10 +64,7 @@ async def test_it_says_what_to_run_what_that_costs_and_what_is_known(planner):
 
 
 async def test_nothing_is_worked_out_before_the_view_is_looked_at(planner):
-    app = planner()
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
-        await pilot.press("2", "4", "1")
+    async with at_rest(planner(), (80, 24), "2", "4", "1") as (app, pilot):
         await settled(pilot)
         assert app._advising is None
 
@@ -178,9 +175,9 @@ async def test_r_goes_through_the_rules_and_works_out_only_the_one_looked_at(pla
     )
     # Each choice of a rule is a step to undo, however soon it follows the one before.
     monkeypatch.setattr("tui.history.ONE_GESTURE_SECONDS", -1.0)
-    app = planner(EngineSession(), sources=("sort-small",), ran_on="m5.xlarge")
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(
+        planner(EngineSession(), sources=("sort-small",), ran_on="m5.xlarge"), (120, 40)
+    ) as (app, pilot):
         assert asked == []
         await opened(pilot)
         assert set(asked) == {"ernest"}
@@ -236,7 +233,6 @@ async def test_the_next_run_follows_budget_and_spot_prices(planner):
         app.dispatch(SetSpot(True))
         await advised(pilot)
         found = app.advised(app.answer)[0]
-        assert found.advice is not None
         assert found.advice.spot
         assert "at spot prices" in text_of(app)
 

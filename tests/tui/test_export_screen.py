@@ -1,11 +1,9 @@
 """Where an export is saved: the name that is offered, and what is said where it cannot be."""
 
-from __future__ import annotations
-
 from threading import Event
 
 import pytest
-from screen import settled, shows, text_of
+from screen import at_rest, settled, shows, text_of
 
 import engine
 from tui.changes import SetDeadline
@@ -57,10 +55,7 @@ def test_training_runs_too():
 
 
 async def test_the_name_follows_the_target(planner):
-    app = planner()
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
-        await pilot.press("e", "down", "down")
+    async with at_rest(planner(), (120, 40), "e", "down", "down") as (app, pilot):
         await pilot.pause()
         assert ".emr.sh" in text_of(app)
 
@@ -68,9 +63,7 @@ async def test_the_name_follows_the_target(planner):
 async def test_what_is_exported_is_the_settled_answer_even_right_after_a_change(planner):
     """With one type, too, what decides is evaluated exactly, and the model says its warnings: the
     text is the one of `sparkplan export`."""
-    app = planner(spot=True)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(planner(spot=True), (120, 40)) as (app, pilot):
         app.dispatch(SetDeadline(3000.0))
         app.action_export()
         assert app.settling
@@ -89,8 +82,7 @@ async def test_what_is_exported_is_the_settled_answer_even_right_after_a_change(
 async def test_keys_behind_an_export_wait_until_it_is_settled(planner, monkeypatch, deadline):
     """They are for the dialog that it opens; where there is nothing to export, for the planner."""
     app, go_on = planner(), Event()
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (120, 40)) as (_, pilot):
         mixed = app._session.mixed
         monkeypatch.setattr(app._session, "mixed", lambda *asked: go_on.wait() and mixed(*asked))
         app.dispatch(SetDeadline(deadline))
@@ -111,20 +103,14 @@ async def test_keys_behind_an_export_wait_until_it_is_settled(planner, monkeypat
 
 
 async def test_the_dialog_says_which_cluster_it_writes(planner):
-    app = planner()
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
-        await pilot.press("e")
+    async with at_rest(planner(), (120, 40), "e") as (app, pilot):
         await pilot.pause()
         ((name, nodes),) = app.answer.best.composition.items()
         assert f"Export {nodes} × {name}" in text_of(app)
 
 
 async def test_a_small_terminal_gives_its_rows_to_the_text_that_is_read(planner):
-    app = planner()
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
-        await pilot.press("e")
+    async with at_rest(planner(), (80, 24), "e") as (app, pilot):
         await pilot.pause()
         preview = app.screen.query_one("#preview")
         before = preview.size.height
@@ -139,10 +125,7 @@ async def test_a_small_terminal_gives_its_rows_to_the_text_that_is_read(planner)
 
 async def test_the_settings_to_paste_are_seen_first_and_the_notes_are_above_them(planner):
     """A small terminal showed comments alone."""
-    app = planner()
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
-        await pilot.press("e")
+    async with at_rest(planner(), (80, 24), "e") as (app, pilot):
         await pilot.pause()
         content = app.screen._content
         notes = leading_comments(content)
@@ -160,10 +143,7 @@ async def test_the_settings_to_paste_are_seen_first_and_the_notes_are_above_them
 
 
 async def test_a_terminal_that_shrinks_under_the_dialog_keeps_text_path_and_keys(planner):
-    app = planner()
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
-        await pilot.press("e", "tab", "tab")
+    async with at_rest(planner(), (120, 40), "e", "tab", "tab") as (app, pilot):
         await pilot.pause()
         preview = app.screen.query_one("#preview")
         preview.focus()
@@ -181,10 +161,7 @@ async def test_a_terminal_that_shrinks_under_the_dialog_keeps_text_path_and_keys
 
 
 async def test_a_target_that_cannot_express_it_says_so_whole_and_offers_no_file(planner):
-    app = planner()
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
-        await pilot.press("e", "down", "down", "down")
+    async with at_rest(planner(), (80, 24), "e", "down", "down", "down") as (app, pilot):
         await pilot.pause()
         said = " ".join(text_of(app).replace("│", " ").split())
         assert "Dataproc runs on Google Cloud, this recommendation is for aws; price" in said
@@ -223,20 +200,14 @@ def test_a_folder_that_is_not_there_is_said_with_what_to_do(tmp_path):
 @pytest.mark.parametrize("keys", [("enter",), ("tab", "ctrl+s")])
 async def test_without_a_path_it_is_said_and_can_be_typed(planner, keys):
     """Enter did nothing, and said nothing."""
-    app = planner()
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
-        await pilot.press("e", "enter", "ctrl+u", "space", *keys)
+    async with at_rest(planner(), (80, 24), "e", "enter", "ctrl+u", "space", *keys) as (app, pilot):
         await settled(pilot)
         assert "no file to save to: type its path" in text_of(app)
         assert app.focused is app.screen.query_one("#path")
 
 
 async def test_the_line_of_keys_is_that_of_what_has_the_keyboard(planner):
-    app = planner()
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
-        await pilot.press("e")
+    async with at_rest(planner(), (80, 24), "e") as (app, pilot):
         await pilot.pause()
         assert "↑ ↓ target  ⏎ path" in text_of(app)
         await pilot.press("tab")

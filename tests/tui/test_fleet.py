@@ -1,7 +1,5 @@
 """`sparkplan fleet`: every application of the sources, each with a cluster of its own."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

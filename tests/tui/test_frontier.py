@@ -1,14 +1,12 @@
 """The frontier: what it shows, and that the sliders follow a point of it."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 from fakes import FakeSession
-from screen import settled, text_of
+from screen import at_rest, settled, text_of
 
 from tui.app import AppOptions
 from tui.reducer import reduce
@@ -38,7 +36,6 @@ def test_every_point_is_the_answer_to_what_it_promises():
         then = reduce(state, asked)
         assert then.budget_usd is None
         found = session.answer(then, answer.built).report.recommendation.recommended
-        assert found is not None
         assert found.cost_usd <= choice.cost_usd * (1 + 1e-9)
         shorter = reduce(state, asked._replace(seconds=asked.seconds * 0.98 - 1.0))
         surface = answer.built.plan.surface
@@ -87,9 +84,7 @@ def test_a_free_cluster_leaves_no_logarithm():
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
 async def test_moving_selects_a_point_and_enter_moves_the_sliders(planner, size):
-    async with planner(budget_usd=20.0).run_test(size=size) as pilot:
-        app = await settled(pilot)
-        await pilot.press("3")
+    async with at_rest(planner(budget_usd=20.0), size, "3") as (app, pilot):
         await settled(pilot)
         table = app.query_one("#frontier-list", Table)
         assert table.has_focus
@@ -115,9 +110,7 @@ async def test_moving_selects_a_point_and_enter_moves_the_sliders(planner, size)
 
 
 async def test_the_cursor_follows_the_recommendation_until_it_is_moved(planner):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("3")
+    async with at_rest(planner(), (120, 40), "3") as (app, pilot):
         await settled(pilot)
         table = app.query_one("#frontier-list", Table)
         for deadline in ("20m", "60m"):
@@ -131,17 +124,14 @@ async def test_the_cursor_follows_the_recommendation_until_it_is_moved(planner):
 
 
 async def test_a_goal_that_nothing_meets_still_has_a_frontier(planner):
-    async with planner(deadline_seconds=1.0).run_test(size=(80, 24)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(deadline_seconds=1.0), (80, 24)) as (app, pilot):
         await pilot.press("3", "end", "enter")
         await settled(pilot)
         assert app.answer.report.recommendation.recommended is not None
 
 
 async def test_a_row_that_another_answer_has_not_is_let_go(planner):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("3")
+    async with at_rest(planner(), (120, 40), "3") as (app, pilot):
         await pilot.pause()
         table, before = app.query_one("#frontier-list", Table), app.state
         gone = len(app.answer.report.recommendation.frontier)
@@ -153,9 +143,7 @@ async def test_a_row_that_another_answer_has_not_is_let_go(planner):
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_what_waiting_saves_is_never_cut(planner, size):
-    async with planner().run_test(size=size) as pilot:
-        await settled(pilot)
-        await pilot.press("3")
+    async with at_rest(planner(), size, "3") as (_, pilot):
         app = await settled(pilot)
         points = app.answer.report.recommendation.frontier
         longest = max((frontier.step(a, b) for a, b in pairwise(points)), key=len)

@@ -1,7 +1,5 @@
 """A terminal that goes away takes the planner with it, whoever is told of it."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import pty

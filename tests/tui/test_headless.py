@@ -1,7 +1,5 @@
 """The headless commands: their JSON contract, what they print, their exit codes."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The headless commands on prices, clouds and machines: what they take, say and refuse."""
 
-from __future__ import annotations
-
 from datetime import date, timedelta
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What the command says of named compositions."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`sparkplan curve`: times and costs over nodes, executors, input size and iterations."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -184,6 +182,6 @@ def test_up_to_which_number_of_nodes_a_job_does_not_start(least: int, said: list
     points = [
         curve.Point(n, engine.Cluster((engine.NodeGroup(n),)), workload) for n in range(1, 65)
     ]
-    found = curve.warnings_of(fitted, "nodes", points, unit="bytes")  # type: ignore[arg-type]
+    found = curve.warnings_of(fitted, "nodes", points, unit="bytes")
     assert [notice.text for notice in found] == said
     assert len(fitted.asked) <= 9, "not every number of nodes is asked"

@@ -1,7 +1,5 @@
 """Every headless command prints one JSON object where it is asked to."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What headless commands refuse: in one line, with exit code 2, or 3 for a service."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Whose prices the headless commands take where no catalog is named."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`sparkplan workflow`: states as text and JSON, recommendations, and one line per mistake."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

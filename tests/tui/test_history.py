@@ -1,13 +1,11 @@
 """Undo and redo: what a step takes back, what belongs together, what is forgotten."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from screen import settled, text_of
+from screen import at_rest, settled, text_of
 
 from tui.history import MOST_STEPS, ONE_GESTURE_SECONDS, History, difference
 from tui.state import INPUTS, Job, Limits, PlanState, Terms, Training
@@ -111,8 +109,7 @@ def test_a_notice_says_from_what_to_what():
 
 
 async def test_undo_and_redo_move_the_slider_and_the_answer(planner):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
         first, answered = app.state.deadline_seconds, app.answer.best
         await pilot.press("home")
         await pilot.pause()
@@ -134,8 +131,7 @@ async def test_undo_and_redo_move_the_slider_and_the_answer(planner):
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_what_an_undo_did_is_said_until_its_plan_stands(planner, size):
     """It went as soon as the plan was built, before anybody could read it."""
-    async with planner().run_test(size=size) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), size) as (app, pilot):
         for line, said in (
             ("size 2x", "undone: data size 2x → 1x"),
             ("model ernest", "undone: model ernest → sparkplan"),
@@ -162,27 +158,21 @@ def test_a_refused_change_is_no_step():
         History().recorded(START, good, now_seconds=0.0).recorded(good, asked, now_seconds=9.0)
     )
     found = history.refused(good).undone(good)
-    assert found is not None
     assert found[1].spot is START.spot
     later = replace(good, max_nodes=3)
     again = history.refused(good).recorded(good, later, now_seconds=9.1).undone(later)
-    assert again is not None
     assert again[1].spot is good.spot
 
 
 async def test_where_no_shell_waits_ctrl_z_says_so_and_changes_nothing(planner):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("s", "ctrl+z")
+    async with at_rest(planner(), (120, 40), "s", "ctrl+z") as (app, pilot):
         await pilot.pause()
         assert app.state.spot
         assert "no shell waits behind the planner" in text_of(app)
 
 
 async def test_undoing_a_refused_model_keeps_the_good_plan(planner):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("s")
+    async with at_rest(planner(), (120, 40), "s") as (app, pilot):
         await pilot.pause()
         assert app.state.spot
         await pilot.press("u")

@@ -1,11 +1,9 @@
 """The job's own parameters: what is planned for is seen, said, changed, undone and kept."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
-from screen import settled, text_of
+from screen import at_rest, settled, text_of
 
 import engine
 from tui import cli
@@ -41,8 +39,7 @@ async def test_the_parameters_that_are_planned_for_are_seen_and_can_be_changed(
     planner, table, size
 ):
     chosen = planner(EngineSession(), sources=(table,), instances=("m5.*",))
-    async with chosen.run_test(size=size) as pilot:
-        app = await settled(pilot)
+    async with at_rest(chosen, size) as (app, pilot):
         before = app.answer.best.seconds
         assert "8 runs · k 9 · ran on" in text_of(app).splitlines()[0]
         await app.run_line("param k=3")
@@ -77,8 +74,7 @@ async def test_the_row_of_the_job_leads_to_its_command(planner, table):
 
 
 async def test_where_the_runs_know_no_parameters_there_is_no_row_and_the_key_says_so(planner):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
         assert app.query_one("#inputs", Table).rows[-1][0] == "Model"
         await pilot.press("J")
         await pilot.pause()

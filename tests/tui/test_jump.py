@@ -2,7 +2,7 @@
 
 import pytest
 from fakes import FakeSession
-from screen import settled, text_of
+from screen import at_rest, settled, text_of
 
 from tui.screens.jump import JumpScreen, Letter, targets_of
 from tui.widgets.slider import Slider
@@ -101,9 +101,7 @@ async def test_without_colours(planner, monkeypatch):
 
 
 async def test_f_is_text_where_text_is_typed_and_can_be_another_key(planner):
-    async with planner(keys={"jump": "ctrl+o"}).run_test(size=(80, 24)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("f")
+    async with at_rest(planner(keys={"jump": "ctrl+o"}), (80, 24), "f") as (app, pilot):
         assert len(app.screen_stack) == 1
         await pilot.press("ctrl+o")
         await pilot.pause()

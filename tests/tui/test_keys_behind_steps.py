@@ -1,12 +1,10 @@
 """Keys that come right behind the step of a slider, as on a slow line: they are of what is seen."""
 
-from __future__ import annotations
-
 from signal import SIGHUP, SIGTERM
 from threading import Event
 
 import pytest
-from screen import MOST_WAITS, settled, shows
+from screen import MOST_WAITS, at_rest, settled, shows
 from textual.events import Key
 
 from tui import format as text
@@ -32,8 +30,7 @@ async def left(pilot):
 
 async def test_an_undo_takes_the_step_before_it_back(planner):
     """It took back the one before that, and the step came behind it."""
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
         before = app.state.deadline_seconds
         _at_once(app, "right", "u")
         await settled(pilot)
@@ -45,8 +42,7 @@ async def test_an_undo_takes_the_step_before_it_back(planner):
 
 
 async def test_an_export_is_of_the_deadline_that_is_seen(planner):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
         before = app.answer.report.goal.deadline_seconds
         _at_once(app, "right", "e", "down")
         await settled(pilot)
@@ -59,8 +55,7 @@ async def test_an_export_is_of_the_deadline_that_is_seen(planner):
 
 async def test_a_copy_and_a_pin_are_of_the_answer_that_is_seen(planner):
     """Both were of the deadline before the step, and a copy with an export behind it was lost."""
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
         _at_once(app, "right", "y", "p", "right", "e")
         await settled(pilot)
         (pin,) = app.pins
@@ -75,8 +70,7 @@ async def test_a_copy_and_a_pin_are_of_the_answer_that_is_seen(planner):
 @pytest.mark.parametrize("key", ["e", "y", "p"])
 async def test_while_another_size_is_planned_they_wait_for_its_answer(planner, monkeypatch, key):
     app, go_on = planner(), Event()
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (120, 40)) as (_, pilot):
         build, before = app._session.build, app.answer.best.seconds
         monkeypatch.setattr(app._session, "build", lambda *asked: go_on.wait() and build(*asked))
         await pilot.press("tab", "tab", "right")
@@ -105,8 +99,7 @@ async def test_a_plan_that_is_refused_lets_the_keys_go_on(planner, monkeypatch):
         go_on.wait()
         raise ValueError("no such plan")
 
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (120, 40)) as (_, pilot):
         monkeypatch.setattr(app._session, "build", refused)
         await pilot.press("tab", "tab", "right")
         _at_once(app, "p", "3")
@@ -141,8 +134,7 @@ async def test_before_there_is_a_plan_they_say_why_there_is_none(planner, monkey
 async def test_vi_keys_keep_their_place(planner):
     app = planner()
     app.vi = True
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (120, 40)) as (_, pilot):
         before = app.state.deadline_seconds
         _at_once(app, "l", "u")
         await settled(pilot)
@@ -155,10 +147,7 @@ async def test_vi_keys_keep_their_place(planner):
 @pytest.mark.parametrize("typed", [("p",), ("right", "p"), ("right", "right", "p", "2")])
 async def test_what_was_typed_before_a_quit_is_done(planner, typed):
     """A pin that waited for its answer was lost."""
-    app = planner()
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
-        await pilot.press("right")
+    async with at_rest(planner(), (120, 40), "right") as (app, pilot):
         _at_once(app, *typed, "ctrl+q")
         assert await left(pilot)
     (pin,) = app.pins
@@ -169,10 +158,7 @@ async def test_what_was_typed_before_a_quit_is_done(planner, typed):
 @pytest.mark.parametrize("times", [1, 2])
 async def test_what_was_typed_before_a_signal_is_done(planner, times):
     """A pin that waited for its answer was lost; a terminal that goes tells it twice."""
-    app = planner()
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
-        await pilot.press("right")
+    async with at_rest(planner(), (120, 40), "right") as (app, pilot):
         _at_once(app, "right", "p")
         for _ in range(times):
             app.leave_by(SIGHUP)
@@ -184,8 +170,7 @@ async def test_what_was_typed_before_a_signal_is_done(planner, times):
 async def test_a_signal_does_not_wait_for_ever(planner, monkeypatch):
     app, go_on = planner(), Event()
     monkeypatch.setattr(habits, "GRACE_SECONDS", 0.2)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (120, 40)) as (_, pilot):
         monkeypatch.setattr(app._session, "build", lambda *asked: go_on.wait())
         await pilot.press("tab", "tab", "right")
         _at_once(app, "p")
@@ -198,8 +183,7 @@ async def test_a_signal_does_not_wait_for_ever(planner, monkeypatch):
 
 async def test_a_second_quit_waits_for_nothing(planner, monkeypatch):
     app, go_on = planner(), Event()
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (120, 40)) as (_, pilot):
         monkeypatch.setattr(app._session, "build", lambda *asked: go_on.wait())
         await pilot.press("tab", "tab", "right")
         _at_once(app, "p", "ctrl+q")

@@ -1,7 +1,5 @@
 """--overhead-per-core and --fill-nodes, and executors in words with what is beside their heap."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 

@@ -1,14 +1,12 @@
 """Owned nodes, quotas and exclusions: as words, as commands, and what they do in the planner."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest
 from fakes import FakeSession
 from hypothesis import given
 from hypothesis import strategies as st
-from screen import settled, text_of, typed
+from screen import at_rest, settled, text_of, typed
 
 import engine
 from tui.changes import SetLimits, SetMaxNodes, SetMix, SetScale
@@ -120,8 +118,7 @@ def test_only_what_changes_the_candidates_needs_another_plan():
 
 async def test_limits_filter_the_plan_at_hand(planner):
     session = FakeSession()
-    async with planner(session).run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(session), (120, 40)) as (app, pilot):
         before = app.answer.best
         await app.run_line(f"limit {before.instance}=0")
         await settled(pilot)
@@ -140,8 +137,7 @@ async def test_limits_filter_the_plan_at_hand(planner):
 
 
 async def test_the_nodes_that_are_spot_are_said(planner):
-    async with planner(FakeSession()).run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(FakeSession()), (120, 40)) as (app, pilot):
         for line in ("spot on", "max-spot 50%", "deadline 20m"):
             await app.run_line(line)
             await settled(pilot)
@@ -155,8 +151,7 @@ async def test_the_nodes_that_are_spot_are_said(planner):
 
 async def test_owned_nodes_cost_nothing_and_are_said(planner):
     session = FakeSession()
-    async with planner(session, deadline_seconds=7200.0).run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(session, deadline_seconds=7200.0), (120, 40)) as (app, pilot):
         app.dispatch(SetLimits(Limits(owned=(("m5.4xlarge", 8),))))
         await settled(pilot)
         assert session.builds == 2
@@ -180,8 +175,7 @@ async def test_owned_nodes_cost_nothing_and_are_said(planner):
     ],
 )
 async def test_a_contradiction_is_a_notice_and_the_last_good_plan_stays(planner, line, says):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
         good, best = app.state, app.answer.best
         await app.run_line(line)
         await settled(pilot)
@@ -191,8 +185,7 @@ async def test_a_contradiction_is_a_notice_and_the_last_good_plan_stays(planner,
 
 
 async def test_a_slider_cannot_contradict_a_limit(planner):
-    async with planner(limits=Limits(min_nodes=20)).run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(limits=Limits(min_nodes=20)), (120, 40)) as (app, pilot):
         app.dispatch(SetMaxNodes(10))
         await settled(pilot)
         assert app.state.max_nodes == 64
@@ -216,8 +209,7 @@ class Waiting(FakeSession):
 async def test_nor_while_another_plan_is_built(planner):
     """The new plan could not be asked either: the answer of the old one stayed, unmarked."""
     session = Waiting()
-    async with planner(session, limits=Limits(min_nodes=20)).run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(session, limits=Limits(min_nodes=20)), (120, 40)) as (app, pilot):
         session.go_on.clear()
         app.dispatch(SetScale(2.0))
         app.dispatch(SetMaxNodes(10))
@@ -229,8 +221,7 @@ async def test_nor_while_another_plan_is_built(planner):
 
 
 async def test_a_quota_that_nothing_keeps_is_refused_and_the_answer_stays(planner):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
         before = app.answer.report.recommendation.recommended
         await app.run_line("max-vcpus 1")
         await settled(pilot)
@@ -240,9 +231,7 @@ async def test_a_quota_that_nothing_keeps_is_refused_and_the_answer_stays(planne
 
 
 async def test_the_dialog_offers_limits_and_types_and_applies_the_line(planner):
-    async with planner().run_test(size=(80, 24)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("b")
+    async with at_rest(planner(), (80, 24), "b") as (app, pilot):
         await pilot.pause()
         assert "own TYPE=N" in text_of(app)
         await typed(pilot, "own m5.x")
@@ -259,9 +248,7 @@ async def test_the_dialog_offers_limits_and_types_and_applies_the_line(planner):
 
 
 async def test_the_rows_of_the_inputs_panel(planner):
-    async with planner(mix=2).run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("x")
+    async with at_rest(planner(mix=2), (120, 40), "x") as (app, pilot):
         await settled(pilot)
         assert app.state.mix == 3
         assert "up to 3 types" in text_of(app)
@@ -272,8 +259,7 @@ async def test_the_rows_of_the_inputs_panel(planner):
 
 
 async def test_a_contradiction_from_the_start_can_be_mended(planner):
-    async with planner(limits=Limits(min_nodes=90)).run_test(size=(80, 24)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(limits=Limits(min_nodes=90)), (80, 24)) as (app, pilot):
         assert app.answer is None
         assert "at least 90 nodes" in text_of(app)
         await app.run_line("nodes 128")
@@ -282,9 +268,7 @@ async def test_a_contradiction_from_the_start_can_be_mended(planner):
 
 
 async def test_a_line_that_is_refused_is_left_to_be_mended(planner):
-    async with planner().run_test(size=(80, 24)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("b")
+    async with at_rest(planner(), (80, 24), "b") as (app, pilot):
         await typed(pilot, "dynamic-allocation 9:3")
         await pilot.press("enter")
         await settled(pilot)

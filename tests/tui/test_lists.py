@@ -1,7 +1,7 @@
 """`/` filters every list; notices and the keys at the foot keep up with what is on the screen."""
 
 import pytest
-from screen import advised, compared, settled, text_of, typed
+from screen import advised, at_rest, compared, settled, text_of, typed
 from textual.widgets import Input
 
 from tui.session import EngineSession
@@ -12,9 +12,7 @@ FILTERED = {page.name: page.filtered for page in PAGES if page.filtered not in (
 
 @pytest.mark.parametrize("view", FILTERED)
 async def test_every_list_is_filtered(planner, view):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("p", str(NAMES.index(view) + 1))
+    async with at_rest(planner(), (120, 40), "p", str(NAMES.index(view) + 1)) as (app, pilot):
         await settled(pilot)
         if view == "evidence":
             await compared(pilot)
@@ -36,9 +34,7 @@ async def test_every_list_is_filtered(planner, view):
 
 
 async def test_among_the_inputs_it_chooses_the_candidate_types(planner):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("4")
+    async with at_rest(planner(), (120, 40), "4") as (app, pilot):
         app.query_one("#deadline").focus()
         await pilot.press("slash")
         await settled(pilot)
@@ -47,9 +43,7 @@ async def test_among_the_inputs_it_chooses_the_candidate_types(planner):
 
 async def test_enter_on_a_row_that_was_gone_to_takes_it_into_the_line(planner):
     """The next one applies the line; without going anywhere the first one does."""
-    app = planner()
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
         names = list(app.built.catalog.offers)
         await pilot.press("slash", "down", "down", "enter")
         await settled(pilot)
@@ -70,10 +64,7 @@ async def test_enter_on_a_row_that_was_gone_to_takes_it_into_the_line(planner):
 
 async def test_the_first_row_is_gone_to_by_coming_back_to_it(planner):
     """It was the typed line that was applied; a letter typed since leaves every row."""
-    app = planner()
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
-        await pilot.press("slash", "down", "up", "enter")
+    async with at_rest(planner(), (120, 40), "slash", "down", "up", "enter") as (app, pilot):
         await settled(pilot)
         line = app.screen.query_one("#typed", Input)
         assert line.value == app.built.catalog.offers[line.value].instance.name
@@ -85,9 +76,9 @@ async def test_the_first_row_is_gone_to_by_coming_back_to_it(planner):
 
 async def test_types_that_the_plan_compares_come_first(planner):
     """The list began with types that hold no executor of the job, or are hidden."""
-    app = planner(EngineSession(), sources=("nightly-features",), ran_on="m5.xlarge")
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(
+        planner(EngineSession(), sources=("nightly-features",), ran_on="m5.xlarge"), (120, 40)
+    ) as (app, pilot):
         compared_names = set(app.built.plan.surface.candidates.names)
         every = set(app.built.catalog.offers)
         assert compared_names < every
@@ -103,10 +94,7 @@ async def test_types_that_the_plan_compares_come_first(planner):
 
 async def test_a_command_that_takes_what_it_likes_says_what_while_it_is_empty(planner):
     """So "no command begins so" stood below "size ", right after it was taken from the list."""
-    app = planner()
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
-        await pilot.press("colon", *"siz", "tab")
+    async with at_rest(planner(), (120, 40), "colon", *"siz", "tab") as (app, pilot):
         await settled(pilot)
         assert app.screen.query_one("#typed", Input).value == "size "
         assert "input of this size" in text_of(app)
@@ -114,9 +102,7 @@ async def test_a_command_that_takes_what_it_likes_says_what_while_it_is_empty(pl
 
 
 async def test_a_dialog_has_its_own_keys_and_the_planner_gets_its_own_back(planner):
-    async with planner().run_test(size=(80, 24)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("2", "e")
+    async with at_rest(planner(), (80, 24), "2", "e") as (app, pilot):
         await settled(pilot)
         about, keys = text_of(app).splitlines()[-2:]
         assert about.strip() == ""
@@ -129,8 +115,7 @@ async def test_a_dialog_has_its_own_keys_and_the_planner_gets_its_own_back(plann
 
 
 async def test_a_notice_goes_with_the_view_and_takes_no_more_rows_than_it_needs(planner):
-    async with planner().run_test(size=(80, 24)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (80, 24)) as (app, pilot):
         app.show_notice(
             "something that stays until it is dealt with, whatever is seen", "warn", stays=True
         )

@@ -1,7 +1,5 @@
 """Times of a stream are those of one micro-batch: every answer says so where it says the time."""
 
-from __future__ import annotations
-
 import shlex
 
 import pytest

@@ -1,13 +1,11 @@
 """Clusters of several types in the planner: searched after the slider rests, shown once."""
 
-from __future__ import annotations
-
 import threading
 from dataclasses import replace
 
 import pytest
 from fakes import FakeSession, without_stages
-from screen import compared, settled, text_of
+from screen import at_rest, compared, settled, text_of
 
 import engine
 from tui.answers import Answer
@@ -62,8 +60,10 @@ def test_the_same_question_is_searched_once():
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_a_mix_is_shown_everywhere_once_the_slider_rests(planner, size):
     session = FakeSession(evidence=without_stages())
-    async with planner(session, mix=2, deadline_seconds=MIXED_SECONDS).run_test(size=size) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(session, mix=2, deadline_seconds=MIXED_SECONDS), size) as (
+        app,
+        pilot,
+    ):
         best = app.answer.best
         assert best.instance is None
         names = [f"{count} × {name}" for name, count in best.composition.items()]
@@ -131,8 +131,7 @@ async def test_while_another_size_is_planned_nothing_old_is_searched_or_drawn(pl
     drawn, show = [], curves.show
     monkeypatch.setattr(curves, "show", lambda panels, answer: drawn.append(show(panels, answer)))
     session = Slow()
-    async with planner(session, mix=2).run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(session, mix=2), (120, 40)) as (app, pilot):
         before = app.answer.built.plan.request.workload.input_bytes
         app.dispatch(SetDeadline(MIXED_SECONDS))  # what is not yet searched when the size changes
         session.gate.clear()
@@ -167,8 +166,7 @@ async def test_a_search_that_was_put_off_for_a_plan_that_cannot_be_asked_is_made
 
 async def test_the_next_search_waits_as_long_as_the_last_one_took(planner):
     app = planner(FakeSession(evidence=without_stages()), mix=2)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(app, (120, 40)):
         for took, rest in ((0.001, LEAST_REST_SECONDS), (0.1, 0.1), (2.0, SETTLED_SECONDS)):
             app.on_mix_ready(MixReady(app.answer, app.answer, took))
             app.dispatch(SetDeadline(1000.0 + took))
@@ -180,16 +178,16 @@ async def test_a_search_that_fails_leaves_the_answer_of_one_type(planner):
         def mixed(self, state, answer):
             raise engine.BadInput("no mix today")
 
-    async with planner(Broken(), mix=2).run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(Broken(), mix=2), (120, 40)) as (app, _):
         assert app.answer.best is not None
         assert "no mix today" in text_of(app)
 
 
 async def test_one_type_can_be_asked_for(planner):
-    app = planner(FakeSession(evidence=without_stages()), mix=2, deadline_seconds=MIXED_SECONDS)
-    async with app.run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(
+        planner(FakeSession(evidence=without_stages()), mix=2, deadline_seconds=MIXED_SECONDS),
+        (120, 40),
+    ) as (app, pilot):
         app.dispatch(SetMix(1))
         await settled(pilot)
         assert app.answer.best.instance is not None
@@ -202,16 +200,13 @@ async def test_one_type_can_be_asked_for(planner):
 async def test_the_first_screen_says_how_many_types_a_composition_may_have(planner, size):
     """At 80x24 only the help did."""
     for types, title in ((2, "up to 2 types"), (1, "composition")):
-        async with planner(mix=types).run_test(size=size) as pilot:
-            app = await settled(pilot)
+        async with at_rest(planner(mix=types), size) as (app, _):
             assert app.query_one("#short", Table).columns[1].title == title
 
 
 async def test_the_title_of_the_list_follows_how_many_types_there_may_be(planner):
     """It said "up to 2 types" after `:mix 1`, as the rows had stayed the same."""
-    app = planner(mix=2)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(planner(mix=2), (120, 40)) as (app, pilot):
         assert "up to 2 types  " in text_of(app)
         app.dispatch(SetMix(3))
         await settled(pilot)
@@ -223,8 +218,7 @@ async def test_the_title_of_the_list_follows_how_many_types_there_may_be(planner
 
 
 async def test_spot_prices_are_said_where_the_inputs_have_no_room(planner):
-    async with planner(spot=True).run_test(size=(80, 24)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(spot=True), (80, 24)) as (app, _):
         assert "at spot prices" in " ".join(text_of(app).split())
 
 
@@ -233,8 +227,7 @@ async def test_a_log_has_states_where_a_mix_is_best(planner):
     session = EngineSession()
     options = {"sources": ("nightly-features",), "ran_on": "m5.xlarge", "deadline_seconds": 51.0}
     few = Limits(most=(("*", 2),))
-    async with planner(session, mix=2, limits=few, **options).run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(session, mix=2, limits=few, **options), (120, 40)) as (app, pilot):
         assert len(app.answer.best.composition) == 2
         await pilot.press("6")
         await settled(pilot)
@@ -246,9 +239,10 @@ async def test_views_that_know_no_mix_say_what_they_are_of(planner):
     """The model in use stood in Evidence with another time than the answer, and a frontier without
     the mix said that nothing is both faster and cheaper."""
     session = FakeSession(evidence=without_stages())
-    app = planner(session, mix=2, deadline_seconds=MIXED_SECONDS)
-    async with app.run_test(size=(100, 30)) as pilot:
-        await settled(pilot)
+    async with at_rest(planner(session, mix=2, deadline_seconds=MIXED_SECONDS), (100, 30)) as (
+        app,
+        pilot,
+    ):
         assert app.answer.best.instance is None
         await pilot.press("3")
         await pilot.pause()
@@ -260,9 +254,7 @@ async def test_views_that_know_no_mix_say_what_they_are_of(planner):
 
 
 async def test_a_title_is_cut_with_a_sign_of_the_glyphs(planner):
-    app = planner(glyphs="ascii")
-    async with app.run_test(size=(100, 30)) as pilot:
-        await settled(pilot)
+    async with at_rest(planner(glyphs="ascii"), (100, 30)) as (app, pilot):
         app._panels.entitle("time", "4 × " + "words of a title " * 9)
         await pilot.pause()
         assert text_of(app).isascii()
@@ -284,9 +276,7 @@ class Settling(FakeSession):
 async def test_a_default_deadline_that_is_not_met_once_settled_moves(planner, chosen) -> None:
     """One that was chosen stays."""
     session = Settling()
-    app = planner(session, deadline_seconds=chosen)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(planner(session, deadline_seconds=chosen), (120, 40)) as (app, _):
         found = app.answer.report.recommendation.recommended
         assert (found is None) is (chosen is not None)
         assert (app.state.deadline_seconds == session.first) is (chosen is not None)

@@ -5,7 +5,7 @@ from threading import Event
 
 import pytest
 from fakes import FakeSession
-from screen import compared, settled, shows, text_of
+from screen import at_rest, compared, settled, shows, text_of
 
 import engine
 from tui.screens.notices import MOST_NOTICES
@@ -16,9 +16,7 @@ from tui.views.pages import NAMES, PAGES, key_of
 
 @pytest.mark.parametrize(("size", "glyphs"), [((80, 24), "ascii"), ((120, 40), "unicode")])
 async def test_what_was_said_can_be_read_again(planner, size, glyphs):
-    async with planner(glyphs=glyphs).run_test(size=size) as pilot:
-        app = await settled(pilot)
-        await pilot.press("n")
+    async with at_rest(planner(glyphs=glyphs), size, "n") as (app, pilot):
         await pilot.pause()
         assert "No notices yet." in text_of(app)
         await pilot.press("n")
@@ -40,8 +38,7 @@ async def test_what_was_said_can_be_read_again(planner, size, glyphs):
 
 
 async def test_the_log_is_bounded_and_repeats_once(planner):
-    async with planner().run_test(size=(80, 24)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (80, 24)) as (app, _):
         for _ in range(5):
             app.show_notice("again", "warn")
         assert len(app.noticed) == 1
@@ -125,8 +122,7 @@ async def test_what_a_table_says_wrongly_of_a_type_is_said_in_the_planner(planne
 
 async def test_of_several_warnings_their_number_is_not_cut_off(planner):
     """It stood behind the first, whose end is cut at 80 columns."""
-    async with planner().run_test(size=(80, 24)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (80, 24)) as (app, _):
         several = engine.Notice("one", "a long sentence " * 10, "do this")
         found = replace(app.answer.report.recommendation, warnings=(several,))
         answer = replace(app.answer, report=replace(app.answer.report, recommendation=found))

@@ -1,14 +1,12 @@
 """The open screen: what it shows of files before they are opened, marks, and history servers."""
 
-from __future__ import annotations
-
 import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from screen import settled, text_of, typed
+from screen import at_rest, settled, text_of, typed
 
 import engine
 from tui.screens.open import OpenScreen
@@ -377,10 +375,7 @@ def test_the_names_of_applications_are_not_markup():
 
 async def test_names_of_samples_and_titles_are_whole_at_80_columns(planner):
     """The title of the last column gave way to how many rows there are below."""
-    app = planner()
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
-        await pilot.press("o")
+    async with at_rest(planner(), (80, 24), "o") as (app, pilot):
         await pilot.pause()
         await typed(pilot, "small")
         await pilot.pause()

@@ -1,12 +1,10 @@
 """Evidence and prices that changed on the disk are read again when they are named again, in a
 command or in a scenario; a scenario that is refused leaves everything as it was."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
-from screen import settled, text_of
+from screen import at_rest, settled, text_of
 
 from tui.session import EngineSession
 
@@ -27,9 +25,7 @@ def opened(planner, *sources, **options):
 async def test_a_table_that_changed_is_read_again(planner, tmp_path, again):
     """The old rows stayed, and the deadline went."""
     runs, kept = table(tmp_path / "runs.csv", ROWS), tmp_path / "kept.yaml"
-    app = opened(planner, str(runs))
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
+    async with at_rest(opened(planner, str(runs)), (80, 24)) as (app, pilot):
         await app.run_line("deadline 10m")
         await app.run_line("ran-on m5.xlarge")
         await settled(pilot)
@@ -60,9 +56,7 @@ async def test_prices_that_changed_are_read_again(planner, tmp_path, again):
     runs, kept = table(tmp_path / "runs.csv", ROWS), tmp_path / "kept.yaml"
     prices = tmp_path / "ours.yaml"
     prices.write_text(PRICES.format(0.2))
-    app = opened(planner, str(runs), catalog=str(prices))
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
+    async with at_rest(opened(planner, str(runs), catalog=str(prices)), (80, 24)) as (app, pilot):
         await app.run_line("deadline 30m")
         await settled(pilot)
         await app.run_line(f"save {kept}")
@@ -80,9 +74,9 @@ async def test_prices_that_changed_are_read_again(planner, tmp_path, again):
 async def test_a_table_that_was_refused_is_read_again_once_mended(planner, tmp_path):
     """What was read of it the first time was refused again."""
     runs = table(tmp_path / "runs.csv", ROWS[:1])
-    app = opened(planner, str(table(tmp_path / "good.csv", ROWS)), model="ernest")
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
+    async with at_rest(
+        opened(planner, str(table(tmp_path / "good.csv", ROWS)), model="ernest"), (80, 24)
+    ) as (app, pilot):
         await app.run_line(f"open {runs}")
         await settled(pilot)
         assert "add runs" in text_of(app)
@@ -98,9 +92,7 @@ async def test_a_scenario_without_a_deadline_follows_the_evidence(planner, tmp_p
     """Where that was open already, it switched the deadline off."""
     runs, kept = table(tmp_path / "runs.csv", ROWS), tmp_path / "kept.yaml"
     kept.write_text(f"open: {runs}\ninstances: m5.*\n")
-    app = opened(planner, str(runs))
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
+    async with at_rest(opened(planner, str(runs)), (80, 24)) as (app, pilot):
         first = app.state.deadline_seconds
         await app.run_line("deadline 45m")
         await app.run_line(f"load {kept}")
@@ -117,9 +109,7 @@ async def test_a_scenario_that_is_refused_leaves_every_input(planner, tmp_path):
     """Its goal stayed, with the prices and types of before."""
     runs, kept = table(tmp_path / "runs.csv", ROWS), tmp_path / "kept.yaml"
     kept.write_text(f"open: {runs}\ninstances: zz.*\ndeadline: 1m\nbudget: $1\nspot: on\n")
-    app = opened(planner, str(runs))
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
+    async with at_rest(opened(planner, str(runs)), (80, 24)) as (app, pilot):
         await app.run_line("deadline 45m")
         before, steps = app.state, app.history.past
         await app.run_line(f"load {kept}")

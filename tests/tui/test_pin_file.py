@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from screen import settled, text_of
+from screen import at_rest, settled, text_of
 from test_pins import BASE, FIRST, SECOND
 
 import engine
@@ -125,10 +125,7 @@ def test_a_name_is_given_once_and_no_more_pins_than_letters(tmp_path):
 
 
 async def test_the_session_is_resumed_with_its_pins(planner):
-    app = planner(sources=(SAMPLE,))
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
-        await pilot.press("p")
+    async with at_rest(planner(sources=(SAMPLE,)), (120, 40), "p") as (app, pilot):
         await app.run_line("deadline 25m")
         await app.run_line("pin fast")
         await settled(pilot)
@@ -140,9 +137,7 @@ async def test_the_session_is_resumed_with_its_pins(planner):
         replace(pin, state=replace(pin.state, deadline_chosen=True)) for pin in app.pins
     )
     again = planner(start=kept.state, pins=kept.pins)
-    async with again.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
-        await pilot.press("7")
+    async with at_rest(again, (120, 40), "7") as (_, pilot):
         await pilot.pause()
         assert " fast " in text_of(again)
         await again.run_line("unpin A")

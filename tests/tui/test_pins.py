@@ -4,7 +4,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from screen import settled, text_of
+from screen import at_rest, settled, text_of
 
 from tui import format as text
 from tui.pins import Pin, changed, free_name, pin_of, with_pin, without_pin
@@ -112,8 +112,7 @@ def test_time_and_cost_say_what_they_lie_between_and_of_what_prices():
 
 
 async def test_a_pin_is_the_answer_on_the_screen(planner):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
         best = app.answer.best
         await pilot.press("p")
         await pilot.pause()
@@ -127,8 +126,7 @@ async def test_a_pin_is_the_answer_on_the_screen(planner):
 
 
 async def test_a_pin_of_the_nearest_miss_and_one_of_spot_nodes_say_so(planner):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
         await app.run_line("spot on")
         await app.run_line("deadline 1s")
         await settled(pilot)
@@ -142,9 +140,7 @@ async def test_a_pin_of_the_nearest_miss_and_one_of_spot_nodes_say_so(planner):
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_compare_and_back(planner, size):
-    async with planner().run_test(size=size) as pilot:
-        app = await settled(pilot)
-        await pilot.press("7")
+    async with at_rest(planner(), size, "7") as (app, pilot):
         await pilot.pause()
         assert "nothing is pinned: press p to pin this plan, then change it" in text_of(app)
         await pilot.press("1", "p")
@@ -180,8 +176,7 @@ async def test_compare_and_back(planner, size):
 
 async def test_going_back_to_the_plan_on_the_screen_promises_no_undo(planner):
     """It said that u goes to where one was; u took back the change before, or nothing."""
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
         await app.run_line("deadline 25m")
         await pilot.press("p", "7")
         await settled(pilot)
@@ -198,9 +193,7 @@ async def test_going_back_to_the_plan_on_the_screen_promises_no_undo(planner):
 
 
 async def test_the_plan_of_now_follows_the_sliders(planner):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("p", "7")
+    async with at_rest(planner(), (120, 40), "p", "7") as (app, pilot):
         await pilot.pause()
         before = text_of(app)
         await app.run_line("deadline 20m")
@@ -210,8 +203,7 @@ async def test_the_plan_of_now_follows_the_sliders(planner):
 
 
 async def test_what_cannot_be_pinned(planner):
-    async with planner().run_test(size=(80, 24)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (80, 24)) as (app, pilot):
         await app.run_line("pin now")
         await pilot.pause()
         assert app.pins == ()

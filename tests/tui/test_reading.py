@@ -1,7 +1,5 @@
 """While a log is read: its speed, cancelling, and the growth of a log that is still written."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import weakref
@@ -9,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from fakes import FakeSession
-from screen import settled, text_of
+from screen import at_rest, settled, text_of
 
 import engine
 from tui.changes import OpenSources, PlanRefused, Reread
@@ -152,8 +150,7 @@ class Stuck(FakeSession):
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_escape_cancels_a_read_and_the_last_plan_stays(planner, size):
     session = Stuck()
-    async with planner(session).run_test(size=size) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(session), size) as (app, pilot):
         good, answer = app.state, app.answer
         app.dispatch(OpenSources(("stuck",)))
         assert await asyncio.to_thread(session.hangs.wait, 5)
@@ -209,7 +206,6 @@ def test_a_growing_log_is_read_again_when_it_rests(tmp_path):
     assert watch.poll() is None
     clock.now += QUIET_SECONDS
     grown = watch.poll()
-    assert grown is not None
     assert grown.sources == (str(log), "other")
     assert "app.inprogress has grown" in grown.words
 
@@ -232,7 +228,6 @@ def test_a_log_whose_application_ends_takes_its_new_name(tmp_path):
     watch = follow(clock, log)
     log.rename(tmp_path / "app")
     grown = watch.poll()
-    assert grown is not None
     assert grown.sources == (str(tmp_path / "app"),)
     assert "app has ended" in grown.words
 
@@ -276,7 +271,6 @@ def test_a_folder_of_logs_is_followed_until_its_last_log_ends(tmp_path):
         assert watch.poll() is None  # it may grow on
         clock.now += QUIET_SECONDS
         grown = watch.poll()
-        assert grown is not None
         assert grown.sources == (str(tmp_path),)
         watch.follow(grown.sources)
         return grown.words
@@ -322,9 +316,7 @@ async def test_the_planner_reads_a_log_again_that_has_grown(planner, tmp_path, m
     monkeypatch.setattr(watch, "QUIET_SECONDS", 0.0)
     log, session = tmp_path / "app.inprogress", FakeSession()
     log.write_bytes(b"x")
-    async with planner(session, sources=(str(log),)).run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("p", "s")
+    async with at_rest(planner(session, sources=(str(log),)), (120, 40), "p", "s") as (app, pilot):
         await app._look_for_growth()
         assert session.builds == 1
         log.write_bytes(b"xx")

@@ -1,7 +1,5 @@
 """What a message tells to do can be done: each option that it names is one of the command's."""
 
-from __future__ import annotations
-
 import argparse
 import ast
 import re

@@ -1,7 +1,5 @@
 """What a session keeps, and when it works it out anew."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,14 +1,12 @@
 """The stages view: the measured run above the predicted one, moving with the sliders."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from dataclasses import replace
 
 import pytest
 from fakes import FakeSession, profile
-from screen import settled, text_of
+from screen import at_rest, settled, text_of
 
 import engine
 from tui import format as text
@@ -132,9 +130,7 @@ def test_real_logs_at_any_width(sample, glyphs):
 
 @pytest.mark.parametrize("size", SIZES)
 async def test_measured_above_predicted(planner, size):
-    async with planner().run_test(size=size) as pilot:
-        app = await settled(pilot)
-        await pilot.press("4")
+    async with at_rest(planner(), size, "4") as (app, pilot):
         await pilot.pause()
         shown = text_of(app)
         assert shown.index("measured  │d") < shown.index("predicted │d")
@@ -180,9 +176,7 @@ def test_stages_that_do_something_else_have_nothing_measured():
 
 
 async def test_a_slider_moves_the_predicted_run_alone_and_sends_little(planner):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("4")
+    async with at_rest(planner(), (120, 40), "4") as (app, pilot):
         await settled(pilot)
         app.query_one("#deadline").focus()
         gantt = app.query_one("#stage-gantt", StageGantt)
@@ -203,9 +197,7 @@ async def test_a_slider_moves_the_predicted_run_alone_and_sends_little(planner):
 
 async def test_a_model_without_stages_keeps_the_measured_run(planner):
     session = FakeSession(evidence=profile(runs=1))
-    async with planner(session).run_test(size=(80, 24)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("4")
+    async with at_rest(planner(session), (80, 24), "4") as (app, pilot):
         await pilot.pause()
         gantt = app.query_one("#stage-gantt", StageGantt)
         measured, _ = runs_of(app.answer.built.profile, None)
@@ -227,9 +219,7 @@ def test_opening_the_planner_loads_neither_view():
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_the_time_whose_stages_are_shown_has_its_interval(planner, size):
-    async with planner().run_test(size=size) as pilot:
-        await settled(pilot)
-        await pilot.press("4")
+    async with at_rest(planner(), size, "4") as (_, pilot):
         app = await settled(pilot)
         best = app.answer.best
         said = "".join(part for line in app.query_one("#stages-about").lines for part, _ in line)
@@ -239,9 +229,7 @@ async def test_the_time_whose_stages_are_shown_has_its_interval(planner, size):
 @pytest.mark.parametrize("size", [(100, 30), (120, 40), (160, 50)])
 async def test_rows_that_the_timelines_do_not_need_are_the_stages(planner, size):
     """At 30 rows the predicted run was out of sight, at 40 the chart was half empty."""
-    async with planner().run_test(size=size) as pilot:
-        await settled(pilot)
-        await pilot.press("4")
+    async with at_rest(planner(), size, "4") as (_, pilot):
         app = await settled(pilot)
         gantt = app.query_one("#stage-gantt", StageGantt)
         assert gantt.size.height == gantt.wanted_height

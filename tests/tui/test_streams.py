@@ -1,7 +1,5 @@
 """Where not every character can be shown: signs have an ASCII form, data are not changed."""
 
-from __future__ import annotations
-
 import ast
 import io
 import json

@@ -3,7 +3,7 @@
 import io
 
 import pytest
-from screen import settled
+from screen import at_rest, settled
 
 import engine
 from tui import terminal
@@ -63,9 +63,7 @@ def test_exported_sizes_do_not_stick():
 @pytest.mark.parametrize("theme", HIGH_CONTRAST, ids=lambda theme: theme.name)
 async def test_themes_of_high_contrast(planner, theme):
     """Every text is 7:1 on what it lies on, on the screen as in the theme."""
-    app = planner(theme=theme.name)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(planner(theme=theme.name), (120, 40)) as (app, pilot):
         for key in "12345":
             await pilot.press(key)
             await settled(pilot)
@@ -77,9 +75,7 @@ async def test_themes_of_high_contrast(planner, theme):
 
 async def test_no_text_is_in_the_dark_blue_of_sixteen_colours(planner):
     """On black most terminals show it at 2:1 or less; it told how many cores are idle."""
-    app = planner(theme="ansi-dark")
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(planner(theme="ansi-dark"), (120, 40)) as (app, pilot):
         await app.run_line("draw m5.2xlarge,r5.2xlarge,c6i.4xlarge,m5.xlarge")
         for key in "12345678":
             await pilot.press(key)

@@ -1,7 +1,7 @@
 """The line of help: one line, short enough, for everything that can be pointed at."""
 
 import pytest
-from screen import settled, text_of
+from screen import at_rest, settled, text_of
 
 from tui import format as text
 from tui.screens import help as help_screen
@@ -40,8 +40,7 @@ def test_every_column_is_explained():
 async def test_a_small_terminal_names_undo_and_jump_and_explains_what_has_the_keyboard(
     planner, glyphs
 ):
-    async with planner(glyphs=glyphs).run_test(size=(80, 24)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(glyphs=glyphs), (80, 24)) as (app, pilot):
         for number, name in enumerate(NAMES, start=1):
             await pilot.press(str(number))
             await settled(pilot)
@@ -53,8 +52,7 @@ async def test_a_small_terminal_names_undo_and_jump_and_explains_what_has_the_ke
 
 
 async def test_why_a_type_lost_is_said_below_the_charts(planner):
-    async with planner(budget_usd=3.0).run_test(size=(80, 24)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(budget_usd=3.0), (80, 24)) as (app, pilot):
         app.query_one("#short").focus()
         await pilot.press("end")
         await settled(pilot)
@@ -79,8 +77,7 @@ def test_every_line_fits_a_small_terminal():
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_what_has_the_keyboard_is_explained(planner, size):
-    async with planner().run_test(size=size) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), size) as (app, pilot):
         assert last_rows(app).startswith("Deadline:")
         await pilot.press("tab")
         await pilot.pause()
@@ -94,8 +91,7 @@ async def test_what_has_the_keyboard_is_explained(planner, size):
 
 
 async def test_the_line_under_the_mouse_and_the_column(planner):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
         chart = app.query_one("#time", Chart)
         y = chart._layout.row(app.state.deadline_seconds)
         await pilot.hover(chart, offset=(chart._layout.left + 3, y))
@@ -110,9 +106,7 @@ async def test_the_line_under_the_mouse_and_the_column(planner):
 
 
 async def test_a_model_under_the_cursor(planner):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("5", "down")
+    async with at_rest(planner(), (120, 40), "5", "down") as (app, pilot):
         await settled(pilot)
         import engine
 
@@ -129,8 +123,7 @@ async def test_a_model_under_the_cursor(planner):
     ],
 )
 async def test_help_begins_with_what_has_the_keyboard(planner, focus, said, first):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
         app.query_one(focus).focus()
         await pilot.press("question_mark")
         await settled(pilot)
@@ -143,8 +136,7 @@ async def test_help_begins_with_what_has_the_keyboard(planner, focus, said, firs
 
 async def test_a_note_that_the_list_shortens_is_said_in_full(planner):
     """It said "transferred" of a type, and not what is."""
-    async with planner().run_test(size=(80, 24)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (80, 24)) as (app, pilot):
         table = app.query_one("#short", Table)
         table.focus()
         place = next(i for i, row in enumerate(table.rows) if "transferred" in row[-1])

@@ -1,7 +1,5 @@
 """The installed command in a real terminal: tmux at both sizes and under the terminal variants."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

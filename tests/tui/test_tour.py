@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ElementTree
 from functools import cache
 
 import pytest
-from screen import settled, text_of
+from screen import at_rest, settled, text_of
 from textual.events import Key
 
 import engine
@@ -175,7 +175,6 @@ async def test_the_line_of_a_slider_keeps_its_keys(planner):
         await pilot.press("enter", "b", "q", "backspace", "space", "escape")
         await settled(pilot)
         assert not slider.editing
-        assert app.guide is not None
         assert app.guide.place == 1
         await pilot.press("enter", "b", "backspace", "3", "m", "enter")
         await settled(pilot)
@@ -193,7 +192,6 @@ async def test_keys_that_come_at_once_behind_enter_are_for_the_line(planner):
                 app.post_message(Key(key, key if len(key) == 1 else None))
             await settled(pilot)
             assert not slider.editing
-            assert app.guide is not None
             assert app.guide.place == 1
         assert app.state.deadline_seconds == 180.0
         for key, character in (("enter", None), ("space", " ")):
@@ -217,8 +215,7 @@ async def test_space_goes_on_from_a_line_in_which_nothing_was_typed(planner):
 
 
 async def test_a_tour_from_the_planner_gives_the_plan_back(planner):
-    async with planner(deadline_seconds=5400.0).run_test(size=(80, 24)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(deadline_seconds=5400.0), (80, 24)) as (app, pilot):
         before = app.state
         await app.run_line(":tour")
         await at(pilot, 0)
@@ -244,8 +241,7 @@ async def test_a_tour_from_the_planner_gives_the_plan_back(planner):
 async def test_left_in_the_middle_of_a_step_it_does_no_more_of_it(planner):
     """The rest of the step was done to the plan that had just been given back."""
     several = next(place for place, step in enumerate(STEPS) if step.actions[0] == ":size 3x")
-    async with planner(deadline_seconds=5400.0).run_test(size=(80, 24)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(deadline_seconds=5400.0), (80, 24)) as (app, pilot):
         before = app.state
         await app.run_line(":tour")
         for place in range(several):

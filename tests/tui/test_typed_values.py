@@ -4,7 +4,7 @@ import re
 
 import pytest
 from fakes import FakeSession
-from screen import settled, shows, text_of, typed
+from screen import at_rest, settled, shows, text_of, typed
 
 from tui.session import EngineSession
 from tui.views import terms, words
@@ -22,8 +22,7 @@ def said(app):
 
 async def test_a_slider_changes_the_answer_without_a_new_plan(planner):
     session = FakeSession()
-    async with planner(session).run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(session), (120, 40)) as (app, pilot):
         before, builds = app.answer.best, session.builds
         await pilot.press("home")
         await pilot.pause()
@@ -79,9 +78,7 @@ async def test_what_the_foot_says_can_be_typed_is_taken(planner, name, values):
 
 
 async def test_an_impossible_goal_shows_the_nearest_miss(planner):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("home")
+    async with at_rest(planner(), (120, 40), "home") as (app, pilot):
         await pilot.pause()
         shown = text_of(app)
         assert app.answer.report.recommendation.recommended is None
@@ -104,9 +101,9 @@ async def test_an_impossible_goal_shows_the_nearest_miss(planner):
 
 async def test_where_no_type_can_be_priced_the_goal_is_not_blamed_alone(planner):
     """Spot prices of types that have none: 'No cluster ... stays within $12.' was all it said."""
-    app = planner(EngineSession(), sources=("sales-report-small",), catalog="gcp")
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(
+        planner(EngineSession(), sources=("sales-report-small",), catalog="gcp"), (120, 40)
+    ) as (app, pilot):
         for line in ("instances n2-standard-4,n2-standard-8", "budget $12", "spot on"):
             await app.run_line(line)
             await settled(pilot)
@@ -117,9 +114,7 @@ async def test_where_no_type_can_be_priced_the_goal_is_not_blamed_alone(planner)
 
 
 async def test_a_typed_value_with_its_unit(planner):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("enter", *["backspace"] * 8)
+    async with at_rest(planner(), (120, 40), "enter", *["backspace"] * 8) as (app, pilot):
         await typed(pilot, "1h30m")
         await pilot.press("enter")
         await pilot.pause()
@@ -136,8 +131,7 @@ async def test_a_typed_value_with_its_unit(planner):
 
 @pytest.mark.parametrize("amount", ["$12.34k", "12.34k"])
 async def test_a_budget_is_typed_as_the_slider_shows_it(planner, amount):
-    async with planner(budget_usd=12_000.0).run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(budget_usd=12_000.0), (120, 40)) as (app, pilot):
         assert "$12k" in text_of(app)
         await pilot.press("tab", "enter")
         await typed(pilot, amount)
@@ -147,9 +141,7 @@ async def test_a_budget_is_typed_as_the_slider_shows_it(planner, amount):
 
 
 async def test_a_budget_below_nothing_is_refused_in_thousands_too(planner):
-    async with planner(budget_usd=12_000.0).run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("tab", "enter")
+    async with at_rest(planner(budget_usd=12_000.0), (120, 40), "tab", "enter") as (app, pilot):
         await typed(pilot, "-3k")
         await pilot.press("enter")
         await pilot.pause()
@@ -158,9 +150,7 @@ async def test_a_budget_below_nothing_is_refused_in_thousands_too(planner):
 
 
 async def test_what_was_refused_is_not_said_of_the_value_after_it(planner):
-    async with planner().run_test(size=(80, 24)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("tab", "enter", *"45m", "enter")
+    async with at_rest(planner(), (80, 24), "tab", "enter", *"45m", "enter") as (app, pilot):
         await settled(pilot)
         assert "'45m' is not an amount of money" in text_of(app)
         await pilot.press("escape", "right")
@@ -171,9 +161,7 @@ async def test_what_was_refused_is_not_said_of_the_value_after_it(planner):
 @pytest.mark.parametrize("keys", [("escape",), ("tab",), (*["backspace"] * 4, "enter")])
 async def test_a_refusal_goes_with_what_was_typed(planner, keys):
     """It stayed above a slider that stood at its old value: nothing had been refused of that."""
-    async with planner().run_test(size=(80, 24)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("tab", "enter", *"soon", "enter")
+    async with at_rest(planner(), (80, 24), "tab", "enter", *"soon", "enter") as (app, pilot):
         await settled(pilot)
         assert "'soon' is not an amount of money" in text_of(app)
         await pilot.press(*keys)
@@ -192,8 +180,7 @@ async def test_a_refusal_goes_with_what_was_typed(planner, keys):
 )
 async def test_a_refusal_goes_when_a_typed_command_is_taken(planner, refused, taken, said):
     """It stayed above the value that had been typed in its place."""
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
         await app.run_line(refused)
         await settled(pilot)
         assert said in text_of(app)
@@ -203,8 +190,7 @@ async def test_a_refusal_goes_when_a_typed_command_is_taken(planner, refused, ta
 
 
 async def test_a_slider_that_contradicts_a_limit_says_so_until_one_is_taken(planner):
-    async with planner(max_nodes=8).run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(max_nodes=8), (120, 40)) as (app, pilot):
         await app.run_line("min-nodes 8")
         app.query_one("#nodes").focus()
         await pilot.press("left")
@@ -217,9 +203,7 @@ async def test_a_slider_that_contradicts_a_limit_says_so_until_one_is_taken(plan
 
 
 async def test_a_typed_deadline_beyond_the_track_is_taken(planner):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
-        await pilot.press("enter", *["backspace"] * 8)
+    async with at_rest(planner(), (120, 40), "enter", *["backspace"] * 8) as (app, pilot):
         await typed(pilot, "30d")
         await pilot.press("enter")
         await pilot.pause()
@@ -228,8 +212,7 @@ async def test_a_typed_deadline_beyond_the_track_is_taken(planner):
 
 @pytest.mark.parametrize("words", ["soon", "0", "-5"])
 async def test_a_deadline_without_meaning_is_one_notice_and_the_plan_stays(planner, words):
-    async with planner().run_test(size=(80, 24)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (80, 24)) as (app, pilot):
         before = app.state
         await pilot.press("enter", *["backspace"] * 8)
         await typed(pilot, words)
@@ -247,8 +230,7 @@ async def test_a_deadline_without_meaning_is_one_notice_and_the_plan_stays(plann
 )
 async def test_a_data_size_by_amount_or_by_factor(planner, size, scale):
     session = FakeSession()
-    async with planner(session).run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(session), (120, 40)) as (app, pilot):
         before = app.answer.best.seconds
         await pilot.press("tab", "tab", "enter", *["backspace"] * 8)
         await typed(pilot, size)
@@ -267,8 +249,7 @@ def test_a_slider_cannot_be_asked_for_what_it_is_not():
 
 
 async def test_a_plain_number_of_nodes(planner):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await settled(pilot)
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
         app.query_one(GoalPanel).slider("nodes").focus()
         await pilot.press("enter", "backspace", "backspace")
         await typed(pilot, "12")

@@ -1,7 +1,5 @@
 """A name that nothing has: one line that says what to do."""
 
-from __future__ import annotations
-
 import shlex
 from importlib import import_module
 

@@ -1,7 +1,5 @@
 """Types that EMR does not support: hidden, compared, warned of and never exported for EMR."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The planner in a browser: what is refused, what is warned of, a page that is served."""
 
-from __future__ import annotations
-
 import errno
 import re
 import signal

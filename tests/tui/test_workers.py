@@ -1,7 +1,5 @@
 """The end of a process whose threads are in the middle of something."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import threading

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from fakes import FakeSession, without_stages
-from screen import advised, compared, settled, text_of
+from screen import advised, at_rest, compared, settled, text_of
 from test_snapshots import SIZES
 
 import engine
@@ -69,9 +69,7 @@ def test_a_workflow_in_ascii(snap_compare, planner, workflow, size):
 
 
 async def test_a_workflow_opens_on_its_view_and_names_its_jobs(planner, workflow):
-    app = opened(planner, workflow)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(opened(planner, workflow), (120, 40)) as (app, pilot):
         shown = text_of(app)
         assert "[6 Workflow]" in shown
         assert "a workflow of 4 jobs" in shown
@@ -85,9 +83,7 @@ async def test_a_workflow_opens_on_its_view_and_names_its_jobs(planner, workflow
 @pytest.mark.parametrize("mix", [1, 2])
 async def test_the_answer_is_settled_and_that_of_the_view(planner, workflow, mix):
     """Of one type or a mix: what is recommended takes as long as its states, not as a grid says."""
-    app = opened(planner, workflow, mix=mix)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(opened(planner, workflow, mix=mix), (120, 40)) as (app, _):
         built, found = app.built, app.answer.report.recommendation.recommended
         asked = engine.recommend(
             built.plan.fitted,
@@ -130,9 +126,10 @@ def in_words(lines):
 
 
 async def test_a_log_shows_its_jobs_on_key_6(planner):
-    app = planner(WorkflowSession(), sources=("sort-small",))
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(planner(WorkflowSession(), sources=("sort-small",)), (120, 40)) as (
+        app,
+        pilot,
+    ):
         assert " 6 Workflow " in text_of(app)
         await pilot.press("6")
         await settled(pilot)
@@ -146,9 +143,7 @@ async def test_a_log_shows_its_jobs_on_key_6(planner):
 
 
 async def test_runs_without_stages_say_what_is_missing(planner):
-    app = planner(FakeSession(evidence=without_stages()))
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
+    async with at_rest(planner(FakeSession(evidence=without_stages())), (80, 24)) as (app, pilot):
         assert "6 Workflow" not in text_of(app)
         await pilot.press("6")
         await settled(pilot)
@@ -170,9 +165,10 @@ def test_a_workflow_that_nobody_waits_for_is_not_kept(workflow):
 
 async def test_naming_where_it_ran_reads_the_workflow_again(planner):
     few, ran_on = ("m5.xlarge", "c6i.2xlarge"), "m5.xlarge"
-    app = planner(EngineSession(), sources=("nightly-pipeline",), ran_on=ran_on, instances=few)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(
+        planner(EngineSession(), sources=("nightly-pipeline",), ran_on=ran_on, instances=few),
+        (120, 40),
+    ) as (app, _):
         parts = app.built.plan.fitted.plans[0].parts
         assert {p.observed.run.cluster.instance.name for p in parts if p.observed} == {"m5.xlarge"}
 
@@ -180,9 +176,7 @@ async def test_naming_where_it_ran_reads_the_workflow_again(planner):
 async def test_a_broken_workflow_leaves_the_last_good_one_usable(planner, workflow, tmp_path):
     broken = tmp_path / "broken.yaml"
     broken.write_text("format: sparkplan-workflow/1\njobs: []\n")
-    app = opened(planner, workflow)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(opened(planner, workflow), (120, 40)) as (app, pilot):
         app.dispatch(OpenSources((str(broken),)))
         await settled(pilot)
         assert "the workflow has no jobs" in " ".join(text_of(app).split())
@@ -193,9 +187,7 @@ async def test_a_broken_workflow_leaves_the_last_good_one_usable(planner, workfl
 
 
 async def test_another_model_is_refused_and_not_ignored(planner, workflow):
-    app = opened(planner, workflow)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await settled(pilot)
+    async with at_rest(opened(planner, workflow), (120, 40)) as (app, pilot):
         app.dispatch(SetModel("ernest"))
         await settled(pilot)
         assert "workflows are estimated by boe alone, not by ernest" in text_of(app)
@@ -203,10 +195,7 @@ async def test_another_model_is_refused_and_not_ignored(planner, workflow):
 
 
 async def test_evidence_and_experiments_speak_of_a_workflow_not_of_a_job_profile(planner, workflow):
-    app = opened(planner, workflow)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
-        await pilot.press("5")
+    async with at_rest(opened(planner, workflow), (80, 24), "5") as (app, pilot):
         await compared(pilot)
         models = app.query_one("#models")
         assert models.rows[models.cursor][1][0] == "boe"
@@ -221,9 +210,9 @@ async def test_evidence_and_experiments_speak_of_a_workflow_not_of_a_job_profile
 
 
 async def test_the_jobs_of_a_workflow_have_rows_at_24_lines(planner):
-    app = planner(WorkflowSession(), sources=("nightly-pipeline",), instances=("m4.*",))
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
+    async with at_rest(
+        planner(WorkflowSession(), sources=("nightly-pipeline",), instances=("m4.*",)), (80, 24)
+    ) as (app, _):
         shown = text_of(app)
         names = ("word counts", "sort orders", "click features", "sales report", "publish")
         assert all(name in shown for name in names)

@@ -7,7 +7,7 @@ everywhere, with the name of its option.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -81,6 +81,13 @@ def add_sources(parser: argparse.ArgumentParser) -> None:
         help="event logs (files, folders, s3://..., - for stdin), a history server "
         "(http://HOST:18080#app=NAME), profile YAML, run-table CSV, sample names",
     )
+
+
+def refuse(args: argparse.Namespace, names: Sequence[str], why: str, remedy: str) -> None:
+    """Refuses the first of some options that is given where it means nothing."""
+    for name in names:
+        if (given := getattr(args, name)) is not None and given is not False:
+            raise engine.BadInput(why, where=f"--{name.replace('_', '-')}", remedy=remedy)
 
 
 def add_json(parser: argparse.ArgumentParser, *, default: bool | str = False) -> None:

@@ -4,6 +4,7 @@ new price files from price lists."""
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 from datetime import date, timedelta
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -76,15 +77,11 @@ def list_all(args: argparse.Namespace) -> int:
 
 
 def summary(catalog: engine.Catalog) -> dict[str, object]:
-    exchange = catalog.exchange
+    told = catalog.exchange and output.fields_of(catalog.exchange, "usd", "date", "source")
     return {
-        "name": catalog.name,
-        "provider": catalog.provider,
-        "region": catalog.region,
-        "currency": catalog.currency,
-        "exchange": exchange
-        and {"usd": exchange.usd, "date": str(exchange.date), "source": exchange.source},
-        "date": str(catalog.date),
+        **output.fields_of(catalog, "name", "provider", "region", "currency"),
+        "exchange": told,
+        "date": catalog.date,
         "types": len(catalog.offers),
         "note": catalog.note,
     }
@@ -172,54 +169,31 @@ def amount(price: engine.Price) -> str:
 
 
 def as_dict(offer: engine.Offer) -> dict[str, object]:
-    shape = offer.instance
     return {
-        "instance": shape.name,
-        "vcpus": shape.vcpus,
-        "memory_gib": shape.memory_gib,
-        "arch": shape.arch,
-        "threads_per_core": shape.threads_per_core,
-        "cpu_score": shape.cpu_score,
-        "cpu_benchmark": shape.cpu_benchmark,
-        "emr_supported": shape.emr_supported,
-        "price": price_dict(offer.on_demand),
-        "spot": price_dict(offer.spot) if offer.spot else None,
+        "instance": offer.instance.name,
+        **output.fields_of(
+            offer.instance, "vcpus", "memory_gib", "arch", "threads_per_core", "cpu_score",
+            "cpu_benchmark", "emr_supported",
+        ),
+        "price": asdict(offer.on_demand),
+        "spot": asdict(offer.spot) if offer.spot else None,
         "interruption": offer.interruption,
         "dbu_per_hour": offer.dbu_per_hour,
-        "history": [price_dict(price) for price in offer.history],
-    }
-
-
-def price_dict(price: engine.Price) -> dict[str, object]:
-    return {
-        "usd_per_hour": price.usd_per_hour,
-        "date": str(price.date),
-        "source": price.source,
-        "estimated": price.estimated,
-    }
+        "history": [asdict(price) for price in offer.history],
+    }  # fmt: skip
 
 
 def billing(catalog: engine.Catalog) -> dict[str, object]:
-    rules = catalog.billing
     return {
-        "granularity_seconds": rules.granularity_seconds,
-        "minimum_seconds": rules.minimum_seconds,
-        "startup_seconds": rules.startup_seconds,
-        "startup_note": rules.startup_note,
-        "master": rules.master,
-        "master_note": rules.master_note,
-        "surcharge_fraction": rules.surcharge_fraction,
-        "surcharge_usd_per_vcpu_hour": rules.surcharge_usd_per_vcpu_hour,
-        "surcharge_assumed": rules.surcharge_assumed,
-        "surcharge_note": rules.surcharge_note,
-        "usd_per_dbu": rules.usd_per_dbu,
-        "dbu_note": rules.dbu_note,
-        "dbu_tiers": [
-            {"name": t.name, "usd_per_dbu": t.usd_per_dbu, "date": str(t.date), "source": t.source}
-            for t in catalog.dbu_tiers.values()
-        ],
-        "discount_fraction": rules.discount_fraction,
-    }
+        **output.fields_of(
+            catalog.billing, "granularity_seconds", "minimum_seconds", "startup_seconds",
+            "startup_note", "master", "master_note", "surcharge_fraction",
+            "surcharge_usd_per_vcpu_hour", "surcharge_assumed", "surcharge_note", "usd_per_dbu",
+            "dbu_note",
+        ),
+        "dbu_tiers": [asdict(tier) for tier in catalog.dbu_tiers.values()],
+        "discount_fraction": catalog.billing.discount_fraction,
+    }  # fmt: skip
 
 
 def validate(args: argparse.Namespace) -> int:
@@ -275,21 +249,18 @@ def refreshed_dict(done: engine.Refreshed) -> dict[str, object]:
         "file": str(done.path),
         "catalog": done.catalog,
         "region": done.region,
-        "date": str(done.day),
+        "date": done.day,
         "types": done.types,
         "compared": done.compared,
         "changed": len(done.changes),
         "median_change": done.median_change,
-        "changes": [
-            {"instance": c.instance, "before_usd": c.before_usd, "after_usd": c.after_usd}
-            for c in done.changes
-        ],
+        "changes": [asdict(change) for change in done.changes],
         "added": list(done.added),
         "gone": list(done.gone),
         "left_out_without_shape": list(done.shapeless),
         "left_out_ambiguous": list(done.ambiguous),
         "kept_spot": done.kept_spot,
-        "newer": None if done.newer is None else str(done.newer),
+        "newer": done.newer,
     }
 
 

@@ -103,9 +103,11 @@ NOT_SIMCOST = ("fractions", "smallest_run", "iteration_share")
 def check_question(args: argparse.Namespace) -> None:
     """Options that do not go together are refused before anything is read."""
     if not args.sources:
-        _refused(args, LAYOUT_OPTIONS, "says how executors of logs are laid out", "leave it out")
+        options.refuse(
+            args, LAYOUT_OPTIONS, "says how executors of logs are laid out", "leave it out"
+        )
     if args.plan != "simcost":
-        _refused(args, SIMCOST_OPTIONS, "is for SimCost's plan", "add --plan simcost")
+        options.refuse(args, SIMCOST_OPTIONS, "is for SimCost's plan", "add --plan simcost")
     if args.terms != "ernest" and (args.plan != "ernest" or not wants_design(args)):
         raise engine.BadInput(
             "is for Ernest's design of several runs",
@@ -113,7 +115,7 @@ def check_question(args: argparse.Namespace) -> None:
             remedy="add --fractions and --budget, or leave it out",
         )
     if args.plan == "simcost":
-        _refused(args, NOT_SIMCOST, "is not for SimCost's plan", "leave it out")
+        options.refuse(args, NOT_SIMCOST, "is not for SimCost's plan", "leave it out")
         check_simcost(args)
     elif not args.sources and args.fractions is None:
         raise engine.BadInput(
@@ -123,12 +125,12 @@ def check_question(args: argparse.Namespace) -> None:
     elif wants_design(args) or not args.sources:
         check_design(args)
     else:
-        _refused(
+        options.refuse(
             args, DESIGN_OPTIONS, "is for a design of several runs",
             "add --fractions and --budget, or leave it out",
         )  # fmt: skip
         return
-    _refused(args, NEXT_OPTIONS, "is of the real job, for the next run", "leave it out")
+    options.refuse(args, NEXT_OPTIONS, "is of the real job, for the next run", "leave it out")
     if args.plan != "ernest" and args.budget is not None:
         raise engine.BadInput(
             "this plan has its own number of runs and no budget",
@@ -171,12 +173,6 @@ def check_simcost(args: argparse.Namespace) -> None:
             "SimCost's plan needs " + ", ".join(missing),
             remedy="add them, or an event log as SOURCE",
         )
-
-
-def _refused(args: argparse.Namespace, names: tuple[str, ...], why: str, remedy: str) -> None:
-    for name in names:
-        if (given := getattr(args, name)) is not None and given is not False:
-            raise engine.BadInput(why, where=f"--{name.replace('_', '-')}", remedy=remedy)
 
 
 def target_cores(spoken: str | None) -> tuple[int, ...]:

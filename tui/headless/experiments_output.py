@@ -54,14 +54,9 @@ def plan_as_dict(plan: engine.ExperimentPlan) -> dict[str, Any]:
 
 def choice_as_dict(advice: engine.Advice) -> dict[str, Any]:
     return {
-        "instance": advice.instance,
-        "nodes": advice.nodes,
-        "seconds": advice.seconds,
-        "low": advice.low,
-        "high": advice.high,
+        **output.fields_of(advice, "instance", "nodes", "seconds", "low", "high"),
         "cost_usd": advice.usd,
-        "p_deadline": advice.p_deadline,
-        "weighed": advice.weighed,
+        **output.fields_of(advice, "p_deadline", "weighed"),
         "weighed_by": advice.by,
         "spot": advice.spot,
     }

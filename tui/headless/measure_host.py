@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import platform
 import re
+from dataclasses import asdict
 from pathlib import Path
 
 import engine
@@ -126,33 +127,24 @@ def as_dict(report: engine.HostReport) -> dict[str, object]:
     disk = report.disk
     return {
         "name": report.name,
-        "date": str(report.day),
+        "date": report.day,
         "cores": report.cores,
         "memory_gib": report.memory_gib,
         "arch": report.arch,
         "processor": report.processor,
         "threads_per_core": report.threads_per_core,
-        "cpu_score": measured(report.score),
-        "cpu_score_one_core": measured(report.score_per_core),
+        "cpu_score": asdict(report.score),
+        "cpu_score_one_core": asdict(report.score_per_core),
         "cpu_score_spread": report.instance.cpu_score_spread,
         "cpu_benchmark": report.instance.cpu_benchmark,
-        "one_core": {name: measured(found) for name, found in report.single.items()},
-        "all_cores": {name: measured(found) for name, found in report.all_cores.items()},
-        "memory_bytes_per_second": measured(report.memory_bytes_per_second),
-        "local_write_bytes_per_second": measured(disk.write),
-        "local_read_bytes_per_second": disk.read and measured(disk.read),
+        "one_core": {name: asdict(found) for name, found in report.single.items()},
+        "all_cores": {name: asdict(found) for name, found in report.all_cores.items()},
+        "memory_bytes_per_second": asdict(report.memory_bytes_per_second),
+        "local_write_bytes_per_second": asdict(disk.write),
+        "local_read_bytes_per_second": disk.read and asdict(disk.read),
         "disk_bytes_written": disk.bytes_written,
-        "loopback_bytes_per_second": measured(report.loopback_bytes_per_second),
+        "loopback_bytes_per_second": asdict(report.loopback_bytes_per_second),
         "link_bytes_per_second": report.link_bytes_per_second,
         "network_bytes_per_second": report.network_bytes_per_second,
         "warnings": output.notices(report.notices),
-    }
-
-
-def measured(found: engine.Measured) -> dict[str, object]:
-    return {
-        "median": found.median,
-        "low": found.low,
-        "high": found.high,
-        "repetitions": found.repetitions,
     }

@@ -6,6 +6,8 @@ import json
 import math
 import sys
 from collections.abc import Iterable
+from dataclasses import asdict
+from datetime import date
 from typing import Any
 
 import engine
@@ -35,14 +37,19 @@ def print_file(content: str) -> None:
 
 def notices(found: Iterable[engine.Notice]) -> list[dict[str, str]]:
     """Warnings as the JSON contract has them."""
-    return [{"code": n.code, "text": n.text, "remedy": n.remedy} for n in engine.in_order(found)]
+    return [asdict(notice) for notice in engine.in_order(found)]
 
 
-def catalog_dict(catalog: engine.Catalog | None) -> dict[str, str] | None:
+def fields_of(value: object, *names: str) -> dict[str, Any]:
+    """Fields of a value under their own names, in this order."""
+    return {name: getattr(value, name) for name in names}
+
+
+def catalog_dict(catalog: engine.Catalog | None) -> dict[str, Any] | None:
     """Whose prices costs are told by; None where it is no catalog's."""
     if catalog is None:
         return None
-    return {"name": catalog.name, "region": catalog.region, "date": catalog.date.isoformat()}
+    return fields_of(catalog, "name", "region", "date")
 
 
 def print_assumptions(lines: Iterable[str]) -> None:
@@ -63,6 +70,8 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(entry) for entry in value]
+    if isinstance(value, date):
+        return value.isoformat()
     if hasattr(value, "item"):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):

@@ -17,10 +17,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     samples = engine.list_samples()
     if args.json:
-        entries = [
-            {"name": s.name, "category": s.category, "kind": s.kind, "shows": s.shows}
-            for s in samples
-        ]
+        entries = [output.fields_of(s, "name", "category", "kind", "shows") for s in samples]
         output.print_json({"samples": entries})
     else:
         print(text.table([(s.name, s.category, s.kind, s.shows) for s in samples]))

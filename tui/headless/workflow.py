@@ -71,13 +71,11 @@ def run(args: argparse.Namespace) -> int:
         raise engine.BadInput("no workflow is given", remedy="give a workflow YAML or a sample")
     if asked:
         return run_recommend(args, sources)
-    for name in ("deadline", "budget", "max_nodes", "instances"):
-        if getattr(args, name) is not None:
-            raise engine.BadInput(
-                "is for sparkplan workflow recommend",
-                where=f"--{name.replace('_', '-')}",
-                remedy="leave it out, or write recommend before the workflow",
-            )
+    options.refuse(
+        args, ("deadline", "budget", "max_nodes", "instances"),
+        "is for sparkplan workflow recommend",
+        "leave it out, or write recommend before the workflow",
+    )  # fmt: skip
     fitted, own = fitted_of(args, sources)
     cluster, workload = cluster_of(args, fitted, own), workload_of(args, fitted)
     if isinstance(cluster, engine.Cluster):
@@ -195,13 +193,11 @@ def workload_of(args: argparse.Namespace, fitted: engine.FittedStates) -> engine
 
 def run_recommend(args: argparse.Namespace, sources: Sequence[str]) -> int:
     """The cheapest cluster on which all jobs end within the window."""
-    for name in ("nodes", "instance", "executors", "executor_cores", "executor_memory"):
-        if getattr(args, name) is not None:
-            raise engine.BadInput(
-                "recommend chooses the cluster itself",
-                where=f"--{name.replace('_', '-')}",
-                remedy="leave it out; --instances and --max-nodes limit the choice",
-            )
+    options.refuse(
+        args, ("nodes", "instance", "executors", "executor_cores", "executor_memory"),
+        "recommend chooses the cluster itself",
+        "leave it out; --instances and --max-nodes limit the choice",
+    )  # fmt: skip
     if args.deadline is None and args.budget is None:
         raise engine.BadInput("no goal is given", remedy="add --deadline D, --budget B, or both")
     fitted, _ = fitted_of(args, sources)

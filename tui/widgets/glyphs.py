@@ -64,27 +64,16 @@ UNICODE = Glyphs(
 )
 
 # The kernel console and other bitmap fonts: code page 437 has these, but no braille.
-BLOCKS = Glyphs(
+BLOCKS = UNICODE._replace(
     name="blocks",
     dots="half",
-    ascii_only=False,
-    axis_x="─",
-    axis_y="│",
-    corner="└",
-    tick_x="┬",
-    tick_y="┤",
     ruler="═",
     ruler_tick="╤",
     marker="♦",
     vertical="│",
-    above="↑",
-    below="↓",
-    track="─",
     filled="═",
     knob="█",
     focus="►",
-    ellipsis="…",
-    rule="─",
 )
 
 ASCII = Glyphs(

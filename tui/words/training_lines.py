@@ -123,17 +123,8 @@ def _submissions(runs: Sequence[Experiment], layout: Layout | None) -> list[str]
 
 
 def _plan(runs: Sequence[Experiment]) -> str:
-    entries = [
-        {
-            "nodes": run.nodes,
-            "fraction": run.fraction,
-            "instance": run.instance,
-            "partitions": run.partitions,
-            "cores": run.cores,
-            "iterations": run.iterations,
-            "seconds": run.seconds,
-            "usd": run.usd,
-        }
-        for run in runs
-    ]
+    names = (
+        "nodes", "fraction", "instance", "partitions", "cores", "iterations", "seconds", "usd",
+    )  # fmt: skip
+    entries = [{name: getattr(run, name) for name in names} for run in runs]
     return json.dumps({"plan": {"runs": entries}, "next": []}, indent=1) + "\n"

@@ -224,10 +224,6 @@ def _sent(stage: StageRun) -> float:
     return total_of(stage.shuffle_read_bytes if remote is None else remote)
 
 
-def _mean(measure: Measure | None, tasks: int) -> float:
-    return measure.total / tasks if measure is not None else 0.0
-
-
 def typical_seconds(stage: StageRun, typical: str) -> float:
     """Mean or median time of a stage's tasks (section 7.3)."""
     if typical == "median":
@@ -242,7 +238,7 @@ def _explained(
     shuffle blocks (and spills) are written. Together with the load it takes the observed time."""
     tasks = max(1, stage.task_seconds.count)
     observed = typical_seconds(stage, typical)
-    load = min(observed, _mean(stage.overhead_seconds, tasks))
+    load = min(observed, total_of(stage.overhead_seconds) / tasks)
     ran = observed - load
     cpu = ran if stage.cpu_seconds is None else min(ran, stage.cpu_seconds.total / tasks)
     disk = stage.outside_bytes + total_of(stage.output_bytes)

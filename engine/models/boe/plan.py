@@ -6,10 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
 from engine.batch import ClusterBatch
 from engine.catalog import Catalog, InstanceType
+from engine.distinct import distinct_rows
 from engine.forecast import IntArray
 from engine.lazy import Recent
 from engine.machines.transfer import Speed, speed_of
@@ -288,14 +287,13 @@ def own_target(cluster: OwnNodes) -> Target:
 
 def distinct_targets(batch: ClusterBatch) -> tuple[list[int], IntArray]:
     """Places of the distinct clusters of a batch, and (n,) which of them each place is."""
-    columns = np.stack(
+    first, which = distinct_rows(
         (
-            batch.type_index.astype(float),
-            np.nan_to_num(batch.nodes, nan=-1.0),
-            np.nan_to_num(batch.executors, nan=-1.0),
-            np.nan_to_num(batch.executor_cores, nan=-1.0),
-            np.nan_to_num(batch.executor_memory_gib, nan=-1.0),
+            batch.type_index,
+            batch.nodes,
+            batch.executors,
+            batch.executor_cores,
+            batch.executor_memory_gib,
         )
     )
-    _, first, inverse = np.unique(columns, axis=1, return_index=True, return_inverse=True)
-    return first.tolist(), np.asarray(inverse, dtype=np.int64).reshape(-1)
+    return first.tolist(), which

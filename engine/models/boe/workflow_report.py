@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from engine.models.base import Explanation, Prediction, StageForecast
@@ -106,43 +106,12 @@ class WorkflowReport:
             "skew_seconds": self.skew_seconds,
             "phases": dict(found.phases) if found.phases is not None else None,
             "bottleneck": found.bottleneck,
-            "jobs": [
-                {
-                    "name": job.name,
-                    "start_seconds": job.start_seconds,
-                    "end_seconds": job.end_seconds,
-                    "after": list(job.after),
-                    "tasks": job.tasks,
-                }
-                for job in self.jobs
+            "jobs": [asdict(job) for job in self.jobs],
+            "states": [
+                {"state": number, **asdict(state)} for number, state in enumerate(self.states, 1)
             ],
-            "states": [_state_dict(number, state) for number, state in enumerate(self.states, 1)],
-            "warnings": [
-                {"code": notice.code, "text": notice.text, "remedy": notice.remedy}
-                for notice in found.warnings
-            ],
+            "warnings": [asdict(notice) for notice in found.warnings],
         }
-
-
-def _state_dict(number: int, state: WorkflowState) -> dict[str, Any]:
-    return {
-        "state": number,
-        "start_seconds": state.start_seconds,
-        "end_seconds": state.end_seconds,
-        "running": [
-            {
-                "job": entry.job,
-                "stage": entry.stage,
-                "parallelism": entry.parallelism,
-                "tracks": list(entry.tracks),
-                "pending": entry.pending,
-                "task_seconds": entry.task_seconds,
-                "bottleneck": entry.bottleneck,
-                "contended": entry.contended,
-            }
-            for entry in state.running
-        ],
-    }
 
 
 def report_of(

@@ -48,7 +48,7 @@ def along_iterations(
     fits = _fits(fit_curve, runs)
     if pooled.iterations_in_terms and not _foretell_better(fits, pooled):
         return pooled
-    at = next((count for count in fits if _same(count, wanted)), None)
+    at = next((count for count in fits if abs(wanted / count - 1.0) < SAME), None)
     if at is not None:
         own = fits[at] = own or fits[at]
     if len(fits) < 2:
@@ -84,10 +84,6 @@ def _levels(iterations: FloatArray) -> list[float]:
         if not found or count / found[-1] - 1.0 >= SAME:
             found.append(count)
     return found
-
-
-def _same(count: float, wanted: float) -> bool:
-    return abs(wanted / count - 1.0) < SAME
 
 
 def _foretell_better(fits: Mapping[float, FittedCurve], pooled: FittedCurve) -> bool:

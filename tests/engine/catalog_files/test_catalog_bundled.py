@@ -1,7 +1,5 @@
 """The bundled catalogs: whole, dated, labelled where inferred or estimated."""
 
-from __future__ import annotations
-
 from datetime import date
 
 import pytest

@@ -1,7 +1,5 @@
 """A user's prices in another currency, and the DBUs of a contract."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -27,11 +25,9 @@ def test_prices_in_another_currency_are_converted_by_the_files_rate(tmp_path: Pa
     catalog = load_catalog(write(tmp_path, EURO_FILE))
     small = catalog.offer("small")
     assert small.on_demand.usd_per_hour == pytest.approx(0.25)
-    assert small.spot is not None
     assert small.spot.usd_per_hour == pytest.approx(0.125)
     assert small.history[0].usd_per_hour == pytest.approx(0.5)
     assert catalog.currency == "EUR"
-    assert catalog.exchange is not None
     assert (catalog.exchange.usd, catalog.exchange.source) == (1.25, "the bank")
 
 

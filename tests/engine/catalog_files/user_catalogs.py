@@ -1,7 +1,5 @@
 """Catalog files as a user writes them, and what is said of one that is wrong."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What is said with an answer is true of the point that it shows: warnings, reasons, prices."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import dataclass, replace

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -147,7 +145,6 @@ def test_the_beginning_of_names_is_told_the_glob_that_matches_them(name: str) ->
             assert f"did you mean {family[0]}?" in str(caught.value)
             continue
         said = re.search(r"did you mean '(\S+)' \((\d+) types\)\?", str(caught.value))
-        assert said is not None
         assert match_names(catalog, [said[1]])[: int(said[2])] == family
 
 

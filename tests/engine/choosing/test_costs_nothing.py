@@ -1,7 +1,5 @@
 """Owned nodes alone, without a master: they cost nothing, which is a cost like others."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import timedelta
 

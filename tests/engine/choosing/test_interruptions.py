@@ -1,7 +1,5 @@
 """Lost work on spot nodes: the ranges, the law against simulated interruptions, what is said."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -63,7 +61,6 @@ def test_what_is_said_of_interruptions_is_what_the_forecast_counts(
     """Of a share of 100 % nobody knows how often: such a range is open, as ">20%" is."""
     kind, seconds, work = spot("a", 4, 1.0, interruption), 7200.0, LostWork(30.0, 0.5)
     held = held_up([SpotNodes(kind, nodes, 1.0 / nodes)], work, seconds=seconds)
-    assert held is not None
     assert (held.high is None) == (interruption in (">20%", "50-100%"))
     rate = np.array([rate_of(kind) * nodes * (1.0 / nodes)])
     square = np.array([rate_of(kind) * nodes * (1.0 / nodes) ** 2])
@@ -125,7 +122,6 @@ def told(interruption: str, seconds: float) -> str:
         [SpotNodes(spot("small", 4, 0.20, interruption), 20, 0.05)],
         nodes=20, seconds=seconds, usd_per_second=0.001, run=None,
     )  # fmt: skip
-    assert notice is not None
     return notice.text
 
 
@@ -143,7 +139,6 @@ def test_few_interruptions_are_told_as_runs_for_each_of_them() -> None:
     assert "less than 0.1 % more" in told("<1%", 36 * 3600)
     rare = [SpotNodes(spot("small", 4, 0.20, "<5%"), 1, 1.0)]
     only = interruption_notice(rare, nodes=1, seconds=5 * 86400.0, usd_per_second=0.001, run=None)
-    assert only is not None
     assert "less than 1 % more" in only.text
 
 
@@ -153,7 +148,6 @@ def test_an_interruption_of_the_only_node_ends_the_run(nodes: int, ends: bool) -
         [SpotNodes(spot("small", 4, 0.20, "5-10%"), nodes, 1.0 / nodes)],
         nodes=nodes, seconds=3600.0, usd_per_second=0.001, run=None,
     )  # fmt: skip
-    assert notice is not None
     assert ("and ends it if the node is not replaced" in notice.text) is ends
 
 
@@ -171,7 +165,6 @@ def test_what_is_said_of_unlike_nodes_is_what_their_forecast_counts() -> None:
         SpotNodes(spot("c", 8, 1.0, None), 2, 0.1),
     ]
     held = held_up(members, LostWork(30.0, 0.5), seconds=seconds)
-    assert held is not None
     rates = [rate_of(kind) * nodes for kind, nodes, _ in members]
     lost = np.array([one.share for one in members])
     rate, square = np.array([rates @ lost]), np.array([rates @ lost**2])
@@ -181,7 +174,6 @@ def test_what_is_said_of_unlike_nodes_is_what_their_forecast_counts() -> None:
     each = np.average(lost, weights=rates) * (30.0 + 1.5 * seconds) / 2.0
     assert held.each_seconds == pytest.approx(each)
     notice = interruption_notice(members, nodes=9, seconds=seconds, usd_per_second=0.001, run=None)
-    assert notice is not None
     assert "(a 5-10%, b >20% a month)" in notice.text
     assert notice.text.endswith("c is interrupted is not known: no work that it loses is counted")
 

@@ -1,7 +1,5 @@
 """SimCost's recommendation on clusters one owns: Example 2, Table 2, 5.3, and the objectives."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -45,7 +43,7 @@ def owned(
         law=lambda name, executors: law(executors * cores),
         memory=AssuredMemory(total_gib=memory_gib, how="made up"),
     )
-    return recommend_owned(fitted, executor_cores=cores, **options)  # type: ignore[arg-type]
+    return recommend_owned(fitted, executor_cores=cores, **options)
 
 
 @pytest.mark.parametrize(("deadline", "vcores"), [(100.0, 60), (None, 30)])
@@ -54,8 +52,6 @@ def test_example_2(deadline: float | None, vcores: int) -> None:
     best = owned(
         kmeans_seconds, cores=30, memory_gib=36.0, max_executors=5, deadline_seconds=deadline
     ).recommended
-    assert best is not None
-    assert best.executors is not None
     assert best.executors * 30 == vcores
     assert best.resource_time == pytest.approx(
         resource_time(
@@ -69,7 +65,6 @@ def test_a_range_search_says_its_walk() -> None:
     `test_simcost_search` has, with 36 GiB that do not depend on the number of executors)."""
     found = owned(kmeans_seconds, cores=1, memory_gib=0.0, max_executors=150, epsilon=5)
     best = found.recommended
-    assert best is not None
     assert best.why[-1].startswith("range search: [0, 150] 30, [0, 60] 12, [0, 24] 5;")
     assert best.why[-1].endswith("at most 4 rounds")
     assert not found.optimal
@@ -84,8 +79,6 @@ def test_a_range_search_with_a_deadline_keeps_it() -> None:
     every = owned(
         kmeans_seconds, cores=2, memory_gib=24.0, max_executors=150, deadline_seconds=100.0
     )
-    assert found.recommended is not None
-    assert every.recommended is not None
     assert found.recommended.seconds < 100.0
     assert found.recommended.executors == pytest.approx(every.recommended.executors, abs=1)
 
@@ -103,9 +96,7 @@ def test_the_outputs_of_table_2(
         lambda vcores: 60.0 + work / vcores, cores=cores, memory_gib=memory_gib, max_executors=10,
         deadline_seconds=deadline,
     ).recommended  # fmt: skip
-    assert best is not None
     assert best.executors == executors
-    assert best.layout is not None
     assert best.layout.executor_cores == cores
     assert best.layout.executor_memory_gib == memory_gib / executors
 
@@ -119,12 +110,7 @@ def test_objectives() -> None:
     thrifty, fast, throughput = (
         of(name).recommended for name in ("resource-time", "runtime", "throughput")
     )
-    assert thrifty is not None
-    assert fast is not None
-    assert throughput is not None
     assert fast.executors == throughput.executors == 109, "Lemma 1: sqrt(1184.7 / 0.1) = 108.8"
-    assert thrifty.resource_time is not None
-    assert fast.resource_time is not None
     assert thrifty.resource_time < fast.resource_time
     assert throughput.throughput_bytes_per_second == pytest.approx(1e9 / fast.seconds)
 
@@ -149,8 +135,6 @@ def test_a_given_memory_goes_before_the_assured_one() -> None:
     found = owned(
         kmeans_seconds, cores=4, memory_gib=36.0, max_executors=8, executor_memory_gib=3.0
     )
-    assert found.recommended is not None
-    assert found.recommended.layout is not None
     assert found.recommended.layout.executor_memory_gib == 3.0
     assert "assured-memory" not in {notice.code for notice in found.warnings}
     without = owned(kmeans_seconds, cores=4, memory_gib=36.0, max_executors=8)
@@ -175,13 +159,7 @@ def test_real_logs_end_in_number_and_size_of_executors() -> None:
     workload = replace(fitted.profile.reference_workload, input_bytes=40e9)
     found = recommend_owned(fitted, executor_cores=4, max_executors=40, workload=workload)
     best = found.recommended
-    assert best is not None
-    assert best.layout is not None
-    assert best.executors is not None
     assured = fitted.assured_memory(workload)
-    assert assured is not None
-    assert assured.total_gib is not None
-    assert best.layout.executor_memory_gib is not None
     given = best.layout.executor_memory_gib * best.executors
     assert assured.total_gib <= given < assured.total_gib + best.executors
 
@@ -201,10 +179,7 @@ def test_run_times_alone_tell_the_memory_of_table_5(tmp_path: Path) -> None:
     table.write_text("\n".join(rows) + "\n")
     fitted = engine.fit(engine.read(table), model="simcost")
     found = recommend_owned(fitted, executor_cores=10, max_executors=15)
-    assert found.recommended is not None
     layout = found.recommended.layout
-    assert layout is not None
-    assert found.recommended.executors is not None
     assert found.recommended.executors * layout.executor_memory_gib == pytest.approx(36.0, abs=0.5)
     (said,) = [notice for notice in found.warnings if notice.code == "assured-memory"]
     assert "elbows of resource time over memory at 3 input sizes" in said.text

@@ -1,7 +1,5 @@
 """Named nodes of one type: the same times and costs, spot or not, as the recommender's."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -62,7 +60,7 @@ def test_spot_nodes_have_a_spot_price(cluster: engine.Cluster, said: str) -> Non
     with pytest.raises(engine.BadInput, match=said):
         engine.predict_on_spot(fitted(), clusters=[cluster])
     with pytest.raises(engine.BadInput, match="a list of clusters is needed"):
-        engine.predict_on_spot(fitted(), clusters=cluster)  # type: ignore[arg-type]
+        engine.predict_on_spot(fitted(), clusters=cluster)
 
 
 def test_what_has_no_price_or_no_time_has_no_cost() -> None:

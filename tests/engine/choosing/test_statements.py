@@ -1,7 +1,5 @@
 """What an export says at its head of the choice that was made."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

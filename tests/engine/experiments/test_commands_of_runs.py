@@ -1,7 +1,5 @@
 """Planned runs as commands of spark-submit: templates, plans, layouts and seeds."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

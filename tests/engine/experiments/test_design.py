@@ -1,7 +1,5 @@
 """The experiment design: published optima, brute force, properties, and what it is good for."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Whole runs from a design: against every subset, at the edge of a budget, and in words."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

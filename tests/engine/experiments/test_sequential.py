@@ -1,7 +1,5 @@
 """Beliefs, the value of a run, and stopping: closed forms, simulation, properties."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -35,7 +33,6 @@ def cluster(name: str, nodes: int) -> Cluster:
 def true_seconds(where: Cluster) -> float:
     """A serial and a parallel part; m4 is a tenth faster than c4, and r4 twice as fast."""
     instance = where.instance
-    assert instance is not None
     cores = instance.vcpus * (where.nodes or 1)
     faster = {"c4": 1.0, "m4": 1.1, "r4": 2.0}[instance.name.partition(".")[0]]
     return (60.0 + 9000.0 / cores) / faster
@@ -96,7 +93,6 @@ def test_a_memory_cliff_of_one_type_is_believed_of_the_others(made: tuple[int, .
 
     def cliff(where: Cluster) -> float:
         instance = where.instance
-        assert instance is not None
         nodes = where.nodes or 1
         shared = 60.0 + 9000.0 / (instance.vcpus * nodes)
         return shared * (4.0 if instance.memory_gib * nodes < 200.0 else 1.0)
@@ -121,7 +117,6 @@ def test_what_was_measured_beside_a_cliff_is_believed_as_measured(
     places += [cluster("r4.xlarge", 16), cluster("r4.large", 32)]
 
     def cliff(where: Cluster) -> float:
-        assert where.instance is not None
         memory = where.instance.memory_gib * (where.nodes or 1)
         return true_seconds(where) * (factor if memory < edge else 1.0)
 
@@ -339,7 +334,6 @@ def test_advice_is_about_the_goal_at_the_prices_that_are_paid(
     assert advice.spot == spot
     assert (advice.p_deadline is None) == ("deadline_seconds" not in goal)
     if "deadline_seconds" in goal:
-        assert advice.p_deadline is not None
         assert advice.p_deadline > 0.8
     if "budget_usd" in goal:
         assert advice.usd <= goal["budget_usd"]

@@ -1,7 +1,5 @@
 """spark-submit ends with what waits for it, at whatever moment that is told to end."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -45,7 +43,6 @@ def test_an_interrupt_while_it_starts_does_not_leave_it_behind(
 
 def test_the_reason_of_a_failure_is_its_last_line(tmp_path: Path) -> None:
     reason = submission.run_to_end(["sh", "-c", "echo broken; exit 3"], tmp_path / "out", None)
-    assert reason is not None
     assert reason.startswith("spark-submit ended with 3: broken")
 
 

@@ -1,7 +1,5 @@
 """The compositions that a decision weighs, and their costs, against what is told of each alone."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

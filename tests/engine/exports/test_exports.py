@@ -374,7 +374,6 @@ def test_databricks_on_aws_gives_nodes_without_a_disk_a_volume() -> None:
 def test_heap_and_overhead_fill_the_container_and_are_no_more(container_mib: float) -> None:
     """A MiB too many for each, and the last executor of a node is not placed."""
     asked = heap_mib(Layout(1, 4, heap_gib(container_mib / 1024.0)))
-    assert asked is not None
     assert container_mib - 3.0 < asked + overhead_mib(asked) <= container_mib
     assert overhead_mib(asked) == max(int(0.1 * asked), 384)  # Spark's default of it
     assert heap_mib(Layout(1, 4, None)) is None
@@ -386,9 +385,7 @@ def test_all_executors_of_a_node_of_kubernetes_fit_its_memory(
 ) -> None:
     node, rule = InstanceType("x", vcpus, vcpus * gib_per_vcpu), MemoryRule("kubernetes")
     layout = layout_of(node, rule)
-    assert layout is not None
     asked = heap_mib(layout)
-    assert asked is not None
     together = layout.executors_per_node * (asked + overhead_mib(asked))
     assert together <= 1024.0 * usable_memory_gib(node, rule)
 

@@ -1,7 +1,5 @@
 """What the AWS CLI takes (`aws emr create-cluster`, 1.46): names out of logs, and keys."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

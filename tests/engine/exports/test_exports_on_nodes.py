@@ -27,9 +27,7 @@ def test_what_is_written_fits_the_node_beside_the_application_master(gib: float)
     rule = MemoryRule("emr-yarn")
     node = InstanceType("x", 8, gib)
     layout = layout_of(node, rule)
-    assert layout is not None
     heap = heap_mib(layout)
-    assert heap is not None
     used = layout.executors_per_node * (heap + overhead_mib(heap))
     assert used + 896 <= usable_memory_gib(node, rule) * 1024 + layout.executors_per_node
 

@@ -1,8 +1,6 @@
 """Exports before the parsers of their targets: spark-submit itself, and what Terraform's providers
 take by the documentation of their resources."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The reports: what they say, that they are well-formed, and that no name can break out of them."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from xml.etree import ElementTree

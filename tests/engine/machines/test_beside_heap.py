@@ -1,7 +1,5 @@
 """What is planned beside the heap, and that it reaches layouts, answers, exports and files."""
 
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -88,7 +86,6 @@ def test_layouts_leave_each_core_what_it_needs_and_fit_the_node(
     if layout is None:
         return
     heap, planned = layout.executor_memory_gib, layout.beside or BesideHeap()
-    assert heap is not None
     assert heap >= LEAST_HEAP_GIB
     overhead = planned.overhead_gib
     overhead = default_overhead_gib(heap) if overhead is None else overhead
@@ -101,7 +98,6 @@ def test_layouts_leave_each_core_what_it_needs_and_fit_the_node(
     used = layout.executors_per_node * math.fsum(parts)
     assert used <= usable_memory_gib(node, rule) + 1e-9
     without = layout_of(node, rule)
-    assert without is not None
     assert layout.executors_per_node <= without.executors_per_node
 
 
@@ -235,7 +231,7 @@ def settings_in(target: str, text: str) -> dict[str, str]:
     """What an export sets, read back as its target reads it."""
     if target == "spark-defaults":
         lines = [line.split() for line in text.splitlines() if not line.startswith("#")]
-        return dict(lines)  # type: ignore[arg-type]
+        return dict(lines)
     if target == "kubernetes":
         spec = yaml.safe_load(text)["spec"]
         own = {f"spark.executor.{key}": str(value) for key, value in spec["executor"].items()}
@@ -339,8 +335,6 @@ def test_from_a_real_log_to_what_is_pasted() -> None:
     assert mib_of(settings_in("spark-defaults", text))["python"] == 2048
     assert f"beside the heap of each executor, as executors of the logs had [{CODE}]" in text
     mixed = recommended(profile, mix=2)
-    assert mixed.recommended is not None
-    assert mixed.recommended.layout is not None
     assert mixed.recommended.layout.beside
 
 
@@ -348,9 +342,7 @@ def test_a_log_with_the_default_plans_the_default() -> None:
     profile = engine.read(str(PLAIN))
     assert planned_beside(profile) is None
     found = recommended(profile)
-    assert found.recommended is not None
     layout = found.recommended.layout
-    assert layout is not None
     assert layout.beside is None
     told = found.to_dict()["recommended"]["layout"]
     assert told["executor_memory_overhead_gib"] == default_overhead_gib(told["executor_memory_gib"])
@@ -362,7 +354,6 @@ def test_a_cluster_of_ones_own_gets_it_beside_the_given_heap() -> None:
         engine.fit(engine.read(str(LOG))),
         executor_cores=2, executor_memory_gib=3.0, max_executors=8, deadline_seconds=3600.0,
     )  # fmt: skip
-    assert found.recommended is not None
     assert found.recommended.layout == Layout(1, 2, 3.0, BesideHeap(4.0, 1.0, 0.125))
     assert CODE in [notice.code for notice in found.warnings]
 

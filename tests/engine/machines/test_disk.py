@@ -1,7 +1,5 @@
 """Shuffles and spills against local disks and EBS volumes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -58,7 +56,6 @@ def test_all_shuffles_stay_and_the_largest_spill_counts_once() -> None:
 def test_more_nodes_make_it_fit() -> None:
     small, measured = InstanceType("m5.xlarge", 4, 16.0), run(300e9)
     warned = disk_notice(small, 2, EMR, measured, Workload(10e9))
-    assert warned is not None
     assert warned.code == "disk-does-not-fit"
     least = -(-300e9 // (0.9 * 64 * GIB))
     assert f"at least {least:.0f} such nodes" in warned.remedy

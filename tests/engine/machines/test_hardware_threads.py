@@ -1,7 +1,5 @@
 """Nodes that a plan fills further than the measured run did."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -52,7 +50,6 @@ def test_a_fuller_node_is_said_with_how_much_longer_tasks_may_take(
     before: int, now: int, times: str
 ) -> None:
     notice = fuller_notice(run(before), SIXTEEN, slots_per_node=now)
-    assert notice is not None
     assert notice.code == "fuller-nodes"
     assert (
         f"m.8 had {before} tasks at once on 8 vCPUs (2 to a core), each m.16 gets {now} on 16 vCPUs"

@@ -119,7 +119,6 @@ def placed(handed_gib: float, rule: MemoryRule, layout: Layout) -> list[int]:
     """Executors that YARN places on a node, by memory alone: beside the application master and
     without it (as many as beside it where they are no larger than that, which cannot be helped)."""
     taken = taken_gib(layout, rule)
-    assert taken is not None
     container = taken / layout.executors_per_node
     master = 1.0 if rule.kind == "yarn" else 0.875
     beside, alone = (
@@ -147,7 +146,6 @@ def test_dataproc_has_no_room_for_more_executors_than_were_measured_either() -> 
     found = engine.recommend(
         engine.fit(profile), catalog=catalog, deadline_seconds=60, instances=[node.name]
     )
-    assert found.recommended is not None
     layout = found.recommended.layout
     assert layout == Layout(2, 4, 1.0)
     text = engine.export(found, to="dataproc", profile=profile, catalog=catalog)

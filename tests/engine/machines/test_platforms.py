@@ -1,7 +1,5 @@
 """Another platform than the catalog's own: other memory, and no price of the managed service."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -36,8 +34,6 @@ def test_another_platform_lays_out_by_its_rule_and_has_no_surcharge(platform: st
     assert other.memory_rule.kind in MEMORY_RULES
     shape = aws.offers["m5.2xlarge"].instance
     before, after = layout_of(shape, aws.memory_rule), layout_of(shape, other.memory_rule)
-    assert before is not None
-    assert after is not None
     assert before.executor_memory_gib != after.executor_memory_gib
 
 
@@ -102,7 +98,6 @@ def test_the_nearest_supported_types_hold_as_much() -> None:
 def test_emr_alone_warns_of_what_it_does_not_support() -> None:
     aws = load_catalog("aws")
     notice = support_notice(aws, "m5.large")
-    assert notice is not None
     assert notice.code == "not-supported-by-emr"
     assert "m5.xlarge" in notice.remedy
     assert support_notice(aws, "m5.xlarge") is None

@@ -1,7 +1,5 @@
 """Whose prices hold where nobody names a catalog."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -56,7 +54,6 @@ def test_the_catalog_that_has_the_type(name: str | None, catalog: str) -> None:
 
 def test_what_is_inferred_is_said_with_the_type_and_what_to_do() -> None:
     notice = engine.where_it_ran(ran("our-blade", "n2-standard-4")).notice
-    assert notice is not None
     assert notice.code == "prices-of-where-it-ran"
     assert "gcp" in notice.text
     assert "n2-standard-4" in notice.text
@@ -73,12 +70,10 @@ def test_types_that_the_prices_do_not_have_are_named() -> None:
     several = ran("n2-standard-4", "m5.xlarge", "our-blade", "Standard_D4s_v5", "m5.large")
     found = engine.where_it_ran(several)
     assert found.catalog == "aws"
-    assert found.notice is not None
     assert found.notice.text.endswith(
         "aws, which has the m5.xlarge that it ran on, and not the n2-standard-4 and Standard_D4s_v5"
     )
     other = engine.where_it_ran(ran("n2-standard-4", "Standard_D4s_v5")).notice
-    assert other is not None
     assert "azure, which has the Standard_D4s_v5 that it ran on, and not the n2" in other.text
     assert engine.where_it_ran(ran("m5.xlarge", "our-blade")).notice is None
 
@@ -103,7 +98,6 @@ def test_databricks_on_azure_has_the_prices_of_its_dbus() -> None:
 def test_databricks_elsewhere_lays_its_executors_out(name: str | None) -> None:
     found = engine.where_it_ran(ran(name, version=DATABRICKS))
     assert found.platform == "databricks"
-    assert found.notice is not None
     assert "Databricks" in found.notice.text
     catalog = engine.load_catalog(found.catalog)
     assert engine.on_platform(catalog, found.platform).platform == "databricks"
@@ -140,7 +134,6 @@ def test_a_service_is_that_of_at_least_half_of_the_jobs() -> None:
     assert engine.where_it_ran(told, silent, silent).catalog == "aws"
     assert engine.where_it_ran(told, ran(None)).catalog == "aws"
     notice = engine.where_it_ran(told).notice
-    assert notice is not None
     assert notice.text.endswith("prices are of gcp, whose nodes Dataproc rents")
 
 
@@ -182,7 +175,6 @@ def test_databricks_lays_out_types_of_another_provider_too() -> None:
     profile = ran("Standard_D8s_v3", version=DATABRICKS)
     found = engine.where_it_ran(profile, candidates=["m5.*"])
     assert (found.catalog, found.platform) == ("aws", "databricks")
-    assert found.notice is not None
     assert "azure" not in found.notice.text
 
 

@@ -1,11 +1,9 @@
 """Mixes with the capacity of more small nodes than may be rented: their times are asked for too."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from synthetic import TableModel, catalog_of, model, offer, profile_on
-from test_mix_search import every_mix, goal_for, random_law, random_market, single_best
+from test_mix_search import every_mix, goal_for, random_law, random_market, searched, single_best
 
 from engine.batch import ClusterBatch
 from engine.choosing.recommendation import Goal
@@ -15,7 +13,6 @@ from engine.mixing.beyond import STEP
 from engine.mixing.columns import Columns
 from engine.mixing.market import values_of
 from engine.mixing.mix_law import beyond_of
-from engine.mixing.search import Search
 from engine.mixing.stock import Stock
 from engine.optimiser import recommend, surface_of
 
@@ -59,23 +56,17 @@ def test_the_columns_inside_a_range_are_those_that_lie_in_it() -> None:
 @pytest.mark.parametrize("kind", ["deadline", "budget", "time"])
 def test_no_composition_is_better_by_a_law_with_gaps(kind: str) -> None:
     rng, k, m = np.random.default_rng([3, ord(kind[0])]), 4, 4
-    for case in range(80):
+    for _ in range(80):
         whole = random_law(rng, k, int(SPARSE[-1]))
         law = whole.at(SPARSE)
         market = random_market(rng, law, m)
         goal = goal_for(kind, rng, law, m)
-        start = single_best(law, market, goal, m)
-        found = Search(law, market, goal, 2, value=start, limit_seconds=60.0).run()
-        rows, counts = every_mix(law, market, m, 2)
-        values = values_of(law, market, goal, rows, counts) if len(rows) else np.asarray([np.inf])
-        assert found.optimal
-        assert found.value == pytest.approx(min(float(values.min()), start), rel=1e-8), case
+        searched(law, market, goal, m, 2)
 
 
 def test_small_nodes_are_asked_for_up_to_the_capacity_of_the_largest_mix() -> None:
     surface = surface_of(model(law_of_time), CATALOG, max_nodes=6)
     beyond = beyond_of(surface)
-    assert beyond is not None
     assert beyond_of(surface) is beyond
     assert beyond.nodes[0] > 6
     assert beyond.nodes[-1] == 48
@@ -90,7 +81,6 @@ def test_small_nodes_are_asked_for_up_to_the_capacity_of_the_largest_mix() -> No
 def test_what_a_surface_was_off_by_at_its_end_it_is_off_by_beyond() -> None:
     surface = surface_of(model(law_of_time), CATALOG, max_nodes=6)
     beyond = beyond_of(surface)
-    assert beyond is not None
     later = beyond.beside(1.1 * surface.uninterrupted[:, -1])
     assert later == pytest.approx(1.1 * beyond.seconds)
 
@@ -109,8 +99,6 @@ def test_what_is_open_below_a_time_is_asked_for_too() -> None:
     surface = surface_of(unsure, CATALOG, max_nodes=6)
     law = Stock.of(surface, CATALOG.billing, 6).law(surface)
     small = surface.rows["small"]
-    assert law.nodes is not None
-    assert law.scale_below is not None
     assert law.scale_below[small] == pytest.approx(0.1 + 0.01 * law.nodes)
     assert law.at(SPARSE[:3]).scale_below == pytest.approx(law.scale_below[:, :3])
 
@@ -135,5 +123,4 @@ def test_the_best_mix_is_the_best_that_the_model_itself_allows(share: float) -> 
     best = values_of(stock.law(wide), stock.market, goal, rows, counts).min()
     alone = single_best(stock.law(wide), stock.market, goal, m)
     assert found.optimal
-    assert found.recommended is not None
     assert found.recommended.cost_usd == pytest.approx(min(best, alone), rel=1e-3)

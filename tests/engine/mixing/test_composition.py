@@ -1,7 +1,5 @@
 """A named composition: the model's own answer for one type, the law of unlike nodes for several."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

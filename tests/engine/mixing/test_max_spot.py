@@ -1,7 +1,5 @@
 """A maximum share of spot nodes: the search against brute force, and through the optimiser."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
 

@@ -1,8 +1,6 @@
 """Bounds of mixes, as low as they may be and no lower: a bound that is too low loses no answer,
 but all the time that it was to save."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
 

@@ -1,7 +1,5 @@
 """Charges for what limits allow too little of: what they add to a price, and which are tried."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
 
@@ -45,7 +43,6 @@ def test_no_charge_raises_the_price_of_what_keeps_the_limits() -> None:
         limited = Limited.of(market, goal)
         counts = np.asarray([n for n in product(range(m + 1), repeat=k) if sum(n)])
         rows = np.tile(np.arange(k), (len(counts), 1))
-        assert market.constraints is not None
         assert market.share is not None
         allowed = market.constraints.allowed(rows, counts) & (counts.sum(axis=1) <= m)
         under = counts @ limited.weights.T <= limited.caps + 1e-9

@@ -1,7 +1,5 @@
 """Everything that may bind a user, together and at random, against brute force."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What is said of a cluster of unlike nodes is true of that cluster, and said once."""
 
-from __future__ import annotations
-
 from collections import Counter
 from datetime import date
 from pathlib import Path

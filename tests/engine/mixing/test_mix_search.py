@@ -1,7 +1,5 @@
 """Mixed compositions against brute force on thousands of random small catalogs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import combinations, product
 
@@ -21,7 +19,7 @@ from engine.mixing.hulls import hull_chains
 from engine.mixing.market import Market, values_of
 from engine.mixing.mix_law import MixLaw
 from engine.mixing.nodes import NodeTerms, starts
-from engine.mixing.search import Search
+from engine.mixing.search import FoundMix, Search
 from engine.mixing.stock import Stock
 from engine.models import fit
 from engine.sources import read
@@ -103,6 +101,17 @@ def single_best(law: MixLaw, market: Market, goal: Goal, m: int) -> float:
     return float(np.where(counts[:, 0] <= market.most[rows[:, 0]], values, np.inf).min())
 
 
+def searched(law: MixLaw, market: Market, goal: Goal, m: int, q: int) -> FoundMix:
+    """What the search finds: proven, and as good as the best of all compositions."""
+    start = single_best(law, market, goal, m)
+    found = Search(law, market, goal, q, value=start, limit_seconds=60.0).run()
+    rows, counts = every_mix(law, market, m, q)
+    values = values_of(law, market, goal, rows, counts) if len(rows) else np.asarray([np.inf])
+    assert found.optimal
+    assert found.value == pytest.approx(min(float(values.min()), start), rel=1e-8)
+    return found
+
+
 def goal_for(kind: str, rng: np.random.Generator, law: MixLaw, m: int) -> Goal:
     typical = float(np.nanmedian(np.where(np.isfinite(law.seconds), law.seconds, np.nan)))
     deadline = typical * rng.uniform(0.4, 1.6)
@@ -123,17 +132,11 @@ def goal_for(kind: str, rng: np.random.Generator, law: MixLaw, m: int) -> Goal:
 def test_no_composition_is_better(kind: str, k: int, m: int, q: int) -> None:
     rng = np.random.default_rng([ord(kind[0]), k, q])
     mixes_won = 0
-    for case in range(CASES):
+    for _ in range(CASES):
         law = random_law(rng, k, m)
         market = random_market(rng, law, m)
         goal = goal_for(kind, rng, law, m)
-        start = single_best(law, market, goal, m)
-        found = Search(law, market, goal, q, value=start, limit_seconds=60.0).run()
-        rows, counts = every_mix(law, market, m, q)
-        values = values_of(law, market, goal, rows, counts) if len(rows) else np.asarray([np.inf])
-        best = min(float(values.min()), start)
-        assert found.optimal
-        assert found.value == pytest.approx(best, rel=1e-8), (case, start)
+        found = searched(law, market, goal, m, q)
         if found.rows is not None:
             mixes_won += 1
             again = values_of(
@@ -150,7 +153,7 @@ def test_no_composition_is_better_near_the_shortest_deadline(k: int, m: int, q: 
     """With a start-up that is longer than the run, and spreads that differ from count to count."""
     rng = np.random.default_rng([7, k, q])
     mixes_won = 0
-    for case in range(CASES // 2):
+    for _ in range(CASES // 2):
         law = random_law(rng, k, m)
         scale = rng.uniform(0.02, 0.5, (k, m)) if rng.random() < 0.7 else law.log_scale
         dof = rng.choice([4.0, 9.0, 30.0], (k, m))
@@ -167,12 +170,7 @@ def test_no_composition_is_better_near_the_shortest_deadline(k: int, m: int, q: 
         goal = Goal(least * rng.uniform(1.0, 1.5), None, confidence, m)
         if rng.random() < 0.3:
             goal = replace(goal, budget_usd=rng.uniform(0.02, 0.5), objective="time")
-        start = single_best(law, market, goal, m)
-        found = Search(law, market, goal, q, value=start, limit_seconds=60.0).run()
-        rows, counts = every_mix(law, market, m, q)
-        values = values_of(law, market, goal, rows, counts) if len(rows) else np.asarray([np.inf])
-        assert found.optimal
-        assert found.value == pytest.approx(min(float(values.min()), start), rel=1e-8), case
+        found = searched(law, market, goal, m, q)
         mixes_won += found.rows is not None
     assert mixes_won
 
@@ -212,12 +210,7 @@ def test_no_composition_is_better_for_what_a_fitted_model_says(model: str, sampl
         goal = Goal(least * float(rng.choice([1.001, 1.02, 1.1, 1.5, 3.0])), None, confidence, m)
         if case % 6 == 5:
             goal = replace(goal, budget_usd=float(rng.uniform(0.05, 1.0)), objective="time")
-        start = single_best(law, market, goal, m)
-        found = Search(law, market, goal, q, value=start, limit_seconds=60.0).run()
-        rows, counts = every_mix(law, market, m, q)
-        values = values_of(law, market, goal, rows, counts) if len(rows) else np.asarray([np.inf])
-        assert found.optimal
-        assert found.value == pytest.approx(min(float(values.min()), start), rel=1e-8), case
+        searched(law, market, goal, m, q)
 
 
 def test_starts_hold_every_use_of_owned_nodes_once() -> None:

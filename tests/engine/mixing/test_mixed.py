@@ -1,7 +1,5 @@
 """Mixes through the optimiser: what they cost, how they read, when they are believed."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 
@@ -40,7 +38,6 @@ def test_runners_up_of_a_mix_are_made_when_they_are_looked_at(
                   today=TODAY, confidence=0.5)
         for types in (1, 2)
     )  # fmt: skip
-    assert mixed.recommended is not None
     assert len(mixed.recommended.composition) == 2
     before = len(made)
     listed = [choice.composition for choice in mixed.alternatives]
@@ -55,8 +52,6 @@ def test_a_mix_is_never_dearer_and_sometimes_cheaper() -> None:
     cheaper = 0
     for deadline in (260.0, 300.0, 340.0, 420.0, 500.0, 700.0):
         single, mixed = best(deadline, 1).recommended, best(deadline, 2)
-        assert single is not None
-        assert mixed.recommended is not None
         assert mixed.optimal
         assert mixed.recommended.cost_usd <= single.cost_usd
         assert mixed.recommended.seconds < deadline
@@ -67,7 +62,6 @@ def test_a_mix_is_never_dearer_and_sometimes_cheaper() -> None:
 def test_what_a_mix_says_of_itself() -> None:
     answer = best(300.0, 2)
     chosen = answer.recommended
-    assert chosen is not None
     assert set(chosen.composition) == {"big", "small"}
     assert chosen.instance is None
     assert chosen.nodes == sum(chosen.composition.values())
@@ -126,7 +120,6 @@ def test_where_no_single_type_serves_a_mix_may() -> None:
     budget = (best(300.0, 1).recommended.cost_usd + best(300.0, 2).recommended.cost_usd) / 2.0
     assert best(300.0, 1, budget_usd=budget).recommended is None
     answer = best(300.0, 2, budget_usd=budget)
-    assert answer.recommended is not None
     assert answer.nearest is None
     assert "no cluster of one type satisfies the goal" in answer.recommended.why[0]
     assert answer.recommended.cost_usd <= budget
@@ -160,7 +153,6 @@ def test_a_type_with_executors_of_its_own_is_named_with_what_that_costs_at_most(
             model, catalog=CATALOG, deadline_seconds=deadline, max_nodes=40, mix=2, today=TODAY,
             confidence=0.5,
         )  # fmt: skip
-        assert answer.recommended is not None
         assert len(answer.recommended.composition) == 1
         (notice,) = [n for n in answer.warnings if n.code == "layout-not-mixed"]
         assert notice.text.startswith("big ran with executors of 5 cores")
@@ -188,7 +180,6 @@ def test_executors_of_a_mix_fit_the_containers_of_all_its_types(
     assert heap == min(heap for heap, _ in shapes)
     total, containers = heap + beside_heap_gib(heap, shape.beside), []
     for own in layouts:
-        assert own.executor_memory_gib is not None
         container = own.executor_memory_gib + beside_heap_gib(own.executor_memory_gib, own.beside)
         containers.append(container)
         assert total <= container * (1.0 + 1e-8)

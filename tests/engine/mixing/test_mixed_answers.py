@@ -1,7 +1,5 @@
 """What goes with a mix that is recommended: warnings that are true of it, and what is proven."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

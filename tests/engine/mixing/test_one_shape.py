@@ -1,7 +1,5 @@
 """Compositions whose types have executors of unlike cores by themselves."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Runs that keep their input in memory and read it five times, as their logs tell them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Points to ask physical laws at, and what runs at some of them leave of the laws."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from engine.forecast import FloatArray

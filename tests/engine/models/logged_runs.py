@@ -1,7 +1,5 @@
 """Logs of a job with known OptEx coefficients."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

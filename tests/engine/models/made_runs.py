@@ -1,7 +1,5 @@
 """Runs as a log would tell them, made from applications whose every task is known."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -147,7 +145,7 @@ def stage_run(i: int, stage: Stage, start: float, end: float, slots: int) -> Sta
         first_wave_seconds=first,
         warm_up=(1.0,) * 5,
     )
-    return replace(run, **stage.more)  # type: ignore[arg-type]
+    return replace(run, **stage.more)
 
 
 def without_growth(run: Run) -> Replay:

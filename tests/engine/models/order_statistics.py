@@ -1,7 +1,5 @@
 """Order statistics of the normal distribution, by integrals that nothing in the product uses."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.special import ndtr
 

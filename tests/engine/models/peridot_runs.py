@@ -1,7 +1,5 @@
 """Runs of applications as PERIDOT assumes them, with known parameters."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

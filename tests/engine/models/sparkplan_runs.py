@@ -1,7 +1,5 @@
 """Run times and logs that tests of sparkplan share, and how they ask of them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 
@@ -25,8 +23,6 @@ def fit(*runs: Run) -> FittedModel:
 
 def width(found: Prediction) -> float:
     """Of an interval, in log time."""
-    assert found.low is not None
-    assert found.high is not None
     return math.log(found.high / found.low)
 
 

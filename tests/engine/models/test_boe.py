@@ -1,7 +1,5 @@
 """The task model: the paper's equations, its Fig. 1, and sharing among stages."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import example, given, settings

@@ -1,7 +1,5 @@
 """`boe` on logs, and workflows of several jobs: own runs, surfaces, courses."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 
@@ -78,10 +76,8 @@ def test_other_inputs_lie_within_the_interval() -> None:
     for small, large in PAIRS:
         for source, target in ((small, large), (large, small)):
             run = log(target).largest_run
-            assert run is not None
             fitted = engine.fit(log(source), model="boe")
             found = fitted.predict(cluster=run.cluster, workload=run.workload)
-            assert found.low is not None
             assert found.high is not None
             inside.append(found.low <= run.seconds <= found.high)
             codes = {notice.code for notice in found.warnings}
@@ -92,11 +88,9 @@ def test_other_inputs_lie_within_the_interval() -> None:
 def test_several_logs_are_tried_on_each_other() -> None:
     profile = engine.read("word-count-small", "word-count-large")
     fitted = engine.fit(profile, model="boe")
-    assert fitted.validation is not None
     assert fitted.validation.mean_relative_error < 0.5
     found = fitted.predict(cluster=profile.runs[0].cluster)
     largest = profile.largest_run
-    assert largest is not None
     assert found.seconds == pytest.approx(largest.seconds, rel=0.1)
 
 
@@ -207,7 +201,6 @@ def test_fig_1_as_a_workflow_file_takes_27_24_and_20_seconds() -> None:
     assert seen[0] == (8, 26.7, "cpu", True)
     assert (4, 24.0, "cpu", True) in seen
     assert (2, 20.0, "cpu", False) in seen
-    assert found.prediction.low is not None
     assert found.prediction.low < found.seconds < (found.prediction.high or 0.0)
 
 
@@ -245,7 +238,6 @@ def test_phases_of_a_workflow_add_up() -> None:
     cluster = engine.Cluster.of_nodes(instance_type="m5.2xlarge", nodes=4, catalog=catalog())
     found = fitted.course(cluster=cluster)
     phases = found.prediction.phases
-    assert phases is not None
     assert sum(phases.values()) == pytest.approx(found.seconds)
     codes = {notice.code for notice in found.warnings}
     assert {"prior-interval", "speed-as-given", "unknown-source-type"} <= codes
@@ -257,8 +249,6 @@ def test_recommending_for_a_workflow_keeps_the_family_of_answers() -> None:
         max_nodes=16,
     )  # fmt: skip
     best = found.recommended
-    assert best is not None
-    assert best.p_deadline is not None
     assert best.p_deadline >= 0.9
     cheapest = min(choice.cost_usd or 0.0 for choice in [best, *found.alternatives])
     assert best.cost_usd == pytest.approx(cheapest)
@@ -271,7 +261,6 @@ def test_what_is_recommended_is_estimated_exactly() -> None:
         fitted, catalog=catalog(), deadline_seconds=900.0, instances=["m5.*"], max_nodes=16
     )
     best = found.recommended
-    assert best is not None
     cluster = engine.Cluster.of_nodes(
         instance_type=best.instance, nodes=best.nodes or 0, catalog=catalog(), layout=best.layout
     )

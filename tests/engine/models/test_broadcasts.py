@@ -1,7 +1,5 @@
 """Tables that are broadcast while they are small."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -33,7 +31,6 @@ def joining(table_mib: float = 4.0, *, operation: str = "BroadcastExchange", **c
 
 def test_a_table_beyond_the_threshold_is_named_with_both_sizes() -> None:
     found = broadcast_notice(Replay.of(joining()), 3.0, 4.0)
-    assert found is not None
     assert "stage 0" in found.text
     assert "broadcasts 4.19 MB to every executor, 12.6 MB if" in found.text
     assert "more than spark.sql.autoBroadcastJoinThreshold" in found.text
@@ -45,7 +42,6 @@ def test_of_several_tables_the_largest_is_named() -> None:
         Stage(np.full(1, 1.0), input_bytes=mib * MIB, more=SMALL_TABLE) for mib in (4.0, 9.0, 6.0)
     ]
     found = broadcast_notice(Replay.of(observed(stages, slots=4)), 3.0, 4.0)
-    assert found is not None
     assert "stage 1" in found.text
 
 
@@ -106,7 +102,6 @@ def test_a_table_that_stays_the_same_in_two_logs_is_not_outgrown() -> None:
     ]
     large = replace(observed(stages, slots=4), spark_version="3.5.1")
     size = large.workload.input_bytes
-    assert size is not None
     found = fit(small, large).predict(cluster=executors(4), workload=Workload(8.0 * size))
     assert "broadcast-outgrown" not in codes(found.warnings)
 
@@ -127,7 +122,6 @@ def joined(*more: Stage, met: float | None = None, config: dict[str, str] | None
 
 def answer(run: Run, ratio: float, *more: Run) -> Prediction:
     size = run.workload.input_bytes
-    assert size is not None
     return fit(run, *more).predict(cluster=executors(4), workload=Workload(ratio * size))
 
 
@@ -136,9 +130,6 @@ def test_the_time_holds_what_the_other_join_takes_and_the_interval_the_plan_of_t
     stays = joined(config={THRESHOLD: "100m"})
     kept, found = answer(stays, 3.0), answer(joined(), 3.0)
     assert found.seconds - kept.seconds == pytest.approx(24.03e6 / 1e6 / 4, rel=0.05)
-    assert found.low is not None
-    assert found.high is not None
-    assert kept.high is not None
     assert found.low < kept.seconds
     assert found.high > kept.high
     (said,) = [n.text for n in found.warnings if n.code == "broadcast-outgrown"]
@@ -165,11 +156,8 @@ def test_a_log_that_is_left_out_is_foretold_with_the_other_join() -> None:
     """Three times as much of a run, in a log of its own, from one whose broadcast it outgrows."""
     small, stays = joined(), joined(config={THRESHOLD: "100m"})
     size = small.workload.input_bytes
-    assert size is not None
     large = replace(stays, workload=Workload(3.0 * size), seconds=60.0)
     with_join, without = (fit(run, large).validation for run in (small, stays))
-    assert with_join is not None
-    assert without is not None
     added = with_join.predicted_seconds[1] - without.predicted_seconds[1]
     assert added == pytest.approx(24.03e6 / 1e6 / 4, rel=0.05)
 
@@ -212,7 +200,6 @@ def test_more_slots_share_the_other_join_as_far_as_its_shuffle_has_partitions() 
 def test_as_many_shuffle_partitions_as_are_asked_for(asked: int | None, added: float) -> None:
     """On more slots than either; the notice says as much as the time holds."""
     run, stays = joined(), joined(config={THRESHOLD: "100m"})
-    assert run.workload.input_bytes is not None
     workload = Workload(3.0 * run.workload.input_bytes, shuffle_partitions=asked)
     found, kept = (
         fit(one).predict(cluster=executors(400), workload=workload) for one in (run, stays)
@@ -224,8 +211,6 @@ def test_as_many_shuffle_partitions_as_are_asked_for(asked: int | None, added: f
 
 def test_what_the_notice_says_the_time_holds_is_of_the_machines_asked_for() -> None:
     calm, fast = (broadcast_notice(Replay.of(joined()), 3.0, 4.0, speed=speed) for speed in (1, 2))
-    assert calm is not None
-    assert fast is not None
     assert "holds up to about 6.01 s" in calm.text
     assert "holds up to about 3.00 s" in fast.text
 
@@ -233,7 +218,6 @@ def test_what_the_notice_says_the_time_holds_is_of_the_machines_asked_for() -> N
 def test_many_clusters_at_once_share_the_other_join_as_each_does_alone() -> None:
     """Beyond the 48 tasks of the scan, up to the 64 shuffle partitions."""
     run = joined()
-    assert run.workload.input_bytes is not None
     clusters, asked = (
         [executors(n) for n in (48, 56, 400)],
         Workload(3.0 * run.workload.input_bytes),
@@ -263,7 +247,6 @@ def test_what_was_shuffled_before_counts_as_spark_counted_it() -> None:
 
 def test_who_joins_an_outgrown_table_without_a_log_that_tells_is_said() -> None:
     found = broadcast_notice(Replay.of(joining()), 3.0, 4.0)
-    assert found is not None
     assert found.text.endswith("does not tell who joins it")
 
 

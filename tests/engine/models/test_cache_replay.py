@@ -1,7 +1,5 @@
 """The replay of Spark's block store: what is lost in less memory than a run wants."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -50,7 +48,6 @@ def test_what_is_read_beside_the_stage_that_computes_an_rdd_tells_no_size() -> N
     run = told((1,), (1,), (1,), reads=(0.0, 300 * MB, 40 * MB), sizes={1: None})
     beside = replace(run.stages[1], submitted_seconds=run.stages[0].submitted_seconds)
     found = CacheReplay.of(replace(run, stages=(run.stages[0], beside, run.stages[2])))
-    assert found is not None
     assert found.stored_bytes == {1: 40 * MB}
 
 
@@ -133,7 +130,6 @@ def test_an_rdd_that_is_persisted_again_was_not_there_in_between() -> None:
     run = run_of((1,), (1,), (2,), (2,), (1,), (1,), sizes={1: None, 2: None}, drops={})
     lives = (PersistedRdd(1, 60 * MB, 1), PersistedRdd(1, 60 * MB, 5), PersistedRdd(2, 40 * MB, 3))
     cache = CacheReplay.of(replace(run, persisted_rdds=lives))
-    assert cache is not None
     assert cache.most_bytes == 60 * MB
     assert sorted(cache.origins.values()) == [0, 2, 4]
     cost = dict.fromkeys(cache.origins, 100.0)
@@ -155,7 +151,6 @@ def test_lives_of_several_rdds_are_each_their_own() -> None:
     )
     reads = tuple(replace(stage, cached_input_bytes=60 * MB) for stage in stages)
     cache = CacheReplay.of(replace(run, stages=reads, persisted_rdds=lives))
-    assert cache is not None
     (one,), (two,), *_, (again_one,), (again_two,), last = cache.needed
     assert len({one, two, 3, again_one, again_two}) == 5
     assert last == (again_one, again_two)
@@ -259,7 +254,6 @@ def test_what_lies_on_disk_is_read_there_and_not_computed_again() -> None:
     run = run_of(*chain, sizes=sizes, drops={})
     stages = tuple(replace(s, disk_backed_rdds=s.cached_rdds) for s in run.stages)
     cache = CacheReplay.of(replace(run, stages=stages))
-    assert cache is not None
     cost = dict.fromkeys(range(count), 3.0)
     assert cache.again_seconds(cost, 0.0) == pytest.approx([0.0, 3.0, 3.0, 3.0])
 
@@ -295,7 +289,6 @@ def test_sizes_follow_from_what_stages_read_where_the_log_has_none() -> None:
         for stage, read in zip(run.stages, reads, strict=True)
     )
     cache = CacheReplay.of(replace(run, stages=stages))
-    assert cache is not None
     assert cache.stored_bytes == {1: 30 * MB, 2: 20 * MB, 3: 0.0}
     assert cache.most_bytes == 50 * MB
 
@@ -304,14 +297,11 @@ def test_rdds_that_are_only_read_together_take_equal_parts() -> None:
     """Bytes read and stored are not counted quite alike: 1 % beyond what is known is no other."""
     run = told((1,), (3, 2), (1,), (3, 2, 1), reads=(0.0, 0.0, 10 * MB, 70 * MB), sizes={})
     cache = CacheReplay.of(run)
-    assert cache is not None
     assert cache.stored_bytes == {1: 10 * MB, 2: 30 * MB, 3: 30 * MB}
     alike = told((1,), (2,), (1,), (2, 1), reads=(0.0, 0.0, 10 * MB, 10.1 * MB), sizes={})
     cache = CacheReplay.of(alike)
-    assert cache is not None
     assert cache.stored_bytes == {1: 10 * MB, 2: 0.0}
     more = CacheReplay.of(told((1,), (2,), (1,), (2, 1), reads=(0, 0, 10 * MB, 12 * MB), sizes={}))
-    assert more is not None
     assert more.stored_bytes == {1: 10 * MB, 2: 2 * MB}
 
 

@@ -1,7 +1,5 @@
 """What one log tells of its cache: how much of it fitted, how much there is, what is missed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -43,7 +41,6 @@ def test_a_cache_that_nearly_fills_its_memory_may_have_lost_blocks(
     that is no loss, but other data."""
     run = run_of(40, 2)
     kept, source = full * storage_of(2), run.stages[0].input_bytes
-    assert source is not None
     again = reading(run, *[kept + 0.2 * source.total] * ITERATIONS)
     found = cliff_of(replace(again, cached_bytes=kept))
     assert found.fits == pytest.approx(fits)
@@ -62,7 +59,6 @@ def test_the_most_that_a_stage_found_counts() -> None:
     in nearly all stages is 2 % that fitted, however much more these read."""
     run = run_of(40, 2)
     kept, source = 0.95 * storage_of(2), run.stages[0].input_bytes
-    assert source is not None
     parts = (0.9, 0.3, 0.4, 0.6, 0.7)
     more = source.total * 4.0
     run = replace(
@@ -131,7 +127,6 @@ def test_files_that_are_read_whole_tell_what_a_storing_stage_left_out() -> None:
 def test_a_source_that_reads_a_cache_itself_has_only_the_rest_from_outside() -> None:
     run = run_of(40, 2)
     first, kept = run.stages[0], 0.95 * storage_of(2)
-    assert first.input_bytes is not None
     half = first.input_bytes.total / 2.0
     first = replace(first, cached_input_bytes=half)
     read = reading(replace(run, stages=(first, *run.stages[1:])), *[kept + 0.2 * half] * 5)
@@ -150,7 +145,6 @@ def test_blocks_about_as_large_as_their_source_were_found() -> None:
     """Only what is read again to the byte was not there."""
     run = run_of(20, 4)
     source = run.stages[0].input_bytes
-    assert source is not None
     nearly = reading(run, *[1.003 * source.total] * ITERATIONS)
     assert MemoryCliff.of(Replay.of(nearly)) is not None
 
@@ -388,6 +382,5 @@ def test_growth_beyond_one_and_a_half_is_not_believed() -> None:
         for blocks, power in ((10, 1.0), (80, 2.5))
     ]
     first = memory_cliff.cliffs_of([Replay.of(run) for run in runs])[0]
-    assert first is not None
     assert first.power == 1.5
     assert first.needed_bytes(4.0) / first.needed_bytes(1.0) == pytest.approx(8.0)

@@ -1,8 +1,6 @@
 """Unions and products of unlike inputs, and a coalesce that leaves few splits: on real logs, of
 which each foretells the other (five files on two slots, fifteen on eight)."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -105,7 +103,7 @@ def test_a_product_is_cut_by_the_files_of_each_side() -> None:
     small = StageInput("files", files_bytes=12.0 * MIB, files_read=12.0)
     run = product(one=large, other=small)
     more = {"tasks": 12, "paired": (6, 2), "files_bytes": 732.0 * MIB, "files_read": 24.0}
-    stage = replace(run.stages[0], **more)  # type: ignore[arg-type]
+    stage = replace(run.stages[0], **more)
     shape = shapes_of(replace(run, stages=(stage,)), 2)[0]
     found = [shape.partition_count(ratio, None) for ratio in (1.0, FILES)]
     assert [one.at(None) for one in found] == [12.0, 36.0]

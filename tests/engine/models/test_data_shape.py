@@ -1,8 +1,6 @@
 """Runs on data of another shape are told by what their stages read and wrote; more data, fewer
 tasks, aggregations and joins are no other shape."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -135,7 +133,6 @@ def test_what_goes_to_a_shuffle_and_what_to_files_add_up() -> None:
     assert difference(run_of(both, merge()), BEFORE) is None
     more = scan(shuffle_write_records=RECORDS / 2.0, output_records=RECORDS / 2.0)
     found = difference(run_of(more, merge()), BEFORE)
-    assert found is not None
     assert "writes 1 records for each that it reads, there 0.5" in found.text
 
 
@@ -158,7 +155,6 @@ def test_bytes_tell_where_records_are_not_known() -> None:
     before = run_of(scan(**unknown))
     thin = {"shuffle_write_bytes": measure(8.0 * RECORDS), **unknown}
     found = difference(run_of(scan(tasks=8, **thin)), before)
-    assert found is not None
     assert found.text == "writes 0.08 bytes for each that it reads, there 0.4"
 
 

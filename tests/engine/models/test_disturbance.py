@@ -1,7 +1,5 @@
 """How much of a log is other programs' doing, and what that costs an interval."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -81,7 +79,6 @@ def test_waiting_for_shuffles_is_as_unsure_as_the_network() -> None:
     assert disturbance_spread([silent]) == disturbance_spread([run])
     assert width(ask(run)) > 2.0 * width(ask(calm))
     notice = network_notice([calm, run])
-    assert notice is not None
     assert notice.code == "waits-for-shuffles"
     assert "1.5 times as long" in notice.text
     assert network_notice([calm]) is None
@@ -95,7 +92,6 @@ def test_every_stage_held_up_is_a_busy_machine() -> None:
     assert stretch_of(run) == pytest.approx(3.0)
     assert disturbance_spread([run]) == pytest.approx(EVENLY * math.log(3.0 / CALM))
     notice = busy_notice([run])
-    assert notice is not None
     assert notice.code == "busy-machine"
     assert "3.0 times" in notice.text
 
@@ -145,7 +141,6 @@ def test_loading_code_tells_of_jobs_in_python_that_the_machine_was_busy() -> Non
     assert stretch_of(run) == pytest.approx(4.0 * CALM)
     assert disturbance_spread([run]) == pytest.approx(EVENLY * math.log(4.0))
     notice = busy_notice([run])
-    assert notice is not None
     assert (notice.code, "to load their code tasks took 10.0 times" in notice.text) == (
         "busy-machine",
         True,
@@ -164,7 +159,7 @@ def test_computing_tells_more_than_loading() -> None:
     """A Python job whose queries compute in Spark is judged by these."""
     loading = python_job(9.0)
     run = run_of([1.1, 20.0])
-    stages = (replace(run.stages[0]), replace(run.stages[1], **loading))  # type: ignore[arg-type]
+    stages = (replace(run.stages[0]), replace(run.stages[1], **loading))
     assert stretch_of(replace(run, stages=stages)) == pytest.approx(1.1)
 
 
@@ -192,7 +187,6 @@ def test_on_a_busy_machine_code_loads_slowly_too() -> None:
     run = waiting_job(40.0, 4.0 * CALM_LOADING)
     assert stretch_of(run) == pytest.approx(BEYOND_LOADING * 4.0 * CALM)
     notice = busy_notice([run])
-    assert notice is not None
     assert "to load their code tasks took 10.0 times" in notice.text
 
 

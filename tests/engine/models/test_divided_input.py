@@ -1,8 +1,6 @@
 """Into how many partitions input is divided that Spark SQL does not cut by its size: on real logs,
 of which each foretells the other (five files on two slots, fifteen on eight)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Sums over tasks that are not drawn are those over the drawn ones; the last launched is last."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Blocks that stages in between drive out of memory: what it costs whoever reads the cache next."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The terms of Ernest's law and its extensions: their values, and that more data is never less."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -37,7 +35,7 @@ from engine.profile import Profile, Run
     ],
 )
 def test_terms(term: object, value: float) -> None:
-    found = term(np.array([4.0]), np.array([0.5]))  # type: ignore[operator]
+    found = term(np.array([4.0]), np.array([0.5]))
     assert found == pytest.approx(value)
 
 
@@ -45,8 +43,8 @@ def test_terms(term: object, value: float) -> None:
 def test_terms_never_fall_with_the_scale_and_are_never_negative(term: object) -> None:
     machines = np.array([0.25, 1.0, 2.0, 100.0])
     for small, large in ((0.01, 0.02), (0.5, 1.0), (1.0, 50.0)):
-        low = term.of(machines, np.full(4, small))  # type: ignore[attr-defined]
-        high = term.of(machines, np.full(4, large))  # type: ignore[attr-defined]
+        low = term.of(machines, np.full(4, small))
+        high = term.of(machines, np.full(4, large))
         assert (low >= 0.0).all()
         assert (high >= low).all()
 
@@ -65,6 +63,4 @@ def test_repetitions_are_left_out_together(model: Model) -> None:
     once, twice = (
         model.fit(Profile("job", own), models={}).validation for own in (runs, (*runs, *runs))
     )
-    assert once is not None
-    assert twice is not None
     assert twice.predicted_seconds == pytest.approx(once.predicted_seconds * 2)

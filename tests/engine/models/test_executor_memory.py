@@ -1,7 +1,5 @@
 """What a heap leaves to cached blocks and to tasks, by Spark's own account of it."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

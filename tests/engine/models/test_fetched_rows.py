@@ -1,8 +1,6 @@
 """The driver's time on rows that it fetched: on real logs, of which each foretells the other (5 and
 15 files of a table, whose rows a loop of the driver goes through)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -129,7 +127,6 @@ def test_the_interval_reaches_the_driver_with_less_and_with_more_on_rows() -> No
     others = alternatives_of(Replay.of(run))
     reached = [other.replayed(4, ratio=10.0).seconds for other in others]
     assert len(reached) == 2
-    assert found.low is not None
     assert found.high is not None
     assert found.low <= min(reached) < found.seconds < max(reached) <= found.high
 
@@ -209,7 +206,6 @@ def test_the_stage_that_is_named_is_one_whose_rows_were_counted() -> None:
     )
     replay = Replay.of(replace(run, stages=stages))
     said = rows_notice(replay, 8.0, 60.0)
-    assert said is not None
     assert said.text.startswith(f"stage {rows.stage_id} ")
 
 

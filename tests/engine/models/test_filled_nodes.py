@@ -1,7 +1,5 @@
 """Nodes that are fuller or emptier of tasks than the measured ones: how long tasks then last."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

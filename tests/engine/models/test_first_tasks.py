@@ -1,7 +1,5 @@
 """Logs that break off after first tasks: start-up is told from work, and how surely is said."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -113,8 +111,6 @@ def test_no_stage_has_more_than_the_whole_time() -> None:
 
 def test_the_notice_says_that_start_up_is_inferred() -> None:
     few, more = in_part_notice([broken_off(SLOTS)]), in_part_notice([broken_off(SLOTS + 1)])
-    assert few is not None
-    assert more is not None
     assert few.text.endswith(FROM_FIRST)
     assert FROM_FIRST not in more.text
 
@@ -129,7 +125,6 @@ def test_an_application_that_failed_need_not_be_let_end() -> None:
         ([ended, running], "let the application end, or give the log of a run that did"),
     ):
         said = in_part_notice(runs)
-        assert said is not None
         assert said.remedy == remedy
 
 
@@ -212,8 +207,6 @@ def test_a_first_task_that_still_runs_is_none_of_those_that_ended() -> None:
     )
     found = warm_task(stage, 2, before=0, sister_seconds=None)
     blind = warm_task(replace(stage, running_seconds=None), 2, before=0, sister_seconds=None)
-    assert found is not None
-    assert blind is not None
     assert found.seconds < 2.0
     assert found.log_scale < blind.log_scale
 
@@ -232,5 +225,4 @@ def test_who_needs_no_inference_gets_none() -> None:
 def test_tasks_of_no_time_are_no_error() -> None:
     run = broken_off(SLOTS + 1, cold=0.001, warm=0.0, outside=0.0)
     found = warm_task(stage_of(run), SLOTS, before=0, sister_seconds=None)
-    assert found is not None
     assert 0.0 < found.seconds <= 0.001

@@ -1,7 +1,5 @@
 """A curve of known terms: what each phase takes on faster and slower cores, what it warns of."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

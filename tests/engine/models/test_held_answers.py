@@ -1,7 +1,5 @@
 """Answers held along the way to an input: more input is never less time, whatever memory does."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from itertools import pairwise
@@ -150,7 +148,6 @@ def test_with_less_input_the_stages_add_up_to_the_time_that_falls(name: str) -> 
         found = fitted.predict(cluster=cluster, workload=Workload(share * own))
         assert found.seconds <= before * (1.0 + 1e-9)
         assert max(stage.end_seconds for stage in found.stages) <= found.seconds * (1.0 + 1e-9)
-        assert found.phases is not None
         assert sum(found.phases.values()) == pytest.approx(found.seconds)
         before = found.seconds
 

@@ -1,7 +1,5 @@
 """Shuffle partitions of keys that have many rows, on other clusters and with other data."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -74,7 +72,6 @@ def test_work_is_conserved() -> None:
     assert hot is not None
     for tasks, growth in ((20, 1.0), (64, 3.0), (5, 1.0), (SLOTS + 1, 0.5)):
         cut = hot.cut(shape._observed, tasks, growth)
-        assert cut is not None
         assert (cut[0] * cut[1]).sum() == pytest.approx(growth * shape._observed.sum())
 
 
@@ -221,13 +218,11 @@ def test_one_that_is_split_changes_as_many_tasks_where_another_stays() -> None:
 def test_of_more_tasks_than_quantiles_the_largest_alone_is_known() -> None:
     run = skewed(tasks=300, slots=512)
     read = run.stages[-1].shuffle_read_bytes
-    assert read is not None
     ends = (read.quantiles[0], *[read.quantiles[-2]] * 9, read.quantiles[-1])
     config = {"spark.sql.shuffle.partitions": "500"}
     for quantiles, known in ((read.quantiles, 1), (ends, 1), ((*ends[:-3], *ends[-1:] * 3), 1)):
         stage = replace(run.stages[-1], shuffle_read_bytes=replace(read, quantiles=quantiles))
         hot = reader(replace(run, stages=(*run.stages[:-1], stage), config=config)).hot
-        assert hot is not None
         assert len(hot.shares) == known
 
 
@@ -237,7 +232,6 @@ def test_a_key_that_takes_more_time_than_its_data_stays_as_long() -> None:
     ordered = np.asarray([1.0] * 10 + [90.0])
     for tasks in (3, 4, 8):
         cut = hot.cut(ordered, tasks, 1.0)
-        assert cut is not None
         times = cut[0] * cut[1]
         assert times[-1] == 90.0
         assert times.sum() == pytest.approx(100.0)

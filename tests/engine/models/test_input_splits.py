@@ -1,7 +1,5 @@
 """Into how many splits scans are cut: by their files, whatever of these was read."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """sparkplan on run times: how the time follows the iterations."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

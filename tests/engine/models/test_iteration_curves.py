@@ -1,7 +1,5 @@
 """Curves over iterations: ernest, ernest-extended, and simcost on run times."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
@@ -41,7 +39,7 @@ def test_between_and_beyond_iterations_that_were_run_the_time_is_a_straight_line
         beyond = "extrapolating-iterations" in {w.code for w in answer.warnings}
         assert beyond == (not 5.0 <= k <= 20.0)
         assert fitted.runs_used(Workload(1.0, k)) == (4 if k in (5.0, 10.0, 20.0) else 12)
-    widths = {k: answer.high / answer.low for k, answer in zip(counts, found, strict=True)}  # type: ignore[operator]
+    widths = {k: answer.high / answer.low for k, answer in zip(counts, found, strict=True)}
     assert widths[10.0] < widths[9.0] < widths[16.0]
     assert widths[20.0] < widths[40.0]
 

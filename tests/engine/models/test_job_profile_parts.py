@@ -1,7 +1,5 @@
 """Phases and unit operations of a run."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

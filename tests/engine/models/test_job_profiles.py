@@ -1,7 +1,5 @@
 """Job profiles of OptEx from logs: known coefficients come out, what is assumed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -61,7 +59,6 @@ def test_predictions_obey_equation_8(nodes: int, iterations: float, size: float)
         cluster=on(nodes), workload=Workload(size, iterations)
     )
     assert found.seconds == pytest.approx(estimated(nodes, iterations, size), rel=1e-4)
-    assert found.phases is not None
     assert found.phases[PHASE_SHARING] == pytest.approx(C_PER_NODE * nodes * iterations, rel=1e-4)
 
 

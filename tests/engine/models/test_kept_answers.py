@@ -1,7 +1,5 @@
 """What is kept of a grid between two steps of a slider: the answers are those of a new model."""
 
-from __future__ import annotations
-
 import copy
 from dataclasses import replace
 

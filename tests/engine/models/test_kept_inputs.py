@@ -1,7 +1,5 @@
 """What models keep of the inputs that they were asked about, by several threads at once."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Stages that read a cache or a checkpoint have the partitions of the stage that made it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Following the likelihood of runs: how far its power rises in a step, and where that leads."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The prior over physical laws, and what runs leave of it."""
 
-from __future__ import annotations
-
 from dataclasses import astuple, replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The spread of left-out errors: its law comes back, holds the next error, keeps parts apart."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Job parameters of event logs: which logs answer for which, and what is said about it."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -135,7 +133,6 @@ def test_the_left_out_errors_are_those_of_the_logs_that_answer(model: str) -> No
     wanted = {k: Workload(threes[1].workload.input_bytes, parameters={"k": k}) for k in (3.0, 9.0)}
     for k, runs in ((3.0, threes), (9.0, nines)):
         validation = fitted.answering(wanted[k]).validation
-        assert validation is not None
         assert sorted(validation.actual_seconds) == sorted(run.seconds for run in runs)
         outcome = fit_outcome(next(m for m in MODELS if m.name == model), fitted.profile)
         answer = ask(outcome, cluster=FOUR, workload=wanted[k])
@@ -176,7 +173,6 @@ def test_a_job_of_a_workflow_takes_a_log_of_its_parameters() -> None:
     wanted = Workload(other.workload.input_bytes)
     job = WorkflowJob("job", profile=Profile("job", (other, large)), workload=wanted)
     plan = fit_workflow(Workflow.of("flow", [job])).plans[0]
-    assert plan.parts[0].observed is not None
     assert plan.parts[0].observed.run is large
 
 

@@ -1,7 +1,5 @@
 """How machines are counted, and clusters of unmeasured types converted."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from datetime import date
@@ -255,7 +253,6 @@ def test_few_runs_on_a_type_scale_the_nearest_curve() -> None:
     without = Ernest().fit(Profile("p", tuple(noisy)), models={}).predict(cluster=on(BIG, 3))
     found = Ernest().fit(Profile("p", (*noisy, *few)), models={}).predict(cluster=on(BIG, 3))
     assert found.seconds == pytest.approx(1.4 * without.seconds, rel=0.03)
-    assert found.phases is not None
     assert sum(found.phases.values()) == pytest.approx(found.seconds)
     assert found.forecast.log_scale[0] < without.forecast.log_scale[0]
     assert [warning.code for warning in found.warnings] == ["transferred-speed"]

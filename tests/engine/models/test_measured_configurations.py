@@ -1,7 +1,5 @@
 """sparkplan on configurations that were run, once or again."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -34,7 +32,6 @@ def test_repetitions_count_once_and_their_noise_is_kept() -> None:
 
     calm = fit(*(run(c, s) for c, s in GRID for _ in range(6)))
     loud = fit(*(noisy(c, s) for c, s in GRID for _ in range(6)))
-    assert calm.validation is not None
     assert len(calm.validation.actual_seconds) == 6 * len(GRID)
     assert len(set(calm.validation.predicted_seconds)) == len(GRID)
     widths = [model.predict(cluster=nodes(6)) for model in (calm, loud)]
@@ -94,7 +91,6 @@ def test_repetitions_that_do_not_read_the_same_to_a_byte_are_repetitions() -> No
     model = fit(
         *(read_to(c, s, random) for c in (2, 4, 8, 16) for s in (0.5, 1.0) for _ in range(4))
     )
-    assert model.validation is not None
     assert len(set(model.validation.predicted_seconds)) == 8
 
 
@@ -182,7 +178,6 @@ def test_a_run_left_out_is_foretold_by_the_fits_as_they_weigh() -> None:
     alone = fit_of(THREE.taken(np.asarray([2, 0])), [0.7, 0.5])
     shares = [[Share(joint, 0.25), Share(alone, 0.75)], [Share(joint, 1.0)]]
     found = left_out(shares, [table_of(31.0, 11.0), table_of(12.0, 21.0)], np.asarray([2, 0, 0, 1]))
-    assert found is not None
     third, first = 30.0 * np.exp(-0.25 * 0.3 - 0.75 * 0.7), 10.0 * np.exp(-0.25 * 0.1 - 0.75 * 0.5)
     assert found.predicted_seconds == pytest.approx((third, first, first))
     assert found.actual_seconds == (31.0, 11.0, 12.0), "no type of its own foretells the last"
@@ -192,7 +187,6 @@ def test_where_no_type_has_enough_runs_all_foretell_one_that_is_left_out() -> No
     joint = fit_of(THREE, [0.1, np.nan, 0.3], [1.0, 1.0, 0.2])
     tables, places = [table_of(11.0, 21.0, 31.0)], np.arange(3)
     found = left_out([[Share(joint, 1.0)]], tables, places)
-    assert found is not None
     assert found.predicted_seconds == pytest.approx((10.0 * np.exp(-0.1),))
     assert found.actual_seconds == (11.0,), "neither what is not known nor an unusual run"
     assert left_out([[Share(fit_of(THREE, [np.nan] * 3), 1.0)]], tables, places) is None
@@ -205,7 +199,6 @@ def test_a_run_that_either_fit_doubts_tells_no_error() -> None:
     alone = fit_of(THREE, [0.1, 0.2, 0.3], [1.0, 0.9, 1.0])
     shares = [[Share(joint, 0.5), Share(alone, 0.5)]]
     found = left_out(shares, [table_of(11.0, 21.0, 31.0)], np.arange(3))
-    assert found is not None
     assert found.actual_seconds == (31.0,)
 
 

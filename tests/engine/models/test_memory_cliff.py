@@ -1,7 +1,5 @@
 """Caches that do not fit: foretold from small logs, to the node, and what they cost."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -58,12 +56,10 @@ def test_time_with_a_cache_that_does_not_fit(executors: int, disk: bool) -> None
     model = fit(run_of(20, 2, disk=disk), run_of(40, 2, disk=disk))
     truth = run_of(400, executors, disk=disk)
     found = ask(model, 400, executors)
-    assert found.low is not None
     assert found.high is not None
     assert found.low < truth.seconds < found.high
     if executors < 20:  # beyond, the prior's growth of work with slots shows more
         assert found.seconds == pytest.approx(truth.seconds, rel=0.25)
-    assert found.phases is not None
     assert sum(found.phases.values()) == pytest.approx(found.seconds)
     assert ("cache does not fit" in found.phases) is (executors < 18)
 
@@ -73,7 +69,6 @@ def test_more_memory_brings_a_log_back_over_the_cliff(sizes: bool) -> None:
     """A single log of a run whose cache did not fit: its share and its size are found."""
     run = run_of(400, 4, sizes=sizes)
     cliff = MemoryCliff.of(Replay.of(run))
-    assert cliff is not None
     assert cliff.fits == pytest.approx(storage_of(4) / (400 * KEPT_PER_BYTE * BLOCK), rel=0.02)
     assert cliff.cached_bytes == pytest.approx(400 * KEPT_PER_BYTE * BLOCK, rel=0.02)
     truth = run_of(400, 4, heap=20.0)
@@ -138,8 +133,6 @@ def test_what_is_missed_is_the_same_where_no_sizes_are_told(executors: int) -> N
         persisted = (PersistedRdd(7, size),)
         told = replace(run, stages=stages, cached_bytes=size, persisted_rdds=persisted)
         cliff = MemoryCliff.of(Replay.of(told))
-        assert cliff is not None
-        assert cliff.cache is not None
         assert cliff.cache.most_bytes == pytest.approx(cliff.cached_bytes)
         found.append(np.stack([reread.lost_seconds for reread in cliff.rereads]))
     assert found[1] == pytest.approx(found[0], rel=0.03)
@@ -150,7 +143,6 @@ def test_a_log_whose_cache_lay_on_disk_in_part_tells_its_whole_size(sizes: bool)
     """What memory does not hold is stored and read all the same: nothing of it is missing."""
     run = run_of(400, 4, disk=True, sizes=sizes)
     cliff = MemoryCliff.of(Replay.of(run))
-    assert cliff is not None
     assert cliff.cached_bytes == pytest.approx(400 * KEPT_PER_BYTE * BLOCK)
     assert cliff.fits == pytest.approx(storage_of(4) / cliff.cached_bytes)
     least = math.ceil(cliff.cached_bytes / storage_of(1))
@@ -168,7 +160,6 @@ def test_a_cache_of_which_nothing_found_room_is_computed_each_time() -> None:
     stages = [first]
     for step in loop.stages[1:]:
         seconds = measure(np.full(20, PARSE + READ))
-        assert first.input_bytes is not None
         again = replace(step, input_bytes=first.input_bytes, task_seconds=seconds)
         stages.append(replace(again, cached_input_bytes=first.input_bytes.total))
     never = replace(loop, stages=tuple(stages))
@@ -215,7 +206,6 @@ def test_growth_of_cached_bytes_is_learnt() -> None:
     runs = [replace(run_of(blocks, 2), cached_bytes=2e9) for blocks in (20, 80)]
     cliffs = cliffs_of([Replay.of(run) for run in runs])
     for cliff in cliffs:
-        assert cliff is not None
         assert cliff.needed_bytes(10.0) == pytest.approx(2e9, rel=0.2)
 
 
@@ -240,7 +230,6 @@ def test_growth_of_cached_bytes_is_the_posterior_mean(
     weights = np.exp(log_density - log_density.max())
     expected = float(np.clip(weights @ grid / weights.sum(), 0.0, 1.5))
     for cliff in cliffs_of([Replay.of(run) for run in runs]):
-        assert cliff is not None
         grown = cliff.needed_bytes(10.0) / cliff.needed_bytes(1.0)
         assert math.log10(grown) == pytest.approx(expected, abs=1e-4)
 
@@ -261,12 +250,10 @@ def test_no_stage_saves_more_than_the_tasks_show_that_computed_again(again: floa
     what sets their longer tasks apart from the shorter, which is nothing where all are alike."""
     run = run_of(400, 4)
     cliff = MemoryCliff.of(Replay.of(run))
-    assert cliff is not None
     found = int(400 * cliff.fits)
     times = np.concatenate((np.full(found, 0.2), np.full(400 - found, again)))
     steps = [replace(stage, task_seconds=measure(times)) for stage in run.stages[1:]]
     cliff = MemoryCliff.of(Replay.of(replace(run, stages=(run.stages[0], *steps))))
-    assert cliff is not None
     slots = 8
     saved = cliff.replay.replayed(slots).seconds - cliff.all_found.replayed(slots).seconds
     more = len(steps) * (400 - found) * (again - 0.2) / slots
@@ -296,8 +283,6 @@ def test_blocks_of_which_some_lie_nowhere_else_are_not_all_stored() -> None:
     first, second, *others = run.stages
     mixed = replace(run, stages=(first, replace(second, disk_backed_rdds=(7,)), *others))
     cliff, plain = MemoryCliff.of(Replay.of(mixed)), MemoryCliff.of(Replay.of(run))
-    assert cliff is not None
-    assert plain is not None
     assert (cliff.fits, cliff.cached_bytes) == (plain.fits, plain.cached_bytes)
 
 
@@ -313,19 +298,15 @@ def test_what_lies_on_disk_is_read_as_fast_as_the_logs_show() -> None:
     )
     shown = replace(run, stages=(first, *told))
     prior, learnt = MemoryCliff.of(Replay.of(run)), MemoryCliff.of(Replay.of(shown))
-    assert prior is not None
-    assert learnt is not None
     assert prior.disk_rate == CACHED_BYTES_PER_SECOND
     assert learnt.disk_rate == pytest.approx(200 * size / 40.0)
     assert learnt.disk_rate > CACHED_BYTES_PER_SECOND
     slow = tuple(replace(stage, cached_disk_bytes=10 * size) for stage in told)
     slower = MemoryCliff.of(Replay.of(replace(run, stages=(first, *slow))))
-    assert slower is not None
     assert slower.disk_rate == CACHED_BYTES_PER_SECOND, "its tasks had other things to do as well"
     for hasty in ({"in_part": True}, {"cached_input_bytes": 10 * size}):
         quick = tuple(replace(stage, **hasty) for stage in told)
         found = MemoryCliff.of(Replay.of(replace(run, stages=(first, *quick))))
-        assert found is not None
         assert found.disk_rate == CACHED_BYTES_PER_SECOND, "it read few of them"
     both = cliffs_of([Replay.of(fitting), Replay.of(shown)])
     assert [cliff.disk_rate for cliff in both if cliff] == [learnt.disk_rate] * 2
@@ -346,7 +327,6 @@ def test_old_spark_gives_a_fixed_share_to_storage() -> None:
     run = replace(run_of(20, 2), spark_version="1.5.2")
     run = replace(run, storage_memory_bytes=2 * 0.54 * HEAP * GIB)
     cliff = MemoryCliff.of(Replay.of(run))
-    assert cliff is not None
     cluster = Cluster.of_executors(executors=3, executor_cores=2, executor_memory_gib=10.0)
     batch = ClusterBatch.of([cluster], Profile("job", (run,)))
     assert cliff.storage_bytes(batch)[0] == pytest.approx(3 * 0.54 * 10.0 * GIB)
@@ -375,7 +355,6 @@ def test_what_is_computed_again_is_shared_by_the_tasks_that_each_cluster_has() -
     scans = tuple(replace(stage, operations=("Scan parquet",)) for stage in run.stages)
     cliff = MemoryCliff.of(Replay.of(replace(run, stages=scans)))
     fixed = MemoryCliff.of(Replay.of(run))
-    assert cliff is not None
     assert fixed is not None
     slots = np.asarray([4.0, 8.0, 32.0, 16.0])
     share = np.full(4, 0.5)

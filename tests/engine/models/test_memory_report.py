@@ -1,7 +1,5 @@
 """What is said of a cache that does not fit, in nodes."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import replace
@@ -31,7 +29,6 @@ def test_as_many_nodes_as_are_named_hold_the_cache_and_one_fewer_does_not(per_no
 
     (notice,) = warned(1)
     said = re.search(r"use at least (\d+) such nodes", notice.remedy)
-    assert said is not None
     least = int(said[1])
     assert warned(least - 1)
     assert not warned(least)
@@ -84,7 +81,6 @@ def test_a_faster_core_computes_again_faster_too(speed: float) -> None:
     shares = []
     for cluster in (measured, on("other", speed)):
         found = model.predict(cluster=cluster, workload=Workload(400 * BLOCK))
-        assert found.phases is not None
         shares.append(found.phases["cache does not fit"] / found.seconds)
     assert shares[0] > 0.3
     assert shares[1] == pytest.approx(shares[0], rel=0.05)

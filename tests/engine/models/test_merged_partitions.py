@@ -1,7 +1,5 @@
 """Merged shuffle partitions: as many as real Spark 3.5.9 had, on any number of cores."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

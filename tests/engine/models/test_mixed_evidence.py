@@ -1,7 +1,5 @@
 """sparkplan where some runs have stages and others only their times."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from made_runs import BLOCK, Job, Stage, observed

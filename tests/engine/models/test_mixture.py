@@ -1,7 +1,5 @@
 """What candidates of a law say together."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """OptEx rule by rule: what a job profile takes for granted, and what its refit says."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -90,8 +88,6 @@ def runs_of(*times: float) -> tuple[Run, ...]:
 def test_repetitions_are_left_out_together() -> None:
     runs = runs_of(110.0, 58.0, 40.0, 24.0)
     once, twice = fit(runs=runs).validation, fit(runs=(*runs, *runs)).validation
-    assert once is not None
-    assert twice is not None
     assert twice.predicted_seconds == pytest.approx(once.predicted_seconds * 2)
 
 

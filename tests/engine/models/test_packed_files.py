@@ -1,7 +1,5 @@
 """Files packed into splits: as many as real Spark 3.5.9 made of real files, on any slots."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -64,7 +62,6 @@ def test_files_that_are_not_cut_stay_whole() -> None:
     any number from there on."""
     sizes = FileSizes(12.0, 20.0 * MIB, 128.0 * MIB, 4.0 * MIB)
     packed = PackedFiles.of(sizes, scans=1, cores=100, splits=12)
-    assert packed is not None
     assert not packed.sizes.cut
     found = packed.count(np.asarray([2.0, 4.0, 8.0, 36.0, 200.0]), 1.0)
     assert np.ceil(found).tolist() == [3, 4, 12, 12, 12]
@@ -84,7 +81,6 @@ def test_one_split_more_than_equal_files_make_is_packing() -> None:
     Five of 24 MiB would be 1.25 splits, four in each."""
     sizes = FileSizes(5.0, 24.0 * MIB, 128.0 * MIB, 4.0 * MIB)
     packed = PackedFiles.of(sizes, scans=1, cores=1, splits=2)
-    assert packed is not None
     assert packed.count(np.asarray([1.0, 10.0]), 1.0).tolist() == [2.0, 10.0]
 
 
@@ -93,7 +89,6 @@ def test_files_that_are_not_quite_of_one_size_keep_what_was_seen() -> None:
     the files are packed in the same way there."""
     sizes = FileSizes(200.0, 60.0 * MIB, 128.0 * MIB, 4.0 * MIB)
     packed = PackedFiles.of(sizes, scans=1, cores=8, splits=137)
-    assert packed is not None
     assert packed.count(np.asarray([8.0, 16.0, 24.0]), 1.0).tolist() == [137.0] * 3
     assert packed.count(np.asarray([16.0]), 3.0).tolist() == [3.0 * 137.0]
 
@@ -120,7 +115,6 @@ def test_on_more_cores_there_are_no_fewer_splits_than_were_seen() -> None:
     than the observed input had 16 there, and the input itself 19 smaller ones, in less time."""
     sizes = FileSizes(3.0, 5000.0 * MIB, 1024.0 * MIB, 1.0 * MIB)
     packed = PackedFiles.of(sizes, scans=1, cores=2, splits=19)
-    assert packed is not None
     slots, less = np.asarray([2.0, 16.0, 20.0]), 1.0 - 1e-9
     assert packed.count(slots, 1.0).tolist() == [19.0, 19.0, 21.0]
     assert packed.count(slots, less) == pytest.approx([19.0, 19.0, 21.0])
@@ -129,7 +123,6 @@ def test_on_more_cores_there_are_no_fewer_splits_than_were_seen() -> None:
 def test_on_fewer_cores_there_are_no_more_splits_than_were_seen() -> None:
     sizes = FileSizes(36.0, FILE_MIB * MIB, 128.0 * MIB, 4.0 * MIB)
     packed = PackedFiles.of(sizes, scans=1, cores=40, splits=30)
-    assert packed is not None
     assert packed.count(np.asarray([24.0, 40.0, 50.0]), 1.0).tolist() == [30.0, 30.0, 48.0]
 
 
@@ -141,7 +134,6 @@ def test_fewer_small_files_are_spread_over_the_cores(ratio: float, spark: list[i
     and 100 slots: what a file counts for decides, not the few bytes that it has."""
     sizes = FileSizes(1000.0, 10_000.0, 128.0 * MIB, 4.0 * MIB)
     packed = PackedFiles.of(sizes, scans=1, cores=2, splits=32)
-    assert packed is not None
     found = packed.count(np.asarray([2.0, 4.0, 6.0, 8.0, 100.0]), ratio)
     assert np.ceil(found).tolist() == spark
 
@@ -149,7 +141,6 @@ def test_fewer_small_files_are_spread_over_the_cores(ratio: float, spark: list[i
 def test_fewer_files_that_are_not_cut_are_fewer_splits() -> None:
     sizes = FileSizes(12.0, 20.0 * MIB, 128.0 * MIB, 4.0 * MIB)
     packed = PackedFiles.of(sizes, scans=1, cores=100, splits=12)
-    assert packed is not None
     assert packed.count(np.asarray([36.0, 200.0]), 0.25).tolist() == [3.0, 3.0]
 
 
@@ -195,9 +186,7 @@ def test_a_parallelism_that_is_set_counts_and_not_the_slots() -> None:
 def test_each_scan_of_a_union_is_packed_for_itself() -> None:
     sizes = FileSizes(18.0, FILE_MIB * MIB, 128.0 * MIB, 4.0 * MIB)
     packed = PackedFiles.of(sizes, scans=2, cores=8, splits=18)
-    assert packed is not None
     one = PackedFiles.of(sizes, scans=1, cores=8, splits=9)
-    assert one is not None
     assert packed.count(SLOTS, 1.0) == pytest.approx(2.0 * one.count(SLOTS, 1.0))
 
 
@@ -214,7 +203,6 @@ def test_one_file_that_is_not_cut_is_one_task_on_any_cluster() -> None:
     text = FileSizes(1.0, 45.4e6, 128.0 * MIB, 4.0 * MIB)
     for seen, counts in ((1, [1.0, 1.0, 1.0]), (2, [2.0, 4.0, 8.0])):
         packed = PackedFiles.of(text, scans=1, cores=2, splits=seen)
-        assert packed is not None
         assert packed.may_stay is (seen == 1)
         wanted = packed.count(np.asarray([2.0, 4.0, 8.0]), 1.0)
         assert np.ceil(wanted).tolist() == counts
@@ -232,12 +220,10 @@ def test_where_no_plan_tells_of_files_a_split_that_is_too_large_does() -> None:
 def test_that_it_may_get_larger_is_within_the_interval() -> None:
     """Eight times the input are eight such files, or one that a single task reads."""
     fitted = engine.fit(Profile("one file", (UNCUT,)))
-    assert UNCUT.workload.input_bytes is not None
     many = engine.Cluster.of_executors(executors=16, executor_cores=1)
     size = Workload(64.0 * UNCUT.workload.input_bytes)
     found = fitted.predict(cluster=many, workload=size)
     alone = fitted.predict(
         cluster=engine.Cluster.of_executors(executors=1, executor_cores=1), workload=size
     )
-    assert found.high is not None
     assert found.high > 0.9 * alone.seconds > 2.0 * found.seconds

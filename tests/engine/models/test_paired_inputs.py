@@ -1,8 +1,6 @@
 """Pairs of two inputs, and rows of the program beside each other: on real logs, of which each
 foretells the other (five files on two slots, fifteen on eight)."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -88,7 +86,6 @@ def test_of_two_inputs_one_may_stay_within_the_interval() -> None:
     found = asked(fit(run), run, ratio=3.0, slots=4)
     one, both = 3.0 * run.seconds, 9.0 * run.seconds
     assert len(alternatives_of(Replay.of(run))) == 2
-    assert found.low is not None
     assert found.low < one < found.seconds
     assert found.seconds == pytest.approx(both, rel=0.2)
 
@@ -117,7 +114,6 @@ def test_splits_that_were_asked_for_are_within_the_interval() -> None:
     wide, narrow = (asked(fit(one), one, ratio=9.0, slots=108) for one in (run, blocks))
     assert wide.seconds == pytest.approx(narrow.seconds, rel=0.02)
     assert wide.high is not None
-    assert narrow.high is not None
     assert narrow.high < asked_for.seconds < wide.high
 
 
@@ -153,16 +149,12 @@ def test_logs_of_two_numbers_of_cores_say_that_nobody_asked_for_them() -> None:
 
 def gained(found: FittedModel) -> FloatArray:
     """What more than 32 slots gain by partitions that may have been asked for, of each log."""
-    times = [
-        replay.gained_by_cores(np.asarray([32.0]), 1.0, None)[0]
-        for replay in found.replays  # type: ignore[attr-defined]
-    ]
+    times = [replay.gained_by_cores(np.asarray([32.0]), 1.0, None)[0] for replay in found.replays]
     return np.asarray(times)
 
 
 def asked(found: FittedModel, run: Run, *, ratio: float, slots: int) -> Prediction:
     """The answer for `ratio` times the input."""
     size = run.workload.input_bytes
-    assert size is not None
     workload = replace(run.workload, input_bytes=ratio * size)
     return found.predict(cluster=executors(slots), workload=workload, confidence=0.9)

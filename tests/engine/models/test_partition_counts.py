@@ -1,7 +1,5 @@
 """Stages that one rule tells are answered together as each by itself."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """How many partitions Spark makes: its rules, and what a replay does with them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -257,7 +255,6 @@ def test_scans_on_every_cluster_are_cut_for_the_cores_down_to_the_cost_of_openin
     for run in (plan(), plan(scan_tasks=50, scan_mib=6400.0), plan(scan_tasks=9, scan_mib=900.0)):
         shape = shapes(run)[0]
         read, rule = shape.stage.input_bytes, shape.partitioning
-        assert read is not None
         size, own = read.total * ratio, shape.partition_count(ratio, None).at(None)
         for slots in SLOTS:
             least = min(max(2.0, slots), size / rule.open_cost_bytes)

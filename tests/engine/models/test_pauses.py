@@ -1,7 +1,5 @@
 """Long times between jobs are kept as driver time, and said."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -52,7 +50,6 @@ def test_a_job_whose_end_the_log_did_not_see_is_in_flight_to_its_end() -> None:
 def test_the_warning_says_how_long_and_what_to_do() -> None:
     assert pause_notice([waiting(30.0)]) is None
     notice = pause_notice([waiting(30.0), waiting(90.0, 120.0)])
-    assert notice is not None
     assert notice.code == "long-pauses"
     assert "2 times no job was in flight for a minute or more, 3m 30s of a run" in notice.text
     assert "--pauses 1m" in notice.remedy
@@ -64,14 +61,12 @@ def test_the_log_that_paused_most_of_its_time_is_the_one_told() -> None:
     long = replace(long, stages=tuple(replace(x, completed_seconds=3700.0) for x in long.stages))
     for runs in ([short, long], [long, short]):
         notice = pause_notice(runs)
-        assert notice is not None
         assert notice.text.startswith("once no job was in flight for a minute or more, 1m 30s")
 
 
 def test_a_minute_is_a_pause_and_a_run_without_stages_or_jobs_has_none() -> None:
     run = observed([Stage(np.full(2, 10.0))], slots=2)
     ended = run.jobs[0].completed_seconds
-    assert ended is not None
     assert long_pauses(replace(run, seconds=ended + 60.0)) == (60.0,)
     assert long_pauses(replace(run, seconds=500.0, stages=(), jobs=())) == ()
 

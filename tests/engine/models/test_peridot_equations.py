@@ -1,7 +1,5 @@
 """PERIDOT's equations and stage groups: the paper's figures."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """PERIDOT rule by rule: which runs are references, the means over them, how sure they are."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,6 +21,7 @@ from engine.catalog import InstanceType
 from engine.cluster import Cluster, NodeGroup, Workload
 from engine.errors import ModelDoesNotFit
 from engine.models.peridot.equations import Parameters
+from engine.models.peridot.model import PHASE_FIXED, SHOWN_PHASES
 from engine.models.peridot.references import find_references
 from engine.models.peridot.spread import Doubt, prior_spread
 from engine.notices import Notice
@@ -190,7 +189,6 @@ def test_distances_in_cores_and_size_add_up_as_independent_doubts() -> None:
 def test_a_run_that_took_twice_as_long_as_foretold_widens_the_interval() -> None:
     """On twice the cores: the prior and one error, and of the references none."""
     fitted = fit(*references(), slowed(run_of(2.0, cores=10), 2.0))
-    assert fitted.validation is not None
     foretold, took = fitted.validation.predicted_seconds[-1], fitted.validation.actual_seconds[-1]
     own = fit(*references()).doubt
     ratio = math.log(took / foretold) / math.hypot(own.near * own.factor, 0.10)
@@ -243,12 +241,11 @@ def test_a_faster_core_shortens_the_waves_and_widens_the_interval() -> None:
     )
     fixed = fitted.parameters.fixed_seconds
     assert other.seconds - fixed == pytest.approx((own.seconds - fixed) / 2.0)
-    assert other.phases is not None
     assert sum(other.phases.values()) == pytest.approx(other.seconds)
     for found in (own, other):
         assert found.low is not None
         assert found.high is not None
-    width = [math.log(found.high / found.low) for found in (own, other)]  # type: ignore[operator]
+    width = [math.log(found.high / found.low) for found in (own, other)]
     own_scale = fitted.doubt.factor * fitted.doubt.near
     assert width[1] / width[0] == pytest.approx(math.hypot(own_scale, 0.25) / own_scale)
 
@@ -256,9 +253,11 @@ def test_a_faster_core_shortens_the_waves_and_widens_the_interval() -> None:
 def test_the_largest_groups_are_phases_of_their_own() -> None:
     """Of 40 groups the later ones take longer: 20 of them are shown."""
     found = fit(*references(variable=40)).predict(cluster=executors(5))
-    assert found.phases is not None
     shown = {int(name.split()[1].rstrip(":")) for name in found.phases if name[:6] == "group "}
     assert shown == set(range(21, 41))
+    assert [*found.phases][-1] == PHASE_FIXED
+    assert len(found.phases) == SHOWN_PHASES + 2, "and the others together"
+    assert sum(found.phases.values()) == pytest.approx(found.seconds)
 
 
 def test_fixed_groups_are_shown_with_the_waves_of_the_references() -> None:
@@ -272,8 +271,6 @@ def test_each_left_out_reference_is_as_far_as_the_nearest_other_size() -> None:
     runs = [run_of(size) for size in (1.0, 2.0, 2.0, 8.0)]
     fitted = fit(*runs[:2], replace(runs[2], source="again"), runs[3])
     near = fit(*(run_of(size) for size in (1.0, 2.0, 8.0)))
-    assert fitted.validation is not None
-    assert near.validation is not None
     assert fitted.validation.predicted_seconds[1] == pytest.approx(
         near.validation.predicted_seconds[1]
     )
@@ -287,7 +284,7 @@ def test_the_nearest_reference_says_how_far_an_input_is() -> None:
     fitted = fit(*(run_of(size) for size in (1.0, 8.0)))
     found = fitted.predict(cluster=executors(5), workload=Workload(64.0))
     at_hand = fitted.predict(cluster=executors(5), workload=Workload(8.0))
-    width = [math.log(a.high / a.low) for a in (at_hand, found)]  # type: ignore[operator]
+    width = [math.log(a.high / a.low) for a in (at_hand, found)]
     near = fitted.doubt.near
     assert width[1] / width[0] == pytest.approx(math.hypot(near, 0.3) / near, rel=1e-3)
 

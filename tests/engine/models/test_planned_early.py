@@ -1,8 +1,6 @@
 """Scans that were cut for fewer cores than the log's: executors came after their query was planned.
 One slot more or less than the log's is no jump."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -58,7 +56,6 @@ def test_cores_that_were_there_are_as_large_a_share_of_another_cluster() -> None
     """Three splits for 16 slots: what three cores make of these files, or a sixth of 96."""
     sizes = FileSizes(40.0, 2.0 * MIB, 128.0 * MIB, 4.0 * MIB)
     packed = PackedFiles.of(sizes, scans=1, cores=16, splits=3, may_be_early=True)
-    assert packed is not None
     assert packed.counted == pytest.approx(3.0 / 16.0)
     found = packed.count(np.asarray([16.0, 96.0]), 1.0)
     assert found[0] == 3.0
@@ -95,6 +92,5 @@ def test_the_interval_reaches_as_many_splits_on_any_cluster() -> None:
     assert grows.tasks[0] == 10
     assert other_cuts(Replay.of(scan(tasks=16, mib=80.0, slots=16, files=40.0))) == ()
     found = fit(run).predict(cluster=executors(64), confidence=0.9)
-    assert found.low is not None
     assert found.high is not None
     assert found.low < found.seconds < stays.seconds < found.high

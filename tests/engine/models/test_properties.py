@@ -1,7 +1,5 @@
 """What holds for every model, whatever it is."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from datetime import date
@@ -253,9 +251,9 @@ def test_clusters_and_workloads_pair() -> None:
         with pytest.raises(BadInput, match=said):
             model_fitted.predict_many(clusters=clusters, workloads=workloads)
     with pytest.raises(BadInput, match="a list of clusters is needed, not None"):
-        model_fitted.predict_many(clusters=None)  # type: ignore[arg-type]
+        model_fitted.predict_many(clusters=None)
     with pytest.raises(BadInput, match="a list of workloads is needed, not Workload"):
-        model_fitted.predict_many(clusters=[on(1)], workloads=Workload(1.0))  # type: ignore[arg-type]
+        model_fitted.predict_many(clusters=[on(1)], workloads=Workload(1.0))
 
 
 @every_model
@@ -273,13 +271,13 @@ def test_what_is_of_another_kind_is_refused(
 ) -> None:
     asked = {"cluster": on(4), "workload": Workload(2.0), **wrong}
     with pytest.raises(BadInput, match=says):
-        fitted(model, 1).predict(**asked)  # type: ignore[arg-type]
+        fitted(model, 1).predict(**asked)
 
 
 @every_model
 def test_a_path_is_no_profile(model: Model) -> None:
     with pytest.raises(BadInput, match=r"a profile is needed, not 'app.zstd'"):
-        fit("app.zstd", model=model.name)  # type: ignore[arg-type]
+        fit("app.zstd", model=model.name)
 
 
 def home(model: Model) -> str:

@@ -1,8 +1,6 @@
 """Repetitions of a configuration test nothing, and are no further evidence: on bundled logs, each
 made twice."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import fields, replace
@@ -43,13 +41,10 @@ def again(run: Run, factor: float) -> Run:
         return factor * value if isinstance(value, float) else value
 
     def each(whole: object) -> dict[str, object]:
-        return {
-            f.name: slowed(f.name, getattr(whole, f.name))
-            for f in fields(whole)  # type: ignore[arg-type]
-        }
+        return {f.name: slowed(f.name, getattr(whole, f.name)) for f in fields(whole)}
 
-    stages = tuple(replace(stage, **each(stage)) for stage in run.stages)  # type: ignore[arg-type]
-    jobs = tuple(replace(job, **each(job)) for job in run.jobs)  # type: ignore[arg-type]
+    stages = tuple(replace(stage, **each(stage)) for stage in run.stages)
+    jobs = tuple(replace(job, **each(job)) for job in run.jobs)
     cores = tuple((factor * at, count) for at, count in run.cores)
     return replace(
         run,
@@ -77,7 +72,6 @@ def fitted_twice(name: str, model: str) -> FittedModel:
 
 
 def error(fitted: FittedModel) -> float:
-    assert fitted.validation is not None
     return fitted.validation.mean_relative_error
 
 
@@ -86,7 +80,6 @@ def error(fitted: FittedModel) -> float:
 def test_made_twice_logs_are_no_better_foretold(model: str, name: str) -> None:
     """By runs left out one by one the error fell to 6 %, that between the repetitions."""
     once, twice = fitted_once(name, model), fitted_twice(name, model)
-    assert twice.validation is not None
     assert len(twice.validation.actual_seconds) == 4
     assert error(twice) == pytest.approx(error(once), abs=0.01)
 
@@ -147,7 +140,7 @@ def test_what_is_one_configuration() -> None:
         slots: int = 2, size: float | None = 100.0, seconds: float = 1.0, **workload: object
     ) -> Run:
         cluster = Cluster.of_executors(executors=slots, executor_cores=1)
-        return Run(seconds, cluster, Workload(size, **workload))  # type: ignore[arg-type]
+        return Run(seconds, cluster, Workload(size, **workload))
 
     alike = [run(), run(size=103.0, seconds=2.0), run(size=98.5)]
     assert configurations(alike).tolist() == [0, 0, 0]

@@ -1,7 +1,5 @@
 """Replays of applications whose every task is known."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

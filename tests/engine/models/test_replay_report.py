@@ -1,7 +1,5 @@
 """What a replay says of its stages: what bounds them, too few tasks, one long one."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from made_runs import BLOCK, Job, Stage, measure, observed

@@ -1,7 +1,5 @@
 """Replays of the bundled real log: they reproduce it, and its profile says the same."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -58,6 +56,5 @@ def test_fewer_slots_that_take_less_time_are_named() -> None:
     many = answer(18)
     notice = next(n for n in many.warnings if n.code == "too-few-tasks")
     told = re.search(r", and on (\d+) it is shorter: new executors", notice.text)
-    assert told is not None
     assert answer(int(told[1])).seconds < 0.99 * many.seconds
     assert not any("it is shorter" in notice.text for notice in answer(12).warnings)

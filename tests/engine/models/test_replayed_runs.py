@@ -1,7 +1,5 @@
 """Which runs sparkplan replays: whole ones before broken ones, micro-batches by a few."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

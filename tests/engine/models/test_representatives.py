@@ -1,7 +1,5 @@
 """Representative jobs, Table V, and real logs through the command."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import replace
@@ -58,7 +56,6 @@ def test_iterating_otherwise_is_said() -> None:
 def test_the_profile_of_the_right_category_is_taken() -> None:
     mllib, sql = one(*RUNS), replace(one(*RUNS, category="sql"), t_init_seconds=500.0)
     found = fit(Profile("p", category="mllib", optex=(sql, mllib))).predict(cluster=on(1))
-    assert found.phases is not None
     assert found.phases[PHASE_INIT] == pytest.approx(INIT)
     other = fit(Profile("p", category="graphx", optex=(sql,)))
     assert "category sql" in other.fit_notices[0].text

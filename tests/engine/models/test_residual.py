@@ -1,7 +1,5 @@
 """The Gaussian process on what the laws leave."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Isotonic regression."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Caches of which some stages take the first rows alone (`first`, `take`, `show`)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -87,10 +85,8 @@ def test_the_stage_that_computed_all_of_an_rdd_is_its_origin() -> None:
     assert [part_of(run.stages, place, [1]) for place in range(3)] == [1 / BLOCKS, 1.0, 1 / BLOCKS]
     assert part_of(run.stages, 0, []) == 1.0
     cache = CacheReplay.of(run)
-    assert cache is not None
     assert cache.stored_bytes == {7: KEPT}
     unsized = CacheReplay.of(replace(run, persisted_rdds=()))
-    assert unsized is not None
     assert unsized.stored_bytes == {7: pytest.approx(KEPT)}
 
 

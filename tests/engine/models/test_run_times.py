@@ -1,7 +1,5 @@
 """Candidates for run times: weights, validation in the way of the question, monotone sizes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -145,7 +143,6 @@ def test_parameters_are_the_same_to_all_but_the_last_digits() -> None:
 def test_extrapolation_is_validated_by_extrapolating() -> None:
     """The upper half of machines is foretold from the lower: as many errors as runs up there."""
     model = fitted()
-    assert model.inside is not None
     assert len(model.inside.errors) == 15
     beyond = model.validation("machines")
     assert len(beyond.errors) == 3
@@ -245,5 +242,4 @@ def test_new_parameters_are_validated_by_leaving_sets_out() -> None:
     model = fit_run_times(known, parameter**0.5 * bend * (20.0 + 600.0 / machines))
     found = model.validation("parameters")
     assert len(found.errors) == 24
-    assert model.inside is not None
     assert np.abs(found.errors).mean() > 3.0 * np.abs(model.inside.errors).mean()

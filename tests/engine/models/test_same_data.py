@@ -1,7 +1,5 @@
 """Logs of the same data that count it differently, and logs of different data."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import permutations
 

@@ -1,7 +1,5 @@
 """How much of a task's run time stays whatever it reads."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

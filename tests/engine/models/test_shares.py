@@ -1,7 +1,5 @@
 """Fits that answer together."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

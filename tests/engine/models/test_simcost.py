@@ -1,7 +1,5 @@
 """SimCost on made runs whose costs are known, on the bundled logs, and on run tables."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import replace
@@ -230,7 +228,6 @@ def test_rates_from_the_catalogs_shapes() -> None:
 def test_without_cpu_times_everything_counts_as_computing() -> None:
     run = made(cpu=False)
     phases = fitted(run).predict(cluster=run.cluster).phases
-    assert phases is not None
     assert (phases["read"], phases["write"], phases["shuffle"]) == (0.0, 0.0, 0.0)
     assert phases["compute"] > 0.0
 
@@ -292,7 +289,6 @@ def test_four_configurations_measure_the_interval() -> None:
         for ratio, factor in ((1, 0.9), (2, 1.0), (3, 1.1), (4, 1.0))
     ]
     model = fitted(*runs)
-    assert model.validation is not None
     spread = spread_of(
         np.asarray(model.validation.predicted_seconds),
         np.asarray(model.validation.actual_seconds),
@@ -326,10 +322,8 @@ def test_real_pairs() -> None:
         small, large = engine.read(f"{name}-small"), engine.read(other)
         for source, target in ((small, large), (large, small)):
             run = target.largest_run
-            assert run is not None
             model = engine.fit(source, model="simcost")
             found = model.predict(cluster=run.cluster, workload=run.workload)
-            assert found.low is not None
             assert found.high is not None
             errors.append(abs(found.seconds / run.seconds - 1.0))
             inside.append(found.low < run.seconds < found.high)
@@ -352,7 +346,6 @@ def test_the_transformed_model_of_a_log() -> None:
     run = made()
     run = replace(run, cluster=replace(run.cluster, executor_memory_gib=heap))
     found = fitted(run).predict(cluster=run.cluster).job_profile
-    assert found is not None
     assert found["fastest_possible_seconds"] == pytest.approx(5.0)
     work = sum(stage.task_seconds.total for stage in run.stages)
     memory = heap * 8 / 3

@@ -1,7 +1,5 @@
 """SimCost's equations one by one, and its printed figures."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """SimCost on run times alone: the transformed model of 4.3."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -43,7 +41,6 @@ def test_run_tables_get_the_transformed_model() -> None:
     many = model.predict(cluster=table(1.0, 30).cluster, workload=Workload(1.0))
     notice = next(notice for notice in many.warnings if notice.code == "beyond-fastest")
     assert "at about 17 nodes" in notice.text, "sqrt(900 / 3) = 17.3"
-    assert many.job_profile is not None
     assert many.job_profile["fastest_nodes"] == 17.0
     assert many.job_profile["fastest_possible_seconds"] == pytest.approx(
         40.0 + 2 * math.sqrt(900.0 * 3.0)

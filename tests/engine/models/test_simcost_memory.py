@@ -1,7 +1,5 @@
 """Memory assurance: the elbow, the regression to the whole input, executor memory."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from made_runs import BLOCK, Stage, measure, observed
@@ -103,7 +101,6 @@ def test_from_runs_to_the_whole_input() -> None:
         heaps = [(18.0 * share * times) / 2 / 0.6 + SAFE_GIB for times in (0.5, 1.0, 1.5, 2.0)]
         runs += [run(share, heap) for heap in heaps]
     found = assured_by_runs(runs, input_bytes=100e9)
-    assert found is not None
     assert found.total_gib == pytest.approx(36.0, rel=1e-9)
     assert "3 input sizes" in found.how
 
@@ -111,7 +108,6 @@ def test_from_runs_to_the_whole_input() -> None:
 def test_a_flat_curve_is_tried_again_at_its_beginning() -> None:
     runs = [run(0.1, heap, needs_cache_gib=0.0) for heap in (2.0, 2.1, 2.2)]
     found = assured_by_runs(runs, input_bytes=10e9)
-    assert found is not None
     start = executor_memory(2 * cache_of_executor(2.0))
     assert found.total_gib == pytest.approx(start)
     assert found.try_gib == pytest.approx([start * step / 5 for step in range(1, 6)])
@@ -124,16 +120,11 @@ def test_two_memory_sizes_tell_no_elbow() -> None:
 def test_memory_of_real_logs() -> None:
     cached = engine.fit(engine.read("pagerank-small"), model="simcost")
     run = cached.profile.largest_run
-    assert run is not None
-    assert run.cached_bytes is not None
     once, twice = (cached.assured_memory(cached.profile.workload_at(x)) for x in (1.0, 2.0))
-    assert once is not None
-    assert twice is not None
     assert once.total_gib == pytest.approx(2 * run.cached_bytes / 1024**3)
     assert twice.total_gib == pytest.approx(2 * once.total_gib)
     plain = engine.fit(engine.read("sales-report-small"), model="simcost")
     found = plain.assured_memory(plain.profile.reference_workload)
-    assert found is not None
     assert found.total_gib is None
     assert "nothing was cached" in found.how
 

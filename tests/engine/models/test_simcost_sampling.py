@@ -1,7 +1,5 @@
 """Samples with replacement, the stopping rule and the training cost."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

@@ -1,7 +1,5 @@
 """Lemmas 1 to 4, Theorem 1, and Algorithm 1 on the paper's example."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Long tasks in SimCost: what they add is told apart from computing, stage by stage."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -35,7 +33,6 @@ def on(slots: int) -> Cluster:
 def test_waiting_for_long_tasks_is_not_taken_for_computing() -> None:
     """Ten waves of 1.125 s, of which 0.2 s is set-up; what is left is the long task's."""
     phases = taught(LONG).predict(cluster=on(4)).phases
-    assert phases is not None
     assert phases["compute"] == pytest.approx(10 * (1.125 - SET_UP_SECONDS))
     assert phases["overhead"] == pytest.approx(10 * SET_UP_SECONDS)
     assert phases["stragglers"] == pytest.approx(0.75)
@@ -55,7 +52,6 @@ def test_the_shortest_possible_time_is_that_of_any_number_of_vcores() -> None:
     least = set()
     for slots in (1, 4, 15, 40, 400):
         found = model.predict(cluster=on(slots))
-        assert found.job_profile is not None
         least.add(round(found.job_profile["fastest_possible_seconds"], 9))
         assert found.seconds >= found.job_profile["fastest_possible_seconds"]
     assert least == {0.75}

@@ -1,7 +1,5 @@
 """What is said of runs whose time and size do not go together, and of sizes beyond the runs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

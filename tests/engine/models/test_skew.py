@@ -1,7 +1,5 @@
 """Skew: moments of the larger of two normals against sampling, Theorem 1, order statistics."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Executors that come late, and that come and go: a time of its own, not a factor on the work."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -106,7 +104,6 @@ def test_the_wait_for_executors_is_a_phase_and_no_work_of_the_driver() -> None:
         found = fit_replays(Profile("late", (run,))).predict(
             cluster=Cluster.of_executors(executors=slots, executor_cores=1)
         )
-        assert found.phases is not None
         assert found.phases["driver"] == pytest.approx(2.0)
         assert found.phases["wait for executors"] == pytest.approx(3.0)
         assert sum(found.phases.values()) == pytest.approx(found.seconds)
@@ -145,8 +142,8 @@ def test_tasks_of_two_cpus_wait_for_both() -> None:
 
 def test_the_slots_of_another_cluster_come_in_the_same_shares() -> None:
     added = np.asarray([0.0, 0.0, 7.0, 9.0])
-    assert arrivals(added, 8).tolist() == [0, 0, 0, 0, 7, 7, 9, 9]  # type: ignore[union-attr]
-    assert arrivals(added, 1).tolist() == [0.0]  # type: ignore[union-attr]
+    assert arrivals(added, 8).tolist() == [0, 0, 0, 0, 7, 7, 9, 9]
+    assert arrivals(added, 1).tolist() == [0.0]
     assert arrivals(None, 8) is None
 
 

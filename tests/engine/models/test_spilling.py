@@ -1,7 +1,5 @@
 """Task memory: spills foretold where tasks have less of it, and what they cost."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

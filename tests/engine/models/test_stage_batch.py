@@ -1,7 +1,5 @@
 """Stages answered at once agree with the same stages one by one, and with every task placed."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Stages that run alone, in closed form: against the states, and what grids make of them."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

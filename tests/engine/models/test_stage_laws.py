@@ -1,7 +1,5 @@
 """What several logs tell of each stage: matched across runs, and known laws found again."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -119,8 +117,6 @@ def test_work_that_does_not_grow_is_recovered() -> None:
     one = fit(small).predict(cluster=on(4), workload=question)
     assert two.seconds == pytest.approx(truth, rel=0.08)
     assert abs(one.seconds - truth) > 2.0 * abs(two.seconds - truth)
-    assert two.low is not None
-    assert two.high is not None
     assert two.low < truth < two.high
     assert two.high / two.low < (one.high or 0.0) / (one.low or 1.0)
 

@@ -1,7 +1,5 @@
 """Which stage of one run is which of another, whatever the order in which operations are named."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What the first tasks of a stage tell of its data, and of the start of its executors."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from made_runs import Stage, measure, observed

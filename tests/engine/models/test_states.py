@@ -1,7 +1,5 @@
 """States against a plain discrete-event simulation, Fig. 7's tracks, and the printed equations."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 
@@ -164,7 +162,7 @@ job = st.tuples(st.lists(stage, min_size=1, max_size=3), st.integers(0, 3))
 workflows = st.lists(job, min_size=1, max_size=5)
 
 
-def built(jobs: Sequence[tuple[list[tuple], int]]) -> tuple[list[Activity], list[str]]:  # type: ignore[type-arg]
+def built(jobs: Sequence[tuple[list[tuple], int]]) -> tuple[list[Activity], list[str]]:
     """Chains of stages; a job waits for the job so many places before it (0 for none)."""
     found: list[Activity] = []
     kinds: list[str] = []
@@ -187,7 +185,7 @@ def built(jobs: Sequence[tuple[list[tuple], int]]) -> tuple[list[Activity], list
 @given(jobs=workflows, slots=st.integers(2, 9), skew=st.booleans())
 @settings(max_examples=150, deadline=None)
 def test_states_agree_with_discrete_events(
-    jobs: list[tuple[list[tuple], int]],  # type: ignore[type-arg]
+    jobs: list[tuple[list[tuple], int]],
     slots: int,
     skew: bool,
 ) -> None:
@@ -202,7 +200,7 @@ def test_states_agree_with_discrete_events(
 @given(jobs=workflows, slots=st.integers(2, 9))
 @settings(max_examples=60, deadline=None)
 def test_states_cover_the_time_and_respect_the_order(
-    jobs: list[tuple[list[tuple], int]],  # type: ignore[type-arg]
+    jobs: list[tuple[list[tuple], int]],
     slots: int,
 ) -> None:
     stages, _ = built(jobs)
@@ -266,7 +264,7 @@ def test_fig_8_skew_ends_tasks_one_by_one() -> None:
     even = estimate(stages, machines, drf, skew=False)
     skewed = estimate(stages, machines, drf, skew=True)
 
-    def counts(found) -> list[dict[int, int]]:  # type: ignore[no-untyped-def]
+    def counts(found) -> list[dict[int, int]]:
         return [{r.activity: r.parallelism for r in s.running} for s in found.states]
 
     assert counts(even)[:2] == [{0: 3, 1: 2}, {1: 5}]

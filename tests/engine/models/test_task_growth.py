@@ -1,7 +1,5 @@
 """How the stages of a replay grow with the input: more tasks, or longer ones."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Idle slots between tasks, of stages that did not run alone."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,8 +1,6 @@
 """Joins by sort and merge that are a broadcast with less data, and joins that multiply rows: what
 one log leaves open of both is within the interval."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -50,7 +48,6 @@ def merging(table_mib: float = 24.0, **config: str) -> Run:
 
 def answer(run: Run, ratio: float, *more: Run) -> Prediction:
     size = run.workload.input_bytes
-    assert size is not None
     return fit(run, *more).predict(
         cluster=executors(4), workload=Workload(ratio * size), confidence=0.9
     )
@@ -61,7 +58,6 @@ def test_the_time_stays_and_the_interval_reaches_the_broadcast() -> None:
     stays = answer(merging(spark_sql_autoBroadcastJoinThreshold="1m"), 0.25)
     found = answer(merging(), 0.25)
     assert found.seconds == pytest.approx(stays.seconds)
-    assert found.low is not None
     assert stays.low is not None
     assert found.low < 0.65 * found.seconds < stays.low
     (said,) = [one.text for one in found.warnings if one.code == "broadcast-possible"]
@@ -76,7 +72,6 @@ def test_the_warning_names_the_table_that_gets_small_enough() -> None:
     read_in, merged = run.stages
     both = replace(merged, merged_bytes=(24.0 * MIB, 800.0 * MIB))  # of which one stays large
     said = turning_notice(Replay.of(replace(run, stages=(read_in, both))), 0.25, 4.0)
-    assert said is not None
     assert "25.2 MB, 6.29 MB if that shrinks" in said.text
 
 
@@ -116,7 +111,6 @@ def test_rows_that_a_join_multiplies_may_grow_as_pairs() -> None:
     assert pairs > 2.5 * found.seconds
     assert found.seconds == pytest.approx(narrow.seconds)
     assert found.high is not None
-    assert narrow.high is not None
     assert narrow.high < 0.99 * pairs < found.high
 
 
@@ -144,7 +138,7 @@ def test_rows_of_a_table_that_is_broadcast_are_rows_of_a_side() -> None:
 def test_rows_that_no_join_multiplied_leave_nothing_open(more: dict[str, object]) -> None:
     run = multiplying()
     read_in, joining = run.stages
-    run = replace(run, stages=(read_in, replace(joining, **more)))  # type: ignore[arg-type]
+    run = replace(run, stages=(read_in, replace(joining, **more)))
     assert alternatives_of(Replay.of(run)) == ()
 
 

@@ -1,7 +1,5 @@
 """The state-based estimate of many stages that wait for containers."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

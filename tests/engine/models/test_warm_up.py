@@ -1,7 +1,5 @@
 """Task times that fall while code is new: seen in the launch order, carried to other layouts."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -50,7 +48,6 @@ def stage_of(run: Run) -> StageRun:
 
 def test_the_curve_starts_high_and_ends_at_the_late_rate() -> None:
     curve = warm_up_of(stage_of(heated(256, 8)), 8)
-    assert curve is not None
     assert curve.mean(1.0) == pytest.approx(3.0 / (272.0 / 256.0), rel=0.02)
     assert curve.mean(32.0) == pytest.approx(1.0)
     assert curve.late == pytest.approx(256.0 / 272.0, rel=0.02)
@@ -78,7 +75,6 @@ def test_what_chance_shows_as_often_counts_for_half() -> None:
     excess = math.sqrt(0.25 * (1.0 / 4.0 - 1.0 / 64.0))
     order = (1.3, 1.0 + excess, 1.0, 1.0, 1.0)  # the first is of two tasks, less than one each
     curve = warm_up_of(replace(run.stages[0], warm_up=order), 4)
-    assert curve is not None
     assert curve.mean(1.0) == pytest.approx(1.0 + excess / 2.0)
 
 
@@ -110,7 +106,6 @@ def test_one_wave_or_no_order_leave_the_prior(seconds: float, late: float) -> No
     run = observed([Stage(np.full(8, seconds), input_bytes=8 * BLOCK)], slots=8)
     for stage in (stage_of(run), replace(stage_of(run), warm_up=())):
         curve = warm_up_of(stage, 8)
-        assert curve is not None
         assert curve.mean(1.0) == pytest.approx(1.0)
         assert curve.late == pytest.approx(late)
         assert 1.0 < curve.mean(0.5) <= 2.0
@@ -125,11 +120,9 @@ def test_workers_of_python_start_once_for_each_slot() -> None:
     told = replace(stage, python_start_seconds=32.0)
     for starts_python in (True, False):
         curve = warm_up_of(told, 8, starts_python=starts_python)
-        assert curve is not None
         assert curve.late == pytest.approx((10.0 - 4.0 - 1.5) / 10.0)
     for starts_python, late in ((True, 0.7), (False, 0.85)):
         curve = warm_up_of(stage, 8, starts_python=starts_python)
-        assert curve is not None
         assert curve.late == pytest.approx(late)
 
 
@@ -137,7 +130,6 @@ def test_workers_that_start_beside_each_other_leave_some_time_for_work() -> None
     """They counted 20 s in tasks of 10: a twentieth is left, four fifths of it for new code."""
     run = observed([Stage(np.full(8, 10.0), input_bytes=8 * BLOCK)], slots=8)
     curve = warm_up_of(replace(stage_of(run), python_start_seconds=160.0), 8)
-    assert curve is not None
     assert curve.late == pytest.approx(0.05 * 0.2)
 
 
@@ -175,8 +167,6 @@ def late_beside(outside: float) -> float:
     run = observed([Stage(np.full(8, 10.0), input_bytes=8 * BLOCK)], slots=8)
     stage = replace(stage_of(run), overhead_seconds=measure(np.full(8, outside)))
     lost, curve = lost_to_new_code(stage, 8), warm_up_of(stage, 8)
-    assert lost is not None
-    assert curve is not None
     assert curve.late == pytest.approx(1.0 - math.sqrt(1.5 * lost) / 10.0)
     return curve.late
 
@@ -243,7 +233,6 @@ def test_part_of_the_shortest_task_still_grows(seconds: float, most: float) -> N
     replay = Replay.of(replace(run, stages=(replace(run.stages[0], warm_up=()),)))
     late = replay.shapes[0].late_fixed_seconds
     curve = replay.shapes[0].warm_up
-    assert curve is not None
     assert 0.0 < late < (most + 0.01) * curve.late * seconds + 1e-9
     found = [replay.replayed(8, ratio=ratio).seconds for ratio in (100.0, 200.0)]
     assert found[1] > 1.7 * found[0]

@@ -1,7 +1,5 @@
 """Attempts in vain, replayed: what they cost is expected again, unless slots were idle."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What is shown of a workflow's course: states that are told apart, phases, spans of jobs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

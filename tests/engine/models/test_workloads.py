@@ -1,7 +1,5 @@
 """What a workload leaves open is taken from the largest run."""
 
-from __future__ import annotations
-
 import pytest
 from synthetic import profile_on
 

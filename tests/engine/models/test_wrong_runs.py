@@ -1,7 +1,5 @@
 """How much runs count, by the evidence of hypotheses about which something went wrong in."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from itertools import combinations
@@ -143,7 +141,6 @@ def test_left_out_errors_are_those_of_laws_that_the_other_runs_bear_out() -> Non
 
 def test_counts_are_of_the_runs_in_which_something_went_wrong() -> None:
     told, _ = followed_by(evidence(m6=2.0, m12=1.7), ANY, HARDER)
-    assert told.counts is not None
     wrong = np.isin(MACHINES, (6.0, 12.0))
     assert np.all(told.counts[wrong] < 0.1)
     assert np.all(told.counts[~wrong] == 1.0)
@@ -192,7 +189,6 @@ def test_only_runs_that_may_be_wrong_are() -> None:
 def test_what_is_known_of_a_run_stays() -> None:
     counts = np.where(MACHINES == 4.0, 0.02, 1.0)
     told, _ = followed_by(replace(evidence(m4=2.0, m10=2.0), counts=counts), ANY, HARDER)
-    assert told.counts is not None
     assert told.counts[MACHINES == 4.0] == 0.02
     assert told.counts[MACHINES == 10.0] < 0.05
     assert told.counts[MACHINES == 8.0] == 1.0
@@ -245,7 +241,6 @@ def test_a_run_that_was_faster_than_foretold_is_no_hypothesis() -> None:
 
 def test_a_run_that_is_surely_wrong_still_counts_for_the_least() -> None:
     told, _ = followed_by(evidence(m6=3.5), ANY, HARDER)
-    assert told.counts is not None
     assert told.counts.min() == LEAST_COUNT
     assert told.counts[MACHINES == 6.0] == LEAST_COUNT
 

@@ -79,9 +79,7 @@ def test_every_export_asks_for_the_gpus_of_the_log(to: str) -> None:
     found = engine.plan(request, engine.Goal(budget_usd=5.0)).recommendation
     text = engine.export(found, to=to, profile=profile, catalog=prices)
     plain = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
-    assert found.recommended is not None
     layout = found.recommended.layout
-    assert layout is not None
     as_many = str(math.ceil(layout.executor_cores / 2))  # the log's executors had one for two cores
     for key, value in (GPUS | {"spark.executor.resource.gpu.amount": as_many}).items():
         assert re.search(rf"{re.escape(key)}\W{{1,6}}{re.escape(value)}\b", plain)

@@ -1,7 +1,5 @@
 """What repetitions say of the noise of runs, and that no advice is surer than they allow."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -134,7 +132,6 @@ def _agrees(profile: Profile, instances: list[str], deadline: float) -> None:
     advice = advise(fitted, catalog=catalog, instances=instances, deadline_seconds=deadline)
     answer = recommend(fitted, catalog=catalog, instances=instances, deadline_seconds=deadline)
     choice = answer.recommended or answer.nearest
-    assert choice is not None
     assert (advice.instance, advice.nodes) == (choice.instance, choice.nodes)
     assert advice.seconds == pytest.approx(choice.seconds, rel=1e-6)
     assert (advice.low, advice.high) == pytest.approx((choice.low, choice.high), rel=1e-6)

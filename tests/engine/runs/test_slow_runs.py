@@ -1,7 +1,5 @@
 """Runs in which something went wrong, told from others of the same."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -207,10 +205,6 @@ def test_a_run_in_which_something_went_wrong_hardly_counts(wrong: dict[int, floa
     found, said = answered({n: t * wrong.get(n, 1.0) for n, t in LAW.items()}, 7)
     assert len(said) == 1
     assert found.seconds == pytest.approx(usual.seconds, rel=0.05)
-    assert usual.low is not None
-    assert usual.high is not None
-    assert found.low is not None
-    assert found.high is not None
     assert found.high / found.low < 1.3 * usual.high / usual.low
 
 
@@ -264,7 +258,6 @@ def test_what_went_wrong_in_a_named_run_is_no_error_of_the_model() -> None:
     """Eight runs, one of them twice as long: the mean left-out error is that of the other seven."""
     made = {n: 2.0 * t if n == 6 else t for n, t in LAW.items()}
     found = fit(Profile("job", tuple(runs(**{f"n{n}": (t,) for n, t in made.items()}))))
-    assert found.validation is not None
     assert len(found.validation.actual_seconds) == len(LAW) - 1
     assert made[6] not in found.validation.actual_seconds
     assert found.validation.mean_relative_error < 0.05

@@ -1,7 +1,5 @@
 """What a stage is called where people read it."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest
@@ -17,7 +15,7 @@ POOL = "$anonfun$withThreadLocalCaptured$1 at FutureTask.java:264"
 
 def stage(name: str, *operations: str, **more: object) -> StageRun:
     made = StageRun(0, name, 2, 0.0, 4.0, SOME, operations=operations)
-    return dataclasses.replace(made, **more)  # type: ignore[arg-type]
+    return dataclasses.replace(made, **more)
 
 
 @pytest.mark.parametrize(

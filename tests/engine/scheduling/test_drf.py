@@ -1,7 +1,5 @@
 """Fairness against a plain grant-one-at-a-time loop, and the paper's figures."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Ends over all launch orders: the mean of random ones, and the log's own end on its own slots."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -40,7 +38,6 @@ def test_it_is_near_the_mean_over_random_orders(seed: int) -> None:
     for _ in range(RANDOM_ORDERS):
         order = random.permutation(len(tasks))
         cold = tasks.cold_seconds
-        assert cold is not None
         ends.append(makespan(Tasks(tasks.seconds[order], cold[order]).on(unused), slots))
     found = end_in_any_order(tasks, slots, LaunchOrder(turn), unused=unused)
     assert found == pytest.approx(np.mean(ends), rel=0.08)

@@ -1,7 +1,5 @@
 """Waves and list scheduling against a plain discrete-event loop."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

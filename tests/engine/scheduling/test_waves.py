@@ -1,7 +1,5 @@
 """Tasks of a stage and their expected time in waves."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

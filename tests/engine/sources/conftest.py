@@ -1,7 +1,5 @@
 """A history server that does as it is told, and nothing of this machine's own settings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

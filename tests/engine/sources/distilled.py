@@ -1,7 +1,5 @@
 """A log written and read again, for the tests of what logs mean."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import sparklog as log

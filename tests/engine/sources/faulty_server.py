@@ -1,7 +1,5 @@
 """A history server on the loopback that answers as a test wishes, faults and all."""
 
-from __future__ import annotations
-
 import io
 import json
 import ssl

@@ -1,7 +1,5 @@
 """What the tests of history servers share: a log, a secret, what is read."""
 
-from __future__ import annotations
-
 from http.server import BaseHTTPRequestHandler
 
 import sparklog as log

@@ -3,8 +3,6 @@
 The logs in tests/data were made by `make_logs.py`; others are public ones, read where they are.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from shared import SHARED

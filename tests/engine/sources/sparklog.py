@@ -1,7 +1,5 @@
 """Event logs made of exactly the events that a test needs."""
 
-from __future__ import annotations
-
 import json
 import struct
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a log tells of cached blocks that found no room: their size, and what they come from."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

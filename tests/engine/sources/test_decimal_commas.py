@@ -1,7 +1,5 @@
 """Tables between semicolons: what a point in a number means."""
 
-from __future__ import annotations
-
 import pytest
 
 import engine

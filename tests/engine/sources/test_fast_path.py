@@ -1,7 +1,5 @@
 """What makes reading fast changes nothing of what is read: against a reader without any of it."""
 
-from __future__ import annotations
-
 import json
 import random
 from functools import cache

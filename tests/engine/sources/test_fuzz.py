@@ -6,8 +6,6 @@ ordinary run; `SPARKPLAN_FUZZ=10000 pytest tests/engine/sources/test_fuzz.py` ru
 public logs and samples too. A case is known by its number alone: `SPARKPLAN_FUZZ=417-417`.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import math

@@ -1,7 +1,5 @@
 """Logs of real runs in which something went wrong: retries, losses, kills, idle time."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Codecs as Spark writes them, and files that fail, change or are many."""
 
-from __future__ import annotations
-
 import errno
 import io
 import os
@@ -65,7 +63,6 @@ def test_a_stream_damaged_near_its_end_says_how_much_is_lost(tmp_path: Path, cod
     assert not run.complete
     said = next(text for text in run.lost if f"the {codec} stream is damaged" in text)
     found = re.search(r"about (\d+) of (\d+) events are lost, the last [\d.]+ m?s", said)
-    assert found is not None
     assert int(found[2]) == pytest.approx(text.count(b"\n"), rel=0.3)
 
 

@@ -1,7 +1,5 @@
 """Logs of which a part is missing."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace
@@ -48,7 +46,6 @@ def test_a_rolling_log_without_one_of_its_parts(tmp_path: Path, without: int) ->
         assert f"part {without} of 5 missing" in whole.lost[0]
     if without in (2, 3, 4):
         found = re.search(r"about (\d+) of (\d+) events, ([\d.]+ s)", whole.lost[0])
-        assert found is not None
         assert int(found[2]) == pytest.approx(len(PLAIN.splitlines()), abs=2)
     if without == 1:
         assert any("beginning of the application is missing" in text for text in whole.lost)

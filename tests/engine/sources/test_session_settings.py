@@ -1,7 +1,5 @@
 """Settings that a program makes while it runs, and which of them count."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Addresses of history servers: what is understood, and what is refused without repeating it."""
 
-from __future__ import annotations
-
 import pytest
 
 from engine.errors import BadInput
@@ -66,7 +64,7 @@ MIDNIGHT_MS = 1_795_219_200_000
 )
 def test_what_an_address_says(source: str, expected: dict[str, object]) -> None:
     assert is_history_server(source)
-    assert parse_address(source) == HistoryAddress(base="http://host:18080", **expected)  # type: ignore[arg-type]
+    assert parse_address(source) == HistoryAddress(base="http://host:18080", **expected)
 
 
 def test_a_server_behind_a_gateway_keeps_its_path() -> None:

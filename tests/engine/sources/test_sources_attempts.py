@@ -1,7 +1,5 @@
 """Attempts of tasks and stages in odd order: what counts as work, whenever it is summed up."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -135,7 +133,6 @@ def test_what_tasks_of_a_sketched_stage_do_not_report_is_no_part_of_it(
     reported = {"Executor CPU Time": 10**9}
     ended = [log.task(0, n, 2.0, 4.0, metrics=reported if n else None) for n in range(4)]
     cpu = only(tmp_path, ended).cpu_seconds
-    assert cpu is not None
     assert (cpu.count, cpu.total, cpu.quantiles[0]) == (3, 3.0, pytest.approx(1.0, rel=0.01))
 
 

@@ -1,7 +1,5 @@
 """Barrier stages, which start all of their tasks at once, in logs and in profiles made of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import sparklog as log

@@ -1,7 +1,5 @@
 """What executors had beside their heap, held against what a recommendation leaves for it."""
 
-from __future__ import annotations
-
 import pytest
 from pitfall_logs import DATA, PUBLIC, codes, notice, one
 from shared import needs_shared

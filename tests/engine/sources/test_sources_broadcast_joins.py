@@ -1,7 +1,5 @@
 """Which stages join with what others broadcast: on a real log, and on plans made for one rule."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

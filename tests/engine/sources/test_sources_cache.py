@@ -1,7 +1,5 @@
 """What a log tells of cached data, of its operations and of its category."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

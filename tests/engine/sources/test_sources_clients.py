@@ -1,7 +1,5 @@
 """Logs of servers: Spark Connect's and the Thrift server's, which wait for clients."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

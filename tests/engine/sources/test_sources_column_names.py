@@ -1,7 +1,5 @@
 """Run tables whose columns are called otherwise, or are no inputs of the job."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What a union or a product puts together, on lineages made for one rule."""
 
-from __future__ import annotations
-
 import pytest
 from test_sources_profile_file import HEAD, RUN, STAGE
 
@@ -43,14 +41,12 @@ def test_a_union_of_files_and_rows_of_the_program() -> None:
 
 def test_what_was_computed_before_is_read_and_not_what_it_came_from() -> None:
     told = found(SCAN, RANGE, MAPPED, BOTH, computed=(3,))
-    assert told is not None
     assert told.inputs == (Combined(4, "stored", 3), Combined(2, "made"))
 
 
 def test_unions_of_unions_are_one() -> None:
     more = rdd(5, UNION, 12, 4, 4)
     told = found(SCAN, RANGE, MAPPED, BOTH, more)
-    assert told is not None
     assert told.partitions == (4, 2, 4, 2)
 
 
@@ -67,7 +63,6 @@ def test_a_shuffle_of_a_query_is_one_of_its_inputs() -> None:
 
 def test_unions_of_files_alone_are_taken_for_alike() -> None:
     told = found(SCAN, MAPPED, rdd(5, UNION, 8, 1, 3))
-    assert told is not None
     assert not told.mixed
 
 

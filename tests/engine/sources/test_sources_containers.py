@@ -1,7 +1,5 @@
 """Containers and damage: the same log comes out of each, and what is lost is said in numbers."""
 
-from __future__ import annotations
-
 import errno
 import gzip
 import io

@@ -1,7 +1,5 @@
 """The stages that ran, and which of them reads which: skipped ones, and logs that tell less."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import sparklog as log

@@ -1,7 +1,5 @@
 """The size of scanned files; input that the tasks of Spark 4.1 do not count, on a real log."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter
@@ -70,7 +68,6 @@ def test_what_was_not_counted_is_the_size_of_the_files():
     assert run.workload.input_bytes == pytest.approx(2 * TABLE_BYTES + count)
     for stage in reading(run):
         measure = stage.input_bytes
-        assert measure is not None
         assert measure.mean == pytest.approx(sum(measure.quantiles) / len(measure.quantiles))
 
 
@@ -138,7 +135,6 @@ def test_a_scan_that_counted_a_good_part_left_out_columns(tmp_path: Path):
 
 def test_where_no_byte_was_counted_the_files_are_spread_evenly(tmp_path: Path):
     whole, first, second = reading(changed(tmp_path, counting(0)))
-    assert whole.input_bytes is not None
     assert whole.input_bytes.quantiles == (TABLE_BYTES / 2,)
     assert [s.input_bytes.total for s in (first, second) if s.input_bytes] == [TABLE_BYTES / 2] * 2
 

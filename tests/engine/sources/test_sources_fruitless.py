@@ -1,7 +1,5 @@
 """Stages of which no task succeeded: their time is not the driver's."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

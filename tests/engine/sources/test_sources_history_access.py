@@ -1,7 +1,5 @@
 """History servers: credentials and TLS."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """History servers: every fault of the service or of a download is one line."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """History servers: what is chosen, and how it is read."""
 
-from __future__ import annotations
-
 import gzip
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What of an application's clock is counted: idle stretches, pauses, and what is said of them."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from tempfile import TemporaryDirectory

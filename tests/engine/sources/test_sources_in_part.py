@@ -1,7 +1,5 @@
 """Stages of which an action ran some partitions alone."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Which stage made what another reads of a cache or a checkpoint, in logs and in profiles."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

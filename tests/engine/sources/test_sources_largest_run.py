@@ -1,7 +1,5 @@
 """Which run the default input is from: the largest that came to its end."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Executors that died are told from those that were sent away; what Spark says of it is quoted."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -32,7 +30,7 @@ def two_executors(tmp_path: Path, *gone: log.Event, **properties: str) -> Run:
         log.completed(stage, 2.0, 12.0),
         log.end(13.0),
     ]
-    return run_of(tmp_path, [*log.header(**properties), *gone, *ran])  # type: ignore[arg-type]
+    return run_of(tmp_path, [*log.header(**properties), *gone, *ran])
 
 
 def codes(run: Run) -> list[str]:
@@ -192,7 +190,7 @@ def test_an_executor_that_only_hands_on_its_blocks_offers_no_slots(
     that was sent away as it was idle could have had some until then."""
     stage = log.info(0, 2)
     events = [
-        *log.header(**settings),  # type: ignore[arg-type]
+        *log.header(**settings),
         log.submitted(stage, 2.0),
         log.task(0, 0, 2.0, 4.0, index=0, executor="1"),
         log.removed("1", 9.0, reason=reason),

@@ -1,7 +1,5 @@
 """Cached data whose making a log has lost, as one that a history server compacted has."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Measures of task values against their definition: exact sums, quantiles to five digits."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +30,6 @@ def test_a_measure_is_the_sum_and_the_linear_quantiles(values: list[int], points
     if not known:
         assert measure is None
         return
-    assert measure is not None
     assert (measure.count, measure.total) == (len(known), pytest.approx(sum(known), rel=1e-15))
     if points == SECONDARY_VALUES and known[0] == known[-1]:
         assert measure.quantiles == (rounded(known[0]),)
@@ -47,9 +44,6 @@ def test_rows_do_not_mix() -> None:
     values = np.array([[3, 3, 3], [5, -1, 1000], [-1, -1, -1], [1, 2, 3]])
     units, points = [1.0, 0.001, 1.0, 1.0], [SECONDARY_VALUES, 3, 3, SECONDARY_VALUES]
     alike, partly, nothing, whole = of_columns(values, units=units, points=points)
-    assert alike is not None
-    assert partly is not None
-    assert whole is not None
     assert (alike.count, alike.total, alike.quantiles) == (3, 9.0, (3.0,))
     assert (partly.count, partly.total, partly.quantiles) == (2, 1.005, (0.005, 1.0))
     assert (whole.count, whole.total, whole.quantiles) == (3, 6.0, (1.0, 2.0, 3.0))
@@ -59,13 +53,11 @@ def test_rows_do_not_mix() -> None:
 def test_equal_task_times_are_kept_one_by_one() -> None:
     """Only of measures that no replay draws from one value stands for all."""
     (times,) = of_columns(np.array([[7, 7, 7]]), units=[1.0], points=[101])
-    assert times is not None
     assert times.quantiles == (7.0, 7.0, 7.0)
 
 
 def test_sums_of_milliseconds_have_no_binary_noise() -> None:
     (three,) = of_columns(np.array([[1, 2]]), units=[0.001], points=[3])
-    assert three is not None
     assert three.total == 0.003  # 3 * 0.001 is 0.0030000000000000001
 
 
@@ -75,11 +67,9 @@ def test_a_sketch_of_equal_values_is_one_value(value: int, unit: float) -> None:
     assert of_sketch(sketch, unit=unit) is None
     sketch.add(np.full(50, value))
     measure = of_sketch(sketch, unit=unit)
-    assert measure is not None
     assert (measure.count, measure.total) == (50, pytest.approx(50 * value * unit))
     assert measure.quantiles == (pytest.approx(value * unit),)
     primary = of_sketch(sketch, unit=unit, points=5)
-    assert primary is not None
     assert primary.quantiles == (pytest.approx(value * unit),) * 5
 
 
@@ -87,7 +77,6 @@ def test_a_sketch_of_different_values_keeps_its_quantiles() -> None:
     sketch = QuantileSketch()
     sketch.add(np.arange(101))
     measure = of_sketch(sketch, unit=1.0)
-    assert measure is not None
     assert measure.quantiles == pytest.approx(tuple(np.arange(0, 101, 10)), abs=1.0)
 
 
@@ -100,7 +89,5 @@ def test_a_shuffle_that_is_read_from_one_side_alone_is_known(
     task = log.task(0, 0, 2.0, 4.0, metrics={"Shuffle Read Metrics": read})
     events = [*log.header(), log.submitted(log.info(0, 1), 1.0), task, log.end(5.0)]
     (stage,) = run_of(tmp_path, events).stages
-    assert stage.shuffle_read_bytes is not None
     assert stage.shuffle_read_bytes.total == remote + local
-    assert stage.shuffle_remote_read_bytes is not None
     assert stage.shuffle_remote_read_bytes.total == remote

@@ -1,7 +1,5 @@
 """GPUs and the like: how many tasks run at once, and that no catalog has them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Run tables that say how each run ended."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

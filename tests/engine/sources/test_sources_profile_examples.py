@@ -1,7 +1,5 @@
 """Profile files as people write them: the example of the page, and shapes that only they tell."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

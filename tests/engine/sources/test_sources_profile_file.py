@@ -1,7 +1,5 @@
 """Profile YAML: round trips, strictness with file and line, atomic writing."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import nan
 from pathlib import Path
@@ -149,7 +147,6 @@ def test_quantiles_are_compact(tmp_path: Path) -> None:
     profile = read(log.write(tmp_path / "app", log.one_stage(tasks=150, seconds=0.125)))
     (stage,) = profile.runs[0].stages
     assert len(stage.task_seconds.quantiles) == 150
-    assert stage.overhead_seconds is not None
     assert len(stage.overhead_seconds.quantiles) == 1  # all alike
     assert len(format_profile(profile)) < 4000
 
@@ -368,7 +365,6 @@ def test_a_damaged_count_that_a_log_may_have_is_read_from_its_profile() -> None:
     )
     found = parse(HEAD + f"runs:\n- seconds: 4\n  stages:\n  - {stage}\n", "p.yaml")
     told = found.runs[0].stages[0].shuffle_read_bytes
-    assert told is not None
     assert told.total == 2.0**64
 
 
@@ -398,7 +394,7 @@ def test_writing_is_all_or_nothing(tmp_path: Path) -> None:
     path = tmp_path / "p.yaml"
     write_profile(profile, path)
     before = path.read_bytes()
-    bad = replace(profile, runs=(None,))  # type: ignore[arg-type]
+    bad = replace(profile, runs=(None,))
     with pytest.raises(AttributeError):
         write_profile(bad, path)
     assert path.read_bytes() == before

@@ -1,7 +1,5 @@
 """Public logs of many versions: read, or refused in one line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -32,7 +30,7 @@ def test_public_log(path: Path) -> None:
     profile = read(path)
     (run,) = profile.runs
     assert run.cluster.slots
-    assert 0.0 <= run.driver_seconds <= run.seconds  # type: ignore[operator]
+    assert 0.0 <= run.driver_seconds <= run.seconds
     for stage in run.stages:
         assert 0 < stage.task_seconds.count <= stage.tasks
         assert set(stage.parents) < {other.stage_id for other in run.stages}

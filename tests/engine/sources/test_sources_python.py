@@ -1,7 +1,5 @@
 """Stages that compute in Python although the names of their operations do not say so."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

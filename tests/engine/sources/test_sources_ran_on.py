@@ -1,7 +1,5 @@
 """`--ran-on`: where the evidence names no nodes, of whatever kind it is."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -102,7 +100,7 @@ def test_rows_without_a_type_take_the_one_that_is_said(
 
 def test_a_name_is_no_catalog(tmp_path: Path) -> None:
     with pytest.raises(engine.BadInput, match="a catalog is needed, not 'aws'; load it with"):
-        engine.read(table(tmp_path), catalog="aws")  # type: ignore[arg-type]
+        engine.read(table(tmp_path), catalog="aws")
 
 
 def test_a_type_may_be_given_by_name(tmp_path: Path, named: engine.InstanceType) -> None:
@@ -123,5 +121,5 @@ def test_what_names_no_type_is_refused(tmp_path: Path) -> None:
     with pytest.raises(engine.BadInput, match="names no catalog"):
         engine.read(table(tmp_path), ran_on="m5.xlarge@")
     with pytest.raises(engine.BadInput, match="an instance type"):
-        engine.read(table(tmp_path), ran_on=5)  # type: ignore[arg-type]
+        engine.read(table(tmp_path), ran_on=5)
     assert engine.read_each(table(tmp_path), ran_on="m5.xlarge")[0].profile is not None

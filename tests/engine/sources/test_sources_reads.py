@@ -1,7 +1,5 @@
 """What stages read from outside for RDDs that they persist, each partition once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -27,7 +25,6 @@ def test_a_row_taken_of_cached_data_before_all_leaves_the_rest_to_be_read() -> N
     assert first.in_part
     assert first.input_bytes is not None
     assert rest.input_bytes is not None
-    assert again.input_bytes is not None
     assert rest.cached_input_bytes == pytest.approx(again.input_bytes.total / 4, rel=1e-3)
     assert rest.operation_counts == first.operation_counts
     assert again.operation_counts != first.operation_counts

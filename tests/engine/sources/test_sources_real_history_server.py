@@ -1,7 +1,5 @@
 """The history server of a real Spark over real logs: what it serves is what the files hold."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys
@@ -104,7 +102,6 @@ def test_every_log_of_the_server_gives_the_profile_of_its_file(server: str, logs
         read[profile.runs[0].source] = profile
     assert sorted(read) == sorted(path.name for path in logs.iterdir())
     for name, profile in read.items():
-        assert name is not None
         assert profile == engine.read(logs / name)
 
 

@@ -1,7 +1,5 @@
 """Remote paths through fsspec: its memory and local file systems stand for object stores."""
 
-from __future__ import annotations
-
 import builtins
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Resource profiles as people write them, and as they get them wrong."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What a run says of itself where its log is not whole, not Spark's, or tells of several things."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

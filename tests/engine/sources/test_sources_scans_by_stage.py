@@ -1,7 +1,5 @@
 """Which scans a stage ran and what their files tell, on plans and stages made for one rule each."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -78,7 +76,6 @@ def test_a_scan_that_lost_its_bytes_has_those_of_its_files() -> None:
     found = inferred(scans, PARQUET)
     (stage,) = found.stages
     assert (input_of(found), stage.files_bytes, stage.files_read) == (800.0, 800.0, 3.0)
-    assert stage.input_bytes is not None
     assert stage.input_bytes.quantiles == (0.0, 800.0), "spread as what the tasks counted is"
     assert found.known
     (said,) = found.notices

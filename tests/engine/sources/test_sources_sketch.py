@@ -1,7 +1,5 @@
 """The quantile sketch against exact quantiles."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -36,7 +34,6 @@ def test_quantiles_within_the_stated_error(values: list[int], points: int, parts
 def test_exact_measures_agree_with_numpy(count: int) -> None:
     values = np.random.default_rng(count).integers(1, 10**6, count)
     (measure,) = measures.of_columns(values[None, :], units=(1e-3,), points=(201,))
-    assert measure is not None
     assert (measure.count, measure.total) == (count, values.sum() / 1000)
     points = min(count, 201)
     expected = np.quantile(values, np.linspace(0.0, 1.0, points)) / 1000
@@ -47,7 +44,6 @@ def test_what_was_not_reported_does_not_count() -> None:
     rows = np.asarray([[-1, -1, -1], [-1, 7, 7]])
     nothing, found = measures.of_columns(rows, units=(1.0, 1.0), points=(11, 11))
     assert nothing is None
-    assert found is not None
     assert (found.count, found.total, found.quantiles) == (2, 14.0, (7.0,))
     assert measures.of_sketch(QuantileSketch(), unit=1.0) is None
 

@@ -1,7 +1,5 @@
 """Files among the logs of a folder that are none."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Which stages read which, on logs of random jobs: against what was run."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Streams: each micro-batch is a run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

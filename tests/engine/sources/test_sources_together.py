@@ -1,7 +1,5 @@
 """What several sources hold together: one name, one unit, each run and each notice once."""
 
-from __future__ import annotations
-
 import math
 import sys
 from dataclasses import replace
@@ -22,7 +20,7 @@ SAID = Notice("some-code", "something", "do something")
 
 
 def run(size: float | None = None, **more: object) -> Run:
-    return Run(10.0, Cluster(), Workload(input_bytes=size), **more)  # type: ignore[arg-type]
+    return Run(10.0, Cluster(), Workload(input_bytes=size), **more)
 
 
 def said(*runs: Run) -> dict[str, str]:

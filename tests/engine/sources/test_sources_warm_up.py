@@ -1,7 +1,5 @@
 """How the first tasks of a stage compare with all of them, by their launch order in a log."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -45,7 +43,6 @@ def test_first_tasks_on_a_slot_and_those_without_a_time_stand_apart(tmp_path: Pa
     ends = [log.task(0, n, 3.0, 12.0, executor=name) for n, name in cold]
     empty = log.task(0, 200, 15.0, 15.0, metrics={"Executor Run Time": 0})
     found = stage_of(tmp_path, *starts, *ends, empty, *tasks_of(FALLING))
-    assert found.first_wave_seconds is not None
     assert found.first_wave_seconds.quantiles == (9.0,) * 4
     assert found.warm_up == pytest.approx(SHARES)
 

@@ -1,7 +1,5 @@
 """Numbers that stand as text in a log: any text may be there, and none ends the reading."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

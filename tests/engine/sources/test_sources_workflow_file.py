@@ -1,7 +1,5 @@
 """Workflow YAML: what it means, and one line for everything that is wrong with it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -36,7 +34,6 @@ def test_a_file_means_what_it_says() -> None:
     assert [job.name for job in found.jobs] == ["a", "b"]
     assert found.scheduler == "max-min"
     cluster = found.cluster
-    assert cluster is not None
     assert (cluster.nodes, cluster.cores, cluster.slots) == (2, 6.0, 8)
     assert cluster.network_bytes_per_second == pytest.approx(125e6)
     assert cluster.disk_bytes_per_second == pytest.approx(200e6)
@@ -50,10 +47,7 @@ def test_a_file_means_what_it_says() -> None:
 def test_jobs_from_samples_keep_their_observed_tasks() -> None:
     text = HEAD + "jobs:\n- {name: a, source: word-count-small, input_size: 2x}\n"
     (job,) = parse_workflow(text, "w.yaml").jobs
-    assert job.profile is not None
-    assert job.workload is not None
     own = job.profile.reference_workload.input_bytes
-    assert own is not None
     assert job.workload.input_bytes == pytest.approx(2 * own)
 
 

@@ -1,7 +1,5 @@
 """Zips as the page of a history server gives them to download: the logs in them are read."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from itertools import pairwise

@@ -116,7 +116,6 @@ def test_a_far_threshold_is_pointed_at():
 def test_a_threshold_nearby_stretches_the_axis():
     axis = Axis(kind="time", log=True)
     layout = lay_out(plan(deadline=50000.0, y=axis), 80, 20)
-    assert layout is not None
     assert layout.y.high >= 50000
 
 
@@ -161,7 +160,7 @@ async def test_a_step_refreshes_only_what_changed(size):
         chart = app.query_one(Chart)
         refreshed: list[Region] = []
         original = chart.refresh
-        chart.refresh = lambda *regions, **options: (  # type: ignore[method-assign]
+        chart.refresh = lambda *regions, **options: (
             refreshed.extend(regions),
             original(*regions, **options),
         )[1]
@@ -189,7 +188,6 @@ async def test_a_click_picks_a_value():
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
         layout = app.query_one(Chart)._layout
-        assert layout is not None
         await pilot.click(Chart, offset=(layout.left + layout.width - 1, 5))
         await pilot.click(Chart, offset=(1, 5))
         await pilot.pause()
@@ -249,8 +247,6 @@ def test_y_fits_what_is_seen_of_x():
     data = plan(y=Axis(kind="time", log=True), thresholds=())
     whole = chart_scales(data)
     near = chart_scales(replace(data, x=replace(data.x, window=(32.0, 64.0))))
-    assert whole is not None
-    assert near is not None
     assert near.y.high < whole.y.high / 4
     assert near.whole_y == whole.y
 
