@@ -378,7 +378,7 @@ class PartitionedStage:
         own = float(rule.on_own(growth))
         if not self.counts_slots:
             return PartitionCount(own)
-        return PartitionCount(own, self.partitioning.slots, AtGrowth(rule, growth))
+        return PartitionCount(own, self.partitioning.own_cores, AtGrowth(rule, growth))
 
     @cached_property
     def _merged_rules(self) -> dict[float, MergedPartitions]:

@@ -84,4 +84,4 @@ def written_count(
     own = float(splits.of_tasks(np.asarray(told.own), np.asarray(packed.cores)))
     if told.by_cores is None and not rule.scans_count_slots:
         return PartitionCount(own)
-    return PartitionCount(own, rule.slots, splits, ratio)
+    return PartitionCount(own, rule.own_cores, splits, ratio)
