@@ -322,23 +322,11 @@ def test_a_wrong_measure_is_said_with_its_line(tmp_path: Path) -> None:
             "task_seconds: {count: 0, total: 0, quantiles: []}",
             "count of task_seconds must be at least 1, not 0",
         ),
-        (
-            "task_seconds: {count: 2, total: 8, quantiles: [-1, 5]}",
-            "task_seconds must lie .*",
-        ),
-        (
-            "task_seconds: {count: 2, total: 8, quantiles: [3, 1e308]}",
-            "task_seconds must lie .*",
-        ),
-        (
-            "task_seconds: {count: 2, total: nan, quantiles: [3, 5]}",
-            "task_seconds must lie .*",
-        ),
+        ("task_seconds: {count: 2, total: 8, quantiles: [-1, 5]}", "task_seconds must lie .*"),
+        ("task_seconds: {count: 2, total: 8, quantiles: [3, 1e308]}", "task_seconds must lie .*"),
+        ("task_seconds: {count: 2, total: nan, quantiles: [3, 5]}", "task_seconds must lie .*"),
         ("run_seconds: {count: 2, total: -8, quantiles: [3, 5]}", "run_seconds must lie .*"),
-        (
-            "input_bytes: {count: 2, total: 8, quantiles: [3, 1e300]}",
-            "input_bytes must lie .*",
-        ),
+        ("input_bytes: {count: 2, total: 8, quantiles: [3, 1e300]}", "input_bytes must lie .*"),
         ("submitted_seconds: 1e30", "submitted_seconds must be at most 1e\\+16, not 1e\\+30"),
         ("warm_up: [1, 1, -1e308, 1, 1]", "warm_up must be more than zero"),
     ],
