@@ -213,8 +213,10 @@ class StageGraph:
         `first`, `show`): all stages of that RDD together ran fewer than it has. All but one is
         `zipWithIndex` too, which counts what stands before the last, and is no query: there it has
         to be one (`limit(100).collect()`), or the action to be named so; all of them, one after
-        the other, `toLocalIterator`."""
-        entry = self._executed[stage_id]
+        the other, `toLocalIterator`. Taken to be so of a stage that the log has lost."""
+        entry = self._executed.get(stage_id)
+        if entry is None:
+            return True
         final, partitions = entry.stage.final_rdd, entry.stage.partitions
         if final is None or entry.summary.measures["shuffle_write_bytes"] is not None:
             return False
