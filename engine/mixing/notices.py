@@ -23,8 +23,8 @@ MIXED = Notice(
 _OF_SIZE = "extrapolating-nodes"
 """What is warned of the size of a whole cluster, and of no member of it."""
 
-_FIGURE = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?![\w.])")
-"""A number by itself: not the digits in the name of a type."""
+_FIGURE = re.compile(r"(?<![\w.,])(?<!\bstage )\d[\d,]*(?:\.\d+)?(?![\w.])")
+"""A number by itself: not the digits in the name of a type, nor the number that names a stage."""
 
 
 def not_mixed(surface: Surface, row: int, common: int, share: float) -> Notice:

@@ -131,6 +131,14 @@ def test_a_wrong_command_says_what_to_type(line, says):
     assert says in str(refused.value)
 
 
+def test_what_goes_further_than_the_planner_is_a_line_for_the_shell():
+    """It read "predict :size goes further", which can be typed nowhere."""
+    with pytest.raises(engine.BadInput) as refused:
+        outcome_of("size 3000x", NAMES)
+    said = in_planner(str(refused.value))
+    assert said.endswith("sparkplan predict --input-size goes further")
+
+
 def test_every_command_is_offered_and_completes_to_itself():
     assert [line.strip() for line, _ in offered("", NAMES)] == [verb.name for verb in VERBS]
     assert [line for line, _ in offered("mod", NAMES)] == ["model "]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -26,6 +27,9 @@ Name = Literal["deadline", "budget", "size", "nodes", "confidence"]
 CONFIDENCES = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99)
 _DEADLINE_SPAN = 40.0
 _BUDGET_SPAN = 30.0
+
+_ROUNDED_BY = 0.006
+"""The share by which a size in three digits may differ from the end of the slider that it names."""
 
 
 @dataclass(frozen=True)
@@ -69,14 +73,15 @@ class Ranges:
         """
         times = self._times(typed)
         engine.check_times(times, typed)
-        if not LEAST_SCALE <= times <= MOST_SCALE:
+        held = min(max(times, LEAST_SCALE), MOST_SCALE)
+        if not math.isclose(times, held, rel_tol=_ROUNDED_BY):
             least, most = self.size_text(LEAST_SCALE), self.size_text(MOST_SCALE)
             raise engine.BadInput(
                 f"{typed!r} is {shortest(times, 3)} times the input of the runs: the planner goes "
                 f"from {least} to {most}",
-                remedy="add a log nearer to that input; predict --input-size goes further",
+                remedy="add a log near that input; sparkplan predict --input-size goes further",
             )
-        return times
+        return held
 
     def _times(self, typed: str) -> float:
         times = engine.parse_times(typed)

@@ -89,3 +89,17 @@ def test_the_largest_figure_is_kept_whatever_the_order(order: int) -> None:
     ]
     texts = {notice.text for notice in once(said[::order])}
     assert texts == {said[1].text, said[2].text}
+
+
+def test_each_stage_is_told_of_by_its_number() -> None:
+    """The stages of iterations have one label: of two that wait for a task one was named."""
+    said = [
+        engine.Notice(
+            "skewed-stage",
+            f"stage {stage} (reduce at rank.py:7) waits for one task that takes {times} times the "
+            "mean",
+            "look at its keys",
+        )
+        for stage, times in ((3, 9), (17, 4), (17, 6))
+    ]
+    assert once(said) == [said[0], said[2]]

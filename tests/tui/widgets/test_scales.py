@@ -249,3 +249,16 @@ def test_the_size_of_counted_input_is_typed_as_the_slider_shows_it():
     ranges = Ranges(input_size=2e8, unit="units")
     assert ranges.size_text(0.75) == "150M"
     assert ranges.parse_size("150M") == pytest.approx(0.75)
+
+
+@given(largest=st.floats(1.0, 1e13), unit=st.sampled_from(["bytes", "units"]))
+@example(largest=977_775_896.6, unit="bytes")
+def test_the_ends_of_the_size_slider_are_typed_as_they_are_shown(largest, unit):
+    """In three digits they may lie beyond: who typed the limit that a refusal named was refused."""
+    from tui.views.goal import LEAST_SCALE, MOST_SCALE, Ranges
+
+    ranges = Ranges(input_size=largest, unit=unit)
+    for end in (LEAST_SCALE, MOST_SCALE):
+        typed = ranges.parse_size(ranges.size_text(end))
+        assert LEAST_SCALE <= typed <= MOST_SCALE
+        assert typed == pytest.approx(end, rel=0.006)
