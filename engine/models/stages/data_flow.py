@@ -128,7 +128,7 @@ def group_power(stage: StageRun) -> float:
     if not stage.grouped_rows or not stage.groups or stage.tasks < 2:
         return math.nan
     times = stage.groups * stage.tasks / stage.grouped_rows
-    return min(1.0, max(0.0, math.log(times) / math.log(stage.tasks)))
+    return min(1.0, math.log(times) / math.log(stage.tasks)) if times > 1.0 else 0.0
 
 
 def _sources(

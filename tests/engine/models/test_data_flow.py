@@ -161,3 +161,9 @@ def test_more_input_is_never_less_time() -> None:
         for ratio in (0.2, 0.5, 1.0, 1.5, 2.0, 4.0, 30.0)
     ]
     assert seconds == sorted(seconds)
+
+
+def test_of_next_to_no_groups_none_are_more() -> None:
+    """A profile may say any number; the smallest there are vanish beside others."""
+    stage = replace(grouping(FEW)[DAYS].stage, groups=5e-324, grouped_rows=1e30)
+    assert group_power(stage) == 0.0
