@@ -135,9 +135,12 @@ def _sources(
     stage: StageRun, shapes: Sequence[PartitionedStage], places: dict[int, int]
 ) -> list[Source]:
     """The stages that one reads: of shuffles by what each wrote, of a cache or of files that one
-    stored."""
+    stored. Files of a writer that reads nothing are input of the run: it counted no other."""
     shuffled, every = total_of(stage.shuffle_read_bytes), stage.read_bytes
-    maker = stage.stored_by if stage.stored_by is not None else stage.files_by
+    maker = stage.stored_by
+    if maker is None and stage.files_by in places:
+        made = shapes[places[stage.files_by]].growth is Growth.NONE
+        maker = None if made else stage.files_by
     if every <= 0.0:
         return [Source(places[maker], 1.0, True)] if maker in places else []
     before = [places[one] for one in stage.parents if one in places]

@@ -167,3 +167,10 @@ def test_of_next_to_no_groups_none_are_more() -> None:
     """A profile may say any number; the smallest there are vanish beside others."""
     stage = replace(grouping(FEW)[DAYS].stage, groups=5e-324, grouped_rows=1e30)
     assert group_power(stage) == 0.0
+
+
+def test_files_that_a_run_makes_of_nothing_are_its_input() -> None:
+    """All that this run reads are files that it wrote itself: more input is more of these."""
+    run = read(DATA / "vectored.zstd").runs[0]
+    scans = [shape for shape in shapes_of(run, 2) if shape.stage.files_by is not None]
+    assert [shape.data(FILES) for shape in scans] == [FILES] * 4
