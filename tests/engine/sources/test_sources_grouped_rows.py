@@ -68,3 +68,11 @@ def test_of_aggregations_without_functions_the_keys_tell(tmp_path: Path) -> None
     other = r"keys=\[(\w+)#(\d+)\], functions=\[partial_count\(1\)\]"
     found = changed(tmp_path, other, r"keys=[another#\2], functions=[]")
     assert told(found) == []
+
+
+def test_a_stage_whose_tasks_are_lost_brought_nothing_together(tmp_path: Path) -> None:
+    (days, *_) = (stage for stage in one(LOG).stages if stage.groups == 50.0)
+    (merging,) = (s.stage_id for s in one(LOG).stages if s.parents == (days.stage_id,))
+    lost = changed(tmp_path, rf'\{{"Event":"SparkListenerTaskEnd","Stage ID":{merging},.*\n', "")
+    assert (100.0, 50.0) not in told(lost)
+    assert told(lost) == told(one(LOG))[1:]
