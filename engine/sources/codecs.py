@@ -41,6 +41,9 @@ PACKED_BYTES, MOST_PACKED_BYTES, PACKED_PARTS = 1 << 12, 1 << 17, 64
 """Compressed bytes handed to zstd at a time: at least, at most, and as a part of the file. So many
 tell the place of damage."""
 
+WATCHED_BYTES = 64
+"""Compressed bytes looked at in one go for the end of a frame: four may hold 128 KiB."""
+
 HEAD_BYTES = 16
 """What is needed to recognise a codec."""
 
@@ -235,17 +238,22 @@ class _Frames:
         return data
 
     def _follow(self, data: bytes) -> bool:
-        """Takes in what was read; False for damage, which the reader finds too."""
+        """Takes in what was read; False once a frame holds something, and for damage, which the
+        reader finds too."""
         import zstandard
 
-        while data:
-            frame = self._open or zstandard.ZstdDecompressor().decompressobj()
-            try:
-                frame.decompress(data)
-            except zstandard.ZstdError:
-                self.are_whole = False
-                return False
-            data, self._open = frame.unused_data, None if frame.eof else frame
+        for start in range(0, len(data), WATCHED_BYTES):
+            part = data[start : start + WATCHED_BYTES]
+            while part:
+                frame = self._open or zstandard.ZstdDecompressor().decompressobj()
+                try:
+                    held = frame.decompress(part)
+                except zstandard.ZstdError:
+                    held = None
+                if held != b"":
+                    self.are_whole = False
+                    return False
+                part, self._open = frame.unused_data, None if frame.eof else frame
         self.are_whole = self._open is None
         return True
 

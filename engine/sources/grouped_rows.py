@@ -8,6 +8,7 @@ are, tasks with keys of their own give each once.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from engine.sources.plan_events import CountedMetric, PlanNode, SqlPlan
@@ -20,8 +21,19 @@ _GROUPS = frozenset(("HashAggregate", "SortAggregate"))
 percentiles is another node (`ObjectHashAggregate`), whose groups grow."""
 
 _SHUFFLE, _ROWS = "Exchange", "number of output rows"
-_KEEPS_ROWS = ("Project", "InputAdapter", "WholeStageCodegen", "ShuffleQueryStage", "Sort")
+_KEEPS_ROWS = (
+    "Project", "InputAdapter", "WholeStageCodegen", "ShuffleQueryStage", "Sort", "AQEShuffleRead",
+    "CustomShuffleReader",
+)  # fmt: skip
 """Nodes, or how their names begin, that give as many rows as they get."""
+
+_IN_PART = re.compile(rb"\bpartial_")
+"""What the text of an aggregation holds whose groups are brought together behind the shuffle: what
+ends one hands on rows like any others, whatever groups another makes of these."""
+
+_DISTINCT = re.compile(rb"keys=(.*), functions=\[\]")
+"""One without functions, which does not say which it is: what brings its groups together has the
+same keys."""
 
 
 class GroupedRows:
@@ -41,22 +53,29 @@ class GroupedRows:
     def planned(self, told: SqlPlan) -> None:
         """Notes the aggregations of a plan before and behind each shuffle, by the accumulators of
         their rows."""
-        waiting: list[tuple[PlanNode, int | None]] = []
+        waiting: list[tuple[PlanNode, PlanNode | None]] = []
         if told.plan is not None:
             waiting.append((told.plan, None))
         while waiting:
             node, above = waiting.pop()
             if node.name == _SHUFFLE and len(node.children) == 1:
-                before = _grouped(node.children[0])
-                if before is not None and above is not None:
-                    self._merged_by[before] = above
-                    self._watched |= {before, above}
+                if above is not None:
+                    self._shuffled(_grouped(node.children[0]), above)
                 above = None
             elif node.name in _GROUPS:
-                above = _rows_of(node)
-            elif len(node.children) > 1:
+                above = node
+            elif not node.name.startswith(_KEEPS_ROWS):
                 above = None
             waiting.extend((child, above) for child in node.children)
+
+    def _shuffled(self, before: PlanNode | None, above: PlanNode) -> None:
+        """Notes an aggregation before a shuffle, where the one behind it ends it."""
+        if before is None or not _is_ended_by(before, above):
+            return
+        rows, groups = _rows_of(before), _rows_of(above)
+        if rows is not None and groups is not None:
+            self._merged_by[rows] = groups
+            self._watched |= {rows, groups}
 
     def completed(self, stage_id: int, counted: Sequence[CountedMetric]) -> None:
         """Notes what a stage counted of them."""
@@ -83,13 +102,21 @@ class GroupedRows:
         return (rows, groups) if 0.0 < groups <= rows else None
 
 
-def _grouped(node: PlanNode) -> int | None:
-    """The accumulator of the rows of an aggregation whose groups a shuffle sends as they are."""
+def _grouped(node: PlanNode) -> PlanNode | None:
+    """The aggregation whose groups a shuffle sends as they are."""
     while node.name not in _GROUPS and len(node.children) == 1:
         if not node.name.startswith(_KEEPS_ROWS):
             return None
         node = node.children[0]
-    return _rows_of(node) if node.name in _GROUPS else None
+    return node if node.name in _GROUPS else None
+
+
+def _is_ended_by(before: PlanNode, above: PlanNode) -> bool:
+    """Whether one aggregation brings the groups of the other together."""
+    if _IN_PART.search(bytes(before.text)):
+        return True
+    keys, others = (_DISTINCT.search(bytes(node.text)) for node in (before, above))
+    return keys is not None and others is not None and keys[1] == others[1]
 
 
 def _rows_of(node: PlanNode) -> int | None:

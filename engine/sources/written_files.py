@@ -23,6 +23,7 @@ _FILES, _FOLDERS, _ROWS = (
     "number of written files", "number of dynamic part", "number of output rows",
 )  # fmt: skip
 _WRITE = re.compile(r"Execute (?:InsertIntoHadoopFsRelationCommand )+(.+?), (?:true|false), ")
+_OVERWRITE = ", Overwrite, ["
 _LOCATION = re.compile(r"\w+(?:\(1 paths\))?\[(.+)\]")
 
 _decode_text = msgspec.json.Decoder(str).decode
@@ -30,10 +31,11 @@ _decode_text = msgspec.json.Decoder(str).decode
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """What a query wrote: where, how many files, and into how many folders of a table; None where
-    the log does not say."""
+    """What a query wrote: where, in place of all that was there or beside it, how many files, and
+    into how many folders of a table; None where the log does not say."""
 
     path: str
+    replaces: bool = False
     files: int | None = None
     folders: int | None = None
 
@@ -107,22 +109,24 @@ class WrittenFiles:
         return tuple(map(with_both, stages))
 
     def _writing(self, execution: int, node: PlanNode) -> None:
-        found = _WRITE.match(_decode_text(node.text)) if bytes(node.text) else None
+        text = _decode_text(node.text) if bytes(node.text) else ""
+        found = _WRITE.match(text)
         if found is None:
             return
         if execution not in self._writes:
-            self._writes[execution] = Write(found[1].rstrip("/"))
+            self._writes[execution] = Write(found[1].rstrip("/"), _OVERWRITE in text)
         for metric in node.metrics:
             if metric.name in (_FILES, _FOLDERS):
                 self._metrics[metric.accumulator] = execution, metric.name
 
     def _writers_of(self, location: str, reading: int) -> tuple[int, ...]:
-        """The earlier executions that wrote where a scan reads."""
+        """The earlier executions that wrote where a scan reads, from the last on that replaced what
+        was there."""
         found = _LOCATION.fullmatch(location)
         path = found[1].rstrip("/") if found else None
-        return tuple(
-            one for one, write in self._writes.items() if write.path == path and one < reading
-        )
+        told = [o for o, write in self._writes.items() if write.path == path and o < reading]
+        first = max((one for one in told if self._writes[one].replaces), default=0)
+        return tuple(one for one in told if one >= first)
 
     def _makers(self, stages: Sequence[StageRun], wanted: set[int]) -> dict[int, int]:
         """The stage of each wanted execution that wrote, the most where several did."""

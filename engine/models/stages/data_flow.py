@@ -10,7 +10,7 @@ has its own it is 1, as for sums of each order.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -26,6 +26,9 @@ ASKED_RATIOS = (0.5, 2.0)
 LIMITS = frozenset(("WindowGroupLimit", "LocalLimit", "TakeOrderedAndProject"))
 """Operations that leave so many rows of each task at most, or of each group in it: more tasks leave
 more, whatever rows there are of each, and how many tasks there are follows from what they read."""
+
+ROUNDING = 1e-9
+"""Of shares that together are all."""
 
 KEPT_RATIOS = 32
 """Inputs whose growth is kept: those on the way from the log's to the one that is asked."""
@@ -71,7 +74,15 @@ class DataFlow:
         if not np.any(powers < 1.0):
             return None
         places = {shape.stage.stage_id: place for place, shape in enumerate(shapes)}
-        return cls(shapes, [_sources(shape.stage, shapes, places) for shape in shapes], powers)
+        sources, made = list[list[Source]](), set[int]()
+        for place, shape in enumerate(shapes):
+            found = _sources(shape.stage, shapes, places, made)
+            sources.append(found)
+            of_made = bool(found) and all(one.place in made for one in found)
+            whole = sum(one.share for one in found) > 1.0 - ROUNDING
+            if shape.growth is Growth.NONE or (of_made and whole):
+                made.add(place)
+        return cls(shapes, sources, powers)
 
     def read_by(self, place: int, ratio: float) -> float:
         """What a stage reads at `ratio` times the input, relative to the log."""
@@ -128,16 +139,22 @@ def group_power(stage: StageRun) -> float:
     if not stage.grouped_rows or not stage.groups or stage.tasks < 2:
         return math.nan
     times = stage.groups * stage.tasks / stage.grouped_rows
-    return min(1.0, max(0.0, math.log(times) / math.log(stage.tasks)))
+    return min(1.0, math.log(times) / math.log(stage.tasks)) if times > 1.0 else 0.0
 
 
 def _sources(
-    stage: StageRun, shapes: Sequence[PartitionedStage], places: dict[int, int]
+    stage: StageRun,
+    shapes: Sequence[PartitionedStage],
+    places: dict[int, int],
+    made: Container[int],
 ) -> list[Source]:
     """The stages that one reads: of shuffles by what each wrote, of a cache or of files that one
-    stored."""
+    stored. Files of rows that the program itself made (`made` are the places of stages that have
+    no others) are input of the run, which counts what it reads of them."""
     shuffled, every = total_of(stage.shuffle_read_bytes), stage.read_bytes
-    maker = stage.stored_by if stage.stored_by is not None else stage.files_by
+    maker = stage.stored_by
+    if maker is None and stage.files_by in places and places[stage.files_by] not in made:
+        maker = stage.files_by
     if every <= 0.0:
         return [Source(places[maker], 1.0, True)] if maker in places else []
     before = [places[one] for one in stage.parents if one in places]

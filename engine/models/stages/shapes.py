@@ -59,6 +59,11 @@ def shapes_of(run: Run, slots: int) -> list[StageShape]:
     return _with_flow(_with_outputs(_with_followers(run, warm)))
 
 
+MOST_WRITERS = 8
+"""So many writers, each of files that the one before wrote, say how the last files are cut: each is
+asked anew for every cluster, and a loop that writes and reads its files has one in each turn."""
+
+
 def _from_first_tasks(shape: StageShape, lanes: int, before: Sequence[StageShape]) -> StageShape:
     """A stage in which a log breaks off before later tasks show what they take: they are inferred
     (`first_tasks.py`). Others are as they are.
@@ -92,7 +97,7 @@ def _with_followers(run: Run, shapes: Sequence[StageShape]) -> list[StageShape]:
     of RDDs that name no number take the largest of their inputs', unless
     `spark.default.parallelism` says one (Spark's default partitioner)."""
     named = "spark.default.parallelism" in run.config
-    followers, by_id = list(shapes), dict[int, StageShape]()
+    followers, by_id, writers = list(shapes), dict[int, StageShape](), dict[int, int]()
     for place, shape in enumerate(shapes):
         stage, above = shape.stage, list[StageShape]()
         if stage.stored_by is not None:
@@ -105,9 +110,12 @@ def _with_followers(run: Run, shapes: Sequence[StageShape]) -> list[StageShape]:
         if stage.inputs:
             counted_by = _counted_by(run, shape, by_id)
             followers[place] = replace(shape, counted_by=counted_by)
-        if stage.files_by in by_id:
+        told_by = (followers[place].follows, *followers[place].counted_by)
+        behind = max((writers.get(one.stage.stage_id, 0) for one in told_by if one), default=0)
+        if stage.files_by in by_id and writers[stage.files_by] < MOST_WRITERS:
             followers[place] = replace(followers[place], written_by=by_id[stage.files_by])
-        by_id[stage.stage_id] = followers[place]
+            behind = max(behind, 1 + writers[stage.files_by])
+        by_id[stage.stage_id], writers[stage.stage_id] = followers[place], behind
     return followers
 
 

@@ -20,6 +20,7 @@ from engine.models.stages.match import matches
 from engine.models.stages.shapes import shapes_of
 from engine.models.stages.task_times import StageShape
 from engine.profile import Run
+from engine.stage_run import Measure
 
 DATA = Path(__file__).parents[2] / "data"
 FEW, MORE = (read(DATA / name).runs[0] for name in ("grouped.zstd", "grouped_more.zstd"))
@@ -161,3 +162,28 @@ def test_more_input_is_never_less_time() -> None:
         for ratio in (0.2, 0.5, 1.0, 1.5, 2.0, 4.0, 30.0)
     ]
     assert seconds == sorted(seconds)
+
+
+def test_of_next_to_no_groups_none_are_more() -> None:
+    """A profile may say any number; the smallest there are vanish beside others."""
+    stage = replace(grouping(FEW)[DAYS].stage, groups=5e-324, grouped_rows=1e30)
+    assert group_power(stage) == 0.0
+
+
+def test_files_that_a_run_makes_of_nothing_are_its_input() -> None:
+    """All that this run reads are files that it wrote itself: more input is more of these."""
+    run = read(DATA / "vectored.zstd").runs[0]
+    scans = [shape for shape in shapes_of(run, 2) if shape.stage.files_by is not None]
+    assert [shape.data(FILES) for shape in scans] == [FILES] * 4
+
+
+def test_so_are_those_that_it_shuffled_before_it_wrote_them() -> None:
+    run = read(DATA / "vectored.zstd").runs[0]
+    writer, *others = run.stages
+    sent = Measure(writer.tasks, 4e6, (1e6,))
+    made = replace(writer, stage_id=1000, output_bytes=None, shuffle_write_bytes=sent)
+    writer = replace(writer, parents=(1000,), shuffle_read_bytes=sent)
+    shapes = shapes_of(replace(run, stages=(made, writer, *others)), 2)
+    assert shapes[1].data(FILES) == 1.0, "what it wrote stays, by the rows that it made"
+    scans = [shape for shape in shapes if shape.stage.files_by is not None]
+    assert [shape.data(FILES) for shape in scans] == [FILES] * 4

@@ -98,3 +98,15 @@ def test_more_input_is_never_less_time() -> None:
         for ratio in (0.5, 1.0, 1.5, 2.0, 4.0, 30.0)
     ]
     assert seconds == sorted(seconds)
+
+
+def test_a_loop_that_reads_what_it_wrote_is_foretold() -> None:
+    """Each of a thousand stages scans the files of the one before."""
+    first = readers(FEW)[BY_TASK].stage
+    turns = range(first.stage_id + 1000, first.stage_id + 2000)
+    loop = [replace(first, stage_id=i, files_by=i - 1, written_files=2.0) for i in turns]
+    loop[0] = replace(loop[0], files_by=first.files_by)
+    run = replace(FEW, stages=(*FEW.stages, *loop))
+    last = shapes_of(run, 2)[-1]
+    assert last.partition_count(1.0, None).at(2) == first.tasks
+    assert last.partition_count(FILES, None).at(8) > first.tasks

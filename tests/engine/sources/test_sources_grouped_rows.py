@@ -55,3 +55,24 @@ def test_other_plans_tell_nothing(tmp_path: Path, pattern: str, by: str) -> None
 def test_more_groups_than_rows_are_damage(tmp_path: Path) -> None:
     run = changed(tmp_path, r'"Value":"?50"?,', '"Value":"5000",')
     assert (100.0, 50.0) not in told(run)
+
+
+def test_groups_that_were_brought_together_are_rows_like_any_others(tmp_path: Path) -> None:
+    """Shuffled anew, before other groups are made of them."""
+    assert told(changed(tmp_path, "partial_", "")) == []
+
+
+def test_of_aggregations_without_functions_the_keys_tell(tmp_path: Path) -> None:
+    """Both halves of a `distinct` look alike, and so do two that follow each other."""
+    assert told(changed(tmp_path, r"functions=\[[^\]]*\]", "functions=[]")) == told(one(LOG))
+    other = r"keys=\[(\w+)#(\d+)\], functions=\[partial_count\(1\)\]"
+    found = changed(tmp_path, other, r"keys=[another#\2], functions=[]")
+    assert told(found) == []
+
+
+def test_a_stage_whose_tasks_are_lost_brought_nothing_together(tmp_path: Path) -> None:
+    (days, *_) = (stage for stage in one(LOG).stages if stage.groups == 50.0)
+    (merging,) = (s.stage_id for s in one(LOG).stages if s.parents == (days.stage_id,))
+    lost = changed(tmp_path, rf'\{{"Event":"SparkListenerTaskEnd","Stage ID":{merging},.*\n', "")
+    assert (100.0, 50.0) not in told(lost)
+    assert told(lost) == told(one(LOG))[1:]

@@ -76,3 +76,15 @@ def test_a_write_without_a_place_is_none(tmp_path: Path, text: str) -> None:
     run = changed(tmp_path, pattern + r'(\\.[^"\\]*)*"', f'"simpleString":"{text}"')
     assert told(run) == []
     assert run.stages
+
+
+@pytest.mark.parametrize(("mode", "writer"), [("Append", 18.0), ("Overwrite", 9.0)])
+def test_what_was_replaced_is_read_by_nobody(tmp_path: Path, mode: str, writer: float) -> None:
+    """Nine files are read where 18 were written before: beside these, or in their place."""
+    text = re.sub("written/(each|folders)", "written/same", text_of(LOG).decode())
+    path = tmp_path / "changed"
+    path.write_text(text.replace("ErrorIfExists, [", f"{mode}, ["))
+    run = one(path)
+    (reader,) = (stage for stage in run.stages if stage.files_read == 9.0)
+    by_id = {stage.stage_id: stage for stage in run.stages}
+    assert by_id[reader.files_by or 0].written_files == writer
