@@ -323,10 +323,6 @@ class _Context:
                 total += source_bytes(run, entry.stage, counted, blocks_told=told)
         return total or None
 
-    def _is_part(self, stage_id: int) -> bool:
-        """Whether a stage ran some of its partitions alone, or the log has lost what it ran."""
-        return stage_id not in self._executed or self._graph.in_part(stage_id)
-
     def _stage(self, stage_id: int, own: set[int], clock: Clock) -> StageRun:
         entry = self._executed[stage_id]
         stage, summary = entry.stage, entry.summary
@@ -334,7 +330,7 @@ class _Context:
         failed, killed, wasted = tasks.waste
         maker = self._graph.stored_by(stage_id)
         joined = self._application.joins.of(stage_id, own)
-        grouped = self._application.groups.of(stage_id, self._is_part)
+        grouped = self._application.groups.of(stage_id, self._graph.in_part)
         own_cores = self._observed.cluster.executor_cores
         assert measures["task_seconds"] is not None
         return StageRun(
