@@ -41,6 +41,9 @@ PACKED_BYTES, MOST_PACKED_BYTES, PACKED_PARTS = 1 << 12, 1 << 17, 64
 """Compressed bytes handed to zstd at a time: at least, at most, and as a part of the file. So many
 tell the place of damage."""
 
+FOLLOWED_BYTES = 1 << 8
+"""Compressed bytes followed at a time to the ends of frames: 64 blocks, 8 MiB, at most."""
+
 HEAD_BYTES = 16
 """What is needed to recognise a codec."""
 
@@ -235,17 +238,22 @@ class _Frames:
         return data
 
     def _follow(self, data: bytes) -> bool:
-        """Takes in what was read; False for damage, which the reader finds too."""
+        """Takes in what was read, a little at a time: all of it may unpack to ten thousand times as
+        much. False once a frame holds something, and for damage, which the reader finds too."""
         import zstandard
 
-        while data:
-            frame = self._open or zstandard.ZstdDecompressor().decompressobj()
-            try:
-                frame.decompress(data)
-            except zstandard.ZstdError:
-                self.are_whole = False
-                return False
-            data, self._open = frame.unused_data, None if frame.eof else frame
+        for start in range(0, len(data), FOLLOWED_BYTES):
+            piece = data[start : start + FOLLOWED_BYTES]
+            while piece:
+                frame = self._open or zstandard.ZstdDecompressor().decompressobj()
+                try:
+                    held = frame.decompress(piece)
+                except zstandard.ZstdError:
+                    self.are_whole = False
+                    return False
+                if held:
+                    return False
+                piece, self._open = frame.unused_data, None if frame.eof else frame
         self.are_whole = self._open is None
         return True
 
