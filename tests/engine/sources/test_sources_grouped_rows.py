@@ -54,4 +54,4 @@ def test_other_plans_tell_nothing(tmp_path: Path, pattern: str, by: str) -> None
 
 def test_more_groups_than_rows_are_damage(tmp_path: Path) -> None:
     run = changed(tmp_path, r'"Value":"?50"?,', '"Value":"5000",')
-    assert (100.0, 50.0) not in told(run)
+    assert 100.0 not in [rows for rows, _ in told(run)]
