@@ -11,6 +11,7 @@ import pytest
 import engine
 from engine.batch import ClusterBatch
 from engine.cluster import cores_held
+from engine.optimiser import surface_of
 from engine.profile import Profile
 
 DATA = Path(__file__).parents[2] / "data"
@@ -112,6 +113,18 @@ def test_on_nodes_of_a_measured_type_a_grid_says_what_single_answers_say() -> No
         (nodes,) = choice.composition.values()
         cluster = engine.Cluster.of_nodes(instance_type="m5.2xlarge", nodes=nodes, catalog=catalog)
         assert choice.seconds == pytest.approx(fitted.predict(cluster=cluster).seconds)
+
+
+def test_a_surface_of_nodes_tells_cores_with_tasks_from_all_of_them() -> None:
+    """Two executors of 3 cores on a node of 8: four cores have tasks, six are paid for."""
+    profile = engine.read(DATA / "idle_cores.zstd", ran_on="m5.2xlarge")
+    surface = surface_of(
+        engine.fit(profile), engine.load_catalog("aws"), instances=["m5.2xlarge"], max_nodes=2
+    )
+    assert (surface.slots.tolist(), surface.vcores.tolist()) == ([4.0], [6.0])
+    assert surface.vcore_seconds.ravel().tolist() == pytest.approx(
+        (6.0 * surface.nodes * surface.seconds).ravel().tolist()
+    )
 
 
 def test_a_stage_that_asks_for_cores_of_its_own_is_said_too() -> None:
