@@ -1,8 +1,6 @@
 """How what stages read grows where rows are grouped on the way, on real logs of which each
 foretells the other (four and twelve files on two slots)."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import replace

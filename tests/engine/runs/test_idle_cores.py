@@ -1,7 +1,5 @@
 """Cores of executors that no task can hold: `spark.task.cpus` does not divide them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

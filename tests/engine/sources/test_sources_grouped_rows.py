@@ -1,7 +1,5 @@
 """How many rows tasks hand on after they grouped them, and how many groups there are, on a log."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
