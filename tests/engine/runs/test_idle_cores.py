@@ -10,7 +10,7 @@ import engine
 from engine.batch import ClusterBatch
 from engine.cluster import cores_held
 from engine.optimiser import surface_of
-from engine.profile import Profile
+from engine.profile import Profile, told_task_cpus
 
 DATA = Path(__file__).parents[2] / "data"
 LOG = engine.read(DATA / "idle_cores.zstd")
@@ -37,10 +37,34 @@ def test_a_task_gets_all_of_its_cores_on_one_executor(
     assert batch.vcores.tolist() == [6 * cores]
 
 
+@pytest.mark.parametrize(
+    ("told", "held"),
+    [
+        ("2", 2),
+        ("1024", 1024),
+        ("1025", 1),
+        ("0", 1),
+        ("-2", 1),
+        ("\u0662", 1),
+        ("9" * 5000, 1),
+        ("", 1),
+    ],
+)
+def test_what_is_no_number_of_cores_is_one(told: str, held: int) -> None:
+    assert told_task_cpus({"spark.task.cpus": told}) == held
+
+
+def test_an_executor_that_came_in_part_has_what_is_left_for_tasks() -> None:
+    (run,) = LOG.runs
+    steps = replace(run, cores=((0.0, 3), (1.0, 4), (2.0, 6))).slot_steps
+    assert steps == ((0.0, 2), (1.0, 3), (2.0, 4))
+
+
 def test_the_log_of_such_a_run_had_a_task_at_a_time_on_each_executor() -> None:
     """Six tasks, one for each of the six cores, in three rounds on two executors."""
     (run,) = LOG.runs
     assert (run.cluster.executors, run.cluster.executor_cores, run.cluster.slots) == (2, 3, 4)
+    assert run.cluster.vcores == 6
     assert [at for at, _ in run.slot_steps] == [at for at, _ in run.cores]
     assert max(slots for _, slots in run.slot_steps) == 4
     _, stage = run.stages
