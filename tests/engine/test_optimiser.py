@@ -11,6 +11,7 @@ from synthetic import DAY, catalog_of, model, offer, profile_on
 
 from engine.catalog import Billing
 from engine.choosing.differences import missed_by
+from engine.choosing.limits import Limits
 from engine.choosing.recommendation import Goal
 from engine.errors import BadInput, UnknownName
 from engine.notices import Notice
@@ -207,6 +208,18 @@ def test_spot_prices_are_labelled_and_types_without_one_rejected() -> None:
     assert codes == ["estimated-price", "spot-interruptions"]
     assert [(entry.instance, entry.code) for entry in answer.rejected] == [("b", "no-spot-price")]
     assert answer.recommended.cost.assumptions[0].startswith("price estimated")
+
+
+def test_of_a_type_without_a_spot_price_no_more_than_is_owned_comes_near_a_deadline() -> None:
+    catalog = catalog_of(offer("a", 0.1), offer("b", 0.1, spot=0.03))
+    answer = recommend(
+        model(two_law), catalog=catalog, spot=True, limits=Limits(owned=(("a", 2),)),
+        deadline_seconds=1.0, max_nodes=8,
+    )  # fmt: skip
+    assert {one.instance: one.composition for one in answer.rejected} == {
+        "a": {"a": 2},
+        "b": {"b": 8},
+    }
 
 
 def test_spot_where_no_spot_price_is_known_is_bad_input() -> None:

@@ -178,7 +178,7 @@ def random_case(seed: int) -> tuple[Surface, Goal, Billing, Candidates]:
     goal = Goal(
         some(0.7, float(rng.uniform(60, 1500))),
         some(0.6, float(rng.uniform(0.01, 0.6))),
-        float(rng.choice([0.5, 0.9, 0.99])),
+        float(rng.choice([0.3, 0.5, 0.9, 0.99])),
         int(rng.integers(1, m + 1)),
         [None, "cost", "time"][int(rng.integers(0, 3))],
     )

@@ -51,6 +51,13 @@ def test_an_hour_more_than_the_fastest_takes_is_not_one_more_than_its_deadline()
         assert change.deadline_seconds == pytest.approx(promised + 3600.0)
 
 
+@pytest.mark.parametrize("deadline", [200.0, 300.0])
+def test_a_dollar_buys_the_fastest_that_costs_no_more_than_one_more(deadline: float) -> None:
+    answer = ask(deadline_seconds=deadline)
+    fastest = min(row[2] for row in ALL if row[4] <= answer.recommended.cost_usd + 1.0)
+    assert answer.sensitivity.one_more_dollar.seconds == pytest.approx(fastest)
+
+
 @pytest.mark.parametrize("objective", ["cost", "time", "resource-time"])
 def test_below_the_least_budget_another_may_still_be_in_time(objective: str) -> None:
     """Whatever was to be the least, nothing was said to satisfy a smaller budget."""

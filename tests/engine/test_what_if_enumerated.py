@@ -161,6 +161,8 @@ def test_a_deadline_with_every_objective(by: str, sure: bool) -> None:
             assert change.deadline_seconds == pytest.approx(change.promised)
         fast = small.least("seconds", budget=best.cost_usd + 1.0)
         assert (found.one_more_dollar is None) == (fast >= best.seconds * (1 - 1e-9))
+        if found.one_more_dollar is not None:
+            assert found.one_more_dollar.seconds == pytest.approx(fast)
     assert moved
 
 

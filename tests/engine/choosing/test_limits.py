@@ -1,5 +1,6 @@
 """Limits on what may be rented: each binds, none is dropped, contradictions are refused."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -39,6 +40,35 @@ def test_a_family_may_be_limited(mix: int) -> None:
     nothing = best(mix=mix, most=(("b*", 0), ("s*", 3)))
     assert nothing.recommended is None
     assert {r.instance: r.code for r in nothing.rejected}["big"] == "limits"
+
+
+def test_owned_nodes_cost_nothing_in_a_mix_either() -> None:
+    """Ten of them beside others that are paid for: those and the master."""
+    chosen = best(mix=2, owned=(("small", 10),)).recommended
+    assert chosen.composition["small"] >= 10
+    paid = chosen.composition["small"] - 10
+    hourly = paid * 0.20 + chosen.composition["big"] * 1.50 + 0.20
+    billed = chosen.cost.billed_seconds
+    assert chosen.cost_usd == pytest.approx(hourly * 1.25 * billed / 3600.0)
+
+
+@pytest.mark.parametrize(
+    ("limits", "kept"),
+    [
+        ({"max_vcpus": 60}, lambda vcpus, nodes, executors: vcpus <= 60),
+        ({"min_nodes": 7}, lambda vcpus, nodes, executors: nodes >= 7),
+        ({"executors": (0, 15)}, lambda vcpus, nodes, executors: executors <= 15),
+        ({"executors": (45, 200)}, lambda vcpus, nodes, executors: executors >= 45),
+    ],
+)
+def test_every_limit_reaches_the_search_of_mixes(limits: dict, kept: Callable[..., bool]) -> None:
+    """The best mix without it is one that it forbids."""
+    told = []
+    for asked in ({}, limits):
+        chosen = best(900.0, mix=2, **asked).recommended
+        small, big = (chosen.composition.get(name, 0) for name in ("small", "big"))
+        told.append(kept(4 * small + 32 * big, small + big, chosen.executors))
+    assert told == [False, True]
 
 
 def test_excluded_types_are_not_rented() -> None:

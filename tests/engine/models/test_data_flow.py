@@ -1,8 +1,6 @@
 """How what stages read grows where rows are grouped on the way, on real logs of which each
 foretells the other (four and twelve files on two slots)."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import replace
@@ -46,6 +44,18 @@ def test_the_tasks_of_a_log_tell_how_groups_become_more() -> None:
     assert powers[DAYS] == 0.0, "every task has every day"
     assert powers[OWN] == 1.0, "no two tasks have a key in common"
     assert powers[WORDS] == powers[WORDS_WRITTEN] == pytest.approx(0.46, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("groups", "power"), [(400.0, 0.0), (500.0, 0.0), (1000.0, 1.0), (1100.0, 1.0)]
+)
+def test_the_power_of_groups_lies_between_none_and_all(groups: float, power: float) -> None:
+    """Also where counts contradict each other: 1,000 rows of two tasks are 500 groups or more, and
+    1,000 at most."""
+    stage = grouping(FEW)[OWN].stage
+    assert stage.tasks == 2
+    told = replace(stage, grouped_rows=1000.0, groups=groups)
+    assert group_power(told) == power
 
 
 @pytest.mark.parametrize(("known", "asked"), [(FEW, MORE), (MORE, FEW)])
@@ -136,13 +146,20 @@ def test_another_log_is_held_against_what_groups_say() -> None:
     assert pair_fit(few, more).data[place] == pytest.approx(0.0, abs=0.01)
 
 
-def test_so_many_rows_of_each_task_follow_the_tasks() -> None:
+@pytest.mark.parametrize("limit", ["WindowGroupLimit", "LocalLimit", "TakeOrderedAndProject"])
+def test_so_many_rows_of_each_task_follow_the_tasks(limit: str) -> None:
     """The best of each group that each of 22 tasks has, and each of 67 of three times the data:
-    their rows are three times as many, though the groups are the same customers."""
+    their rows are three times as many, though the groups are the same customers. Other limits of
+    each task leave as many of each."""
     samples = Path(__file__).parents[3] / "sample_logs"
     small, large = (read(samples / f"sales-report-{n}.zstd").runs[0] for n in ("small", "large"))
     best, seen = (next(s for s in run.stages if s.stage_id == 18) for run in (small, large))
-    (shape,) = (one for one in shapes_of(small, 2) if one.stage.stage_id == best.stage_id)
+    stages = tuple(
+        replace(s, operations=tuple(limit if o == "WindowGroupLimit" else o for o in s.operations))
+        for s in small.stages
+    )
+    shapes = shapes_of(replace(small, stages=stages), 2)
+    (shape,) = (one for one in shapes if one.stage.stage_id == best.stage_id)
     assert best.shuffle_read_records
     assert seen.shuffle_read_records
     grown = seen.shuffle_read_records / best.shuffle_read_records

@@ -1,8 +1,6 @@
 """Tables that a run writes and reads again, on real logs of which each foretells the other (four
 files on two slots, eight on eight)."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

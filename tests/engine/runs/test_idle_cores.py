@@ -1,7 +1,5 @@
 """Cores of executors that no task can hold: `spark.task.cpus` does not divide them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +9,8 @@ import pytest
 import engine
 from engine.batch import ClusterBatch
 from engine.cluster import cores_held
-from engine.profile import Profile
+from engine.optimiser import surface_of
+from engine.profile import Profile, told_task_cpus
 
 DATA = Path(__file__).parents[2] / "data"
 LOG = engine.read(DATA / "idle_cores.zstd")
@@ -38,10 +37,34 @@ def test_a_task_gets_all_of_its_cores_on_one_executor(
     assert batch.vcores.tolist() == [6 * cores]
 
 
+@pytest.mark.parametrize(
+    ("told", "held"),
+    [
+        ("2", 2),
+        ("1024", 1024),
+        ("1025", 1),
+        ("0", 1),
+        ("-2", 1),
+        ("\u0662", 1),
+        ("9" * 5000, 1),
+        ("", 1),
+    ],
+)
+def test_what_is_no_number_of_cores_is_one(told: str, held: int) -> None:
+    assert told_task_cpus({"spark.task.cpus": told}) == held
+
+
+def test_an_executor_that_came_in_part_has_what_is_left_for_tasks() -> None:
+    (run,) = LOG.runs
+    steps = replace(run, cores=((0.0, 3), (1.0, 4), (2.0, 6))).slot_steps
+    assert steps == ((0.0, 2), (1.0, 3), (2.0, 4))
+
+
 def test_the_log_of_such_a_run_had_a_task_at_a_time_on_each_executor() -> None:
     """Six tasks, one for each of the six cores, in three rounds on two executors."""
     (run,) = LOG.runs
     assert (run.cluster.executors, run.cluster.executor_cores, run.cluster.slots) == (2, 3, 4)
+    assert run.cluster.vcores == 6
     assert [at for at, _ in run.slot_steps] == [at for at, _ in run.cores]
     assert max(slots for _, slots in run.slot_steps) == 4
     _, stage = run.stages
@@ -112,6 +135,18 @@ def test_on_nodes_of_a_measured_type_a_grid_says_what_single_answers_say() -> No
         (nodes,) = choice.composition.values()
         cluster = engine.Cluster.of_nodes(instance_type="m5.2xlarge", nodes=nodes, catalog=catalog)
         assert choice.seconds == pytest.approx(fitted.predict(cluster=cluster).seconds)
+
+
+def test_a_surface_of_nodes_tells_cores_with_tasks_from_all_of_them() -> None:
+    """Two executors of 3 cores on a node of 8: four cores have tasks, six are paid for."""
+    profile = engine.read(DATA / "idle_cores.zstd", ran_on="m5.2xlarge")
+    surface = surface_of(
+        engine.fit(profile), engine.load_catalog("aws"), instances=["m5.2xlarge"], max_nodes=2
+    )
+    assert (surface.slots.tolist(), surface.vcores.tolist()) == ([4.0], [6.0])
+    assert surface.vcore_seconds.ravel().tolist() == pytest.approx(
+        (6.0 * surface.nodes * surface.seconds).ravel().tolist()
+    )
 
 
 def test_a_stage_that_asks_for_cores_of_its_own_is_said_too() -> None:

@@ -1,7 +1,5 @@
 """How many rows tasks hand on after they grouped them, and how many groups there are, on a log."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -54,7 +52,7 @@ def test_other_plans_tell_nothing(tmp_path: Path, pattern: str, by: str) -> None
 
 def test_more_groups_than_rows_are_damage(tmp_path: Path) -> None:
     run = changed(tmp_path, r'"Value":"?50"?,', '"Value":"5000",')
-    assert (100.0, 50.0) not in told(run)
+    assert 100.0 not in [rows for rows, _ in told(run)]
 
 
 def test_groups_that_were_brought_together_are_rows_like_any_others(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """Who wrote the files that stages read, on a real log of tables that a job writes and reads."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
