@@ -36,6 +36,10 @@ SHORT_MIX = 22
 MIX_CELLS = {2: 44, 3: 66}
 """Cells of a composition of so many types in the view of its own, where there is room for them."""
 
+MIX_LEAST = 24
+"""The fewest there: its last type is cut before the interval of the time goes, and what is below
+the list names the chosen one in full."""
+
 _LOST = 3
 """One row in so many says why a type lost, where there is room for only some."""
 
@@ -159,7 +163,8 @@ def full_columns(state: PlanState, sign: str) -> tuple[Column, ...]:
                 title=f"{column.title} {sign}", width=max(column.width or 0, 9)
             )
         elif column.title == "composition":
-            column = column._replace(width=MIX_CELLS.get(state.mix))
+            cells = MIX_CELLS.get(state.mix)
+            column = column._replace(width=cells, least=MIX_LEAST if cells else column.least)
         found.append(column)
     return tuple(found)
 
