@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from engine.sources.plan_events import CountedMetric, PlanNode, SqlPlan
 
@@ -35,6 +36,25 @@ _DISTINCT = re.compile(rb"keys=(.*), functions=\[\]")
 """One without functions, which does not say which it is: what brings its groups together has the
 same keys."""
 
+_NORMALIZED = re.compile(
+    rb"knownfloatingpointnormalized\(normalizenanandzero\(([^()]*)\)\) AS [^#]*#\d+"
+)
+"""A key of floating point, of which only the first of both makes all zeros one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Rows that a stage counted, after so many that stages before it had: a plan is run again by
+    the samples that a sort takes, and its metrics go on."""
+
+    stage_id: int
+    before: float
+    number: float
+
+    @property
+    def rows(self) -> float:
+        return self.number - self.before
+
 
 class GroupedRows:
     """Follows the plans, and which stages counted the rows of their aggregations."""
@@ -42,7 +62,7 @@ class GroupedRows:
     def __init__(self) -> None:
         self._merged_by: dict[int, int] = {}
         self._watched: set[int] = set()
-        self._counted: dict[int, tuple[int, float]] = {}
+        self._counted: dict[int, Count] = {}
         self._handed_on: dict[int, int] = {}
 
     @property
@@ -83,9 +103,17 @@ class GroupedRows:
             number = metric.number
             if metric.accumulator not in self._watched or number is None:
                 continue
-            self._counted[metric.accumulator] = stage_id, number
+            self._counted[metric.accumulator] = self._count(metric.accumulator, stage_id, number)
             if metric.accumulator in self._merged_by:
                 self._handed_on[stage_id] = metric.accumulator
+
+    def _count(self, accumulator: int, stage_id: int, number: float) -> Count:
+        """What a stage adds to those before it; another attempt of the same stage goes on."""
+        last = self._counted.get(accumulator)
+        if last is None:
+            return Count(stage_id, 0.0, number)
+        before = last.before if last.stage_id == stage_id else last.number
+        return Count(stage_id, before, number)
 
     def of(self, stage_id: int, in_part: Callable[[int], bool]) -> tuple[float, float] | None:
         """How many rows the tasks of a stage hand on after each has grouped its own, and how many
@@ -96,9 +124,9 @@ class GroupedRows:
         """
         before = self._handed_on.get(stage_id)
         merged = None if before is None else self._counted.get(self._merged_by[before])
-        if before is None or merged is None or in_part(merged[0]):
+        if before is None or merged is None or in_part(merged.stage_id):
             return None
-        rows, groups = self._counted[before][1], merged[1]
+        rows, groups = self._counted[before].rows, merged.rows
         return (rows, groups) if 0.0 < groups <= rows else None
 
 
@@ -115,8 +143,13 @@ def _is_ended_by(before: PlanNode, above: PlanNode) -> bool:
     """Whether one aggregation brings the groups of the other together."""
     if _IN_PART.search(bytes(before.text)):
         return True
-    keys, others = (_DISTINCT.search(bytes(node.text)) for node in (before, above))
-    return keys is not None and others is not None and keys[1] == others[1]
+    keys, others = (_distinct_keys(node) for node in (before, above))
+    return keys is not None and keys == others
+
+
+def _distinct_keys(node: PlanNode) -> bytes | None:
+    found = _DISTINCT.search(bytes(node.text))
+    return _NORMALIZED.sub(rb"\1", found[1]) if found else None
 
 
 def _rows_of(node: PlanNode) -> int | None:

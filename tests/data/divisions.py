@@ -157,6 +157,21 @@ def grouped(context: SparkContext, folder: Path) -> None:
     words.groupBy().sum("count").collect()
 
 
+def ordered(context: SparkContext, folder: Path) -> None:
+    """Counts of words in the order of these, which is found by samples: the counts are made twice;
+    and the words and the numbers by themselves."""
+    session, lines = SparkSession(context), folder / "lines"
+    lines.mkdir(exist_ok=True)
+    for number in range(4):
+        draw = random.Random(number).random
+        words = [int(10.0 * draw() ** -0.8) for _ in range(5_000)]
+        (lines / f"part-{number}").write_text("".join(f"{w},{w / 2}\n" for w in words))
+    rows = session.read.schema("word int, half double").csv(str(lines))
+    rows.groupBy("word").count().sort("count").write.parquet(str(folder / "counts"))
+    for column in ("word", "half"):
+        rows.select(column).distinct().groupBy().count().collect()
+
+
 def _lines_and_table(session: SparkSession, folder: Path) -> tuple[Path, Path]:
     """Texts and a table of as many files as `spark.divided.files` says."""
     lines, table = folder / "lines", folder / "table"
