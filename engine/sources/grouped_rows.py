@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from engine.sources.plan_events import CountedMetric, PlanNode, SqlPlan
+from engine.sources.stage_counts import StageCounts
 
 GROUPING = b'"HashAggregate"'
 """What a line holds that tells a plan with an aggregation."""
@@ -42,27 +42,14 @@ _NORMALIZED = re.compile(
 """A key of floating point, of which only the first of both makes all zeros one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Count:
-    """Rows that a stage counted, after so many that stages before it had: a plan is run again by
-    the samples that a sort takes, and its metrics go on."""
-
-    stage_id: int
-    before: float
-    number: float
-
-    @property
-    def rows(self) -> float:
-        return self.number - self.before
-
-
 class GroupedRows:
     """Follows the plans, and which stages counted the rows of their aggregations."""
 
     def __init__(self) -> None:
         self._merged_by: dict[int, int] = {}
         self._watched: set[int] = set()
-        self._counted: dict[int, Count] = {}
+        self._counted: dict[int, tuple[int, float]] = {}
+        self._counts = StageCounts()
         self._handed_on: dict[int, int] = {}
 
     @property
@@ -103,17 +90,10 @@ class GroupedRows:
             number = metric.number
             if metric.accumulator not in self._watched or number is None:
                 continue
-            self._counted[metric.accumulator] = self._count(metric.accumulator, stage_id, number)
+            own = self._counts.added(metric.accumulator, stage_id, number)
+            self._counted[metric.accumulator] = stage_id, own
             if metric.accumulator in self._merged_by:
                 self._handed_on[stage_id] = metric.accumulator
-
-    def _count(self, accumulator: int, stage_id: int, number: float) -> Count:
-        """What a stage adds to those before it; another attempt of the same stage goes on."""
-        last = self._counted.get(accumulator)
-        if last is None:
-            return Count(stage_id, 0.0, number)
-        before = last.before if last.stage_id == stage_id else last.number
-        return Count(stage_id, before, number)
 
     def of(self, stage_id: int, in_part: Callable[[int], bool]) -> tuple[float, float] | None:
         """How many rows the tasks of a stage hand on after each has grouped its own, and how many
@@ -124,9 +104,9 @@ class GroupedRows:
         """
         before = self._handed_on.get(stage_id)
         merged = None if before is None else self._counted.get(self._merged_by[before])
-        if before is None or merged is None or in_part(merged.stage_id):
+        if before is None or merged is None or in_part(merged[0]):
             return None
-        rows, groups = self._counted[before].rows, merged.rows
+        rows, groups = self._counted[before][1], merged[1]
         return (rows, groups) if 0.0 < groups <= rows else None
 
 

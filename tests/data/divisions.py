@@ -158,8 +158,8 @@ def grouped(context: SparkContext, folder: Path) -> None:
 
 
 def ordered(context: SparkContext, folder: Path) -> None:
-    """Counts of words in the order of these, which is found by samples: the counts are made twice;
-    and the words and the numbers by themselves."""
+    """Counts of words and rows of a join that are sorted, for which samples are taken: the counts
+    and the join are made twice; and the words and the numbers by themselves."""
     session, lines = SparkSession(context), folder / "lines"
     lines.mkdir(exist_ok=True)
     for number in range(4):
@@ -168,6 +168,9 @@ def ordered(context: SparkContext, folder: Path) -> None:
         (lines / f"part-{number}").write_text("".join(f"{w},{w / 2}\n" for w in words))
     rows = session.read.schema("word int, half double").csv(str(lines))
     rows.groupBy("word").count().sort("count").write.parquet(str(folder / "counts"))
+    session.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    names = session.range(1_000, numPartitions=2).selectExpr("id word", "id % 7 name")
+    rows.join(names, "word").sort("half").write.parquet(str(folder / "named"))
     for column in ("word", "half"):
         rows.select(column).distinct().groupBy().count().collect()
 

@@ -90,3 +90,12 @@ def test_keys_of_floating_point_are_the_same_before_and_behind_a_shuffle() -> No
     """Only the first of both halves of a `distinct` makes all zeros one."""
     *_, words, halves = told(one(DATA / "ordered.zstd"))
     assert halves == words
+
+
+def test_rows_of_a_join_that_is_sorted_count_once() -> None:
+    """Twice as many would be more than both its sides have, as of keys that repeat on both."""
+    run = one(DATA / "ordered.zstd")
+    joined = [s.joined_output_records for s in run.stages if s.joined_output_records]
+    (sort,) = (s for s in run.stages if s.joined_output_records and s.shuffle_write_records)
+    assert joined == [sort.shuffle_write_records] * 2
+    assert sort.shuffle_read_records == 21_000.0
