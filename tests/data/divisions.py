@@ -159,7 +159,7 @@ def grouped(context: SparkContext, folder: Path) -> None:
 
 def ordered(context: SparkContext, folder: Path) -> None:
     """Counts of words and rows of a join that are sorted, for which samples are taken: the counts
-    and the join are made twice; and the words and the numbers by themselves."""
+    and the join are made twice; distinct words, and distinct numbers of floating point."""
     session, lines = SparkSession(context), folder / "lines"
     lines.mkdir(exist_ok=True)
     for number in range(4):

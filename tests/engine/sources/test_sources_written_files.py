@@ -102,3 +102,8 @@ def test_a_long_loop_that_appends_and_reads_is_read_in_passing() -> None:
             assert writers.executions[writers.first[place]] == earlier[0]
             assert writers.files[place] == sum(told.values())
             assert writers.most[place] == max(told, key=lambda one: (told[one], one))
+
+
+def test_a_place_is_the_same_with_a_slash_behind_it(tmp_path: Path) -> None:
+    run = changed(tmp_path, r"(InMemoryFileIndex\(1 paths\)\[file:[^\]]*written/\w+)\]", r"\1/]")
+    assert told(run) == told(one(LOG))
