@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from engine.sources.plan_events import CountedMetric, PlanNode, SqlPlan
+from engine.sources.stage_counts import StageCounts
 
 JOIN = b'"BroadcastHashJoin"'
 MERGE = b'"SortMergeJoin"'
@@ -65,6 +66,7 @@ class BroadcastJoins:
         self._most_rows: dict[int, float] = {}
         self._last: dict[int, int] = {}
         self._counted: dict[tuple[int, int], float] = {}
+        self._counts = StageCounts()
         self._sizes: set[int] = set()
         self._shuffled: dict[int, float] = {}
 
@@ -95,7 +97,7 @@ class BroadcastJoins:
         """Notes which joins a stage ran, and what it made for others."""
         values = {metric.accumulator: metric.number for metric in counted}
         given = [
-            values[rows] or 0.0
+            self._counts.added(rows, stage_id, values[rows] or 0.0)
             for rows in values.keys() & (self._joins.keys() | self._merges.keys())
         ]
         if given:
@@ -105,7 +107,7 @@ class BroadcastJoins:
             met = self._joins[rows].met
             number = None if met is None else values.get(met)
             if number is not None:
-                self._counted[stage_id, rows] = number
+                self._counted[stage_id, rows] = self._counts.added(rows, stage_id, number)
         for rows in self._merges.keys() & values.keys():
             self._merged.setdefault(stage_id, set()).add(rows)
         for accumulator in self._watched & values.keys():

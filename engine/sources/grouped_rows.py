@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from engine.sources.plan_events import CountedMetric, PlanNode, SqlPlan
+from engine.sources.stage_counts import StageCounts
 
 GROUPING = b'"HashAggregate"'
 """What a line holds that tells a plan with an aggregation."""
@@ -35,6 +36,11 @@ _DISTINCT = re.compile(rb"keys=(.*), functions=\[\]")
 """One without functions, which does not say which it is: what brings its groups together has the
 same keys."""
 
+_NORMALIZED = re.compile(
+    rb"knownfloatingpointnormalized\(normalizenanandzero\(([^()]*)\)\) AS [^#]*#\d+"
+)
+"""A key of floating point, of which only the first of both makes all zeros one."""
+
 
 class GroupedRows:
     """Follows the plans, and which stages counted the rows of their aggregations."""
@@ -43,6 +49,7 @@ class GroupedRows:
         self._merged_by: dict[int, int] = {}
         self._watched: set[int] = set()
         self._counted: dict[int, tuple[int, float]] = {}
+        self._counts = StageCounts()
         self._handed_on: dict[int, int] = {}
 
     @property
@@ -83,7 +90,8 @@ class GroupedRows:
             number = metric.number
             if metric.accumulator not in self._watched or number is None:
                 continue
-            self._counted[metric.accumulator] = stage_id, number
+            own = self._counts.added(metric.accumulator, stage_id, number)
+            self._counted[metric.accumulator] = stage_id, own
             if metric.accumulator in self._merged_by:
                 self._handed_on[stage_id] = metric.accumulator
 
@@ -115,8 +123,13 @@ def _is_ended_by(before: PlanNode, above: PlanNode) -> bool:
     """Whether one aggregation brings the groups of the other together."""
     if _IN_PART.search(bytes(before.text)):
         return True
-    keys, others = (_DISTINCT.search(bytes(node.text)) for node in (before, above))
-    return keys is not None and others is not None and keys[1] == others[1]
+    keys, others = (_distinct_keys(node) for node in (before, above))
+    return keys is not None and keys == others
+
+
+def _distinct_keys(node: PlanNode) -> bytes | None:
+    found = _DISTINCT.search(bytes(node.text))
+    return _NORMALIZED.sub(rb"\1", found[1]) if found else None
 
 
 def _rows_of(node: PlanNode) -> int | None:

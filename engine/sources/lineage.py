@@ -12,6 +12,7 @@ from functools import lru_cache
 
 import msgspec
 
+from engine.cluster import MOST_NODES
 from engine.sources.combined_inputs import (
     CHECKPOINTS,
     GENERATED,
@@ -285,8 +286,9 @@ class Lineage:
 
     @staticmethod
     def copies_in(rdds: Sequence[RddInfo]) -> dict[int, int]:
-        """On how many executors each block is to lie, of RDDs with more than one copy."""
-        return {rdd.rdd_id: rdd.level.copies for rdd in rdds if rdd.level.copies > 1}
+        """On how many executors each block is to lie, of RDDs with more than one copy; no cluster
+        has more executors than it may have nodes, of which a damaged log may tell."""
+        return {r.rdd_id: r.level.copies for r in rdds if 1 < r.level.copies <= MOST_NODES}
 
     @staticmethod
     def off_heap_in(rdds: Sequence[RddInfo]) -> frozenset[int]:

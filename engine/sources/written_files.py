@@ -8,7 +8,8 @@ where it is from; both are forgotten once the stages are known.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -43,14 +44,49 @@ class Write:
 NOTHING = Write("")
 
 
+@dataclass(frozen=True, slots=True)
+class Writers:
+    """The executions that wrote to one place, ascending, and what each left there: `first` is the
+    place here of the last up to it that replaced what was there, `files` are those written since
+    then, and `most` is the execution of these that wrote the most, the last of several."""
+
+    executions: Sequence[int]
+    first: Sequence[int]
+    files: Sequence[int]
+    most: Sequence[int]
+
+    @classmethod
+    def of(cls, executions: Sequence[int], writes: Mapping[int, Write]) -> Writers:
+        """In one pass: a loop that appends and reads has as many of both."""
+        first, files, most = list[int](), list[int](), list[int]()
+        for place, one in enumerate(executions):
+            write = writes[one]
+            wrote = write.files or 0
+            alone = write.replaces or not place
+            first.append(place if alone else first[-1])
+            files.append(wrote if alone else files[-1] + wrote)
+            more = alone or wrote >= (writes[most[-1]].files or 0)
+            most.append(one if more else most[-1])
+        return cls(executions, first, files, most)
+
+    def before(self, reading: int) -> int | None:
+        """The place of the last before an execution that reads; None where there is none."""
+        return bisect_left(self.executions, reading) - 1 if self.executions[0] < reading else None
+
+
+Reading = tuple[str, int]
+"""Where a scan is from, and the execution that it is of."""
+
+
 class WrittenFiles:
     """Follows the plans, the metrics of the driver and which stages ran which scans."""
 
     def __init__(self) -> None:
         self._writes: dict[int, Write] = {}
         self._metrics: dict[int, tuple[int, str]] = {}
-        self._scans: dict[int, tuple[int, ...]] = {}
-        self._read_by: dict[int, set[tuple[int, ...]]] = {}
+        self._writers: dict[str, list[int]] = {}
+        self._scans: dict[int, Reading] = {}
+        self._read_by: dict[int, set[Reading]] = {}
 
     @property
     def any_planned(self) -> bool:
@@ -68,9 +104,10 @@ class WrittenFiles:
             if _FILES in metrics:
                 self._writing(told.execution, node)
             elif _ROWS in metrics and node.metadata.location and self._writes:
-                writers = self._writers_of(node.metadata.location, told.execution)
-                if writers:
-                    self._scans.setdefault(metrics[_ROWS], writers)
+                found = _LOCATION.fullmatch(node.metadata.location)
+                path = found[1].rstrip("/") if found else ""
+                if path in self._writers and self._writers[path][0] < told.execution:
+                    self._scans.setdefault(metrics[_ROWS], (path, told.execution))
 
     def updated(self, updates: Iterable[tuple[int, int]]) -> None:
         """Notes metrics of the driver: how many files and folders a query wrote."""
@@ -91,10 +128,10 @@ class WrittenFiles:
     def linked(self, stages: Sequence[StageRun]) -> tuple[StageRun, ...]:
         """The stages with what they wrote of tables that others read, and who wrote what these
         read."""
-        wanted = {one for read in self._read_by.values() for writers in read for one in writers}
-        if not wanted:
+        if not self._read_by:
             return tuple(stages)
-        makers = self._makers(stages, wanted)
+        writers = {path: Writers.of(all_of, self._writes) for path, all_of in self._writers.items()}
+        makers = self._makers(stages, self._wanted(writers))
         told = {stage_id: self._writes[one] for one, stage_id in makers.items()}
 
         def with_both(stage: StageRun) -> StageRun:
@@ -103,7 +140,7 @@ class WrittenFiles:
                 stage,
                 written_files=_number(write.files),
                 written_folders=_number(write.folders),
-                files_by=self._maker_of(stage, makers),
+                files_by=self._maker_of(stage, writers, makers),
             )
 
         return tuple(map(with_both, stages))
@@ -114,19 +151,27 @@ class WrittenFiles:
         if found is None:
             return
         if execution not in self._writes:
-            self._writes[execution] = Write(found[1].rstrip("/"), _OVERWRITE in text)
+            write = Write(found[1].rstrip("/"), _OVERWRITE in text)
+            self._writes[execution] = write
+            insort(self._writers.setdefault(write.path, []), execution)
         for metric in node.metrics:
             if metric.name in (_FILES, _FOLDERS):
                 self._metrics[metric.accumulator] = execution, metric.name
 
-    def _writers_of(self, location: str, reading: int) -> tuple[int, ...]:
-        """The earlier executions that wrote where a scan reads, from the last on that replaced what
-        was there."""
-        found = _LOCATION.fullmatch(location)
-        path = found[1].rstrip("/") if found else None
-        told = [o for o, write in self._writes.items() if write.path == path and o < reading]
-        first = max((one for one in told if self._writes[one].replaces), default=0)
-        return tuple(one for one in told if one >= first)
+    def _wanted(self, writers: Mapping[str, Writers]) -> set[int]:
+        """The executions of which a scan may read files. Of those since one that replaced what was
+        there later scans read as well what earlier ones did."""
+        last = dict[tuple[str, int], int]()
+        for path, reading in {one for read in self._read_by.values() for one in read}:
+            place = writers[path].before(reading)
+            if place is not None:
+                key = path, writers[path].first[place]
+                last[key] = max(place, last.get(key, place))
+        return {
+            one
+            for (path, first), place in last.items()
+            for one in writers[path].executions[first : place + 1]
+        }
 
     def _makers(self, stages: Sequence[StageRun], wanted: set[int]) -> dict[int, int]:
         """The stage of each wanted execution that wrote, the most where several did."""
@@ -137,17 +182,21 @@ class WrittenFiles:
                 found[one] = stage
         return {one: stage.stage_id for one, stage in found.items()}
 
-    def _maker_of(self, stage: StageRun, makers: dict[int, int]) -> int | None:
+    def _maker_of(
+        self, stage: StageRun, writers: Mapping[str, Writers], makers: Mapping[int, int]
+    ) -> int | None:
         """Who wrote the files that a stage scans, or at least half of them where several did; None
         where the run did not write all, or in many parts, of which more data may make more."""
         read = self._read_by.get(stage.stage_id, set())
         if len(read) != 1 or not stage.files_read:
             return None
-        writers = next(iter(read))
-        files = {one: self._writes[one].files or 0 for one in writers}
-        most = max(writers, key=lambda one: (files[one], one))
-        written = sum(files.values())
-        return makers.get(most) if 2 * files[most] >= written >= stage.files_read else None
+        path, reading = next(iter(read))
+        place = writers[path].before(reading)
+        if place is None:
+            return None
+        most, written = writers[path].most[place], writers[path].files[place]
+        half = 2 * (self._writes[most].files or 0) >= written
+        return makers.get(most) if half and written >= stage.files_read else None
 
 
 def _number(told: int | None) -> float | None:

@@ -157,6 +157,24 @@ def grouped(context: SparkContext, folder: Path) -> None:
     words.groupBy().sum("count").collect()
 
 
+def ordered(context: SparkContext, folder: Path) -> None:
+    """Counts of words and rows of a join that are sorted, for which samples are taken: the counts
+    and the join are made twice; distinct words, and distinct numbers of floating point."""
+    session, lines = SparkSession(context), folder / "lines"
+    lines.mkdir(exist_ok=True)
+    for number in range(4):
+        draw = random.Random(number).random
+        words = [int(10.0 * draw() ** -0.8) for _ in range(5_000)]
+        (lines / f"part-{number}").write_text("".join(f"{w},{w / 2}\n" for w in words))
+    rows = session.read.schema("word int, half double").csv(str(lines))
+    rows.groupBy("word").count().sort("count").write.parquet(str(folder / "counts"))
+    session.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    names = session.range(1_000, numPartitions=2).selectExpr("id word", "id % 7 name")
+    rows.join(names, "word").sort("half").write.parquet(str(folder / "named"))
+    for column in ("word", "half"):
+        rows.select(column).distinct().groupBy().count().collect()
+
+
 def _lines_and_table(session: SparkSession, folder: Path) -> tuple[Path, Path]:
     """Texts and a table of as many files as `spark.divided.files` says."""
     lines, table = folder / "lines", folder / "table"

@@ -159,6 +159,7 @@ RECIPES = (
     also("written_more", "written", 8, **SMALL_SPLITS),
     Recipe("grouped", master="local[2]", conf=ONE_FILE),
     also("grouped_more", "grouped", 12, slots=2),
+    Recipe("ordered", master="local[2]", conf=ONE_FILE),
     Recipe("clients", master="local[2]", conf=ONE_FILE),
     Recipe("python_source", master="local[2]", conf=ONE_FILE),
     Recipe("python_workers", conf=ONE_FILE),

@@ -23,6 +23,7 @@ from divisions import (
     divided,
     grouped,
     merged,
+    ordered,
     paired,
     planned_early,
     written,
@@ -389,7 +390,17 @@ JOBS: dict[str, Callable[[SparkContext], None]] = {
 
 DIVIDED: dict[str, Callable[[SparkContext, Path], None]] = {
     job.__name__: job
-    for job in (divided, paired, combined, planned_early, columns, merged, written, grouped)
+    for job in (
+        divided,
+        paired,
+        combined,
+        planned_early,
+        columns,
+        merged,
+        written,
+        grouped,
+        ordered,
+    )
 }
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from engine.models.stages.match import matches
 from engine.models.stages.shapes import shapes_of
 from engine.models.stages.task_times import StageShape
 from engine.profile import Run
-from engine.stage_run import Measure
+from engine.stage_run import Measure, total_of
 
 DATA = Path(__file__).parents[2] / "data"
 FEW, MORE = (read(DATA / name).runs[0] for name in ("grouped.zstd", "grouped_more.zstd"))
@@ -204,3 +204,41 @@ def test_so_are_those_that_it_shuffled_before_it_wrote_them() -> None:
     assert shapes[1].data(FILES) == 1.0, "what it wrote stays, by the rows that it made"
     scans = [shape for shape in shapes if shape.stage.files_by is not None]
     assert [shape.data(FILES) for shape in scans] == [FILES] * 4
+
+
+def grown(**changes: object) -> float:
+    """What a last stage like this would read of three times the input."""
+    other = replace(FEW.stages[-1], **{"stage_id": 1000, "files_by": None, **changes})  # type: ignore[arg-type]
+    return shapes_of(replace(FEW, stages=(*FEW.stages, other)), 2)[-1].data(FILES)
+
+
+def test_several_shuffles_count_by_what_each_wrote() -> None:
+    days, own = (grouping(FEW)[one].stage for one in (DAYS, OWN))
+    wrote = [total_of(one.shuffle_write_bytes) for one in (days, own)]
+    assert min(wrote) > 0.0
+    found = grown(
+        parents=(days.stage_id, own.stage_id),
+        shuffle_read_bytes=Measure(2, 2e6, (1e6,)),
+        input_bytes=None,
+    )
+    assert found == pytest.approx((wrote[0] + FILES * wrote[1]) / sum(wrote))
+
+
+def test_what_a_stage_stored_are_its_rows_and_not_what_it_sends() -> None:
+    """Of a scan that also groups them: a cache holds the rows, whoever wrote files before."""
+    days = grouping(FEW)[DAYS].stage
+    merged = reader(FEW, grouping(FEW)[DAYS]).stage
+    held = Measure(2, 2e6, (1e6,))
+    none = {"parents": (), "shuffle_read_bytes": None, "input_bytes": held}
+    assert grown(**none, stored_by=days.stage_id) == FILES
+    assert grown(**none, files_by=days.stage_id) == FILES
+    assert grown(**none, stored_by=merged.stage_id, files_by=days.stage_id) == 1.0
+
+
+def test_a_cache_and_a_shuffle_count_by_their_bytes() -> None:
+    days, words = (grouping(FEW)[one] for one in (DAYS, WORDS))
+    merged, more = reader(FEW, words).stage, math.pow(FILES, group_power(words.stage))
+    half = Measure(2, 2e6, (1e6,))
+    both = {"parents": (days.stage.stage_id,), "shuffle_read_bytes": half, "input_bytes": half}
+    assert grown(**both, stored_by=merged.stage_id) == pytest.approx((1.0 + more) / 2.0)
+    assert grown(**both, stored_by=None) == pytest.approx((1.0 + FILES) / 2.0), "from outside"

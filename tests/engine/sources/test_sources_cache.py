@@ -7,10 +7,13 @@ import msgspec
 import pytest
 import sparklog as log
 from distilled import run_of, stage_of
+from pitfall_logs import text_of
 
 from engine.sources import read
 from engine.sources.events import RddInfo
 from engine.sources.lineage import Lineage, without_paths
+from engine.sources.profile_file import parse
+from engine.sources.profile_text import format_profile
 
 DATA = Path(__file__).parents[2] / "data"
 
@@ -330,6 +333,16 @@ def test_copies_on_several_executors_all_want_memory_and_blocks_on_disk_alone_no
     on_disk = run.stages[5]
     assert on_disk.cached_input_bytes == on_disk.cached_disk_bytes == large
     assert on_disk.cached_rdds == on_disk.needed_rdds == on_disk.disk_backed_rdds == ()
+
+
+def test_copies_on_more_executors_than_there_can_be_are_damage(tmp_path: Path) -> None:
+    """A profile refuses them, and so could not be read again."""
+    text = text_of(DATA / "copies.zstd").decode()
+    path = tmp_path / "changed"
+    path.write_text(text.replace('"Replication":2', f'"Replication":{10**30}'))
+    profile = read(path)
+    assert {rdd.copies for rdd in profile.runs[0].persisted_rdds} == {1}
+    assert parse(format_profile(profile), "p.yaml") == profile
 
 
 @pytest.mark.parametrize("off_heap", [True, False])

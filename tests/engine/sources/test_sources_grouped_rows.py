@@ -74,3 +74,28 @@ def test_a_stage_whose_tasks_are_lost_brought_nothing_together(tmp_path: Path) -
     lost = changed(tmp_path, rf'\{{"Event":"SparkListenerTaskEnd","Stage ID":{merging},.*\n', "")
     assert (100.0, 50.0) not in told(lost)
     assert told(lost) == told(one(LOG))[1:]
+
+
+def test_groups_that_are_made_twice_count_once() -> None:
+    """A sort takes samples of its rows before it shuffles them: the metrics of the plan go on."""
+    run = one(DATA / "ordered.zstd")
+    counted, *_ = told(run)
+    (sort,) = (s for s in run.stages if s.shuffle_write_records == counted[1])
+    assert [s.stage_id for s in run.stages if s.parents == sort.parents] == [2, sort.stage_id]
+    _, words, _ = told(run)
+    assert counted == words, "the words by themselves, which are made once"
+
+
+def test_keys_of_floating_point_are_the_same_before_and_behind_a_shuffle() -> None:
+    """Only the first of both halves of a `distinct` makes all zeros one."""
+    *_, words, halves = told(one(DATA / "ordered.zstd"))
+    assert halves == words
+
+
+def test_rows_of_a_join_that_is_sorted_count_once() -> None:
+    """Twice as many would be more than both its sides have, as of keys that repeat on both."""
+    run = one(DATA / "ordered.zstd")
+    joined = [s.joined_output_records for s in run.stages if s.joined_output_records]
+    (sort,) = (s for s in run.stages if s.joined_output_records and s.shuffle_write_records)
+    assert joined == [sort.shuffle_write_records] * 2
+    assert sort.shuffle_read_records == 21_000.0

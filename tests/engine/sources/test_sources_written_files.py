@@ -9,6 +9,7 @@ from pitfall_logs import DATA, one, text_of
 from engine import read
 from engine.profile import Run
 from engine.sources.profile_text import format_profile
+from engine.sources.written_files import Write, Writers
 
 LOG = DATA / "written.zstd"
 FOLDERS = 9
@@ -86,3 +87,23 @@ def test_what_was_replaced_is_read_by_nobody(tmp_path: Path, mode: str, writer: 
     (reader,) = (stage for stage in run.stages if stage.files_read == 9.0)
     by_id = {stage.stage_id: stage for stage in run.stages}
     assert by_id[reader.files_by or 0].written_files == writer
+
+
+def test_a_long_loop_that_appends_and_reads_is_read_in_passing() -> None:
+    """Each scan may read the files of all earlier writers: of these the last tells the sum."""
+    writes = {one: Write("/t", one == 40, one % 7) for one in range(0, 100, 2)}
+    writers = Writers.of(tuple(writes), writes)
+    for reading in range(101):
+        place = writers.before(reading)
+        earlier = [one for one in writes if one < reading and (one >= 40 or reading <= 40)]
+        assert (place is None) == (not earlier)
+        if place is not None:
+            told = {one: writes[one].files or 0 for one in earlier}
+            assert writers.executions[writers.first[place]] == earlier[0]
+            assert writers.files[place] == sum(told.values())
+            assert writers.most[place] == max(told, key=lambda one: (told[one], one))
+
+
+def test_a_place_is_the_same_with_a_slash_behind_it(tmp_path: Path) -> None:
+    run = changed(tmp_path, r"(InMemoryFileIndex\(1 paths\)\[file:[^\]]*written/\w+)\]", r"\1/]")
+    assert told(run) == told(one(LOG))
