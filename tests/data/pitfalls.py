@@ -360,48 +360,18 @@ def parent_of(process: int) -> int:
 JOBS: dict[str, Callable[[SparkContext], None]] = {
     job.__name__: job
     for job in (
-        plain,
-        retries,
-        resubmitted,
-        failing,
-        dynamic,
-        profiles,
-        wide_tasks,
-        idle_cores,
-        killed,
-        speculative,
-        vectored,
-        small,
-        works_alone,
-        operators,
-        scans,
-        fetched,
-        python_source,
-        python_workers,
-        evicted,
-        copies,
-        taken,
-        taken_table,
-        clients,
-        database,
-        one_gzip,
+        plain, retries, resubmitted, failing, dynamic, profiles, wide_tasks, idle_cores, killed,
+        speculative, vectored, small, works_alone, operators, scans, fetched, python_source,
+        python_workers, evicted, copies, taken, taken_table, clients, database, one_gzip,
     )
-}
+}  # fmt: skip
 
 DIVIDED: dict[str, Callable[[SparkContext, Path], None]] = {
     job.__name__: job
     for job in (
-        divided,
-        paired,
-        combined,
-        planned_early,
-        columns,
-        merged,
-        written,
-        grouped,
-        ordered,
+        divided, paired, combined, planned_early, columns, merged, written, grouped, ordered,
     )
-}
+}  # fmt: skip
 
 if __name__ == "__main__":
     with SparkContext() as spark_context:
