@@ -3,6 +3,7 @@
 The logs in tests/data were made by `make_logs.py`; others are public ones, read where they are.
 """
 
+import re
 from pathlib import Path
 
 from shared import SHARED
@@ -22,6 +23,15 @@ def text_of(path: Path) -> bytes:
 def one(*sources: Path) -> Run:
     (run,) = read(*sources).runs
     return run
+
+
+def changed(log: Path, folder: Path, pattern: str, by: str) -> Run:
+    """What a log tells once all that the pattern matches is replaced."""
+    text, times = re.subn(pattern, by, text_of(log).decode())
+    assert times
+    path = folder / "changed"
+    path.write_text(text)
+    return one(path)
 
 
 def codes(run: Run) -> list[str]:

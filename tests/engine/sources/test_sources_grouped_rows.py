@@ -1,10 +1,9 @@
 """How many rows tasks hand on after they grouped them, and how many groups there are, on a log."""
 
-import re
 from pathlib import Path
 
 import pytest
-from pitfall_logs import DATA, one, text_of
+from pitfall_logs import DATA, changed, one
 
 from engine.profile import Run
 
@@ -14,14 +13,6 @@ LOG = DATA / "grouped.zstd"
 def told(run: Run) -> list[tuple[float | None, float | None]]:
     """Of stages that group rows into more than one group."""
     return [(s.grouped_rows, s.groups) for s in run.stages if (s.groups or 0.0) > 1.0]
-
-
-def changed(folder: Path, pattern: str, by: str) -> Run:
-    text, times = re.subn(pattern, by, text_of(LOG).decode())
-    assert times
-    path = folder / "changed"
-    path.write_text(text)
-    return one(path)
 
 
 def test_a_stage_tells_its_rows_and_how_many_groups_they_are() -> None:
@@ -47,31 +38,33 @@ def test_what_collects_rows_is_none() -> None:
     ids=["other groups", "no shuffle", "a filter between"],
 )
 def test_other_plans_tell_nothing(tmp_path: Path, pattern: str, by: str) -> None:
-    assert told(changed(tmp_path, pattern, by)) == []
+    assert told(changed(LOG, tmp_path, pattern, by)) == []
 
 
 def test_more_groups_than_rows_are_damage(tmp_path: Path) -> None:
-    run = changed(tmp_path, r'"Value":"?50"?,', '"Value":"5000",')
+    run = changed(LOG, tmp_path, r'"Value":"?50"?,', '"Value":"5000",')
     assert 100.0 not in [rows for rows, _ in told(run)]
 
 
 def test_groups_that_were_brought_together_are_rows_like_any_others(tmp_path: Path) -> None:
     """Shuffled anew, before other groups are made of them."""
-    assert told(changed(tmp_path, "partial_", "")) == []
+    assert told(changed(LOG, tmp_path, "partial_", "")) == []
 
 
 def test_of_aggregations_without_functions_the_keys_tell(tmp_path: Path) -> None:
     """Both halves of a `distinct` look alike, and so do two that follow each other."""
-    assert told(changed(tmp_path, r"functions=\[[^\]]*\]", "functions=[]")) == told(one(LOG))
+    assert told(changed(LOG, tmp_path, r"functions=\[[^\]]*\]", "functions=[]")) == told(one(LOG))
     other = r"keys=\[(\w+)#(\d+)\], functions=\[partial_count\(1\)\]"
-    found = changed(tmp_path, other, r"keys=[another#\2], functions=[]")
+    found = changed(LOG, tmp_path, other, r"keys=[another#\2], functions=[]")
     assert told(found) == []
 
 
 def test_a_stage_whose_tasks_are_lost_brought_nothing_together(tmp_path: Path) -> None:
     (days, *_) = (stage for stage in one(LOG).stages if stage.groups == 50.0)
     (merging,) = (s.stage_id for s in one(LOG).stages if s.parents == (days.stage_id,))
-    lost = changed(tmp_path, rf'\{{"Event":"SparkListenerTaskEnd","Stage ID":{merging},.*\n', "")
+    lost = changed(
+        LOG, tmp_path, rf'\{{"Event":"SparkListenerTaskEnd","Stage ID":{merging},.*\n', ""
+    )
     assert (100.0, 50.0) not in told(lost)
     assert told(lost) == told(one(LOG))[1:]
 

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from pitfall_logs import DATA, one, text_of
+from pitfall_logs import DATA, changed, one, text_of
 
 from engine import read
 from engine.profile import Run
@@ -14,14 +14,6 @@ from engine.sources.written_files import Write, Writers
 LOG = DATA / "written.zstd"
 FOLDERS = 9
 """That two tasks wrote 20,000 rows of each file into, by one of their columns."""
-
-
-def changed(folder: Path, pattern: str, by: str) -> Run:
-    text, times = re.subn(pattern, by, text_of(LOG).decode())
-    assert times
-    path = folder / "changed"
-    path.write_text(text)
-    return one(path)
 
 
 def told(run: Run) -> list[tuple[float | None, float | None]]:
@@ -56,14 +48,14 @@ def test_paths_are_not_kept() -> None:
 
 
 def test_a_table_that_lies_elsewhere_was_written_by_nobody(tmp_path: Path) -> None:
-    run = changed(tmp_path, r"(Location\":\"InMemoryFileIndex\(1 paths\)\[file:)", r"\1/other")
+    run = changed(LOG, tmp_path, r"(Location\":\"InMemoryFileIndex\(1 paths\)\[file:)", r"\1/other")
     assert all(stage.files_by is None for stage in run.stages)
     assert told(run) == []
 
 
 def test_files_that_were_there_before_leave_it_open(tmp_path: Path) -> None:
     """The run wrote three of the 18 files that one stage reads, half of the six of another."""
-    run = changed(tmp_path, r"(\[\[\d+,)18(\],\[\d+,\d+\],\[\d+,80000\])", r"\g<1>3\2")
+    run = changed(LOG, tmp_path, r"(\[\[\d+,)18(\],\[\d+,\d+\],\[\d+,80000\])", r"\g<1>3\2")
     readers = [stage.files_read for stage in run.stages if stage.files_by is not None]
     assert readers == [2.0, 9.0, 54.0]
     assert [files for files, _ in told(run)] == [2.0, 3.0, 9.0, 54.0]
@@ -72,7 +64,7 @@ def test_files_that_were_there_before_leave_it_open(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["Execute InsertIntoHadoopFsRelationCommand", "12", ""])
 def test_a_write_without_a_place_is_none(tmp_path: Path, text: str) -> None:
     pattern = r'"simpleString":"Execute InsertIntoHadoopFsRelationCommand [^"\\]*'
-    run = changed(tmp_path, pattern + r'(\\.[^"\\]*)*"', f'"simpleString":"{text}"')
+    run = changed(LOG, tmp_path, pattern + r'(\\.[^"\\]*)*"', f'"simpleString":"{text}"')
     assert told(run) == []
     assert run.stages
 
@@ -105,5 +97,7 @@ def test_a_long_loop_that_appends_and_reads_is_read_in_passing() -> None:
 
 
 def test_a_place_is_the_same_with_a_slash_behind_it(tmp_path: Path) -> None:
-    run = changed(tmp_path, r"(InMemoryFileIndex\(1 paths\)\[file:[^\]]*written/\w+)\]", r"\1/]")
+    run = changed(
+        LOG, tmp_path, r"(InMemoryFileIndex\(1 paths\)\[file:[^\]]*written/\w+)\]", r"\1/]"
+    )
     assert told(run) == told(one(LOG))
