@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 
 import engine
@@ -196,10 +195,11 @@ def table(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str:
 
 def _width(cell: str) -> int:
     """Cells of a terminal that it takes: names of jobs may be in any script."""
-    if cell.isascii():
+    if cell.isascii():  # most are, and loading the table of widths takes longer than printing
         return len(cell)
-    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in cell)
-    return len(cell) + wide - sum(map(bool, map(unicodedata.combining, cell)))
+    from rich.cells import cell_len
+
+    return cell_len(cell)
 
 
 def span(low: float | None, high: float | None, *, to: str = " to ") -> str:

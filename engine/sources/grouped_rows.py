@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from engine.sources.plan_events import CountedMetric, PlanNode, SqlPlan
 from engine.sources.stage_counts import StageCounts
 
-GROUPING = b'"HashAggregate"'
+GROUPING = b'Aggregate"'
 """What a line holds that tells a plan with an aggregation."""
 
 _GROUPS = frozenset(("HashAggregate", "SortAggregate"))

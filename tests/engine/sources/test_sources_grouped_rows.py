@@ -1,9 +1,10 @@
 """How many rows tasks hand on after they grouped them, and how many groups there are, on a log."""
 
+import re
 from pathlib import Path
 
 import pytest
-from pitfall_logs import DATA, changed, one
+from pitfall_logs import DATA, changed, one, text_of
 
 from engine.profile import Run
 
@@ -92,3 +93,13 @@ def test_rows_of_a_join_that_is_sorted_count_once() -> None:
     (sort,) = (s for s in run.stages if s.joined_output_records and s.shuffle_write_records)
     assert joined == [sort.shuffle_write_records] * 2
     assert sort.shuffle_read_records == 21_000.0
+
+
+def test_sums_by_sorting_alone_are_told_as_those_by_hashing(tmp_path: Path) -> None:
+    """Of a plan without any file, where no other sign has it decoded."""
+    signs = "size of files read|number of written files"
+    files = text_of(LOG).decode()
+    assert re.search(signs, files)
+    (tmp_path / "log").write_text(re.sub(signs, "another", files))
+    sorted_ = changed(tmp_path / "log", tmp_path, '"HashAggregate"', '"SortAggregate"')
+    assert told(sorted_) == told(one(LOG))
