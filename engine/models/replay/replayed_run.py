@@ -28,7 +28,6 @@ from engine.models.stages.launching import launch_seconds, launching_seconds
 from engine.models.stages.locality import Locality
 from engine.models.stages.one_machine import executor_slots_of, of_local_master, waiting_law
 from engine.models.stages.partition_counts import CountedStages, PartitionCounts
-from engine.models.stages.partitioned_stage import Scaled
 from engine.models.stages.partitions import whole_tasks
 from engine.models.stages.pauses import idle_seconds
 from engine.models.stages.prepared import PreparedStages
@@ -40,7 +39,7 @@ from engine.models.stages.slots_over_time import (
 )
 from engine.models.stages.table import StageTable
 from engine.models.stages.task_times import StageShape
-from engine.models.stages.warm_up import Slowdown, combined, warmed
+from engine.models.stages.warm_up import Cut, Slowdown, combined, warmed, work_of_slots
 from engine.profile import Run
 from engine.scheduling.launch_orders import LaunchOrder
 from engine.scheduling.stages import Node, Schedule, covered_seconds, schedule
@@ -150,14 +149,14 @@ class Replay:
         """The graph's nodes with their tasks, those of each stage, and how many these are."""
         lasting = speed / (1.0 + self.waste)
         prepared, forms = self._on(slots, ratio, shuffle_partitions, lasting)
-        nodes, placed = self._nodes(ratio), []
+        nodes, placed, own = self._nodes(ratio), [], self._prepared(ratio, shuffle_partitions)
         counts = tuple(many.tasks for many in prepared.scaled)
         near = self.locality.near(counts)
         for place, (scaled, tasks) in enumerate(zip(prepared.scaled, prepared.tasks, strict=True)):
             shape, (slowdown, closed) = self.shapes[place], forms.get(place, (None, None))
             if slowdown is None:
-                growth = self.contention_growth[place]
-                slowdown = self.slowdown(shape, growth, scaled, tasks, slots)
+                growth, in_log = self.contention_growth[place], own.cut(place)
+                slowdown = self.slowdown(shape, growth, (scaled, tasks), in_log, slots)
             tasks = tasks.slowed(
                 contention=slowdown.contention,
                 typical_seconds=shape.mean_seconds * scaled.work,
@@ -238,27 +237,28 @@ class Replay:
         return replace(self, _kept=KeptInputs())
 
     def slowdown(
-        self, shape: StageShape, per_doubling: float, scaled: Scaled, tasks: Tasks, slots: int
+        self, shape: StageShape, per_doubling: float, here: Cut, in_log: Cut, slots: int
     ) -> Slowdown:
         """Time of a typical task relative to the observed one of the same size: more run at once,
         and slots run the stage's code for longer or shorter.
 
         Args:
             per_doubling: its `contention_growth`.
+            here, in_log: its tasks on so many slots, and on the log's, where they may be others.
         """
-        cpus = shape.stage.task_cpus
-        at_once, in_log = shape.at_once(slots, scaled.tasks), shape.at_once(self.slots)
-        doublings = math.log2(at_once / in_log)
+        work, at_once = here[0].work, shape.at_once(slots, here[0].tasks)
+        doublings = math.log2(at_once / shape.at_once(self.slots))
         warm = 0.0
         if shape.warm_up is not None:
-            own, beyond = max(1, self.slots // cpus), max(0.0, scaled.work - 1.0)
-            size = scaled.partitions * scaled.work / tasks.total if tasks.total > 0.0 else 0.0
+            lanes, own = (max(1, many // shape.stage.task_cpus) for many in (slots, self.slots))
+            beyond = max(0.0, work - 1.0)
+            waves, busiest_in_log = work_of_slots(in_log, own)
             factor = warmed(
                 shape.warm_up.mean,
-                max(1.0, scaled.partitions / own) * scaled.work,
-                busiest=tasks.expected_makespan(max(1, slots // cpus)) * size,
-                busiest_in_log=tasks.expected_makespan(own) * size,
-                typical_seconds=shape.mean_seconds * scaled.work,
+                waves,
+                busiest=work_of_slots(here, lanes)[1],
+                busiest_in_log=busiest_in_log,
+                typical_seconds=shape.mean_seconds * work,
                 fixed_seconds=shape.fixed_seconds * beyond,
                 late_fixed_seconds=shape.late_fixed_seconds * beyond,
             )
@@ -289,7 +289,7 @@ class Replay:
         changed = PreparedStages.of(self._table, ratio, wanted, places)
         known = stages.closed_forms(slots, speed, without=frozenset(others))
         known = {place: form for place, form in known.items() if place not in others}
-        known.update(changed.closed_forms(slots, speed))
+        known.update(changed.closed_forms(slots, speed, in_log=stages.in_log))
         return stages.replaced(places.tolist(), changed), known
 
     @cached_property

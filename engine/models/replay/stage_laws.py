@@ -28,7 +28,7 @@ from engine.models.stages.match import matches
 from engine.models.stages.partitioned_stage import Scaled
 from engine.models.stages.stage_law import StageLaw
 from engine.models.stages.task_times import StageShape
-from engine.models.stages.warm_up import combined_each, warmed
+from engine.models.stages.warm_up import Cut, combined_each, warmed, work_of_slots
 from engine.stage_run import StageRun
 
 WORK = np.linspace(-1.0, 1.0, 33)
@@ -151,7 +151,8 @@ def _likelihood(
     if min(own, found, shape.mean_seconds) <= 0.0:
         return np.zeros((len(WORK), len(SLOTS)), dtype=np.float32)
     work = np.asarray([StageLaw(law).total(ratio, base) for law in WORK]) * stage.tasks / count
-    expected = typical_seconds(one, place, work, tasks=count, slots=slots)
+    cut = shape.scaled(ratio, None).tasks if shape.counts_slots else count
+    expected = typical_seconds(one, place, work, tasks=count, slots=slots, cut=cut)
     doublings = math.log2(shape.at_once(slots, count) / shape.at_once(one.slots))
     grown = np.log(expected * count / (shape.mean_seconds * stage.tasks))
     error = math.log(found * speed / own) - grown[:, None] - SLOTS * doublings
@@ -160,24 +161,27 @@ def _likelihood(
 
 
 def typical_seconds(
-    replay: Replay, place: int, work: FloatArray, *, tasks: int, slots: int
+    replay: Replay, place: int, work: FloatArray, *, tasks: int, slots: int, cut: int
 ) -> FloatArray:
     """(n,) time of a typical one of so many tasks of a stage, each with (n,) `work`, by what this
-    log alone tells: `StageShape.tasks`, `Replay.slowdown` and `Tasks.slowed` for many at once."""
+    log alone tells: `StageShape.tasks`, `Replay.slowdown` and `Tasks.slowed` for many at once.
+
+    Args:
+        cut: tasks that the same work has on the log's own slots.
+    """
     shape = replay.shapes[place]
     typical, fixed = shape.mean_seconds * work, shape.fixed_seconds
     doublings = math.log2(shape.at_once(slots, tasks) / shape.at_once(replay.slots))
     warm = np.zeros_like(work)
     if shape.warm_up is not None:
-        own = max(1, replay.slots // shape.stage.task_cpus)
+        lanes, own = (max(1, many // shape.stage.task_cpus) for many in (slots, replay.slots))
+        in_log, each = work_of_slots(_alike(shape, cut), own), work * tasks / cut
         beyond = np.maximum(0.0, work - 1.0)
-        alike = shape.tasks(Scaled(tasks, 1.0), dispatch_seconds=0.0, rotation=0.0)
-        size = work * (tasks / alike.total if alike.total > 0.0 else 0.0)
         factor = warmed(
             shape.warm_up.means_of,
-            max(1.0, tasks / own) * work,
-            busiest=alike.expected_makespan(max(1, slots // shape.stage.task_cpus)) * size,
-            busiest_in_log=alike.expected_makespan(own) * size,
+            in_log[0] * each,
+            busiest=work_of_slots(_alike(shape, tasks), lanes)[1] * work,
+            busiest_in_log=in_log[1] * each,
             typical_seconds=typical,
             fixed_seconds=fixed * beyond,
             late_fixed_seconds=shape.late_fixed_seconds * beyond,
@@ -188,6 +192,12 @@ def typical_seconds(
     contention, warm = (np.exp(logs) for logs in combined_each(grown, warm))
     seconds += (contention - 1.0) * np.minimum(seconds, typical)
     return np.asarray(seconds * warm)
+
+
+def _alike(shape: StageShape, tasks: int) -> Cut:
+    """So many tasks of a stage, each with as much work as observed."""
+    scaled = Scaled(tasks, 1.0)
+    return scaled, shape.tasks(scaled, dispatch_seconds=0.0, rotation=0.0)
 
 
 def with_laws(replay: Replay, told: Sequence[tuple[PairFit, float]]) -> Replay:

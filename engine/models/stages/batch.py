@@ -96,14 +96,18 @@ class StageBatch:
             warm_ups=table.warm_ups.taken(places),
         )
 
-    def slowdowns(self, slots: int) -> tuple[FloatArray, FloatArray]:
-        """(s,) each, as `Replay.slowdown`: contention and how new code is."""
+    def slowdowns(self, slots: int, in_log: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(s,) each, as `Replay.slowdown`: contention and how new code is.
+
+        Args:
+            in_log: (2, s) `in_log` of the tasks that the stages have on the log's slots.
+        """
         doublings = np.log2(np.minimum(self._lanes(slots), self.count) / self.observed)
         factor = warmed(
             self.warm_ups.mean,
-            np.maximum(1.0, self.partitions / self._lanes(self.slots)) * self.own,
+            in_log[0],
             busiest=self._busiest(slots),
-            busiest_in_log=self._busiest_in_log,
+            busiest_in_log=in_log[1],
             typical_seconds=self.typical,
             fixed_seconds=self.fixed[0],
             late_fixed_seconds=self.fixed[1],
@@ -122,8 +126,11 @@ class StageBatch:
         return np.asarray(span * size * self.own)
 
     @cached_property
-    def _busiest_in_log(self) -> FloatArray:
-        return self._busiest(self.slots)
+    def in_log(self) -> FloatArray:
+        """(2, s) tasks of the observed size of each slot of the log: in the mean, of the busiest
+        (`work_of_slots`)."""
+        mean = np.maximum(1.0, self.partitions / self._lanes(self.slots)) * self.own
+        return np.stack((mean, self._busiest(self.slots)))
 
     def closed_forms(
         self, slots: int, contention: FloatArray, speed: FloatArray

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from engine.models.stages.batch import FEWEST_STAGES, StageBatch
 from engine.models.stages.outlines import groups, outlines
 from engine.models.stages.partitioned_stage import Scaled
 from engine.models.stages.table import StageTable
-from engine.models.stages.warm_up import Slowdown
+from engine.models.stages.warm_up import Cut, Slowdown
 from engine.scheduling.waves import ClosedForm, Tasks
 
 
@@ -64,21 +65,40 @@ class PreparedStages:
             scaled[place], tasks[place] = many, drawn
         return PreparedStages(tuple(scaled), tuple(tasks), self.batches)
 
+    def cut(self, place: int) -> Cut:
+        """One of them."""
+        return self.scaled[place], self.tasks[place]
+
+    @cached_property
+    def in_log(self) -> FloatArray:
+        """(2, s) `StageBatch.in_log` of all stages of the log."""
+        found = np.ones((2, len(self.scaled)))
+        for batch in self.batches:
+            found[:, batch.places] = batch.in_log
+        return found
+
     def closed_forms(
-        self, slots: int, speed: FloatArray, *, without: frozenset[int] = frozenset()
+        self,
+        slots: int,
+        speed: FloatArray,
+        *,
+        without: frozenset[int] = frozenset(),
+        in_log: FloatArray | None = None,
     ) -> dict[int, tuple[Slowdown, ClosedForm]]:
         """Slowdown and closed form of stages by their place, but for some.
 
         Args:
             speed: (s,) of all stages of the log.
             without: places of stages that need not be answered.
+            in_log: (2, s) `in_log` of all stages, where these are cut otherwise there.
         """
         found: dict[int, tuple[Slowdown, ClosedForm]] = {}
         for batch in self.batches:
             places = batch.places.tolist()
             if without.issuperset(places):
                 continue
-            contention, warm = batch.slowdowns(slots)
+            own = batch.in_log if in_log is None else in_log[:, batch.places]
+            contention, warm = batch.slowdowns(slots, own)
             forms = batch.closed_forms(slots, contention, speed[batch.places] / warm)
             slowdowns = map(Slowdown, contention.tolist(), warm.tolist())
             found.update(zip(places, zip(slowdowns, forms, strict=True), strict=True))

@@ -19,7 +19,9 @@ import numpy as np
 
 from engine.forecast import FloatArray, IntArray
 from engine.models.stages.first_tasks import lost_to_new_code
+from engine.models.stages.partitioned_stage import Scaled
 from engine.models.stages.python_workers import MOST_START
+from engine.scheduling.waves import Tasks
 from engine.stage_run import Measure, StageRun
 
 PARTS = (1.0 / 32.0, 1.0 / 16.0, 1.0 / 8.0, 1.0 / 4.0, 1.0 / 2.0, 1.0)
@@ -126,7 +128,7 @@ def warmed(
 
     Args:
         mean: `WarmUp.mean`.
-        waves: tasks of the observed size for each slot of the log.
+        waves: tasks of the observed size for each slot of the log, cut as they would be there.
         busiest, busiest_in_log: the same for the busiest slot, here and of the log.
         typical_seconds, fixed_seconds, late_fixed_seconds: as in `beside_fixed`.
     """
@@ -140,6 +142,19 @@ def warmed(
         )
 
     return relative(waves) * relative(busiest) / relative(busiest_in_log)
+
+
+Cut = tuple[Scaled, Tasks]
+"""A stage for some input, as it is cut on some slots."""
+
+
+def work_of_slots(cut: Cut, lanes: int) -> tuple[float, float]:
+    """Tasks of the observed size that each of so many slots runs of a stage: in the mean, and the
+    busiest of them."""
+    scaled, tasks = cut
+    size = scaled.partitions * scaled.work / tasks.total if tasks.total > 0.0 else 0.0
+    mean = max(1.0, scaled.partitions / lanes) * scaled.work
+    return mean, tasks.expected_makespan(lanes) * size
 
 
 def beside_fixed(

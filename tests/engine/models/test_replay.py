@@ -226,7 +226,9 @@ def test_tasks_of_several_cores_run_at_once_as_far_as_these_go() -> None:
     scaled = shape.scaled(1.0, None)
     tasks = shape.tasks(scaled, dispatch_seconds=0.0, rotation=0.0)
     for slots, doublings in ((8, 0.0), (16, 1.0), (64, 1.0), (4, -1.0)):
-        found = replay.slowdown(replace(shape, warm_up=None), 0.3, scaled, tasks, slots)
+        found = replay.slowdown(
+            replace(shape, warm_up=None), 0.3, (scaled, tasks), (scaled, tasks), slots
+        )
         assert found.contention == pytest.approx(math.exp(0.3 * doublings))
 
 

@@ -100,7 +100,9 @@ def test_closed_forms_agree_with_single_stages(slots: int, ratio: float) -> None
         assert stages.scaled[place].tasks == scaled.tasks
         assert stages.scaled[place].work == pytest.approx(scaled.work, rel=1e-12)
         assert stages.scaled[place].last == pytest.approx(scaled.last, rel=1e-9)
-        one = replay.slowdown(shape, replay.contention_growth[place], scaled, tasks, slots)
+        one = replay.slowdown(
+            shape, replay.contention_growth[place], (scaled, tasks), (scaled, tasks), slots
+        )
         assert contention == pytest.approx(one, rel=1e-12)
         typical = shape.mean_seconds * scaled.work
         pace = float(speed[place]) / one.warm

@@ -245,13 +245,15 @@ def test_what_logs_are_held_against_is_what_is_replayed(work: float, slots: int)
     replay = Replay.of(shuffled(1.0))
     shape, scaled = replay.shapes[0], Scaled(64, work)
     drawn = shape.tasks(scaled, dispatch_seconds=0.0, rotation=0.0)
-    slowdown = replay.slowdown(shape, replay.contention_growth[0], scaled, drawn, slots)
+    slowdown = replay.slowdown(
+        shape, replay.contention_growth[0], (scaled, drawn), (scaled, drawn), slots
+    )
     tasks = drawn.slowed(
         contention=slowdown.contention,
         typical_seconds=shape.mean_seconds * work,
         speed=1.0 / slowdown.warm,
     )
-    typical = typical_seconds(replay, 0, np.asarray([work]), tasks=64, slots=slots)
+    typical = typical_seconds(replay, 0, np.asarray([work]), tasks=64, slots=slots, cut=64)
     assert tasks.total / 64 == pytest.approx(float(typical[0]), rel=0.002 if slots == 8 else 0.08)
 
 
@@ -263,6 +265,37 @@ def test_a_stage_that_is_as_the_prior_says_teaches_no_other_law(own: float, othe
     best = WORK[likelihood[:, len(SLOTS) // 2].argmax()]
     assert abs(best) <= 0.125
     assert abs(with_laws(one, [(pair_fit(one, seen), 1.0)]).shapes[0].law.work) < 0.1
+
+
+@pytest.mark.parametrize("slots", [3, 5, 16])
+@pytest.mark.parametrize("many", [False, True], ids=["alone", "together"])
+def test_stages_cut_for_the_slots_lose_to_new_code_what_the_busiest_slot_does(
+    slots: int, many: bool
+) -> None:
+    """One task for each of two slots in the log, for each of more here, each with less to do: no
+    slot of the log ran two of the smaller ones, one after the other."""
+    code = {"operations": ("Scan parquet",), "warm_up": ()}
+    stages = [
+        Stage(
+            np.full(2, 10.0),
+            (place - 1,) if place else (),
+            input_bytes=18.0 * 1024**2,
+            more={**code, "sql_execution_id": place, "name": f"count at job.py:{place}"},
+        )
+        for place in range(14 if many else 2)
+    ]
+    replay = Replay.of(observed(stages, slots=2))
+    replay = replace(replay, contention_growth=np.zeros(len(stages))).fresh()
+    shape = replay.shapes[0]
+    found = replay.replayed(slots)
+    assert shape.counts_slots
+    assert found.tasks[0] == slots
+    each = 2.0 / slots
+    fixed = shape.fixed_seconds
+    # What it takes at the pace of the log, and what code that is newer costs on top.
+    task = fixed + (10.0 - fixed) * each + 10.0 * each * (shape.warm_up.mean(each) - 1.0)
+    assert found.end[0] - found.start[0] == pytest.approx(task, abs=0.01)  # 0.4 ms for a launch
+    assert task < 10.0
 
 
 def test_more_slots_pay_it_each() -> None:
