@@ -8,7 +8,6 @@ is found by bisection.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,15 +18,12 @@ from engine.choosing.recommendation import Goal
 from engine.choosing.sweeps import TIE
 from engine.forecast import BoolArray, IntArray
 from engine.mixing.bounds import Windows
+from engine.mixing.effort import Effort
 from engine.mixing.market import Market
 from engine.mixing.nodes import NodeTerms, PartialSums
 
 AT_ONCE = 100_000
 """Pairs of a part and a type that are looked at together."""
-
-
-class OutOfTime(Exception):
-    """The time limit was hit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +68,7 @@ class Branches:
     windows: Windows
     node: NodeTerms
     target: float
-    until: float
+    effort: Effort
     most_types: int
 
     def compositions(self) -> Iterator[tuple[IntArray, IntArray]]:
@@ -164,6 +160,7 @@ class Branches:
         self, parts: PartialSums, rows: IntArray, counts: IntArray, places: IntArray
     ) -> BoolArray:
         """Whether some parts with so many nodes of a type more are below the target."""
+        self.effort.spend(len(places))
         some = parts.taken(places)
         whole = self.windows.with_one(some, rows[places], counts[places])
         return np.asarray(self.windows.floor(whole, self.target) < self.target)
@@ -172,8 +169,7 @@ class Branches:
         """Whole compositions under some states."""
         step = max(1, AT_ONCE // len(self.ranked))
         for start in range(0, len(state), step):
-            if time.monotonic() > self.until:
-                raise OutOfTime
+            self.effort.check()
             part = state.taken(slice(start, start + step))
             at, ranks = self._followers(part)
             if not len(at):
@@ -228,6 +224,7 @@ class Branches:
         offset = np.arange(len(index)) - np.repeat(np.cumsum(number) - number, number)
         counts = np.repeat(first, number) + offset
         at, row = at[index], row[index]
+        self.effort.spend(len(index))
         parts = windows.with_one(state.parts.taken(at), row, counts)
         good = np.flatnonzero(windows.floor_of_whole(parts) < self.target)
         if len(good):
@@ -254,6 +251,7 @@ class Branches:
             before = np.repeat(np.cumsum(number) - number, number)
             counts = np.arange(len(index)) - before + 1
             of, members = at[index], row[index]
+            self.effort.spend(len(index))
             rows, numbers = state.rows[of], state.counts[of]
             rows[:, state.depth], numbers[:, state.depth] = members, counts
             yield PartialMixes(

@@ -13,7 +13,6 @@ that is much worse than the best.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heapify, heappop, heappush
@@ -26,7 +25,7 @@ from engine.choosing.recommendation import Goal
 from engine.choosing.sweeps import TIE
 from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.mixing.bounds import Windows
-from engine.mixing.branches import Branches, OutOfTime
+from engine.mixing.branches import Branches
 from engine.mixing.charges import (
     IN_VAIN,
     NO_CHARGES,
@@ -35,6 +34,7 @@ from engine.mixing.charges import (
     limits_in_reach,
     spot_charges,
 )
+from engine.mixing.effort import CHARGED, MOST_BOUNDS, Effort, OutOfEffort
 from engine.mixing.market import FoundMix, Market, outdone, values_of
 from engine.mixing.mix_law import MixLaw
 from engine.mixing.nodes import NOTHING_OWNED, NodeTerms, Start, starts
@@ -62,8 +62,6 @@ _GAINED = 1e-4
 _FILTERED = 3
 """Rounds of splitting windows after which types without promise are left out."""
 
-TIME_LIMIT_SECONDS = 2.0
-
 
 @dataclass(eq=False)
 class Search:
@@ -71,6 +69,7 @@ class Search:
 
     Args:
         value: what is known already; only better compositions are found.
+        effort: how much it looks at.
     """
 
     law: MixLaw
@@ -81,11 +80,10 @@ class Search:
     rows: tuple[int, ...] | None = None
     counts: tuple[int, ...] = ()
     evaluated: int = 0
-    limit_seconds: float = field(default_factory=lambda: TIME_LIMIT_SECONDS)
-    started: float = field(default_factory=time.monotonic)
+    effort: Effort = field(default_factory=lambda: Effort(MOST_BOUNDS))
 
     def run(self) -> FoundMix:
-        """The best composition, or how far it may be from it when the time is over."""
+        """The best composition, or how far it may be from it when the effort is spent."""
         bound = math.inf
         useful = np.isfinite(self.market.rates) & (self.market.most > 0)
         useful &= np.isfinite(self.law.capacity) & (self.law.seconds.min(axis=1) < math.inf)
@@ -120,16 +118,6 @@ class Search:
         if math.isinf(self.value) and not self.goal.by_time:
             return self.goal.most_usd * (1.0 + TIE)
         return self.value * (1.0 - TIE)
-
-    @property
-    def out_of_time(self) -> bool:
-        """Whether the time is over."""
-        return time.monotonic() > self.started + self.limit_seconds
-
-    def check_time(self) -> None:
-        """Raises OutOfTime when the time is over."""
-        if self.out_of_time:
-            raise OutOfTime
 
     def offer(self, types: IntArray, rows: IntArray, counts: IntArray) -> None:
         """Keeps the best of some compositions of these types, if it is better than what is
@@ -219,11 +207,11 @@ class _Group:
                 if not len(kept):
                     return math.inf
                 group = group._of(kept)
-                self.owner.check_time()
+                self.owner.effort.check()
                 windows = group.windows(*pool.split(hot, max(2, WINDOWS // int(hot.sum()))))
                 floor = windows.floor(windows.root, self.owner.worth)
             return group._search(Cover(windows.low, windows.high, floor))
-        except OutOfTime:
+        except OutOfEffort:
             return pool.least
 
     def _search(self, pool: Cover) -> float:
@@ -239,7 +227,7 @@ class _Group:
                 if self._below(pool, target) or target >= owner.worth:
                     return math.inf
                 proven, step = target, step * STEP_GROWTH
-        except OutOfTime:
+        except OutOfEffort:
             return max(proven, pool.least)
 
     def _priced(self, windows: Windows, floor: FloatArray, *, limits: bool) -> _Priced:
@@ -266,7 +254,8 @@ class _Group:
 
     def _better(self, best: _Priced, charges: Charges) -> _Priced:
         """The better of what is known and other charges."""
-        self.owner.check_time()
+        self.owner.effort.check()
+        self.owner.effort.spend(CHARGED * len(best.windows) * len(self.types))
         node = self.node.charged(self.market, *charges.of(self.market, self.owner.goal))
         windows = best.windows.charged(node)
         floor = windows.floor(windows.root, self.owner.worth)
@@ -309,10 +298,11 @@ class _Group:
 
     def windows(self, low: FloatArray, high: FloatArray) -> Windows:
         """Windows with these ends."""
+        self.owner.effort.spend(len(low) * len(self.types))
         return Windows.of(self.market, self.owner.goal, low, high, self.node, self.start)
 
     def _pool(self, low: FloatArray, high: FloatArray) -> Cover:
-        self.owner.check_time()
+        self.owner.effort.check()
         windows = self.windows(low, high)
         return Cover(low, high, windows.floor(windows.root, self.owner.worth))
 
@@ -343,7 +333,7 @@ class _Group:
         windows = self.windows(pool.low[hot], pool.high[hot])
         branches = Branches(
             self.market, self.owner.goal, windows, self.node, target,
-            self.owner.started + self.owner.limit_seconds, self.owner.most_types,
+            self.owner.effort, self.owner.most_types,
         )  # fmt: skip
         for rows, counts in branches.compositions():
             self.owner.offer(self.types, rows, counts)
@@ -361,7 +351,7 @@ class _Priced(NamedTuple):
 
 class _Starts:
     """Exact starts that may hold something better, the most promising first, each with windows over
-    all capacities and their bounds. Ranges of counts are cut in halves while there is time."""
+    all capacities and their bounds. Ranges of counts are cut in halves while effort is left."""
 
     def __init__(self, group: _Group, every: Sequence[Start]) -> None:
         self.group, self.order = group, count()
@@ -378,13 +368,14 @@ class _Starts:
         owner = self.group.owner
         while self.least < owner.worth:
             _, _, windows, floor = heappop(self.queue)
-            halves = None if owner.out_of_time else windows.start.halves()
+            halves = None if owner.effort.over else windows.start.halves()
             if halves is None:
                 yield replace(self.group, start=windows.start), windows, floor
             for half in halves or ():
                 heappush(self.queue, self._bounded(half))
 
     def _bounded(self, start: Start) -> tuple[float, int, Windows, FloatArray]:
+        self.group.owner.effort.spend(len(self.windows))
         windows = self.windows.starting(start)
         floor = windows.floor(windows.root, self.group.owner.worth)
         return float(floor.min()), next(self.order), windows, floor

@@ -10,6 +10,7 @@ from two_types import CATALOG, TODAY, fitted, spot
 
 import engine
 from engine.choosing.interruptions import LostWork
+from engine.mixing.effort import Effort
 from engine.mixing.market import SpotShare, values_of
 from engine.mixing.search import Search
 from engine.optimiser import recommend
@@ -66,7 +67,7 @@ def test_no_way_of_renting_is_better(kind: str, k: int, m: int, q: int) -> None:
     for case in range(CASES):
         law, market = rented_both_ways(rng, k, m)
         goal = goal_for(kind, rng, law, m)
-        found = Search(law, market, goal, q, value=np.inf, limit_seconds=60.0).run()
+        found = Search(law, market, goal, q, value=np.inf, effort=Effort(1e8)).run()
         rows, counts = every_composition(law, market, m, q)
         values = values_of(law, market, goal, rows, counts)
         assert found.optimal

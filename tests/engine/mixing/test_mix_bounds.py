@@ -13,6 +13,7 @@ from engine.choosing.recommendation import Goal
 from engine.forecast import FloatArray, IntArray
 from engine.mixing.bounds import Windows
 from engine.mixing.branches import Branches
+from engine.mixing.effort import Effort
 from engine.mixing.hulls import Fixed, corners, hull_chains
 from engine.mixing.market import Market, values_of
 from engine.mixing.mix_law import MixLaw
@@ -233,7 +234,7 @@ def small_tree(random: np.random.Generator, kind: str) -> tuple[Branches, MixLaw
     goal = goal_for(kind, random, law, m)
     ends = np.geomspace(0.9937 * law.capacity.min(), 1.0071 * m * law.capacity.max(), 12)
     windows = Windows.of(market, goal, ends[:-1], ends[1:], NodeTerms.of(law, market, 3))
-    return Branches(market, goal, windows, windows.node, np.inf, np.inf, 3), law
+    return Branches(market, goal, windows, windows.node, np.inf, Effort(np.inf), 3), law
 
 
 def held_by(types: IntArray, numbers: IntArray) -> list[tuple[int, ...]]:
@@ -290,7 +291,7 @@ def test_a_tree_under_owned_nodes_holds_what_uses_them(most_types: int) -> None:
         if not np.isfinite(values).any():
             continue
         target = float(np.quantile(values[np.isfinite(values)], 0.5)) * 1.0001
-        whole = Branches(tree.market, tree.goal, windows, node, target, np.inf, most_types)
+        whole = Branches(tree.market, tree.goal, windows, node, target, Effort(np.inf), most_types)
         found = [(*row, *n) for part in whole.compositions() for row, n in zip(*part, strict=True)]
         assert len(found) == len(set(found)), kind
         held = {one for part in whole.compositions() for one in held_by(*part)}

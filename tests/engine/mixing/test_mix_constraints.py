@@ -13,6 +13,7 @@ from engine.choosing.recommendation import Goal
 from engine.forecast import student_quantile
 from engine.mixing.bounds import Windows
 from engine.mixing.charges import Charges, Limited
+from engine.mixing.effort import Effort
 from engine.mixing.market import Market, SpotShare, values_of
 from engine.mixing.mix_law import MixLaw
 from engine.mixing.nodes import NodeTerms
@@ -145,7 +146,7 @@ def test_nothing_is_better_whatever_binds(q: int) -> None:
             continue
         rows, counts = every_composition(law, market, m, q)
         best, known = best_of(law, market, goal, rows, counts)
-        found = Search(law, market, goal, q, value=known, limit_seconds=60.0).run()
+        found = Search(law, market, goal, q, value=known, effort=Effort(1e8)).run()
         assert found.optimal
         assert found.value == pytest.approx(best, rel=1e-8), case
         met += best < np.inf
@@ -163,8 +164,8 @@ def test_a_search_that_ends_early_is_not_above_the_best(seed: int) -> None:
         law, market, goal, m = a_case(rng)
         rows, counts = every_composition(law, market, m, 3)
         best, known = best_of(law, market, goal, rows, counts)
-        for limit in (0.0, 0.003, 0.01):
-            found = Search(law, market, goal, 3, value=known, limit_seconds=limit).run()
+        for limit in (0.0, 30_000.0, 100_000.0):
+            found = Search(law, market, goal, 3, value=known, effort=Effort(limit)).run()
             assert found.bound <= best * (1 + 1e-9)
             assert found.value >= best * (1 - 1e-9)
 

@@ -1,7 +1,7 @@
 """Mixed compositions against brute force on thousands of random small catalogs."""
 
 from dataclasses import replace
-from itertools import combinations, product
+from itertools import combinations, count, product
 
 import numpy as np
 import pytest
@@ -15,6 +15,7 @@ from engine.choosing.surface import Surface
 from engine.forecast import student_quantile
 from engine.mixing.bounds import Windows
 from engine.mixing.columns import Columns
+from engine.mixing.effort import Effort
 from engine.mixing.hulls import hull_chains
 from engine.mixing.market import Market, values_of
 from engine.mixing.mix_law import MixLaw
@@ -104,7 +105,7 @@ def single_best(law: MixLaw, market: Market, goal: Goal, m: int) -> float:
 def searched(law: MixLaw, market: Market, goal: Goal, m: int, q: int) -> FoundMix:
     """What the search finds: proven, and as good as the best of all compositions."""
     start = single_best(law, market, goal, m)
-    found = Search(law, market, goal, q, value=start, limit_seconds=60.0).run()
+    found = Search(law, market, goal, q, value=start, effort=Effort(1e8)).run()
     rows, counts = every_mix(law, market, m, q)
     values = values_of(law, market, goal, rows, counts) if len(rows) else np.asarray([np.inf])
     assert found.optimal
@@ -348,8 +349,37 @@ def test_a_search_without_time_says_how_far_it_may_be_off() -> None:
     law = random_law(rng, 6, 40)
     market = Market(law.slots * rng.uniform(0.02, 0.08, 6), 0.0, Billing(), np.full(6, 40))
     goal = Goal(deadline_seconds=float(np.median(law.seconds)), max_nodes=40)
-    unlimited = Search(law, market, goal, 3, value=np.inf, limit_seconds=60.0).run()
-    stopped = Search(law, market, goal, 3, value=np.inf, limit_seconds=0.0).run()
+    unlimited = Search(law, market, goal, 3, value=np.inf, effort=Effort(1e8)).run()
+    stopped = Search(law, market, goal, 3, value=np.inf, effort=Effort(0.0)).run()
     assert unlimited.optimal
     assert not stopped.optimal
     assert stopped.bound <= unlimited.value
+
+
+@pytest.mark.parametrize("most", [1_000.0, 30_000.0, 100_000.0])
+def test_what_ends_a_search_is_what_it_looked_at_and_not_the_clock(
+    most: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine on which a minute goes by between two looks at the clock gets the same answer."""
+    rng = np.random.default_rng(5)
+    law = random_law(rng, 6, 40)
+    market = Market(law.slots * rng.uniform(0.02, 0.08, 6), 0.0, Billing(), np.full(6, 40))
+    goal = Goal(deadline_seconds=float(np.median(law.seconds)), max_nodes=40)
+    quick = Search(law, market, goal, 3, value=np.inf, effort=Effort(most)).run()
+    minutes = count(0.0, 60.0)
+    for clock in ("monotonic", "perf_counter", "time", "process_time"):
+        monkeypatch.setattr(f"time.{clock}", lambda: next(minutes))
+    late = Search(law, market, goal, 3, value=np.inf, effort=Effort(most)).run()
+    assert vars(late) == vars(quick)
+
+
+def test_a_search_stops_soon_after_its_effort_is_spent() -> None:
+    """It looks at no more than one chunk of pairs beyond it."""
+    rng = np.random.default_rng(5)
+    law = random_law(rng, 6, 40)
+    market = Market(law.slots * rng.uniform(0.02, 0.08, 6), 0.0, Billing(), np.full(6, 40))
+    goal = Goal(deadline_seconds=float(np.median(law.seconds)), max_nodes=40)
+    whole, part = Effort(1e8), Effort(0.0)
+    Search(law, market, goal, 3, value=np.inf, effort=whole).run()
+    Search(law, market, goal, 3, value=np.inf, effort=part).run()
+    assert 0.0 < part.spent < whole.spent
