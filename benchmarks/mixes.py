@@ -351,7 +351,7 @@ def constrained(limit: float, instances: int, seed: int) -> None:
         given = {**vars_of(goal), **({"hourly": True} if hourly else {}), **vars_of(limits)}
         print(f"  {name:<22}{q:6d}{taken[-1]:9.1f}{proven:>9}  {words(given)}", flush=True)
     print(
-        f"  {unproven} of {instances} not proven in {limit:g} bounds; processor time: median "
+        f"  {unproven} of {instances} not proven in {limit:,.0f} bounds; processor time: median "
         f"{np.median(taken):.0f} ms, 90 % below {np.quantile(taken, 0.9):.0f} ms"
     )
 
