@@ -13,7 +13,9 @@ from engine.choosing.interruptions import LostWork
 from engine.mixing.effort import Effort
 from engine.mixing.market import SpotShare, values_of
 from engine.mixing.search import Search
+from engine.models import fit
 from engine.optimiser import recommend
+from engine.sources import read
 
 CASES = 60
 
@@ -178,3 +180,25 @@ def test_a_share_of_spot_nodes_needs_a_spot_price() -> None:
                 max_spot=share,
                 today=TODAY,
             )
+
+
+def test_one_more_owned_node_of_each_type_never_makes_the_cluster_dearer() -> None:
+    """Eight nodes of the whole catalog, some owned, at most four fifths of them spot nodes: the
+    search that is proven for two and one is proven for three and two, however busy the machine."""
+    told = fit(read("sales-report-large"))
+    catalog = engine.load_catalog("aws")
+
+    def cheapest(owned: tuple[tuple[str, int], ...]) -> engine.Recommendation:
+        return recommend(
+            told, catalog=catalog, today=TODAY, deadline_seconds=30.1, max_nodes=8,
+            confidence=0.5, spot=True,
+            limits=engine.Limits(owned=owned, min_nodes=8, max_spot=0.8),
+        )  # fmt: skip
+
+    fewer = cheapest((("c5.2xlarge", 2), ("m5.2xlarge", 1)))
+    more = cheapest((("c5.2xlarge", 3), ("m5.2xlarge", 2)))
+    assert fewer.optimal
+    assert more.optimal
+    assert fewer.recommended
+    assert more.recommended
+    assert more.recommended.cost_usd <= fewer.recommended.cost_usd * (1.0 + 1e-9)
