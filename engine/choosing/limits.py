@@ -18,6 +18,7 @@ from engine.cluster import Layout, is_finite, is_number
 from engine.errors import BadInput, UnknownName
 from engine.forecast import FloatArray, IntArray
 from engine.runs.barrier_stages import BarrierStage
+from engine.units import format_count
 
 ARCHITECTURES = ("x86_64", "arm64")
 
@@ -166,7 +167,7 @@ class Limits:
         most = constraints.most(max_nodes)
         together = _whole(float(most.sum()), constraints.most_of(np.ones(len(instances))))
         if together < self.min_nodes:
-            room = f"{together} node{'s'[: together != 1]}" if together else "no node"
+            room = format_count(together, "node") if together else "no node"
             need = f", at least {self.min_nodes} are asked for" if together else ""
             raise BadInput(
                 f"the limits leave room for {room}{need}",

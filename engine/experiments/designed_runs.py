@@ -22,7 +22,7 @@ from engine.experiments.plans import (
 from engine.experiments.rounding import cheapest_first, efficiency, whole_runs
 from engine.forecast import FloatArray, IntArray
 from engine.models.curves.terms import ERNEST_TERMS, Term
-from engine.units import format_share
+from engine.units import format_count, format_share
 
 
 def designed(
@@ -169,8 +169,8 @@ def _check_identified(
     counts, sizes = len(np.unique(grid.machines)), len(np.unique(grid.fraction))
     left_out = f"; {grid.left_out} experiments with fewer partitions than cores are left out"
     raise BadInput(
-        f"{counts} node count{'' if counts == 1 else 's'} and {sizes} fraction"
-        f"{'' if sizes == 1 else 's'} cannot tell these terms apart: "
+        f"{format_count(counts, 'node count')} and {format_count(sizes, 'fraction')} "
+        f"cannot tell these terms apart: "
         + ", ".join(names[place] for place in unknown),
         remedy="add node counts or fractions (--nodes, --fractions)"
         + (left_out if grid.left_out else ""),

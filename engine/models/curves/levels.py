@@ -8,6 +8,7 @@ import numpy as np
 
 from engine.forecast import FloatArray
 from engine.notices import Notice
+from engine.units import format_count
 
 TYPICAL_RESIDUAL = 0.10
 """Spread of log time about a fitted curve, where the curve's own is not known."""
@@ -49,7 +50,7 @@ def level_notice(name: str, level: Level) -> Notice:
     """What to say about a type that has a level."""
     return Notice(
         "transferred-speed",
-        f"{name} has {level.runs} run{'s' if level.runs != 1 else ''}, too few to fit: the curve "
+        f"{name} has {format_count(level.runs, 'run')}, too few to fit: the curve "
         "of the nearest fitted type is scaled to them",
         f"add runs on {name} with other numbers of nodes or sizes",
     )
