@@ -110,8 +110,13 @@ class Workload:
     @property
     def key(self) -> Hashable:
         """Equal for equal workloads, which cannot be hashed themselves."""
-        given = tuple(sorted(self.parameters.items()))
-        return (self.input_bytes, self.iterations, self.scale, self.shuffle_partitions, given)
+        amounts = (self.input_bytes, self.iterations, self.scale, self.shuffle_partitions)
+        return (*amounts, self.sorted_parameters)
+
+    @property
+    def sorted_parameters(self) -> tuple[tuple[str, float], ...]:
+        """The parameters by name, to be compared and hashed."""
+        return tuple(sorted(self.parameters.items()))
 
     def times(self, factor: float) -> Workload:
         """The same work on `factor` times the input."""

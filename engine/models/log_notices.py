@@ -115,7 +115,7 @@ def table_notice(logs: Sequence[Run], wanted: Mapping[str, float]) -> Notice:
 
 def _sets(logs: Sequence[Run]) -> list[str]:
     """The sets of parameters that logs have, in words, by name and value."""
-    known = sorted({tuple(sorted(log.workload.parameters.items())) for log in logs})
+    known = sorted({log.workload.sorted_parameters for log in logs})
     return [in_words(dict(each)) or "none" for each in known]
 
 

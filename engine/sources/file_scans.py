@@ -20,7 +20,7 @@ from typing import TypeGuard
 import msgspec
 
 from engine.notices import Notice
-from engine.runs.stage_labels import stage_label
+from engine.runs.stage_labels import numbered_label
 from engine.sources.entities import Stage
 from engine.sources.plan_events import PlanNode, SqlPlan, TaskMetered
 from engine.stage_run import Measure, StageInput, StageRun
@@ -342,7 +342,7 @@ def _notices(changed: Sequence[StageRun], sizes: Mapping[int, float]) -> list[No
     return [
         Notice(
             "input-size-inferred",
-            f"stage {first.stage_id} ({stage_label(first)}){more} read Parquet in vectored reads, "
+            f"{numbered_label(first)}{more} read Parquet in vectored reads, "
             f"which Spark does not count ({format_bytes(counted)} of {format_bytes(size)}): the "
             "size of the files is taken for the input, columns that were not read included"
             f"{_in_part(changed)}",

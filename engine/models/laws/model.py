@@ -1,8 +1,9 @@
-"""sparkplan on run times alone: which runs answer for a question, and what to say about it.
+"""sparkplan on run times alone: which runs answer for a question, and the warnings about it.
 
-Two fits can answer: one of the runs of the wanted type and parameters alone, and one of all runs,
-in which types and parameters share what they have in common. Their weights come from the errors on
-the wanted runs that were left out. Where there are too few wanted runs, all runs answer.
+Two fits can answer: one of only the runs with the wanted type and parameters, and one of all runs,
+in which types and parameters share what they have in common. Their weights come from their errors
+on left-out runs of the wanted kind. If there are too few of these, only the fit of all runs
+answers.
 """
 
 from __future__ import annotations
@@ -65,10 +66,10 @@ from engine.runs.slow_runs import (
 )
 
 MOST_RUNS = 300
-"""Runs that are fitted together: of more, those with the wanted parameters and some others."""
+"""The most runs that are fitted together: those with the wanted parameters first."""
 
 FEW = 3
-"""Configurations that a fit of their own needs."""
+"""The fewest configurations for a separate fit."""
 
 SMALLEST_PHASE = 0.002
 """Share of the time below which a phase is not listed."""
@@ -78,7 +79,7 @@ def fit_table(profile: Profile) -> TableModel:
     """The model of runs without stages.
 
     Raises:
-        ModelDoesNotFit: when runs do not say on how many machines they ran.
+        ModelDoesNotFit: when the runs do not tell on how many machines they ran.
     """
     model = TableModel("sparkplan", profile)
     wanted = completed(profile.reference_workload, profile)
@@ -100,7 +101,7 @@ class TableModel(FittedModel):
 
     def answers(self, wanted: Workload) -> ParameterFit:
         """The fits for a completed workload's parameters."""
-        key = (tuple(sorted(wanted.parameters.items())), wanted.iterations)
+        key = (wanted.sorted_parameters, wanted.iterations)
         if key not in self._answers:
             self._answers[key] = self._fit(wanted)
         return self._answers[key]
@@ -168,7 +169,7 @@ class TableModel(FittedModel):
         return Forecast.of(np.exp(mean), scale, dof, scale_below=below_mean).widened(doubt)
 
     def _told(self, wanted: Workload, asked: Rows, family: IntArray) -> LogTimes:
-        """What the fits say of n rows of some types, made to grow with the iterations."""
+        """The log times of n rows of some types, made to grow with the iterations."""
         answers = self.answers(wanted)
         here = told_by(answers.shares, asked, family)
         counts = counts_run(answers.joint.rows)
@@ -190,8 +191,8 @@ class TableModel(FittedModel):
         return [*answers.aside, *unusual_runs(fits, run_once(answers.tables, answers.places))]
 
     def _unusual_here(self, wanted: Workload) -> list[UnusualRun]:
-        """Those of a completed workload's parameters that `fit_notices`, which is about the largest
-        run's, does not name."""
+        """Unusual runs with a completed workload's parameters that `fit_notices`, which is about
+        the largest run's parameters, does not name."""
         named = {id(one.run) for one in self.unusual_runs(self.profile.reference_workload)}
         return [one for one in self.unusual_runs(wanted) if id(one.run) not in named]
 
@@ -215,8 +216,7 @@ class TableModel(FittedModel):
         shares = answers.shares[int(at.family[0])]
         own = shares[1].weight if len(shares) > 1 else 0.0
         fit = heaviest(shares)
-        found = [notice for notice in at.notices if notice is not None]
-        found += run_notices(answers.runs, fit)
+        found = [*at.notices, *run_notices(answers.runs, fit)]
         found += answers.beside_notices
         found += unusual_notices(self._unusual_here(wanted))
         found += parameter_notices(wanted, answers.names, answers.same, answers.runs, own)
@@ -232,7 +232,7 @@ class TableModel(FittedModel):
 
 
 def _telling(runs: Sequence[Run], wanted: Workload) -> list[Run]:
-    """The runs that say all that the question depends on."""
+    """The runs that tell everything that the question depends on."""
     telling = telling_runs(runs, wanted)
     if not telling:
         said = [*wanted.parameters, *(["iterations"] if wanted.iterations is not None else [])]
@@ -264,7 +264,7 @@ def _evenly(runs: Sequence[Run], count: int) -> list[Run]:
 
 
 def _varying(runs: Sequence[Run], wanted: Workload) -> list[str]:
-    """Parameters that differ among the runs: one that never did says nothing of its effect."""
+    """Parameters that differ between runs: the effect of a constant one is unknown."""
     names = sorted(wanted.parameters)
     return [name for name in names if len({run.workload.parameters[name] for run in runs}) > 1]
 
@@ -277,7 +277,7 @@ def _alike(rows: Rows, wanted: Workload, names: Sequence[str]) -> BoolArray:
 
 
 def _shares(rows: Rows, seconds: FloatArray, joint: RunTimes, own: BoolArray) -> tuple[Share, ...]:
-    """The fit of all runs, and one of the type's own where there are enough of them."""
+    """The fit of all runs, and one of the type's own runs if there are enough."""
     picked = rows.taken(own)
     if own.all() or len(np.unique(picked.configurations, axis=0)) < FEW:
         return (Share(joint, 1.0),)

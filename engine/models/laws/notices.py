@@ -171,16 +171,20 @@ def memory_notices(fit: RunTimes, asked: Rows, *, unit: str, in_gib: bool) -> li
                 f"{format_number(cliff.times, figures=2)} times as long, and "
                 f"this cluster is one of these{amounts if in_gib else ''}",
                 f"take {nodes:,} {unit} or more, or nodes with more memory",
+                subject="cached data",
+                severity=cliff.times,
             )
         ]
     if in_gib and here < lowest - MORE_INPUT and len(fit.rows) >= 2:
-        times = format_number(float(np.exp(lowest - here)), figures=2)
+        times = math.exp(lowest - here)
         return [
             Notice(
                 "memory-not-proven",
-                f"no run had so much input for its memory ({times} times the most): whether "
-                "cached data still fits is not known",
+                f"no run had so much input for its memory ({format_number(times, figures=2)} times "
+                "the most): whether cached data still fits is not known",
                 "add a run with as much input per memory, or take more nodes",
+                subject="cached data",
+                severity=times,
             )
         ]
     return []
