@@ -26,6 +26,9 @@ class PlanMetadata(Struct, frozen=True, gc=False):
     buckets: str | None = field(default=None, name="SelectedBucketsCount")
 
 
+OUTPUT_ROWS = "number of output rows"
+
+
 class PlanNode(Struct, frozen=True, gc=False):
     """`sparkPlanInfo`: a node of a query's plan with those below it; `text` is what Spark writes of
     it, with its arguments, as it stands in the log."""
@@ -35,6 +38,11 @@ class PlanNode(Struct, frozen=True, gc=False):
     metadata: PlanMetadata = field(default=PlanMetadata(), name="metadata")
     metrics: tuple[PlanMetric, ...] = field(default=(), name="metrics")
     text: Raw = field(default=Raw(), name="simpleString")
+
+    @property
+    def rows(self) -> int | None:
+        """The accumulator of the rows that it gives; None where it counts none."""
+        return next((m.accumulator for m in self.metrics if m.name == OUTPUT_ROWS), None)
 
 
 class SqlPlan(Struct, frozen=True, gc=False):

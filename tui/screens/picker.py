@@ -196,10 +196,6 @@ class Picker(Dialog[str | None]):
         elif self.current is not None:
             self.close(self.current.value)
 
-    def action_leave(self) -> None:
-        """Return nothing."""
-        self.close(None)
-
     def action_move(self, rows: int) -> None:
         """Move in the list without leaving the line."""
         self.matched.action_move(rows)
