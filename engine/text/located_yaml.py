@@ -1,9 +1,9 @@
-"""Sections and tables of a YAML file: what catalogs are made of.
+"""Sections and tables of a YAML file, as catalogs, workflows and scenarios have them.
 
-Everything is kept as text: what a value means is decided by whoever reads it, who can then say
-`file:line` about anything that is wrong. A literal block of comma-separated rows is cut out before
-the YAML parser sees it, because that parser takes far longer per character than the `csv` module:
-a catalog of a thousand types loads in milliseconds with or without the C library.
+Everything is kept as text. The reader decides what a value means and can report anything wrong with
+`file:line`. A literal block of comma-separated rows is cut out before the YAML parser sees it: the
+parser takes far longer per character than the `csv` module, and without the block a catalog of a
+thousand types loads in milliseconds with or without the C library.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Convert = Callable[[str], T]
 
 
 class Table(NamedTuple):
-    """Rows of text; an empty cell is a value that is not known.
+    """Rows of text; an empty cell is an unknown value.
 
     Args:
         columns: (c,) names. rows: (r, c) cells. lines: (r,) the line of each row.
@@ -51,7 +51,10 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class Section:
-    """A mapping of a YAML file; `at` is its path in the document, `key` what it is called."""
+    """A mapping of a YAML file; `at` is its path in the document, `key` what it is called.
+
+    What reads a key raises BadInput with `file:line` for a value of another kind.
+    """
 
     located: Located
     entries: Mapping[str, Any]
@@ -65,7 +68,7 @@ class Section:
 
     @property
     def line(self) -> int:
-        """Where it stands."""
+        """The line that it stands on."""
         return self.located.lines[self.at]
 
     def where(self, line: int | None = None) -> str:
@@ -77,7 +80,7 @@ class Section:
         return self.located.where(self._below(key))
 
     def line_of(self, key: str) -> int:
-        """Where one of its keys stands."""
+        """The line that one of its keys stands on."""
         return self.located.lines[self._below(key)]
 
     def _below(self, key: str) -> str:
