@@ -12,8 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from engine.sources.plan_events import CountedMetric, PlanNode, SqlPlan
-from engine.sources.stage_counts import StageCounts
+from engine.sources.plan_events import CountedMetric, PlanNode, SqlPlan, StageCounts
 
 JOIN = b'"BroadcastHashJoin"'
 MERGE = b'"SortMergeJoin"'

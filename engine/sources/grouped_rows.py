@@ -11,8 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from engine.sources.plan_events import CountedMetric, PlanNode, SqlPlan
-from engine.sources.stage_counts import StageCounts
+from engine.sources.plan_events import CountedMetric, PlanNode, SqlPlan, StageCounts
 
 GROUPING = b'Aggregate"'
 """What a line holds that tells a plan with an aggregation."""

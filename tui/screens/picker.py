@@ -221,3 +221,11 @@ class Picker(Dialog[str | None]):
             return option.label
         head, comma, _ = typed.rpartition(",")
         return f"{head}{comma}{option.value}"
+
+
+class CommandLine(Picker):
+    """A picker whose typed line is the answer; tab completes it as a whole."""
+
+    def completed(self, typed: str, option: Option) -> str:
+        """The offered line: it holds what was typed before it."""
+        return option.value

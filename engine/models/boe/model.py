@@ -33,6 +33,7 @@ from engine.models.boe.workflow import TASK_PROFILES, Workflow, WorkflowJob, sin
 from engine.models.log_notices import chosen_notice, corrections, misses_itself, single_run
 from engine.models.replay.priors import COUNTS_FOR_SPREAD
 from engine.models.replay.unseen_tasks import as_if_whole, in_part_notice, unseen_spread
+from engine.models.replay.which_runs import spread_runs
 from engine.models.stages.disturbance import held_up_notices, with_disturbance
 from engine.models.stages.pauses import pause_notice
 from engine.models.workloads import completed, left_aside, logs_of, sharing_parameters
@@ -86,22 +87,11 @@ def _fit_parameters(
     """The stages from the logs with these parameters; this model cannot transfer from others."""
     sharing = sharing_parameters(logs, wanted)
     own = completed_runs(sharing)
-    fitted = fit_runs(profile, spread_out(own, MOST_LOGS), noise=repetition_spread(own))
+    few = own if len(own) <= MOST_LOGS else spread_runs(own, MOST_LOGS)
+    fitted = fit_runs(profile, few, noise=repetition_spread(own))
     chosen = chosen_notice(logs, wanted, len(sharing))
     said = in_order([chosen, *left_aside(sharing), *fitted.fit_notices])
     return replace(fitted, fit_notices=said)
-
-
-def spread_out(runs: Sequence[Run], most: int) -> list[Run]:
-    """At most `most` runs, spread over sizes and slots; of similar ones that of median time."""
-    ordered = sorted(
-        runs, key=lambda r: (r.cluster.slots or 0, r.workload.input_bytes or 0.0, r.seconds)
-    )
-    if len(ordered) <= most:
-        return list(runs)
-    parts = np.array_split(np.arange(len(ordered)), most)
-    middle = [sorted((ordered[i] for i in part), key=lambda run: run.seconds) for part in parts]
-    return [part[len(part) // 2] for part in middle]
 
 
 def fit_runs(profile: Profile, runs: Sequence[Run], *, noise: float) -> FittedStates:

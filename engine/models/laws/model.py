@@ -8,7 +8,7 @@ answers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -17,12 +17,13 @@ from engine.batch import ClusterBatch
 from engine.catalog import Catalog
 from engine.cluster import Workload
 from engine.errors import ModelDoesNotFit
+from engine.fitting import rising
 from engine.forecast import BoolArray, FloatArray, Forecast, IntArray
 from engine.models.base import Explanation, FittedModel
 from engine.models.curves.machines import runs_by_type
 from engine.models.curves.parameter_scales import nearest
 from engine.models.laws.design import Rows, kinds_of, rows_of
-from engine.models.laws.iteration_course import along_iterations, counts_run
+from engine.models.laws.laws import Laws
 from engine.models.laws.measured_configurations import (
     left_out,
     observed_of,
@@ -42,7 +43,7 @@ from engine.models.laws.notices import (
     shape_notices,
 )
 from engine.models.laws.parameter_fit import ParameterFit
-from engine.models.laws.run_times import LogTimes, RunTimes, fit_run_times
+from engine.models.laws.run_times import LogTimes, RunTimes, along_laws, fit_run_times
 from engine.models.laws.shares import Share, distinct_rows, heaviest, means_of, told_by
 from engine.models.laws.terms import PHASES
 from engine.models.laws.wrong_pairs import slower_of_two
@@ -287,3 +288,38 @@ def _shares(rows: Rows, seconds: FloatArray, joint: RunTimes, own: BoolArray) ->
     errors = joint.inside.errors[joint.places_of(alone.rows)]
     weights = weights_of(np.stack((errors, alone.inside.errors)), alone.counts)
     return Share(joint, float(weights[0])), Share(alone, float(weights[1]))
+
+
+MOST_COUNTS = 8
+"""Numbers of iterations through which the course goes; of more, some evenly."""
+
+
+def counts_run(rows: Rows) -> dict[float, int]:
+    """The numbers of iterations that runs did, in rising order, and how many runs did each: with
+    any parameters, since what runs of others say of a number counts for the wanted ones too."""
+    counts, runs = np.unique(rows.iterations, return_counts=True)
+    places = np.linspace(0, len(counts) - 1, min(len(counts), MOST_COUNTS)).round().astype(int)
+    return dict(zip(counts[places].tolist(), runs[places].tolist(), strict=True))
+
+
+def along_iterations(
+    told: Mapping[float, FloatArray], laws: Laws, counts: dict[float, int], wanted: float
+) -> FloatArray:
+    """(n,) mean log time for the wanted iterations: it never falls with them.
+
+    Fits of one number of iterations answer where it was run, the fit of all numbers between them:
+    from the one to the other the time fell for more iterations. So the answers for the numbers that
+    were run are made not to fall, and the laws say how the time goes from one to the next; beyond
+    them it follows the laws.
+
+    Args:
+        told: (n,) mean log time of the answer for each number of iterations that was run.
+        laws: after the runs of all numbers.
+        counts: two numbers of iterations or more that were run, and how many runs did each.
+    """
+    runs = np.asarray([*counts.values()], dtype=float)
+    course = rising(np.stack([told[count] for count in counts]), runs)
+    if wanted in counts:
+        return np.asarray(course[[*counts].index(wanted)])
+    means = laws.mean_log_iterations(np.asarray([*counts, wanted]))
+    return along_laws(means[:-1, None], course, means[-1:])
