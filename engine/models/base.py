@@ -212,7 +212,7 @@ class FittedModel(ABC):
             )
         clusters = list(clusters) * (n // len(clusters))
         found = Forecast.of(np.full(n, np.nan))
-        for workload, places in _by_workload(asked * (n // len(asked))):
+        for workload, places in by_workload(asked * (n // len(asked))):
             _check_size(workload, self.profile)
             batch = ClusterBatch.of([clusters[i] for i in places], self.profile)
             found = found.patched(places, self.forecast(batch, workload))
@@ -345,7 +345,7 @@ def _check_size(workload: Workload, profile: Profile) -> None:
         check_times(times, where="workload", remedy="check the unit of input_bytes")
 
 
-def _by_workload(workloads: Sequence[Workload]) -> list[tuple[Workload, list[int]]]:
+def by_workload(workloads: Sequence[Workload]) -> list[tuple[Workload, list[int]]]:
     """The places of each distinct workload, so that each is forecast once."""
     groups: list[tuple[Workload, list[int]]] = []
     seen: dict[Hashable, int] = {}

@@ -63,6 +63,20 @@ def range_notices(
     return found
 
 
+def iteration_notice(wanted: float, observed: FloatArray) -> Notice:
+    """The warning that no run has the wanted iterations.
+
+    Args:
+        observed: (k,) the numbers of iterations that were run, ascending.
+    """
+    seen = ", ".join(f"{count:g}" for count in observed[:6])
+    return Notice(
+        "extrapolating-iterations",
+        f"no run has {wanted:g} iterations: the time is scaled from runs of {seen}",
+        f"add runs of {wanted:g} iterations",
+    )
+
+
 def span_of(values: FloatArray) -> str:
     """The least and the largest of some values in words: "2 to 8", or "4" where all are alike."""
     low, high = f"{values.min():.4g}", f"{values.max():.4g}"

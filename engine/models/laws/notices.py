@@ -14,7 +14,7 @@ from engine.models.base import LeaveOneOut
 from engine.models.curves.applicability import ERROR_LIMIT, size_notices
 from engine.models.curves.equivalents import Equivalents
 from engine.models.curves.machines import MachineRuns, vcpus_of
-from engine.models.curves.measured_range import range_notices
+from engine.models.curves.measured_range import iteration_notice, range_notices
 from engine.models.laws.averaging import Cliff
 from engine.models.laws.design import Rows
 from engine.models.laws.run_times import RunTimes
@@ -85,14 +85,7 @@ def iteration_notices(wanted: Workload, rows: Rows) -> list[Notice]:
     observed, count = np.unique(rows.iterations), wanted.iterations
     if count is None or observed[0] * 0.999 <= count <= observed[-1] * 1.001:
         return []
-    seen = ", ".join(f"{value:g}" for value in observed[:6])
-    return [
-        Notice(
-            "extrapolating-iterations",
-            f"no run has {count:g} iterations: the time is scaled from runs of {seen}",
-            f"add runs of {count:g} iterations",
-        )
-    ]
+    return [iteration_notice(count, observed)]
 
 
 def range_warnings(size: float, tables: Sequence[MachineRuns], at: Equivalents) -> list[Notice]:
