@@ -1,4 +1,4 @@
-"""Many clusters as arrays: what the models compute on."""
+"""Many clusters as arrays, on which the models compute."""
 
 from __future__ import annotations
 
@@ -21,16 +21,15 @@ from engine.runs.carried_settings import held_cores, task_cpus
 
 @dataclass(frozen=True, eq=False)
 class ClusterBatch:
-    """n clusters, each of one node type (or of none: a cluster of executors).
+    """n clusters, each of one node type, or of executors without nodes.
 
     Args:
-        types: the k distinct types; None stands for an unnamed one (executors, or the observed
-            nodes of a log whose type nobody named).
-        type_index: (n,) which of `types`.
-        nodes: (n,) worker nodes, NaN for a cluster of executors.
-        executors, executor_cores: (n,) NaN where the shape of the node is not known.
-        executor_memory_gib: (n,) heap per executor in GiB, NaN where unknown.
-        catalog: where the types came from, None for types known only from the profile.
+        types: the k distinct types; None for executors, and for observed nodes of unknown type.
+        type_index: (n,) index into `types`.
+        nodes: (n,) worker nodes; NaN for a cluster of executors.
+        executors, executor_cores: (n,) NaN where the shape of the node is unknown.
+        executor_memory_gib: (n,) heap per executor in GiB; NaN where unknown.
+        catalog: where the types come from; None for types known only from the profile.
         task_cpus: cores that each task of the application holds.
     """
 
@@ -48,8 +47,8 @@ class ClusterBatch:
 
     @property
     def slots(self) -> FloatArray:
-        """(n,) cores that tasks hold at once, as `Cluster.slots`; NaN where the layout is not
-        known."""
+        """(n,) cores that tasks can hold at once, as `Cluster.slots`; NaN where the layout is
+        unknown."""
         return self.executors * self.cores_held
 
     @property
@@ -66,8 +65,8 @@ class ClusterBatch:
         return np.asarray(np.where(held == 0.0, self.executor_cores, held))
 
     def speeds(self, source: InstanceType | None) -> tuple[FloatArray, FloatArray]:
-        """(n,) speed of a core relative to one of a measured type, and (n,) spread of its logarithm
-        (`engine.machines.transfer`)."""
+        """(n,) speed of a core relative to one of the measured type `source`, and (n,) spread of
+        its logarithm (`engine.machines.transfer`)."""
         speeds = [speed_of(kind, source, self.catalog) for kind in self.types]
         relative = np.asarray([speed.relative for speed in speeds])
         doubt = np.asarray([speed.log_scale for speed in speeds])
@@ -97,17 +96,16 @@ class ClusterBatch:
 
     @property
     def _columns(self) -> tuple[IntArray | FloatArray, ...]:
-        """What is known of each cluster."""
+        """The columns that tell clusters apart."""
         shape = (self.executors, self.executor_cores, self.executor_memory_gib)
         return (self.type_index, self.nodes, *shape)
 
     def alike(self, slots: float, roomy: BoolArray | None = None) -> tuple[IntArray, IntArray]:
         """Rows that differ for an application that never runs more than `slots` tasks at once, and
-        for each of the n rows which of those it is like.
+        (n,) which of these rows represents each row.
 
-        Of neighbouring rows of one type and layout, nodes as full of executors too, that all have
-        that many slots, the first stands for the others: on a grid of node counts that is most of
-        them.
+        The first of neighbouring rows of one type and layout, with as many executors per node and
+        at least `slots` slots, represents the others. On a grid of node counts that is most rows.
 
         Args:
             roomy: (n,) whether the memory of more nodes changes nothing either; None for all.
@@ -127,8 +125,8 @@ class ClusterBatch:
         """The given clusters, with shapes and layouts completed from the profile.
 
         Raises:
-            BadInput: for a type without a shape that the profile does not know either, and for
-                what is no `Cluster`.
+            BadInput: for a type whose shape is unknown even to the profile, and for anything that
+                is no `Cluster`.
         """
         remedy = "make it with engine.Cluster.of_nodes(...) or .of_executors(...)"
         for cluster in clusters:
@@ -182,11 +180,10 @@ def _column(values: Iterable[float | None]) -> FloatArray:
 
 
 def complete(cluster: Cluster, profile: Profile) -> Cluster:
-    """The cluster with its node shape (from the profile, where it has none) and its layout, for
-    tasks like those of the profile.
+    """The cluster with its node shape and layout filled in, for tasks like those of the profile.
 
-    The layout is, in this order: the cluster's own; that of the profile's runs on the same type,
-    unless nodes are to be filled; the default rule of the catalog.
+    A missing shape comes from the profile. The layout is the cluster's own, else that of the
+    profile's runs on the same type (unless nodes are to be filled), else the catalog's default.
 
     Raises:
         BadInput: when neither the cluster nor a run tells the type of the nodes, or its vCPUs.
@@ -226,7 +223,7 @@ def complete(cluster: Cluster, profile: Profile) -> Cluster:
 
 
 def _filled(observed: Cluster | None) -> InstanceType:
-    """The type of nodes like the measured ones, each vCPU of which gets a task."""
+    """The type of the measured nodes, to be filled with a task for each vCPU."""
     if observed is None or observed.instance is None:
         raise BadInput(
             "how many vCPUs the measured nodes had is not known: they cannot be filled",
@@ -237,13 +234,12 @@ def _filled(observed: Cluster | None) -> InstanceType:
 
 
 def measured_layout(profile: Profile, name: str) -> Layout | None:
-    """How executors sat on the nodes of the largest run on a type, as `complete` lays them out
-    again; None where that is not known."""
+    """The layout of the largest run on a type, which `complete` reuses; None if unknown."""
     return observed_layout(_observed(profile, name), profile)
 
 
 def _observed(profile: Profile, name: str | None) -> Cluster | None:
-    """The cluster of the largest run on a type; with no name, of the largest run on any nodes."""
+    """The cluster of the largest run on a type or, without a name, on any nodes."""
     found = [
         run
         for run in profile.runs

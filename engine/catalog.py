@@ -1,7 +1,7 @@
 """Instance types, their prices and a provider's billing rules: immutable values, no files.
 
-`engine.catalog_files.reader` reads them from YAML. Shapes and prices are separate there and joined
-once here, in an `Offer`. A value that is not known is None, never 0.
+`engine.catalog_files.reader` reads them from YAML files, in which shapes and prices are separate;
+an `Offer` joins them. Unknown values are None, never 0.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from engine.errors import BadInput, UnknownName, require_kind
 from engine.read_only import ReadOnly
 
 DEFAULT_CATALOG = "aws"
-"""Where types that are given by name are looked for first."""
+"""Where types given by name are looked up first."""
 
 BYTES_PER_GIGABIT = 1e9 / 8.0
 
@@ -25,11 +25,13 @@ BYTES_PER_GIGABIT = 1e9 / 8.0
 class InstanceType:
     """The shape of one machine type.
 
-    `cpu_score` is the relative speed of the whole machine by the benchmark named `cpu_benchmark`
-    (for the bundled types CoreMark, in iterations per second); only ratios of scores of the same
-    benchmark are used. `cpu_score_spread` is the standard deviation of its logarithm where the
-    score was derived and not measured with that benchmark. `arch` is "x86_64" or "arm64".
-    `threads_per_core` is how many of its vCPUs are one core.
+    Args:
+        arch: "x86_64" or "arm64".
+        cpu_score: relative speed of the whole machine by `cpu_benchmark` (for the bundled types
+            CoreMark, in iterations per second). Only scores of the same benchmark are compared.
+        cpu_score_spread: standard deviation of the score's logarithm, if it was derived instead of
+            measured.
+        threads_per_core: how many vCPUs share one core.
     """
 
     name: str
@@ -49,8 +51,8 @@ class InstanceType:
     cpu_benchmark: str | None = None
 
     def __eq__(self, other: object) -> bool:
-        """By all of it. A shape that is not known (nan) equals another that is not, which from
-        Python 3.13 on what a dataclass has of its own denies, even of one and the same."""
+        """Whether all values are equal, with unknown ones (NaN) equal to each other: the comparison
+        that a dataclass generates denies that, from Python 3.13 on even for the same object."""
         if not isinstance(other, InstanceType):
             return NotImplemented
         return self is other or self._known == other._known
@@ -60,43 +62,43 @@ class InstanceType:
 
     @property
     def _known(self) -> tuple[object, ...]:
-        """Its values, None for nan."""
+        """All values, with None for NaN."""
         return tuple(None if value != value else value for value in astuple(self))
 
     @classmethod
     def of_shape(cls, vcpus: float, memory_gib: float) -> InstanceType:
-        """Machines of which only the shape is known (memory nan where it is not), called by it."""
+        """A type known, and named, only by its shape; memory is NaN if unknown."""
         memory = "" if math.isnan(memory_gib) else f"-{memory_gib:g}-gib"
         return cls(f"{vcpus:g}-vcpu{memory}", vcpus, memory_gib)
 
     @property
     def is_called_by_shape(self) -> bool:
-        """Whether nobody named the type: its name says its shape and no more."""
+        """Whether the name only states the shape, as `of_shape` gives it."""
         return self.name == InstanceType.of_shape(self.vcpus, self.memory_gib).name
 
     @property
     def cpu_score_per_vcpu(self) -> float | None:
-        """Relative speed of one vCPU; None where the machine was never measured."""
+        """Relative speed of one vCPU; None if unknown."""
         return None if self.cpu_score is None else self.cpu_score / self.vcpus
 
     @property
     def network_bytes_per_second(self) -> float | None:
-        """Bandwidth of the network; None where it is not known."""
+        """Bandwidth of the network; None if unknown."""
         return None if self.network_gbps is None else self.network_gbps * BYTES_PER_GIGABIT
 
     @property
     def ebs_bytes_per_second(self) -> float | None:
-        """Bandwidth to block storage; None where it is not known."""
+        """Bandwidth to block storage; None if unknown."""
         return None if self.ebs_gbps is None else self.ebs_gbps * BYTES_PER_GIGABIT
 
 
 MOST_VCPUS, MOST_MEMORY_GIB = 1e6, 1e9
-"""Of one machine: more is a slip."""
+"""Limits for one machine: more is a slip."""
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What one node costs per hour, since when, and who says so; `estimated` is shown with it."""
+    """The price of one node, valid since `date`, and its source; estimates are shown as such."""
 
     usd_per_hour: float
     date: date
@@ -108,7 +110,7 @@ class Price:
 class Offer:
     """An instance type with its prices in one region; `history` is oldest first.
 
-    `dbu_per_hour` is what Databricks meters for one node; None where that is not known.
+    `dbu_per_hour` is what Databricks meters for one node; None if unknown.
     """
 
     instance: InstanceType
@@ -121,7 +123,7 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class DbuTier:
-    """What one DBU costs in a pricing tier, since when, and who says so."""
+    """The price of one DBU in a pricing tier, valid since `date`, and its source."""
 
     name: str
     usd_per_dbu: float
@@ -131,7 +133,7 @@ class DbuTier:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """The rate that a file's prices were converted with: one unit of `currency` is `usd` USD."""
+    """The rate by which a file's prices were converted: one unit of `currency` is `usd` USD."""
 
     currency: str
     usd: float
@@ -141,25 +143,26 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Billing:
-    """How running time becomes money (see `engine.cost`); the defaults stand in the price file.
+    """How running time becomes money (see `engine.cost`). Price files give the defaults.
 
     Args:
-        granularity_seconds: billed time is rounded up to a multiple of this (1, 60, 3600);
-            0 bills exactly what ran.
-        minimum_seconds: at least this long is billed for each node.
-        startup_seconds: time from the request to the first task, billed though nothing runs.
-        startup_note: what the start-up time rests on, shown with it.
-        master: instance type of the master node that is billed beside the workers, or None.
-        master_note: what that type rests on, shown with it.
+        granularity_seconds: billed time is rounded up to a multiple of this (1, 60, 3600); 0 bills
+            the exact time.
+        minimum_seconds: the least billed time of each node.
+        startup_seconds: billed time from the request to the first task.
+        startup_note: what the start-up time is based on.
+        master: instance type of the master node billed beside the workers; None for none.
+        master_note: what that type is based on.
         surcharge_fraction: the managed service's price as a share of the on-demand price.
-        surcharge_usd_per_vcpu_hour: its price per vCPU of every node, master included.
-        surcharge_assumed: the surcharge is a labelled assumption, not a price list's figure.
-        surcharge_note: date and source of the surcharge, or what it rests on.
+        surcharge_usd_per_vcpu_hour: its price per vCPU of every node, including the master.
+        surcharge_assumed: whether the surcharge is an assumption, not from a price list.
+        surcharge_note: date and source of the surcharge, or what it is based on.
         usd_per_dbu: price of one DBU; None where no DBUs are metered.
         dbu_note: tier, date and source of that price and of the DBUs per hour.
-        dbu_date: since when that price holds; None for a price of one's own.
-        discount_fraction: taken off the instance price (not off surcharge or DBUs).
-        platform_note: what another platform than the catalog's own leaves out of the price.
+        dbu_date: since when that price holds; None for a price of your own.
+        discount_fraction: taken off the instance price, not off surcharge or DBUs.
+        spot: whether workers are rented at spot prices.
+        platform_note: what the price leaves out on a platform other than the catalog's own.
     """
 
     granularity_seconds: float = 1.0
@@ -181,17 +184,19 @@ class Billing:
 
 
 PARTS = (".", "-", "_")
-"""What parts the names of types: m5.xlarge, n2-standard-4, Standard_D4s_v5."""
+"""Separators in the names of types: m5.xlarge, n2-standard-4, Standard_D4s_v5."""
 
 MEMORY_RULES = ("emr-yarn", "yarn", "kubernetes", "standalone", "share")
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryRule:
-    """What of a node's memory the executors may use (`engine.memory` applies it).
+    """How much of a node's memory executors may use (applied by `engine.memory`).
 
-    `kind` is one of `MEMORY_RULES`; "share" is `share` of the node's memory. `yarn`: whether it is
-    YARN's, which puts an application master on one of the nodes. `note` says what it rests on.
+    Args:
+        kind: one of `MEMORY_RULES`; "share" means `share` of the node's memory.
+        note: what the rule is based on.
+        yarn: whether YARN runs the executors and puts an application master on one of the nodes.
     """
 
     kind: str = "share"
@@ -201,7 +206,7 @@ class MemoryRule:
 
     @property
     def on_yarn(self) -> bool:
-        """Whether YARN hands the memory out."""
+        """Whether YARN allocates the memory."""
         return self.yarn or self.kind in ("emr-yarn", "yarn")
 
 
@@ -209,11 +214,15 @@ class MemoryRule:
 class Catalog:
     """All offers of one provider in one region at one date, with its billing defaults.
 
-    Prices are in USD; `currency` is that of the file, and `exchange` how it was converted (None
-    for USD). `managed_only`: by default only types that the managed service supports are
-    candidates (`InstanceType.emr_supported`). `historic`: the prices are old on purpose.
-    `dbu_tiers`: the known prices of a DBU by tier; empty where no DBUs are metered.
-    `platform`: what runs the executors, where that was asked for; None as the file has it.
+    Prices are in USD.
+
+    Args:
+        currency: of the file; `exchange` is the rate of conversion, None for USD.
+        managed_only: by default only types that the managed service supports are candidates
+            (`InstanceType.emr_supported`).
+        historic: the prices are old on purpose.
+        dbu_tiers: prices of a DBU by tier; empty where no DBUs are metered.
+        platform: what runs the executors, if chosen by the user; None for the file's own.
     """
 
     name: str
@@ -239,7 +248,7 @@ class Catalog:
     def with_terms(
         self, *, discount_fraction: float | None = None, dbu: str | float | None = None
     ) -> Catalog:
-        """The same prices on one's own terms; None keeps what the file says.
+        """The same prices on your own terms; None keeps those of the file.
 
         Args:
             discount_fraction: taken off the instance prices, in [0, 1).
@@ -247,7 +256,7 @@ class Catalog:
 
         Raises:
             UnknownName: for a tier that the catalog does not have.
-            BadInput: for terms that mean nothing for this catalog.
+            BadInput: for a discount or price out of range, and for DBUs where none are metered.
         """
         billing = self.billing
         if discount_fraction is not None:
@@ -274,15 +283,15 @@ class Catalog:
         return replace(billing, usd_per_dbu=dbu, dbu_note="your own price", dbu_date=None)
 
     def supports(self, name: str) -> bool:
-        """Whether the managed service starts nodes of a type, as far as is known; any does where
-        the catalog is not of such a service."""
+        """Whether the managed service supports a type, as far as is known; always true for a
+        catalog without such a service."""
         return not self.managed_only or self.offers[name].instance.emr_supported is not False
 
     def offer(self, name: str) -> Offer:
         """The offer of one type.
 
         Raises:
-            UnknownName: with close matches, when the catalog has no such type.
+            UnknownName: with close matches, if the catalog has no such type.
         """
         try:
             return self.offers[name]
@@ -290,7 +299,7 @@ class Catalog:
             raise self.unknown_type(name) from None
 
     def unknown_type(self, name: str, *, kind: str = "instance type") -> UnknownName:
-        """What is wrong with a name, or a glob, that no type has."""
+        """The error for a name that no type has."""
         return UnknownName(
             kind,
             name,
@@ -304,8 +313,8 @@ class Catalog:
         return f"`sparkplan catalog show {self.name}` lists its types"
 
     def unknown_glob(self, glob: str) -> UnknownName:
-        """What is wrong with a glob that no type matches: the beginning of names is told the glob
-        that matches them, before single types that look like it."""
+        """The error for a glob that no type matches. If names begin with it, it suggests the glob
+        that matches these; otherwise similar types."""
         error = self.unknown_type(glob)
         begun = glob.rstrip("".join(PARTS)).casefold()
         begin = [name for name in self.offers if begun and name.casefold().startswith(begun)]
@@ -323,8 +332,8 @@ class Catalog:
 
     @cached_property
     def median_cpu_scores_per_vcpu(self) -> Mapping[str | None, float]:
-        """Benchmark -> the median over the types that it scored: what stands in for a source type
-        nobody named. Scores of one benchmark compare with each other only."""
+        """Benchmark -> median score per vCPU of the types that it scored, which stands in for an
+        unknown source type."""
         import statistics  # takes 5 ms, which commands without a catalog need not wait for
 
         scores: dict[str | None, list[float]] = {}
@@ -336,7 +345,7 @@ class Catalog:
 
 
 def require_catalog(catalog: object) -> None:
-    """Refuses the name of a catalog in place of the catalog.
+    """Checks that a value is a catalog, not the name of one.
 
     Raises:
         BadInput: for anything that is no `Catalog`.

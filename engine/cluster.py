@@ -30,23 +30,23 @@ MOST_HEAP_GIB = 64.0 * 1024.0
 
 
 def is_number(value: object) -> bool:
-    """Whether it is one; text and True are none."""
+    """Whether a value is a number; neither text nor True is one."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def is_finite(value: float) -> bool:
-    """Whether it is a number that a float can hold: Python's whole numbers have no end."""
+    """Whether a value is a number within the range of a float (Python's integers have none)."""
     return is_number(value) and abs(value) <= sys.float_info.max
 
 
 def checked_heap_gib(heap_gib: float, *, where: str | None = None, remedy: str) -> float:
-    """A heap in GiB that Spark starts an executor with.
+    """`heap_gib`, if Spark would start an executor with it.
 
     Args:
-        remedy: what to do about less, where it was given.
+        where, remedy: for the error, as in `BadInput`.
 
     Raises:
-        BadInput: for less, in MiB, as heaps that small are written, and for more than there is.
+        BadInput: for less than Spark accepts, or more than any machine has.
     """
     if not is_number(heap_gib):
         raise BadInput(f"a heap is a number of GiB, not {heap_gib!r}", where=where, remedy=remedy)
@@ -71,8 +71,7 @@ def parse_heap_gib(text: str, *, where: str | None = None) -> float:
     number is MiB.
 
     Raises:
-        BadInput: for what is no amount of memory, for less than Spark starts an executor with, and
-            for more than any machine has.
+        BadInput: for text that is no amount of memory, and as `checked_heap_gib`.
     """
     remedy = "write it like 8g, 450m or more; a bare number counts MiB, as in Spark"
     return checked_heap_gib(parse_memory_gib(text, where=where), where=where, remedy=remedy)
@@ -83,12 +82,15 @@ class Workload:
     """How much work a run has.
 
     Args:
-        input_bytes: size of the input in bytes, or in the profile's own unit where that is not
-            bytes (rows, a fraction); None where it is not known.
-        iterations: number of iterations, None for jobs that have none.
+        input_bytes: size of the input in bytes, or in the profile's own unit (rows, a fraction);
+            None if unknown.
+        iterations: number of iterations; None for jobs that do not iterate.
         parameters: numeric parameters of the job by name.
-        scale: size as a multiple of the profile's largest run; used where no size is known.
-        shuffle_partitions: what-if value of `spark.sql.shuffle.partitions`; None leaves it.
+        scale: size as a multiple of the profile's largest run, for profiles without sizes.
+        shuffle_partitions: what-if value of `spark.sql.shuffle.partitions`; None keeps the runs'.
+
+    Raises:
+        BadInput: for a size, iterations or scale not above zero, or a parameter that is no number.
     """
 
     input_bytes: float | None = None
@@ -109,9 +111,14 @@ class Workload:
 
     @property
     def key(self) -> Hashable:
-        """Equal for equal workloads, which cannot be hashed themselves."""
-        given = tuple(sorted(self.parameters.items()))
-        return (self.input_bytes, self.iterations, self.scale, self.shuffle_partitions, given)
+        """A hashable stand-in: equal for equal workloads, which are not hashable themselves."""
+        amounts = (self.input_bytes, self.iterations, self.scale, self.shuffle_partitions)
+        return (*amounts, self.sorted_parameters)
+
+    @property
+    def sorted_parameters(self) -> tuple[tuple[str, float], ...]:
+        """The parameters by name, to be compared and hashed."""
+        return tuple(sorted(self.parameters.items()))
 
     def times(self, factor: float) -> Workload:
         """The same work on `factor` times the input."""
@@ -132,13 +139,13 @@ def require_workload(workload: object) -> None:
 
 @dataclass(frozen=True, slots=True)
 class BesideHeap:
-    """Memory of a container beside the heap, in GiB, of one executor or of one of its cores.
+    """Memory of a container beside the heap, in GiB, per executor or per core.
 
     Args:
-        overhead_gib: `spark.executor.memoryOverhead`, None for Spark's default: max(10 %, 384 MiB)
-            of the heap.
-        pyspark_gib: `spark.executor.pyspark.memory`, None where it is not set.
-        off_heap_gib: `spark.memory.offHeap.size`, None where it is not used.
+        overhead_gib: `spark.executor.memoryOverhead`; None for Spark's default, the larger of 10 %
+            of the heap and 384 MiB.
+        pyspark_gib: `spark.executor.pyspark.memory`; None if not set.
+        off_heap_gib: `spark.memory.offHeap.size`; None if not used.
     """
 
     overhead_gib: float | None = None
@@ -146,22 +153,22 @@ class BesideHeap:
     off_heap_gib: float | None = None
 
     def __bool__(self) -> bool:
-        """Whether it is more than Spark's default."""
+        """Whether anything differs from Spark's default."""
         return self != BesideHeap()
 
     @property
     def apart_gib(self) -> float:
-        """What is asked for beside heap and overhead."""
+        """GiB beyond heap and overhead."""
         return (self.pyspark_gib or 0.0) + (self.off_heap_gib or 0.0)
 
     def times(self, factor: float) -> BesideHeap:
-        """The same for so many times the cores."""
+        """The same for `factor` times the cores."""
         values = (self.overhead_gib, self.pyspark_gib, self.off_heap_gib)
         return BesideHeap(*(None if value is None else factor * value for value in values))
 
     @property
     def properties(self) -> dict[str, str]:
-        """The settings of Spark, in whole MiB, rounded down so that the container still fits."""
+        """The Spark settings, in whole MiB, rounded down so that the container still fits."""
         found: dict[str, str] = {}
         if self.overhead_gib is not None:
             found["spark.executor.memoryOverhead"] = _mib(self.overhead_gib)
@@ -178,13 +185,13 @@ def _mib(gib: float) -> str:
 
 
 WHOLE = 1e-12
-"""Relative: sums and shares of whole MiB may be this much less than they are."""
+"""Relative: rounding may leave sums and shares of whole MiB short by this much."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How executors sit on the nodes; memory is the heap (`spark.executor.memory`) in GiB, and what
-    a container holds `beside` it, per executor, None for Spark's default."""
+    """How executors sit on the nodes: the heap of each (`spark.executor.memory`) in GiB, and the
+    memory `beside` it, None for Spark's default."""
 
     executors_per_node: int
     executor_cores: int
@@ -193,15 +200,15 @@ class Layout:
 
 
 def cores_held(executor_cores: int, task_cpus: int) -> int:
-    """Cores of one executor that tasks of so many CPUs each can hold: a task gets all of its cores
-    on one executor (`spark.task.cpus`), so that what is left of 3 after one of 2 idles. All of them
-    where not even one task fits, with which Spark does not start."""
+    """Cores of one executor that tasks of `task_cpus` cores each (`spark.task.cpus`) can hold. A
+    task has all its cores on one executor: of 3 cores a task of 2 leaves one idle. Where not even
+    one task fits, which Spark refuses, all cores count."""
     return executor_cores // task_cpus * task_cpus or executor_cores
 
 
 @dataclass(frozen=True, slots=True)
 class NodeGroup:
-    """So many nodes of one type. `instance` is None where the type is not known."""
+    """A number of nodes of one type; `instance` is None where the type is unknown."""
 
     nodes: int
     instance: InstanceType | None = None
@@ -210,13 +217,15 @@ class NodeGroup:
 
 @dataclass(frozen=True)
 class Cluster:
-    """A composition (node groups) and, where it is known, the executor layout.
+    """Groups of nodes and, if known, the executors on them. Made by `of_nodes` or `of_executors`.
 
-    Made by `of_nodes` or `of_executors`. A cluster of nodes without a layout gets one from
-    `engine.memory.layout_of`; a cluster of executors has no nodes that anyone could price.
-    `catalog` says where the types came from, so that their speed can be compared. `beside` is what
-    each executor has beside its heap, None for Spark's default or where that is not known.
-    `task_cpus` are the cores that each task of the application holds (`spark.task.cpus`).
+    A cluster of nodes without a layout gets one from `engine.memory.layout_of`. A cluster of
+    executors has no nodes, and therefore no price.
+
+    Args:
+        beside: memory beside the heap of each executor; None for Spark's default, or if unknown.
+        catalog: where the types come from, so that their speeds can be compared.
+        task_cpus: cores that each task holds (`spark.task.cpus`).
     """
 
     groups: tuple[NodeGroup, ...] = ()
@@ -231,10 +240,10 @@ class Cluster:
     def of_executors(
         cls, *, executors: int, executor_cores: int, executor_memory_gib: float | None = None
     ) -> Cluster:
-        """A cluster that one owns: so many executors of so many cores and so much heap.
+        """A cluster given by its executors, as one that you own.
 
         Raises:
-            BadInput: for numbers below one, and for less heap than Spark starts an executor with.
+            BadInput: for counts below one, and as `checked_heap_gib`.
         """
         _at_least_one("executors", executors)
         _at_least_one("executor_cores", executor_cores)
@@ -258,15 +267,15 @@ class Cluster:
         price_usd_per_hour: float | None = None,
         layout: Layout | None = None,
     ) -> Cluster:
-        """So many nodes of one type, its shape given, from the catalog, or from the profile.
+        """A number of nodes of one type, its shape given or taken from the catalog.
 
-        Without a catalog and without a shape the type is looked up in the profile when a model
-        predicts. `instance_type` None means nodes like those that the profile ran on.
+        With neither, a model looks the type up in the profile when it predicts. `instance_type`
+        None means nodes like those that the profile ran on.
 
         Raises:
-            BadInput: for numbers below one or beyond any cluster, and a shape or a price that is
-                not more than zero.
-            UnknownName: when the catalog does not hold the type and no shape is given.
+            BadInput: for counts below one or beyond any cluster, and for a shape or a price not
+                above zero.
+            UnknownName: for a type that is not in the catalog and has no shape.
         """
         _at_least_one("nodes", nodes)
         shape = {"vcpus": vcpus, "memory_gib": memory_gib, "price_usd_per_hour": price_usd_per_hour}
@@ -310,21 +319,26 @@ class Cluster:
 
     @property
     def slots(self) -> int | None:
-        """Cores that tasks hold at once (executors x `cores_held`), None until the layout is known:
-        as many tasks where each holds one."""
+        """Cores that tasks can hold at once: executors x `cores_held`. None until the layout is
+        known."""
         if self.executors is None or self.executor_cores is None:
             return None
         return self.executors * cores_held(self.executor_cores, self.task_cpus)
 
     @property
     def vcores(self) -> int | None:
-        """Cores of all executors, idle ones too: what resource time counts. None as `slots`."""
+        """Cores of all executors, including idle ones, as resource time counts them; None as
+        `slots`."""
         if self.executors is None or self.executor_cores is None:
             return None
         return self.executors * self.executor_cores
 
     def with_layout(self, layout: Layout) -> Cluster:
-        """The same nodes with this many executors on each."""
+        """The same nodes with these executors on each.
+
+        Raises:
+            BadInput: for a cluster of executors.
+        """
         if self.nodes is None:
             raise BadInput("a cluster of executors has no nodes to lay executors on")
         return replace(
@@ -337,7 +351,7 @@ class Cluster:
 
 
 def _of_given_shape(name: str, *, vcpus: float | None, memory_gib: float | None) -> InstanceType:
-    """A type of which no more is known than is given; nan for what is not."""
+    """A type of which only the given shape is known; the rest is NaN."""
     return InstanceType(
         name,
         vcpus=math.nan if vcpus is None else vcpus,

@@ -1,8 +1,9 @@
 """Training runs through spark-submit: one event log for each planned experiment, in one folder.
 
-The folder is then a SOURCE like any other. What is not a log in it starts with a dot, which reading
-a folder skips: the manifest, the output of each run, and the place where a run in progress writes.
-A log appears under its own name only when its run has succeeded, and no log is ever overwritten.
+The folder is then a SOURCE like any other. Everything in it that is no log starts with a dot and is
+skipped when a folder is read: the manifest, the output of each run, and the place where a run in
+progress writes. A log gets its name only when its run has succeeded, and no log is ever
+overwritten.
 """
 
 from __future__ import annotations
@@ -32,15 +33,15 @@ Status = Literal["done", "kept", "failed", "planned"]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one run.
+    """The outcome of one run.
 
     Args:
-        status: "kept" where the log was there already, "planned" in a dry run.
-        seconds: wall-clock time of spark-submit, None where it did not run.
-        reason: one line, of a failed run.
-        slow: hosts that would teach the model what others do not repeat (Ernest 4.3).
-        changed: files of the program that are others than those that made a kept log (Ernest 5).
-        code: hash of each file of the program, where it is a file here.
+        status: "kept" if the log was already there, "planned" in a dry run.
+        seconds: wall-clock time of spark-submit; None if it did not run.
+        reason: why the run failed, in one line.
+        slow: slow hosts, which would mislead the model (Ernest 4.3).
+        changed: program files that differ from those behind a kept log (Ernest 5).
+        code: hash of each file of the program that is found here.
     """
 
     run: TrainingRun
@@ -64,7 +65,7 @@ def collect_runs(
 ) -> Iterator[Outcome]:
     """Makes the runs that the folder does not hold yet, one after the other.
 
-    Ends after the first failed run unless `keep_going`; the same call then resumes.
+    Stops after the first failed run unless `keep_going`; the same call then resumes.
 
     Raises:
         BadInput: when the folder cannot be used, or another collection is writing to it.
@@ -92,7 +93,7 @@ def _workplace(folder: Path, run: TrainingRun) -> Path:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Only one collection writes to a folder; the system drops the lock with the process."""
+    """Lets only one collection write to a folder; the system drops the lock with the process."""
     try:
         (folder / _OUTPUT).mkdir(parents=True, exist_ok=True)
         handle = open(folder / _LOCK, "w")  # noqa: SIM115 - closed below, after the lock's time
@@ -128,14 +129,14 @@ def _made(run: TrainingRun, job: Job, folder: Path, timeout_seconds: float | Non
 
 
 def _kept(run: TrainingRun, command: tuple[str, ...], folder: Path) -> Outcome:
-    """A run whose log is there already, and what of the program has changed since."""
+    """The outcome of a run whose log is already there, with changes in the program since then."""
     entry = read_manifest(folder).get(run.name)
     before = entry.get("code") if isinstance(entry, Mapping) else None
     return Outcome(run, "kept", command, changed=changed(before, code_of(command[1:])))
 
 
 def _put_in_place(workplace: Path, target: Path) -> str | None:
-    """Moves the finished event log to its name; None, or why there is none."""
+    """Moves the finished event log to its name; returns why there is none, or None."""
     logs = sorted(path for path in workplace.iterdir() if not path.name.startswith("."))
     finished = [path for path in logs if path.is_file() and path.suffix != ".inprogress"]
     if len(finished) != 1:

@@ -41,7 +41,7 @@ _DIGITS = 1e-14
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a run costs and of what that consists, in USD; the parts add up to `total_usd`.
+    """The cost of a run in USD, part by part; the parts add up to `total_usd`.
 
     Args:
         workers_usd, master_usd: running time x price, before anything else.
@@ -50,8 +50,8 @@ class Cost:
         discount_usd: zero or negative.
         surcharge_usd: the managed service, as a share of the price and per vCPU.
         dbu_usd: the managed service, by DBUs.
-        assumptions: what rests on an assumption or an estimate, one line each.
-        owned: nodes of each type that cost nothing.
+        assumptions: each assumption or estimate behind it, in one line.
+        owned: type -> nodes that cost nothing.
     """
 
     workers_usd: float
@@ -72,7 +72,7 @@ class Cost:
 
     @property
     def parts(self) -> dict[str, float]:
-        """Name -> USD of every part, those that are zero included."""
+        """Name -> USD of every part, including those that are zero."""
         return {
             "workers": self.workers_usd,
             "master": self.master_usd,
@@ -85,7 +85,7 @@ class Cost:
 
 
 def billed_seconds(seconds: ArrayLike, billing: Billing) -> FloatArray:
-    """Seconds that are billed for each node of a run of `seconds`; any shape, NaN stays NaN."""
+    """Seconds billed for each node of a run of `seconds`; any shape, NaN stays NaN."""
     granularity = billing.granularity_seconds
     billed: FloatArray = np.array(seconds, dtype=float)
     billed += billing.startup_seconds
@@ -106,7 +106,8 @@ def node_rate(
     *,
     service_usd_per_hour: ArrayLike = 0.0,
 ) -> FloatArray:
-    """USD per billed hour of one node, discount, surcharge and `service_rate` included."""
+    """USD per billed hour of one node, including discount, surcharge and `service_rate`; arguments
+    broadcast."""
     paid = np.asarray(price_usd_per_hour, dtype=float) * (1.0 - billing.discount_fraction)
     listed = np.asarray(on_demand_usd_per_hour, dtype=float)
     service = np.asarray(service_usd_per_hour, dtype=float)
@@ -114,14 +115,14 @@ def node_rate(
 
 
 def service_rate(offer: Offer, billing: Billing) -> float:
-    """What the managed service takes for an hour of one node whatever the node's price, in USD:
-    per vCPU and by DBUs; inf where DBUs are metered and those of the type are not known."""
+    """USD that the managed service charges for an hour of one node, whatever its price: per vCPU
+    and by DBUs. Inf where DBUs are metered and the type's are unknown."""
     per_vcpu = billing.surcharge_usd_per_vcpu_hour * offer.instance.vcpus
     return per_vcpu + dbu_rate(offer, billing)
 
 
 def dbu_rate(offer: Offer, billing: Billing) -> float:
-    """What the DBUs of one node cost per hour, in USD; 0 where none are metered."""
+    """USD per hour for the DBUs of one node; 0 where none are metered."""
     if not billing.usd_per_dbu:
         return 0.0
     return billing.usd_per_dbu * (math.inf if offer.dbu_per_hour is None else offer.dbu_per_hour)
@@ -140,9 +141,9 @@ def cost_usd(
     """The cost of runs (OptEx Eq. 9 where billing adds nothing); arguments broadcast.
 
     Args:
-        on_demand_usd_per_hour: what the surcharge is a share of; the price itself if left out.
-        service_usd_per_hour: the worker's `service_rate`.
-        master: the master node, on demand; None where none is billed.
+        on_demand_usd_per_hour: the base of the surcharge; by default the price itself.
+        service_usd_per_hour: the `service_rate` of a worker.
+        master: the master node, billed on demand; None where none is billed.
     """
     listed = price_usd_per_hour if on_demand_usd_per_hour is None else on_demand_usd_per_hour
     rate = node_rate(price_usd_per_hour, listed, billing, service_usd_per_hour=service_usd_per_hour)
@@ -154,7 +155,7 @@ def cost_usd(
 
 
 def master_rate(master: Offer | None, billing: Billing) -> float:
-    """USD per billed hour of the master node, all included; 0 where none is billed."""
+    """USD per billed hour of the master node, everything included; 0 where none is billed."""
     if master is None:
         return 0.0
     price, service = master.on_demand.usd_per_hour, service_rate(master, billing)
@@ -162,7 +163,7 @@ def master_rate(master: Offer | None, billing: Billing) -> float:
 
 
 def price_of(offer: Offer, billing: Billing) -> Price | None:
-    """The price that a worker is rented at: spot or on-demand; None without a spot price."""
+    """The price at which a worker is rented, spot or on demand; None without a spot price."""
     return offer.spot if billing.spot else offer.on_demand
 
 
@@ -184,10 +185,11 @@ def itemised(
     catalog: Catalog,
     owned: int = 0,
 ) -> Cost:
-    """The cost of one run with every part apart.
+    """The cost of one run, part by part.
 
     Args:
-        nodes: that are paid for; owned: that cost nothing, which is said.
+        nodes: workers that are paid for.
+        owned: workers that cost nothing.
 
     Raises:
         UnknownName: when the catalog does not hold the master's type.
@@ -221,7 +223,7 @@ def itemised(
 
 
 def _ran_and_added(seconds: float, billed: float, billing: Billing) -> tuple[float, float]:
-    """What of the billed seconds, start-up apart, the run took, and what rounding adds to it."""
+    """The billed seconds without start-up: those of the run itself, and those added by rounding."""
     ran = min(seconds, billed - billing.startup_seconds)  # within the slack less is billed
     added = billed - billing.startup_seconds - ran
     return ran, added if added > _DIGITS * billed else 0.0
@@ -230,17 +232,16 @@ def _ran_and_added(seconds: float, billed: float, billing: Billing) -> tuple[flo
 def _hourly(
     rate: Callable[[Offer, Billing], float], nodes: Sequence[tuple[int, Offer]], billing: Billing
 ) -> float:
-    """USD per hour of what is billed of each node at a rate, for so many nodes of each offer."""
+    """USD per hour at a rate, summed over (nodes, offer)."""
     return sum(number * rate(offer, billing) for number, offer in nodes)
 
 
 def usd_at(cost: Cost, seconds: float | None, billing: Billing) -> float | None:
-    """What the nodes of `cost` cost in USD if they ran for `seconds`: never less for a longer run,
-    which the sums of the parts of both may be by their last digit.
+    """USD for the nodes of `cost` if they ran for `seconds`; None for None. Scaling the total keeps
+    it monotonic in time, where summing the parts may err in the last digit.
 
     Args:
-        seconds: None where they are not known, as is the cost then.
-        billing: the rules that `cost` was itemised by.
+        billing: the rules by which `cost` was itemised.
     """
     if seconds is None:
         return None
@@ -250,7 +251,7 @@ def usd_at(cost: Cost, seconds: float | None, billing: Billing) -> float | None:
 
 
 def owned_lines(nodes: int, name: str) -> tuple[str, ...]:
-    """What is to be said of nodes that are not paid for."""
+    """The line about nodes that are not paid for; none without such nodes."""
     if not nodes:
         return ()
     said = "1 node is owned and costs" if nodes == 1 else f"{nodes} nodes are owned and cost"
@@ -258,7 +259,7 @@ def owned_lines(nodes: int, name: str) -> tuple[str, ...]:
 
 
 def surcharge_rate(offer: Offer, billing: Billing) -> float:
-    """What the managed service takes for an hour of one node, DBUs apart, in USD."""
+    """USD that the managed service charges for an hour of one node, without DBUs."""
     share = billing.surcharge_fraction * offer.on_demand.usd_per_hour
     return share + billing.surcharge_usd_per_vcpu_hour * offer.instance.vcpus
 
@@ -270,8 +271,12 @@ def assumptions(
     *,
     head: Price | None = None,
 ) -> tuple[str, ...]:
-    """What of a cost rests on an assumption, an estimate or one's own terms, one line each; a price
-    of None is one that nobody pays, `head` that of the master."""
+    """Every assumption, estimate and term of one's own behind a cost, one line each.
+
+    Args:
+        price: of the workers; None where nobody pays for them.
+        head: of the master.
+    """
     lines = []
     if price is not None and price.estimated:
         lines.append(f"price estimated ({price.date}): {price.source}")
@@ -289,7 +294,7 @@ def assumptions(
 
 
 def billing_notes(billing: Billing) -> list[str]:
-    """On what the billing rules rest, one line each."""
+    """What the billing rules rest on, one line each."""
     lines = _service_lines(billing)
     if billing.startup_note:
         told = (
@@ -320,11 +325,11 @@ def _service_lines(billing: Billing) -> list[str]:
 
 
 def weighing(billing: Billing) -> Billing:
-    """What of a billing changes how the hourly rates of types compare.
+    """The part of a billing that changes how the hourly rates of types compare.
 
-    A cost rises with the time and with the hourly rate, whatever the granularity, minimum, start-up
-    and master are; and discount and surcharge scale all on-demand rates alike. Spot rates, and fees
-    per vCPU or by DBUs, weigh on some types more than on others.
+    Cost rises with time and with the hourly rate, whatever the granularity, minimum, start-up and
+    master, and discount and surcharge scale all on-demand rates alike. Spot rates and fees per vCPU
+    or by DBUs affect some types more than others.
     """
     if not (billing.spot or billing.surcharge_usd_per_vcpu_hour or billing.usd_per_dbu is not None):
         return Billing()

@@ -1,8 +1,8 @@
-"""Distinct values of long columns: those of a grid of clusters, asked with every step of a slider.
+"""Distinct values of the long columns of a grid of clusters, needed at every step of a slider.
 
-Sorting half a million numbers takes longer than all else that is asked of them. On a grid
-neighbours are mostly alike (one layout for all nodes of a type), or the values are whole numbers
-that repeat (slots): neither has to be sorted whole.
+Sorting half a million numbers takes longer than everything else done with them. On a grid,
+neighbours are mostly equal (one layout for all nodes of a type), or the values are whole numbers
+that repeat (slots): neither needs a full sort.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from engine.forecast import IntArray
 Value = TypeVar("Value", bound=np.generic)
 
 FEW_TURNS = 8
-"""Neighbours are mostly alike where no more than one in so many values differs from the one before:
-finding runs and repeating what they hold then takes less than sorting."""
+"""If at most one in this many values differs from its predecessor, finding runs of equal values is
+faster than sorting."""
 
 SPARSEST = 4
-"""Whole numbers up to so many times their number are counted, not sorted."""
+"""Whole numbers up to this many times their count are tabulated, not sorted."""
 
 
 def distinct(values: npt.NDArray[Value]) -> tuple[npt.NDArray[Value], IntArray]:
-    """(k,) the distinct ones of (n,) values, ascending, and (n,) which of them each is: those of
-    `numpy.unique`, NaN once and last."""
+    """(k,) distinct values in ascending order, and (n,) which of them each value is, as by
+    `numpy.unique`: NaN once and last."""
     turns = np.flatnonzero(values[1:] != values[:-1]) + 1
     if FEW_TURNS * len(turns) <= len(values):
         starts = np.concatenate(([0], turns))[: len(values)]
@@ -44,8 +44,8 @@ def distinct(values: npt.NDArray[Value]) -> tuple[npt.NDArray[Value], IntArray]:
 
 
 def distinct_rows(columns: Sequence[npt.NDArray[Any]]) -> tuple[IntArray, IntArray]:
-    """(k,) where each distinct row of columns (n,) is first, rows in ascending order, by the first
-    column before the second; and (n,) which of them each row is."""
+    """(k,) first place of each distinct row of (n,) columns, in lexicographic order, and (n,) which
+    of them each row is."""
     code = np.zeros(len(columns[0]), dtype=np.int64)
     for column in columns:
         values, which = distinct(column)
@@ -57,8 +57,8 @@ def distinct_rows(columns: Sequence[npt.NDArray[Any]]) -> tuple[IntArray, IntArr
 
 
 def _whole(values: npt.NDArray[Any]) -> IntArray | None:
-    """The values as whole numbers from 0 up to not much more than there are; None where they are
-    not."""
+    """The values as whole numbers, if they are from 0 up to `SPARSEST` times their count; else
+    None."""
     if not (values.min() >= 0 and values.max() <= SPARSEST * len(values)):
         return None  # NaN is neither
     whole = values.astype(np.int64)

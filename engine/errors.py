@@ -1,7 +1,7 @@
-"""What can go wrong, said once: what, where, what to do, and the valid choices.
+"""Errors: what is wrong, where, what to do, and the valid choices.
 
-Every error that a user can cause or meet is an `EngineError`; its text is one line. The exit code
-of the command is part of the class, so that no caller has to map errors to codes again.
+Every error that a user can cause or meet is an `EngineError`; its text is one line. The command's
+exit code belongs to the class, so no caller maps errors to codes.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class EngineError(Exception):
 
 
 LONGEST_WORD = 400
-"""Characters of a word in a message: longer ones are no path, but a cell or a line gone wrong."""
+"""Characters of a word in a message: a longer one is no path, but a corrupt cell or line."""
 
 
 def _shortened(word: str) -> str:
@@ -55,14 +55,14 @@ def _shortened(word: str) -> str:
 
 
 class BadInput(EngineError):
-    """Something that the user gave cannot be used: a file, a value, an option."""
+    """Something given by the user cannot be used: a file, a value, an option."""
 
 
 class BudgetTooSmall(BadInput):
-    """A budget buys no runs that serve their purpose.
+    """A budget too small for runs that serve their purpose.
 
     Args:
-        least: what the cheapest of them cost, in the budget's unit.
+        least: the cost of the cheapest such runs, in the budget's unit.
     """
 
     def __init__(self, what: str, *, least: float, remedy: str | None = None) -> None:
@@ -71,12 +71,12 @@ class BudgetTooSmall(BadInput):
 
 
 class UnknownName(BadInput):
-    """A name that is not in a closed list: close matches are offered, and a short list itself.
+    """A name that is not in a closed list: offers close matches, and a short list whole.
 
     Args:
-        remedy: where to find the valid names, said when nothing is close.
-        alike: whether names that look alike mean different things (regions): a short list is then
-            shown whole, and none of it is taken for what was meant.
+        remedy: where to find the valid names, given when nothing is close.
+        alike: whether similar names mean different things (regions): a short list is then shown
+            whole, without a guess.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class UnknownName(BadInput):
 
 
 def _close(name: str, names: Sequence[str]) -> list[str]:
-    """The names that a wrong one may mean; one that differs in capitals alone is meant."""
+    """The names that a wrong one may mean; only that one if it differs just in capitals."""
     as_known = {known.casefold(): known for known in names}
     folded = name.casefold()
     if folded in as_known:
@@ -114,20 +114,20 @@ class ModelDoesNotFit(BadInput):
 
 
 class ServiceUnavailable(EngineError):
-    """A service that is needed did not answer: a history server, a price list."""
+    """A required service did not answer: a history server, a store."""
 
     exit_code = 3
 
 
 LISTED_CHOICES = 24
-"""A closed list longer than this is not printed in an error: it would hide the message."""
+"""A longer list of choices is not printed in an error: it would hide the message."""
 
 LISTED_CHARACTERS = 240
-"""Nor is one that takes more than three lines of a terminal."""
+"""Nor is one of more than three terminal lines."""
 
 
 def require_kind(value: object, kind: type, what: str, *, remedy: str | None = None) -> None:
-    """Refuses a value of another kind where Python would stumble over it later.
+    """Refuses a value of the wrong kind here, instead of failing later.
 
     Args:
         what: what is needed, with its article.

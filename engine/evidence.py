@@ -1,5 +1,5 @@
-"""Every model on the same question: what each predicts, how it did on runs it had not seen, and why
-one does not answer. The figures are OptEx's (VI-D and VI-F of its paper)."""
+"""Every model on the same question: its prediction and its errors on left-out runs, or why it does
+not answer. The figures are those of OptEx (VI-D and VI-F of the paper)."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class DeadlineRecord:
-    """How a deadline would have gone on left-out runs.
+    """How left-out runs would have kept a deadline.
 
     Args:
-        cases: runs that were predicted to end before the deadline (T_Est < SLO, OptEx Eq. 9).
-        share: of these, the share that kept it (the statistic S, OptEx VI-F); None without cases.
+        cases: runs predicted to end before the deadline (T_Est < SLO, OptEx Eq. 9).
+        share: the share of these that kept it (the statistic S, OptEx VI-F); None without cases.
     """
 
     cases: int
@@ -80,8 +80,7 @@ class FitOutcome:
         )
 
     def deadline_record(self, deadline_seconds: float) -> DeadlineRecord | None:
-        """How the left-out runs that it would have promised kept a deadline; None without any
-        left-out run."""
+        """The record of a deadline; None without left-out runs."""
         pairs = self.left_out
         if not pairs:
             return None
@@ -95,14 +94,14 @@ class FitOutcome:
 
 @dataclass(frozen=True, eq=False)
 class ModelAnswer:
-    """What a model says of one question.
+    """The answer of a model to one question.
 
     Args:
-        prediction: None where it does not answer; `why_not` then says why, in one line.
-        runs_used: how many runs it learnt from; None where it does not answer.
-        executors: number and size of executors of the least resource time for the same workload,
-            where the model says how much memory a job needs (SimCost, Table 2).
-        why_no_executors: why such a model does not say so after all, in one line.
+        prediction: None if it does not answer; `why_not` then says why, in one line.
+        runs_used: how many runs it learnt from; None if it does not answer.
+        executors: number and size of executors with the least resource time for the same workload,
+            if the model tells how much memory a job needs (SimCost, Table 2).
+        why_no_executors: why such a model has none after all, in one line.
     """
 
     outcome: FitOutcome
@@ -119,7 +118,7 @@ class ModelAnswer:
 
 
 def fit_outcome(model: Model, profile: Profile) -> FitOutcome:
-    """A model fitted to a profile, whatever happens: a failure is one line of the comparison."""
+    """A model fitted to a profile; any failure becomes one line of the comparison."""
     by_name = {entry.name: entry for entry in MODELS}
     try:
         fitted = model.fit(profile, models=by_name)
@@ -131,8 +130,8 @@ def fit_outcome(model: Model, profile: Profile) -> FitOutcome:
 def ask(
     outcome: FitOutcome, *, cluster: Cluster, workload: Workload | None, confidence: float = 0.9
 ) -> ModelAnswer:
-    """The answer of a fitted model to one question, or why it has none; its `outcome` is that of
-    the fit that answers, with the errors on the runs that it left out."""
+    """The answer of a fitted model to one question, or why it has none. Its `outcome` is that of
+    the fit that answers, with the errors on its left-out runs."""
     if outcome.fitted is None:
         return ModelAnswer(outcome, None, outcome.why_not)
     workload = workload or outcome.fitted.profile.reference_workload
@@ -153,12 +152,12 @@ def ask(
 
 
 MOST_EXECUTORS, STEP = 64, 1
-"""Range of SimCost's search beside the other models, and its last step, in executors."""
+"""Range of SimCost's search in the comparison, and its last step, in executors."""
 
 
 def _sized(fitted: FittedModel, cluster: Cluster, workload: Workload) -> Recommendation | None:
-    """Number and size of executors of the least resource time, by SimCost's range search (4.3), for
-    a model that says how much memory the workload needs; None for others."""
+    """Number and size of executors with the least resource time, by SimCost's range search (4.3),
+    for a model that tells how much memory the workload needs; None for others."""
     if fitted.assured_memory(workload) is None:
         return None
     return recommend_owned(
@@ -177,15 +176,16 @@ def compare_models(
     workload: Workload | None = None,
     confidence: float = 0.9,
 ) -> Iterator[ModelAnswer]:
-    """The answer of every model in `MODELS`, one after the other as they come."""
+    """The answer of every model in `MODELS`, one after the other as they are ready."""
     for model in MODELS:
         outcome = fit_outcome(model, profile)
         yield ask(outcome, cluster=cluster, workload=workload, confidence=confidence)
 
 
 def errors_on_common_runs(outcomes: Sequence[FitOutcome]) -> tuple[dict[str, float], int]:
-    """delta (OptEx VI-D) of each model over the runs that all of them left out, and how many these
-    are: errors over other runs do not compare. Models without left-out runs take no part."""
+    """delta (OptEx VI-D) of each model over the runs that all of them left out, and the number of
+    these runs: errors over different runs do not compare. Models without left-out runs are omitted.
+    """
     by_model = {
         outcome.model: {id(pair.run): pair for pair in outcome.left_out if pair.run is not None}
         for outcome in outcomes
@@ -207,9 +207,9 @@ def errors_on_common_runs(outcomes: Sequence[FitOutcome]) -> tuple[dict[str, flo
 
 
 def left_out_runs(profile: Profile, validation: LeaveOneOut) -> tuple[LeftOut, ...]:
-    """The pairs of a validation with the runs of the profile that they are about.
+    """The pairs of a validation with their runs of the profile.
 
-    A validation names its runs by their times; runs of equal time are taken in their order.
+    A validation knows its runs by their times; runs of equal time are taken in order.
     """
     waiting: dict[float, list[Run]] = {}
     for run in profile.runs:
@@ -223,12 +223,12 @@ def left_out_runs(profile: Profile, validation: LeaveOneOut) -> tuple[LeftOut, .
 
 
 def _known_by(seconds: float) -> float:
-    """A time to nine digits: models that work on its logarithm give it back nearly."""
+    """A time to nine digits: models that work with its logarithm return it with rounding errors."""
     return float(f"{seconds:.9g}")
 
 
 def in_one_line(error: Exception) -> str:
-    """Why there is no answer; also a defect of a model may not take the others' answers away."""
+    """Why there is no answer. Even a defect of one model must not take the others' answers away."""
     if isinstance(error, EngineError):
         return str(error)
     said = " ".join(str(error).split())

@@ -1,4 +1,4 @@
-"""Files are written whole or not at all."""
+"""Text files are read within bounds, and written whole or not at all."""
 
 from __future__ import annotations
 
@@ -59,6 +59,22 @@ def _write(target: Path, text: str, check: Callable[[Path], None]) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def read_text(path: Path, *, most_bytes: int) -> str:
+    """What a text file holds.
+
+    Raises:
+        BadInput: when there is no such file, it is larger, or not UTF-8.
+    """
+    try:
+        if path.stat().st_size > most_bytes:
+            raise BadInput(f"larger than {most_bytes >> 20} MiB", where=str(path))
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise unreadable(error, path) from None
+    except UnicodeDecodeError:
+        raise BadInput("not a text file in UTF-8", where=str(path)) from None
 
 
 def unreadable(error: OSError, where: str | Path) -> BadInput:

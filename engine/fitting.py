@@ -1,9 +1,10 @@
-"""Fitting non-negative terms to run times: least squares, leave-one-out, spread, choice of terms.
+"""Fitting non-negative terms to run times: least squares, leave-one-out, spread, choice of terms;
+and isotonic regression.
 
-All of it works on the normal equations of a few terms (about a dozen at most), so that the fits of
-all folds and of all candidate sets of terms are one batch of small systems. That is why the solver
-is ours: SciPy's `nnls` takes one system at a time, and importing `scipy.optimize` alone costs
-0.4 s, more than all the fits of a session together. The tests hold it against SciPy's.
+Least squares work on the normal equations of a few terms (about a dozen at most), so the fits of
+all folds and of all candidate sets of terms are one batch of small systems. SciPy's `nnls` takes
+one system at a time, and importing `scipy.optimize` alone costs 0.4 s, more than all the fits of a
+session together; hence a solver of our own, which the tests hold against SciPy's.
 """
 
 from __future__ import annotations
@@ -278,3 +279,27 @@ def _square_residuals(
     own = np.arange(len(residuals)) if groups is None else groups
     _, group = np.unique(own[known], return_inverse=True)
     return np.asarray(np.bincount(group, residuals[known] ** 2) / np.bincount(group))
+
+
+def rising(values: FloatArray, weights: FloatArray) -> FloatArray:
+    """(k, n) the never falling columns nearest to those given: isotonic regression, by the max-min
+    formula of Barlow, Bartholomew, Bremner and Brunk (1972).
+
+    Args:
+        values: (k, n), k in rising order of what they depend on.
+        weights: (k,) of each row, such as the runs behind it.
+    """
+    count = len(values)
+    if (np.diff(values, axis=0) >= 0.0).all():
+        return values
+    found = np.empty_like(values)
+    weighted = np.cumsum(np.vstack((np.zeros_like(values[:1]), values * weights[:, None])), axis=0)
+    total = np.concatenate(([0.0], np.cumsum(weights)))
+    for place in range(count):
+        most = np.full(values.shape[1], -np.inf)
+        for first in range(place + 1):
+            width = (total[place + 1 :] - total[first])[:, None]
+            means = (weighted[place + 1 :] - weighted[first]) / width
+            most = np.maximum(most, means.min(axis=0))
+        found[place] = most
+    return found

@@ -1,14 +1,14 @@
 """A prediction with its uncertainty: a Student distribution of the logarithm of the time.
 
-All models answer with this one form, so that an interval at any confidence, the probability of
-meeting a deadline and the widening by an assumption are the same few lines for everybody:
+Every model answers in this one form, so that intervals, the probability of meeting a deadline and
+the doubt that an assumption adds are computed once for all of them:
 
     log T = log(seconds) + s * t,   t ~ Student(dof),   s = log_scale where t > 0, else scale_below
 
-The two scales are one for most models. Where it is open whether data fits in memory, a job may take
-many times as long as predicted, though hardly less than half.
+Most models have one scale for both sides. Where data may or may not fit in memory, a job may take
+many times as long as predicted, but hardly less than half.
 
-`log_scale` is NaN where a model cannot say how sure it is; then the bounds are NaN as well and
+`log_scale` is NaN where a model cannot say how sure it is. The bounds are then NaN too, and
 `seconds` alone decides.
 """
 
@@ -38,8 +38,8 @@ class Forecast:
     Args:
         seconds: (n,) the predicted (median) time; NaN where the model has no answer.
         log_scale: (n,) scale of log T above the median; NaN where unknown, 0 where exact.
-        dof: (n,) degrees of freedom of the residuals behind the scales; inf for a normal law.
-        scale_below: (n,) scale of log T below the median; the same array where the two are one.
+        dof: (n,) degrees of freedom behind the scales; inf for a normal distribution.
+        scale_below: (n,) scale of log T below the median; the same array if symmetric.
     """
 
     seconds: FloatArray
@@ -56,7 +56,8 @@ class Forecast:
         *,
         scale_below: FloatArray | None = None,
     ) -> Forecast:
-        """Broadcasts the spread to the shape of `seconds`; None for the same scale below."""
+        """A forecast with its spread broadcast to the shape of `seconds`; symmetric unless
+        `scale_below` is given."""
         shape = np.shape(seconds)
         scale = np.broadcast_to(np.asarray(log_scale, dtype=float), shape)
         return cls(
@@ -68,22 +69,22 @@ class Forecast:
 
     @property
     def symmetric(self) -> bool:
-        """Whether the two scales are one everywhere."""
+        """Whether both sides have the same scale everywhere."""
         return self.scale_below is self.log_scale
 
     def rescaled(self, change: Callable[[FloatArray], FloatArray]) -> Forecast:
-        """The same times with both scales changed in the same way."""
+        """The same times with `change` applied to both scales."""
         scale = change(self.log_scale)
         below = scale if self.symmetric else change(self.scale_below)
         return Forecast(self.seconds, scale, self.dof, below)
 
     def taken(self, places: IntArray | Sequence[int]) -> Forecast:
-        """Those at some places, in their order, also several times."""
+        """The forecasts at `places`, in that order; a place may be repeated."""
         at = self.rescaled(lambda scale: scale[places])
         return Forecast(self.seconds[places], at.log_scale, self.dof[places], at.scale_below)
 
     def patched(self, places: Sequence[int], other: Forecast) -> Forecast:
-        """With other ones at some places."""
+        """A copy with the forecasts at `places` replaced by `other`."""
 
         def with_other(own: FloatArray, others: FloatArray) -> FloatArray:
             values = np.array(own)
@@ -100,19 +101,18 @@ class Forecast:
         )
 
     def scale_at(self, p: float) -> FloatArray:
-        """(n,) scale of log T on the side of its quantile at `p`."""
+        """(n,) scale of log T on the side of the median on which the quantile `p` lies."""
         return self.log_scale if p >= MEDIAN else self.scale_below
 
     @property
     def usual_scale(self) -> FloatArray:
-        """(n,) one scale for both sides, for whoever reckons with a normal law: the root mean
-        square of the two."""
+        """(n,) one scale for both sides, their root mean square, for normal approximations."""
         if self.symmetric:
             return self.log_scale
         return np.asarray(np.sqrt(0.5 * (self.log_scale**2 + self.scale_below**2)))
 
     def quantile(self, p: float) -> FloatArray:
-        """(n,) the time that is not exceeded with probability `p`; NaN where unknown."""
+        """(n,) the time not exceeded with probability `p`; NaN where unknown."""
         return np.asarray(self.seconds * np.exp(self.scale_at(p) * student_quantile(p, self.dof)))
 
     def interval(self, confidence: float) -> tuple[FloatArray, FloatArray]:
@@ -135,11 +135,11 @@ class Forecast:
     def widened(self, log_scale: FloatArray | float) -> Forecast:
         """The same times with an independent normal error of `log_scale` added.
 
-        Scales add up in quadrature, and so do the bounds at `MATCHED`, which gives the degrees of
-        freedom: no interval up to there becomes narrower by more doubt. (Matching moments, as
-        Satterthwaite does, would shorten tails: a Student law with few degrees of freedom hardly
-        has any.) The degrees of freedom are those of the wider side; the bound at `MATCHED` of the
-        other adds up too.
+        Scales add in quadrature, and so do the bounds at `MATCHED`. Their ratio gives the degrees
+        of freedom, so that no interval up to `MATCHED` becomes narrower as doubt is added.
+        (Matching moments, as Satterthwaite does, would shorten the tails: Student's t with few
+        degrees of freedom has hardly any moments.) Both sides get the degrees of freedom of the
+        wider one; the bound of the narrower one still adds in quadrature.
         """
         students = student_quantile(MATCHED, self.dof)
         normal = student_quantile(MATCHED, np.asarray(np.inf)) * log_scale
@@ -167,7 +167,7 @@ MATCHED = 0.995
 """Probability below the upper bound of the central 99 % interval."""
 
 LARGE_DOF = 1e6
-"""Stands for infinity: SciPy's Student functions want a finite number."""
+"""Stands for infinity: SciPy's Student functions need a finite number."""
 
 
 def student_quantile(p: float, dof: FloatArray) -> FloatArray:
@@ -183,7 +183,7 @@ def student_quantile(p: float, dof: FloatArray) -> FloatArray:
 
 
 def _dof_with(quantiles: FloatArray) -> FloatArray:
-    """(n,) degrees of freedom, 1 or more, of the Student laws with these quantiles at `MATCHED`."""
+    """(n,) degrees of freedom, at least 1, of Student's t with these quantiles at `MATCHED`."""
     inverse, logs = _matched_quantiles()
     with np.errstate(divide="ignore"):
         return np.asarray(1.0 / np.interp(np.log(quantiles), logs, inverse))
@@ -191,7 +191,8 @@ def _dof_with(quantiles: FloatArray) -> FloatArray:
 
 @lru_cache(maxsize=1)
 def _matched_quantiles() -> tuple[FloatArray, FloatArray]:
-    """Inverse degrees of freedom from 0 to 1, and the logarithms of their quantiles."""
+    """(4001,) inverse degrees of freedom from 0 to 1, and (4001,) logarithms of their quantiles at
+    `MATCHED`."""
     inverse = np.linspace(0.0, 1.0, 4001)
     with np.errstate(divide="ignore"):
         return inverse, np.log(student_quantile(MATCHED, 1.0 / inverse))

@@ -1,4 +1,4 @@
-"""What papers give of an application beside its runs: OptEx's job profiles, SimCost's resources."""
+"""Profiles that papers define beside runs: OptEx's job profiles, SimCost's resources."""
 
 from __future__ import annotations
 
@@ -18,11 +18,15 @@ class Operation:
 class OptexProfile:
     """The job profile of OptEx (Table II) for one application category on one instance type.
 
-    Measured on a single node, of `slots_per_node` task slots where that is known.
-    `instance_type` is None for the nodes of logs that nobody named. `s_baseline` is in the unit of
-    `Workload.input_bytes`; `exponent` is the power of n that divides the execution phase: 1 in
-    Eq. 8 as printed, 2 in the figures of the published Tables IV and VI. `category` is free text:
-    how applications are divided is the user's choice (III-A).
+    Measured on a single node.
+
+    Args:
+        instance_type: None for nodes of unknown type.
+        s_baseline: in the unit of `Workload.input_bytes`.
+        exponent: the power of n that divides the execution phase: 1 in Eq. 8 as printed, 2 in the
+            published Tables IV and VI.
+        category: free text; the user decides how applications are divided (III-A).
+        slots_per_node: task slots of the node; None if unknown.
     """
 
     instance_type: str | None
@@ -45,8 +49,8 @@ class OptexProfile:
 
 @dataclass(frozen=True, slots=True)
 class ResourceProfile:
-    """Throughputs of a node in bytes per second (SimCost 4.2.2); those of HDFS are None where it
-    was not measured. `origin` says in words where they come from."""
+    """Throughputs of a node in bytes per second (SimCost 4.2.2); those of HDFS are None if not
+    measured. `origin` says in words where they come from."""
 
     network_bytes_per_second: float
     local_read_bytes_per_second: float

@@ -1,4 +1,4 @@
-"""From a choice to what its exports are given."""
+"""From a choice to the values that exports work with."""
 
 from __future__ import annotations
 
@@ -29,7 +29,11 @@ def handover_of(
     *,
     spot: bool = False,
 ) -> Handover:
-    """What the exports need to know of a choice."""
+    """What exports need to know about a choice.
+
+    Raises:
+        BadInput: if the executor layout is unknown.
+    """
     layout = choice.layout
     if layout is None or choice.executors is None:
         raise BadInput(
@@ -65,8 +69,7 @@ def handover_of(
 def _settings(
     profile: Profile, layout: Layout, workload: Workload | None
 ) -> tuple[dict[str, str], list[str]]:
-    """The Spark settings that go with the job to executors of that layout, and what is said of
-    them."""
+    """The Spark settings of the job on executors of this layout, and the lines about them."""
     carried = carried_settings(profile)
     cpus = _task_cpus(carried, layout.executor_cores)
     resources = scaled_resources(carried, profile, layout.executor_cores)
@@ -78,7 +81,7 @@ def _settings(
 
 
 def _on_nodes_of(catalog: Catalog, handed: Handover, choice: Choice, layout: Layout) -> Handover:
-    """With what the catalog knows of the provider and of the nodes."""
+    """The handover with what the catalog knows of the provider and the nodes."""
     memories = _yarn_memories(choice, layout, catalog)
     name = choice.instance
     offer = catalog.offers.get(name) if name else None
@@ -101,8 +104,9 @@ def _on_nodes_of(catalog: Catalog, handed: Handover, choice: Choice, layout: Lay
 
 
 def _yarn_memories(choice: Choice, layout: Layout, catalog: Catalog) -> dict[str, float]:
-    """Type -> what YARN is to hand out on its nodes, in GiB. In a mix the executors are those of
-    the smallest: nodes with more memory would hold more of them than they have cores for."""
+    """Type -> GiB that YARN may allocate on its nodes. In a mix the executors are those of the
+    smallest type; without this limit nodes with more memory would hold more of them than they have
+    cores for."""
     found = {}
     for name in choice.composition:
         if name in catalog.offers:
@@ -113,15 +117,15 @@ def _yarn_memories(choice: Choice, layout: Layout, catalog: Catalog) -> dict[str
 
 
 def _task_cpus(settings: Mapping[str, str], executor_cores: int) -> dict[str, str]:
-    """Cores for a task where those of the logs held more than an executor has, which Spark refuses
-    to start with; else nothing."""
+    """Fewer cores for a task, if tasks of the logs held more than an executor has, with which Spark
+    refuses to start; else nothing."""
     held = settings.get(TASK_CPUS, "")
     fits = not held.isdecimal() or int(held) <= executor_cores
     return {} if fits else {TASK_CPUS: str(executor_cores)}
 
 
 def _fewer_cpus(carried: Mapping[str, str], cpus: Mapping[str, str]) -> list[str]:
-    """That a task gets fewer cores than in the logs."""
+    """The line that a task gets fewer cores than in the logs."""
     return [
         f"note: tasks of the logs held {carried[key]} cores each ({key}), executors here have "
         f"{cores}: a task gets all of them [{FEWER_TASK_CPUS}]"
@@ -130,13 +134,13 @@ def _fewer_cpus(carried: Mapping[str, str], cpus: Mapping[str, str]) -> list[str
 
 
 def _carried(settings: Mapping[str, str]) -> list[str]:
-    """What is taken to be set, beside the cluster."""
+    """The line about settings that are assumed."""
     said = ", ".join(f"{key}={value}" for key, value in settings.items())
     return [f"assumes: {said} (as in the logs or as asked for)"] if said else []
 
 
 def _assumed_beside(layout: Layout, profile: Profile) -> list[str]:
-    """What lies beside the heap where that is more than Spark's default, and who says so."""
+    """The line about memory beside the heap if it is more than Spark's default, and its origin."""
     heap = layout.executor_memory_gib
     if heap is None or not layout.beside:
         return []

@@ -4,16 +4,28 @@ shown, on screens, in printed text and in JSON."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something the user should know: a stable code, one line of text, and what to do about it."""
+    """Something the user should know: a stable code, one line of text, and what to do about it.
+
+    Args:
+        subject: the stage, type or thing that a notice of several clusters is about, where its
+            figures differ between them; see `worst_of_each`.
+        severity: larger is worse, among notices of one code and subject.
+    """
 
     code: str
     text: str
     remedy: str
+    subject: str = field(default="", compare=False, kw_only=True)
+    severity: float = field(default=0.0, compare=False, kw_only=True)
+
+    def to_dict(self) -> dict[str, str]:
+        """What is told of it in JSON."""
+        return {"code": self.code, "text": self.text, "remedy": self.remedy}
 
 
 WRONG = (
@@ -52,14 +64,25 @@ SAID_BY = {"unknown-source-type": "no-machine-types"}
 """What another notice says too, with more of the reason and the same remedy."""
 
 
-def in_order(notices: Iterable[Notice]) -> tuple[Notice, ...]:
+def in_order(notices: Iterable[Notice | None]) -> tuple[Notice, ...]:
     """Each notice once: those of `WRONG` in its order, then what makes the answer doubtful (every
-    other code), then `NOTES`; among equals the order in which they were found. What another one of
-    them says (`SAID_BY`) is left out."""
-    found = dict.fromkeys(notices)
+    other code), then `NOTES`; among equals the order in which they were found. None, which stands
+    for nothing to say, is left out, as is what another notice says (`SAID_BY`)."""
+    found = dict.fromkeys(notice for notice in notices if notice is not None)
     codes = {notice.code for notice in found}
     kept = (notice for notice in found if SAID_BY.get(notice.code) not in codes)
     return tuple(sorted(kept, key=_rank))
+
+
+def worst_of_each(notices: Iterable[Notice]) -> list[Notice]:
+    """Of the notices of several clusters one for each code and subject, the worst; those without a
+    subject are told apart by their text."""
+    found: dict[tuple[str, str], Notice] = {}
+    for notice in notices:
+        key = notice.code, notice.subject or notice.text
+        if notice.severity > found.setdefault(key, notice).severity:
+            found[key] = notice
+    return list(found.values())
 
 
 def of_one_batch(notices: Iterable[Notice]) -> bool:

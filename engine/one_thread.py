@@ -1,8 +1,8 @@
-"""Linear algebra in one thread, for as long as small matrices are multiplied.
+"""Linear algebra in one thread while small matrices are multiplied.
 
-Those of the models have some hundred rows. A library that shares each product among all cores takes
-longer to share than to multiply, and where other programs keep the cores busy its threads wait for
-each other. The program that calls the engine keeps its own setting for everything else.
+The models' matrices have about a hundred rows. Sharing each product among all cores takes longer
+than multiplying, and on a busy machine the library's threads wait for each other. The calling
+program keeps its own setting for everything else.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Any
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """A context in which linear algebra uses one thread; `@one_thread()` for all of a function.
+    """A context in which linear algebra uses one thread; `@one_thread()` for a whole function.
 
-    Most libraries have one setting for the whole process. Of several threads that ask at once the
-    first one decides, and gives the setting back: a second one would take the first one's setting
-    for the program's, and leave it behind.
+    Most libraries have one setting for the whole process. If several threads ask at once, the first
+    one sets and restores it; a second one would take that setting for the program's own and leave
+    it behind.
     """
     if not _DECIDED.acquire(blocking=False):
         yield
@@ -33,12 +33,12 @@ def one_thread() -> Iterator[None]:
 
 
 _DECIDED = Lock()
-"""Held by whoever decides."""
+"""Held by the thread that changes the setting."""
 
 
 @lru_cache(maxsize=1)
 def libraries() -> Any:
-    """Those for linear algebra that are loaded: NumPy's, since nothing here multiplies before."""
+    """The loaded linear algebra libraries: NumPy's, since nothing here multiplies earlier."""
     import numpy  # noqa: F401
     from threadpoolctl import ThreadpoolController
 

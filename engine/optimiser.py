@@ -1,12 +1,16 @@
 """Predictions + prices + a goal -> a recommendation: exact over every type and node count.
 
-With a deadline the cheapest composition with P(T <= deadline) >= confidence wins, with a budget
-alone the fastest whose expected cost stays within it, with both the cheapest that satisfies both,
-with neither the cheapest of all (OptEx IV and Eq. 9, with the uncertainty of the prediction). The
-goal's `objective` may ask for the fastest, or the least vcore-seconds, of the same compositions.
-Ties go to the faster (of others to the cheaper), then to fewer nodes, then by name.
-A constraint is never dropped: where nothing satisfies the goal, nothing is recommended and the
-nearest miss is shown.
+What wins (OptEx IV and Eq. 9, with the uncertainty of the prediction):
+
+    deadline    the cheapest composition with P(T <= deadline) >= confidence
+    budget      the fastest whose expected cost stays within it
+    both        the cheapest that satisfies both
+    neither     the cheapest of all
+
+The goal's `objective` may instead ask for the fastest of the same compositions, or the one of least
+vcore-seconds. Ties go to the faster composition (or, where time decides, to the cheaper), then to
+fewer nodes, then by name. A constraint is never dropped: if nothing satisfies the goal, nothing is
+recommended and the nearest miss is shown.
 """
 
 from __future__ import annotations
@@ -35,15 +39,15 @@ from engine.notices import Notice
 from engine.what_if import WhatIf
 
 MOST_TYPES = 3
-"""Types in one cluster at most: more of them are not searched in a time that anybody waits."""
+"""The most types in one cluster: searching more of them takes longer than anybody waits."""
 
 _REFINEMENTS = 16
-"""Rounds of exact re-evaluation at most; each settles the best points of the one before."""
+"""The most rounds of exact re-evaluation; each settles the best points of the previous one."""
 
 _REFINED_AT_ONCE, _MOST_AT_ONCE = 8, 60
-"""Types at first, and at most: twice as many each time that another one comes out best, since on a
-plateau each settles its own alone. Models answer that many one by one (`EVALUATED_ALONE` of
-replays)."""
+"""How many types a round evaluates at first, and at most. The number doubles whenever another type
+comes out best: on a plateau each round would otherwise settle one type. Models evaluate so many
+points one by one (`EVALUATED_ALONE` of replays)."""
 
 
 def recommend(
@@ -69,18 +73,18 @@ def recommend(
     Args:
         workload: None for that of the profile's largest run.
         instances: names or globs of types; None for the default candidates.
-        mix: the most types in one cluster (their law: `engine.mixing.mix_law`).
-        spot: rent workers at spot prices, where they are known.
+        mix: the most types in one cluster (see `engine.mixing.mix_law`).
+        spot: rent workers at spot prices where these are known.
         billing: None for the catalog's own rules.
         limits: what may be rented, and what is owned.
-        today: the date that prices are compared with; None for the current one.
-        objective: "cost", "time" or "resource-time"; None for the time with a budget alone and the
-            cost otherwise.
-        with_sensitivity: work out as well what the answer hangs on (see `sensitivity`).
+        today: the date by which prices are judged old; None for the current one.
+        objective: "cost", "time" or "resource-time"; None for time if only a budget is given, else
+            cost.
+        with_sensitivity: also work out what the answer depends on (see `sensitivity`).
 
     Raises:
-        BadInput: for an impossible goal, mix or number of nodes, spot nodes where no spot price is
-            known and nothing is owned, and what the model raises.
+        BadInput: for an impossible goal, mix or number of nodes; for spot nodes where no spot price
+            is known and nothing is owned; and whatever the model raises.
         UnknownName: for an instance name or glob that matches nothing.
     """
     if mix not in range(1, MOST_TYPES + 1):
@@ -116,9 +120,9 @@ def _recent_surface(
     max_nodes: int,
     limits: Limits,
 ) -> Surface:
-    """`surface_of`, made once for questions that differ in nothing but goal and billing. Catalogs
-    are compared by identity, all else by content; fitted models never change. What may change
-    later, as a list in the limits, is no content to compare by: nothing is kept of it."""
+    """`surface_of`, kept for questions that differ only in goal and billing. Catalogs are compared
+    by identity, everything else by content. Arguments that may still change, such as a list in the
+    limits, cannot be hashed; then nothing is kept."""
 
     def make() -> Surface:
         return surface_of(
@@ -188,12 +192,12 @@ def sensitivity(
     mix: int = 1,
     answer: Recommendation | None = None,
 ) -> Sensitivity | None:
-    """What the answer to a goal hangs on; None where there is none.
+    """What the answer to a goal depends on; None where nothing is recommended.
 
     Args:
         billing: None for the catalog's own rules.
         mix: the most types in one cluster.
-        answer: the answer to the goal, where it is known already.
+        answer: the answer to the goal, if already known.
     """
     billing = billing or surface.candidates.catalog.billing
 
@@ -216,10 +220,12 @@ def settle(
     candidates: Candidates | None = None,
     today: date | None = None,
 ) -> Recommendation:
-    """As `select`, but what decides is evaluated exactly and the model says all its warnings.
+    """As `select`, with the points that decide evaluated exactly, and with all of the model's
+    warnings.
 
-    `select` answers a slider from the surface alone; this asks the model again, for the few points
-    at the top, until they stand. Closed forms give the same answer both ways.
+    `select` answers a slider from the surface alone. This asks the model again for the few best
+    points until the best one no longer changes. Models in closed form give the same answer both
+    ways.
     """
     billing = billing or surface.candidates.catalog.billing
     surface, billing = surface.rented(billing)
@@ -247,7 +253,8 @@ def settle(
 
 
 def _best_points(surface: Surface, answer: Recommendation, most: int) -> list[int]:
-    """The points that decide an answer: the best one and the next ones, of up to `most` types."""
+    """The points that decide an answer: the best of each of up to `most` types, and the best of all
+    with one node fewer."""
     best = answer.recommended or answer.nearest
     if best is None:
         return []
@@ -265,13 +272,13 @@ def select(
     candidates: Candidates | None = None,
     today: date | None = None,
 ) -> Recommendation:
-    """The best composition of a surface; a few passes over its arrays, no model is asked.
+    """The best composition of a surface, from its arrays alone: no model is asked.
 
     Args:
         goal: its `max_nodes` may not exceed the surface's.
         billing: None for the catalog's own rules.
-        candidates: types to restrict the surface to (all of them its own); None for all.
-        today: the date that prices are compared with; None leaves old prices unsaid.
+        candidates: a subset of the surface's types; None for all.
+        today: the date by which prices are judged old; None leaves that out.
 
     Raises:
         BadInput: when the surface ends before `max_nodes`.
@@ -316,7 +323,7 @@ def _warnings(surface: Surface, goal: Goal, shown: Choice | None) -> tuple[Notic
 
 
 class _Chained(Lazy[Rejected]):
-    """Rejections made on demand, and behind them those that were known from the start."""
+    """Rejections made on demand, followed by those known from the start."""
 
     def __init__(self, made: Lazy[Rejected], known: Sequence[Rejected]) -> None:
         super().__init__(

@@ -1,8 +1,8 @@
 """From a question to an answer: the one place where profile, model, prices and goal meet.
 
-`prepare` does what takes time (fits the model, asks it for every candidate type at every node
-count); `Plan.report` answers a goal from that in a few milliseconds, as often as a slider moves;
-`plan` is both in one. `export` turns an answer into text to paste.
+`prepare` does the slow part: it fits the model and predicts every candidate type at every node
+count. `Plan.report` then answers a goal in a few milliseconds, as often as a slider moves; `plan`
+does both. `export` turns an answer into text to paste.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class PlanRequest:
 
     Args:
         workload: None for that of the profile's largest run.
-        instances: names or globs of candidate types; None for the default ones.
-        max_nodes: the largest node count that any goal on this plan may ask for.
+        instances: names or globs of candidate types; None for the default candidates.
+        max_nodes: the largest node count that a goal may ask of this plan.
         limits: what may be rented, and what is owned.
     """
 
@@ -57,9 +57,11 @@ class PlanRequest:
 class Curve:
     """Time and cost of one instance type over its node counts: (m,) arrays, NaN where unknown.
 
-    `feasible` marks the node counts that satisfy the goal; `p_deadline` is P(T <= deadline), NaN
-    without a deadline or without an interval. `unpriced` says in words why some points, or all of
-    them, have no cost; "" where all have one.
+    Args:
+        low, high: the interval of `seconds` at the goal's confidence.
+        feasible: whether a node count satisfies the goal.
+        p_deadline: P(T <= deadline); NaN without a deadline or an interval.
+        unpriced: why some or all points have no cost; "" where all have one.
     """
 
     instance: str
@@ -75,7 +77,8 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class PlanReport:
-    """The answer to a goal: the recommendation, and the curve of the type that it is about."""
+    """The answer to a goal: the recommendation, and the curve of its type (None if no type is
+    shown)."""
 
     goal: Goal
     billing: Billing
@@ -85,7 +88,7 @@ class PlanReport:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A fitted model and its predictions for all candidates: answers any goal at once."""
+    """A fitted model and its predictions for all candidates, ready to answer any goal."""
 
     request: PlanRequest
     fitted: FittedModel
@@ -108,15 +111,15 @@ class Plan:
         return self._report(found, goal, billing)
 
     def settled(self, goal: Goal, billing: Billing) -> PlanReport:
-        """The best composition of one type and its curve; what decides is evaluated exactly."""
+        """As `report`, with the points that decide evaluated exactly."""
         return self._report(settle(self.surface, goal, billing), goal, billing)
 
     def mixed(
         self, report: PlanReport, *, most_types: int, today: date | None = None
     ) -> PlanReport:
-        """A report whose deciding points are evaluated exactly, with the best cluster of up to
-        `most_types` types where one is better than any of one type; the curve is then that of the
-        type with the most nodes. Up to seconds."""
+        """As `settled`, with the best cluster of up to `most_types` types if it beats every cluster
+        of one type. The curve is then that of the type with the most nodes. Takes up to seconds.
+        """
         found = mixed(self.surface, report.goal, report.billing, mix=most_types, today=today)
         return self._report(found, report.goal, report.billing)
 
@@ -126,11 +129,11 @@ class Plan:
         return PlanReport(goal, billing, found, curve)
 
     def limited(self, limits: Limits) -> Plan:
-        """The plan under other limits of the same candidates; no model is asked.
+        """The same candidates under other limits, without asking the model again.
 
         Raises:
-            UnknownName: for a name that the catalog does not hold.
-            BadInput: for limits that contradict each other, or that change the candidates.
+            UnknownName: for a type that is not in the catalog.
+            BadInput: for limits that contradict each other or change the candidates.
         """
         limits.checked(self.request.catalog, self.request.max_nodes)
         held, kept = self.request.limits, self.surface.rows
@@ -167,8 +170,8 @@ class Plan:
         return Curve(instance, nodes, forecast.seconds, low, high, cost, feasible, odds, unpriced)
 
     def explain(self, choice: Choice, *, confidence: float = 0.9) -> Prediction:
-        """The prediction behind a choice with its phases, stages, bottleneck and warnings; behind a
-        mix, that of `alike`."""
+        """The prediction behind a choice, with phases, stages, bottleneck and warnings; for a mix,
+        that of `alike`."""
         found = self.fitted.predict(
             cluster=self.cluster(choice), workload=self.surface.workload, confidence=confidence
         )
@@ -176,12 +179,12 @@ class Plan:
         if choice.instance is None or not choice.spot or found.phases is None or longer <= 0.0:
             return found
         if not self.surface.interrupted[self.surface.rows[choice.instance]]:
-            return found  # how often is not known, or never: only rounding, or the grid, is left
+            return found  # never interrupted, or not known how often: the rest is rounding
         return replace(found, phases=with_interruptions(found.phases, longer))
 
     def promised(self, choice: Choice, *, confidence: float) -> float:
-        """The shortest deadline in seconds, rounded up to one to name (`reachable_seconds`), that a
-        choice of one type meets with that probability.
+        """The shortest deadline in seconds that a choice of one type meets with probability
+        `confidence`, rounded up to a presentable one (`reachable_seconds`).
 
         Raises:
             UnknownName: for a mix.
@@ -198,8 +201,8 @@ class Plan:
         return reachable_seconds(seconds)
 
     def alike(self, choice: Choice) -> dict[str, int]:
-        """The cluster of one type with about the capacity of a choice: of a mix, nodes of the type
-        that it has most of (x_t = C / g_t of `engine.mixing.mix_law`, rounded); else itself."""
+        """Type -> nodes of a cluster of one type with about the capacity of a choice: for a mix,
+        nodes of its most frequent type (x_t = C / g_t of `engine.mixing.mix_law`, rounded)."""
         if choice.instance is not None:
             return {choice.instance: int(choice.nodes or 1)}
         rows = np.asarray([self.surface.rows[name] for name in choice.composition])
@@ -209,15 +212,15 @@ class Plan:
         return {next(iter(choice.composition)): min(max(1, nodes), self.surface.max_nodes)}
 
     def cluster(self, choice: Choice) -> Cluster:
-        """The cluster of a choice; of a mix, that of `alike`."""
+        """The cluster of a choice; for a mix, that of `alike`."""
         ((instance, nodes),) = self.alike(choice).items()
         return self.surface.cluster(self.surface.index(instance, nodes))
 
     def export(
         self, found: Recommendation, *, to: str, choice: Choice | None = None, spot: bool = False
     ) -> str:
-        """A choice of the recommendation (default: the recommended one) as text to paste; one of
-        the runners-up is warned of as if it were recommended alone."""
+        """A choice, by default the recommended one, as text to paste. A runner-up carries the
+        warnings that it would have if it were recommended."""
         if choice is not None and choice is not found.recommended and choice.instance is not None:
             rules = replace(self.request.catalog.billing, spot=spot)
             surface, rented = self.surface.rented(rules)
@@ -232,13 +235,13 @@ def prepare(request: PlanRequest) -> Plan:
     """Fits the model and builds the surface of all candidates.
 
     Raises:
-        EngineError: what reading, fitting, filtering or predicting found wrong.
+        EngineError: for whatever is wrong with the evidence, the filters or the limits.
     """
     return prepare_fitted(fit(request.profile, model=request.model), request)
 
 
 def prepare_fitted(fitted: FittedModel, request: PlanRequest) -> Plan:
-    """`prepare` for a model that is fitted already (another size or filter, same evidence)."""
+    """As `prepare`, for a model that is already fitted: another size or filter, same evidence."""
     surface = surface_of(
         fitted,
         request.catalog,
@@ -251,10 +254,10 @@ def prepare_fitted(fitted: FittedModel, request: PlanRequest) -> Plan:
 
 
 def plan(request: PlanRequest, goal: Goal, *, billing: Billing | None = None) -> PlanReport:
-    """One question, one answer, its deciding points re-evaluated exactly.
+    """The answer to one question, with the points that decide evaluated exactly.
 
     Raises:
-        EngineError: as `prepare`, and for a goal that is impossible.
+        EngineError: as `prepare`, and for an impossible goal.
     """
     prepared = prepare(replace(request, max_nodes=goal.max_nodes))
     return prepared.settled(goal, billing or request.catalog.billing)
@@ -273,11 +276,11 @@ def export(
     """A recommendation as text to paste into `to` (see `EXPORTS`).
 
     Args:
-        choice: what to export in place of the recommended choice.
+        choice: exported instead of the recommended one.
         spot: whether it was priced with spot workers.
 
     Raises:
-        BadInput: when nothing is recommended, or the target cannot express it.
+        BadInput: when nothing is recommended, or the target cannot express the choice.
         UnknownName: for an unknown target.
     """
     chosen = choice or found.recommended
@@ -288,7 +291,7 @@ def export(
 
 
 def _unpriced(surface: Surface, instance: str, billing: Billing) -> str:
-    """Why points of a type that is predicted have no cost."""
+    """Why points of a predicted type have no cost."""
     if instance in surface.candidates.barred(surface.limits):
         return f"no price ({NOT_SUPPORTED})"
     if np.isinf(surface.rates(billing)[0][surface.rows[instance]]):

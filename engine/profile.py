@@ -1,7 +1,7 @@
 """What was observed of an application: `Profile` -> `Run` -> `StageRun` (`engine.stage_run`).
 
-All are immutable. A value that was not observed is None, never 0, and what that means for the
-answer is said in a `Notice`.
+All are immutable. A value that was not observed is None, never 0; a `Notice` says what that means
+for the answer.
 """
 
 from __future__ import annotations
@@ -24,11 +24,15 @@ CATEGORIES = ("sql", "streaming", "mllib", "graphx", "core")
 
 @dataclass(frozen=True, slots=True)
 class PersistedRdd:
-    """An RDD that an application kept for later stages: how many bytes it took, None where the log
-    does not say, and the stage that had ended last when it was unpersisted, None where it never
-    was. One that was persisted again is there once for each time, in their order. `copies` is how
-    many executors are to hold each block, by its storage level; the bytes are those of all copies
-    that the executors of the run could hold."""
+    """An RDD that an application persisted; one that it persisted again appears once each time, in
+    order.
+
+    Args:
+        stored_bytes: of all copies that the run's executors had room for; None where the log does
+            not say.
+        unpersisted_after: the last stage to end before it was unpersisted; None if it never was.
+        copies: the number of executors that hold each block, by its storage level.
+    """
 
     rdd_id: int
     stored_bytes: float | None = None
@@ -38,8 +42,8 @@ class PersistedRdd:
 
 @dataclass(frozen=True, slots=True)
 class JobRun:
-    """One Spark job: which stages it ran or skipped; times are seconds since the application
-    started, `completed_seconds` None where the log ends before it."""
+    """One Spark job and the stages that it ran or skipped. Times are seconds since the application
+    started; `completed_seconds` is None where the log ends first."""
 
     job_id: int
     submitted_seconds: float
@@ -52,12 +56,11 @@ class JobRun:
 TASK_CPUS = "spark.task.cpus"
 
 MOST_TASK_CPUS = 1024
-"""A task that holds more is damage."""
+"""A larger value is taken for damage in the log."""
 
 
 def told_task_cpus(config: Mapping[str, str]) -> int:
-    """Cores that each task holds by a run's settings; one, Spark's default, where they do not say
-    or are damaged."""
+    """Cores that each task holds, by a run's settings; 1, as in Spark, if missing or damaged."""
     told = config.get(TASK_CPUS, "")
     is_number = told.isascii() and told.isdecimal() and len(told) <= len(str(MOST_TASK_CPUS))
     held = int(told) if is_number else 1
@@ -65,23 +68,29 @@ def told_task_cpus(config: Mapping[str, str]) -> int:
 
 
 LEAST_SECONDS, MOST_SECONDS = 1e-6, 1e10
-"""What a run may last: a microsecond to three centuries. What follows from other times leaves the
-range of numbers."""
+"""How long a run may last: a microsecond to three centuries. Arithmetic on times beyond these
+overflows."""
 
 LEAST_AMOUNT, MOST_AMOUNT = 1e-30, 1e30
-"""How large an input is, in whatever unit, and how often it is iterated: the same holds."""
+"""The same for the size of an input, in any unit, and for iterations."""
 
 
 @dataclass(frozen=True)
 class Run:
     """One observed execution of an application.
 
-    `stages` and what follows are there only when the run came from an event log. `cores` is the
-    step function of cores available: (seconds since start, cores from then on).
-    `cached_bytes` is what it wanted to keep in memory at once: the blocks that some stage still
-    needed, and those for which there was no room; `persisted_rdds` are all that it ever kept.
-    `driver_seconds` is the time in which no stage
-    ran. `lost` says in numbers what a broken log no longer tells.
+    `stages` and the fields below it are known only from an event log.
+
+    Args:
+        lost: what is missing from a broken log, in numbers.
+        cores: the cores available over time: (seconds since start, cores from then on).
+        driver_seconds: the time during which no stage ran.
+        cached_bytes: the most that it wanted in memory at once: blocks that a stage still needed,
+            whether or not there was room for them.
+        persisted_rdds: everything that it ever persisted.
+
+    Raises:
+        BadInput: for a time, an input or iterations outside the limits above.
     """
 
     seconds: float
@@ -126,8 +135,8 @@ class Run:
 
     @property
     def slot_steps(self) -> tuple[tuple[float, int], ...]:
-        """The step function of slots (`Cluster.slots`), of executors like those of the cluster:
-        (seconds since start, slots from then on)."""
+        """`cores` as slots (`Cluster.slots`) of executors like the cluster's: (seconds since start,
+        slots from then on)."""
         cores = self.cluster.executor_cores
         if not cores or self.cluster.task_cpus == 1:
             return self.cores
@@ -136,7 +145,7 @@ class Run:
 
     @property
     def has_failed(self) -> bool:
-        """Whether a stage of it was given up, so that it did less work than a run that succeeds."""
+        """Whether Spark gave up a stage, so that it did less work than a run that succeeds."""
         return any(notice.code == "failed-stages" for notice in self.notices)
 
 
@@ -144,12 +153,14 @@ class Run:
 class Profile:
     """An application's runs and, where given, its OptEx job profiles (one per instance type).
 
-    `input_unit` is "bytes" or the file's own word for its unit of size.
-    `deadline_seconds` is a deadline that the evidence itself names (a trigger interval).
-    `resources` are the measured throughputs of the nodes, where someone gave them. `shapes` are
-    those of types that no run names (a job profile may). `overhead_per_core_gib` is what the user
-    wants executors to have beside their heap, in place of what runs had; None where nobody said.
-    `fills_nodes`: the user wants executors laid out anew on measured types, as on others.
+    Args:
+        input_unit: "bytes", or the file's own word for its unit of size.
+        deadline_seconds: a deadline that the evidence itself implies (a trigger interval).
+        resources: measured throughputs of the nodes, if given.
+        shapes: of types that no run names, though a job profile may.
+        overhead_per_core_gib: memory beside the heap that the user asks for in place of what the
+            runs had; None keeps theirs.
+        fills_nodes: lay executors out anew on measured types, as on all others.
     """
 
     name: str
@@ -167,8 +178,8 @@ class Profile:
 
     @cached_property
     def largest_run(self) -> Run | None:
-        """The run with the largest input (the longest among equals) among those that came to their
-        end, where any did, and of a stream among its settled batches; None without runs."""
+        """The run with the largest input, the longest among equals; None without runs. Only
+        `completed_runs` count, and of a stream only `settled` batches."""
         return max(settled(completed_runs(self.runs)), key=_size_then_time, default=None)
 
     @property
@@ -189,7 +200,7 @@ class Profile:
 
     @property
     def has_stages(self) -> bool:
-        """Whether any run tells its stages (came from an event log)."""
+        """Whether the stages of any run are known (it came from an event log)."""
         return any(run.stages for run in self.runs)
 
     def workload_at(self, scale: float) -> Workload:
@@ -198,15 +209,14 @@ class Profile:
 
 
 def completed_runs(runs: Sequence[Run]) -> list[Run]:
-    """The runs whose end was seen and that did all their work; those whose end was seen where none
-    did, all of them where that is not known of any."""
+    """The runs that succeeded; if none did, those whose end was seen; failing that, all of them."""
     ended = [run for run in runs if run.complete] or list(runs)
     return [run for run in ended if not run.has_failed] or ended
 
 
 def runs_aside(runs: Sequence[Run]) -> list[Run]:
-    """The runs that `completed_runs` leaves out: they broke off or failed, where others came to
-    their end. No batches, of which the last of a stream that still runs always breaks off."""
+    """The runs that `completed_runs` leaves out, micro-batches excepted: the last batch of a stream
+    that is still running is always cut off."""
     kept = {id(run) for run in completed_runs(runs)}
     return [run for run in runs if run.batch_id is None and id(run) not in kept]
 
@@ -216,8 +226,8 @@ SIZE_OF_FIRST = 0.5
 
 
 def settled(runs: Sequence[Run]) -> list[Run]:
-    """The runs without those micro-batches that met new executors: they start them and load code,
-    which a stream does once, however long it runs. They stay where no other can stand for them."""
+    """The runs without the micro-batches that ran on new executors: starting these and loading code
+    happens once in a stream, however long it runs. A batch that no other can represent stays."""
     largest: dict[object, float] = {}
     for run in runs:
         if not _is_cold_batch(run):

@@ -1,8 +1,8 @@
 """New prices for a catalog: a provider's price list becomes a new dated price file.
 
-Shapes, billing and memory rules are those of the catalog that is refreshed; what changes are
-prices, their date and their source. Earlier prices go to the history. Nothing is downloaded: the
-list is a file (docs/catalogs.md says where each provider publishes it).
+Only prices, their date and their source change; shapes, billing and memory rules stay. Earlier
+prices go to the history. Nothing is downloaded: the list is a file (docs/catalogs.md says where
+each provider publishes it).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from engine.errors import BadInput
 from engine.files import write_text
 
 SAME = 1e-9
-"""Relative difference below which a price has not changed."""
+"""A price with a smaller relative difference has not changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class PriceChange:
 
     @property
     def relative(self) -> float:
-        """By which share the price changed: -0.1 is 10 % less."""
+        """The relative change: -0.1 is 10 % less."""
         return self.after_usd / self.before_usd - 1.0
 
 
@@ -46,13 +46,13 @@ class Refreshed:
 
     Args:
         compared: number of types with a price before and after; 0 for another region.
-        changes: those whose price is another, by name.
-        added, gone: types that only the new list, or only the old catalog, has.
-        shapeless: types in the list whose shape nobody tells: left out.
-        ambiguous: types with several different prices in the list: left out.
-        kept_spot: number of spot prices that the list does not have, kept with their own date.
-        newer: date of the catalog's own prices of the region where it is after `day`: they are not
-            in the new file, whose history ends before it; else None.
+        changes: changed prices, by type.
+        added: types only in the new list; gone: types only in the old catalog.
+        shapeless: types of the list left out because their shape is unknown.
+        ambiguous: types of the list left out because it has several prices for them.
+        kept_spot: number of spot prices missing in the list and kept with their own date.
+        newer: date of the catalog's prices of this region if later than `day`; these are not in the
+            new file, whose history ends before it. Else None.
     """
 
     path: Path
@@ -71,7 +71,7 @@ class Refreshed:
 
     @property
     def median_change(self) -> float | None:
-        """The median relative change of the prices that changed; None when none did."""
+        """The median relative change of the changed prices; None if none changed."""
         return statistics.median(c.relative for c in self.changes) if self.changes else None
 
 
@@ -84,18 +84,18 @@ def refresh_catalog(
     day: date | None = None,
     today: date | None = None,
 ) -> Refreshed:
-    """Writes `NAME.REGION.DATE.prices.yaml` into `folder`; all or nothing.
+    """Writes `NAME.REGION.DATE.prices.yaml` into `folder`, whole or not at all.
 
     Args:
         base: the catalog whose prices are refreshed.
         files: the price list (`engine.catalog_files.price_formats`).
-        region: which one, where the list has several; the base's where it does not say.
-        day: since when the prices hold; where None the list's own dates (a table may have one for
+        region: which one, if the list has several; by default the base's.
+        day: since when the prices hold; by default the list's own dates (a table may have one for
             each row), else `today`.
 
     Raises:
-        BadInput: for a list that is none, one without a type of the catalog, a currency other than
-            USD, or a file that is there already.
+        BadInput: for files that are no price list or hold no type of the catalog, a currency other
+            than USD, or a price file that already exists.
     """
     if base.exchange is not None:
         raise BadInput(f"catalog {base.name} is in {base.currency}; only USD is refreshed")
@@ -123,7 +123,7 @@ def refresh_catalog(
 
 
 def _file_name(catalog: Catalog, *, where: str) -> str:
-    """What the price file of a catalog is called; `where` is what errors point at."""
+    """The name of a catalog's price file; `where` is for errors."""
     for word in (catalog.name, catalog.region):
         if re.fullmatch(r"[\w-]+", word) is None:
             raise BadInput(f"{word!r} cannot be a part of a file's name", where=where)
@@ -133,8 +133,8 @@ def _file_name(catalog: Catalog, *, where: str) -> str:
 def _offers(
     base: Catalog, prices: RegionPrices, told: Callable[[Quote], Price], region: str
 ) -> tuple[dict[str, Offer], tuple[str, ...]]:
-    """The offers at the new prices, and the names of types without a shape; `told` makes a price
-    of a quote."""
+    """The offers at the new prices, and the names of types without a shape; `told` turns a quote
+    into a price."""
     offers: dict[str, Offer] = {}
     shapeless: list[str] = []
     for name, quote in sorted(prices.on_demand.items()):
@@ -160,14 +160,14 @@ def _offers(
 
 
 def _shape(quote: Quote) -> InstanceType | None:
-    """What the list tells of a type that the catalog does not know."""
+    """The shape that the list gives for a type unknown to the catalog; None if incomplete."""
     if quote.vcpus is None or quote.memory_gib is None:
         return None
     return InstanceType(quote.name, quote.vcpus, quote.memory_gib)
 
 
 def _history(old: Offer | None, since: date) -> tuple[Price, ...]:
-    """Earlier prices, with the one that is replaced; one for each day."""
+    """Earlier prices including the one replaced, one for each day."""
     if old is None:
         return ()
     earlier = {price.date: price for price in (*old.history, old.on_demand) if price.date < since}
@@ -220,7 +220,7 @@ def _report(
 
 
 def _write(path: Path, text: str) -> None:
-    """The file, when it is valid; nothing else is left behind."""
+    """Writes the file if it is valid, else leaves nothing behind."""
     if path.exists():
         raise BadInput("is there already", where=str(path), remedy="remove it or give --date")
 

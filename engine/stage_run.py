@@ -1,8 +1,7 @@
 """What was observed of one stage: `StageRun`, and the `Measure`s of its tasks.
 
-Task arrays do not live here: a stage keeps the count, the sum and the quantiles of each measure,
-which is what a profile YAML stores too, so that a profile and the log it came from give the same
-predictions.
+A stage does not keep its tasks but the count, sum and quantiles of each measure. A profile YAML
+stores the same, so that a profile and the log it came from give the same predictions.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ class Measure:
     Args:
         count: tasks that reported it.
         total: its sum, in the unit of the field's name.
-        quantiles: values at equally spaced probabilities 0 ... 1 (minimum first, maximum last);
-            of task times these are all values, sorted, with at most `EXACT_VALUES` tasks; other
-            measures keep eleven points, or one where all values are the same.
+        quantiles: values at equally spaced probabilities 0 ... 1, from minimum to maximum. Task
+            times of up to `EXACT_VALUES` tasks are kept whole, sorted; other measures keep eleven
+            points, or one if all values are equal.
     """
 
     count: int
@@ -35,16 +34,16 @@ class Measure:
 
     @property
     def mean(self) -> float | None:
-        """Mean over the tasks that reported it, None when none did."""
+        """Mean over the tasks that reported it; None if none did."""
         return self.total / self.count if self.count else None
 
     @property
     def maximum(self) -> float | None:
-        """Largest value, None when no task reported it."""
+        """Largest value; None if no task reported it."""
         return self.quantiles[-1] if self.quantiles else None
 
     def quantile(self, p: float) -> float:
-        """The value at probability `p` in [0, 1], linear between the stored points."""
+        """The value at probability `p` in [0, 1], interpolated linearly."""
         points = self.quantiles
         position = p * (len(points) - 1)
         low = min(int(position), len(points) - 1)
@@ -53,12 +52,12 @@ class Measure:
 
 
 def total_of(measure: Measure | None) -> float:
-    """Sum over the tasks, 0 where none of them reported any."""
+    """Sum over the tasks; 0 if none reported any."""
     return 0.0 if measure is None else measure.total
 
 
 EXACT_VALUES = 201
-"""Task times of at most this many tasks keep every value; above, this many quantiles."""
+"""Task times of up to this many tasks are kept whole; of more, this many quantiles."""
 
 STAGE_AMOUNTS = (
     "cached_input_bytes", "cached_disk_bytes", "memory_spilled_bytes", "disk_spilled_bytes",
@@ -71,7 +70,7 @@ STAGE_AMOUNTS = (
 
 @dataclass(frozen=True, slots=True)
 class Waste:
-    """Work that was done in vain: failed, killed (speculative) and resubmitted task attempts."""
+    """Work done in vain: failed, killed (speculative) and resubmitted task attempts."""
 
     failed_tasks: int = 0
     killed_tasks: int = 0
@@ -80,19 +79,19 @@ class Waste:
 
 
 Origin = Literal["files", "made", "stored", "shuffled"]
-"""Where rows are from: from outside, made by the program itself (`range`, `parallelize`), read from
-what an earlier stage has persisted, or from a shuffle of SQL."""
+"""Where rows come from: files, the program itself (`range`, `parallelize`), what an earlier stage
+persisted, or a shuffle of SQL."""
 
 
 @dataclass(frozen=True, slots=True)
 class StageInput:
-    """One of the inputs of which a stage has the partitions beside each other or pairs them.
+    """One input of a stage that unites or pairs the partitions of several.
 
     Args:
-        origin: where its rows are from.
-        stored_by: the stage that computed them, where they are stored and that is known.
-        files_bytes: size of the files that its scan was cut from, and files_read how many these
-            are; None where the log does not say.
+        origin: where its rows come from.
+        stored_by: the stage that computed them, if they are stored and it is known.
+        files_bytes: size of the scanned files; None if the log does not say.
+        files_read: how many these are; None if the log does not say.
     """
 
     origin: Origin
@@ -105,61 +104,66 @@ class StageInput:
 class StageRun:
     """One stage of one run, its attempts merged so that each partition counts once.
 
-    Times are seconds, `submitted_seconds` and `completed_seconds` since the application started.
-    Amounts without a `Measure` are those of all tasks together. None: the log does not say, or,
-    of bytes and records, nothing moved.
+    Times are in seconds; `submitted_seconds` and `completed_seconds` count from the application's
+    start. Amounts that are no `Measure` are sums over all tasks. None means that the log does not
+    say or, for bytes and records, that nothing moved.
 
     Args:
-        parents: stage ids of this run; for a skipped stage that which really computed the shuffle.
+        parents: ids of parent stages in this run; in place of a skipped one, the stage that really
+            computed its shuffle.
         task_seconds: time that a task held its slot (finish - launch).
         overhead_seconds: the part of it outside `executorRunTime` (scheduling, deserialisation,
-            result); `deserialize_seconds` to load code, and what of that they computed
-            (`deserialize_cpu_seconds`, since Spark 2.1).
-        python_start_seconds: in which Python workers started and loaded their code (SQL, Spark 4).
-        fetched_bytes: of rows that its tasks sent to the driver, beyond the 16 KiB that any task
-            may send.
-        cached_disk_bytes: what of the blocks that it needs was on disk alone when it began.
-        files_bytes: size of the files that its scans were cut from, columns that nobody read
-            included; files_read: how many these are; files_by: the stage of this run that wrote
-            them, or half of them at least.
-        written_files: how many files it wrote of a table that another stage of the run reads, and
-            written_folders into how many folders of it (`partitionBy`), 0 where it has none.
-        running_seconds: how long tasks had run that had begun and not ended where the log breaks
-            off: no task of them is shorter.
-        operation_counts: how often each of `operations` is done in a task, 0 for those whose result
-            is read from the cache; left out where that is once each.
+            result).
+        deserialize_seconds: time to load code; `deserialize_cpu_seconds` is the part of it spent
+            computing (since Spark 2.1).
+        python_start_seconds: time in which Python workers started and loaded their code (SQL,
+            Spark 4).
+        fetched_bytes: rows that its tasks sent to the driver, beyond the 16 KiB that any task may
+            send.
+        cached_disk_bytes: blocks that it needs and that were only on disk when it began.
+        files_bytes: size of the files that it scans, including columns that are not read.
+        files_read: how many these are.
+        files_by: the stage of this run that wrote at least half of them.
+        written_files: how many files it wrote of a table that another stage of the run reads.
+        written_folders: into how many folders of that table (`partitionBy`); 0 for none.
+        running_seconds: how long unfinished tasks had run when the log broke off: a lower bound.
+        operation_counts: how often a task performs each of `operations`, 0 if its result is read
+            from the cache; empty if once each.
         coalesced: it has the number of tasks that the program asked for, without a shuffle.
-        coalesced_most: to how many partitions its query puts those of its scan together, where it
-            may have fewer; None where it does not, or the log does not say.
-        generated: it works on nothing but rows that the program made itself, as `range` and
-            `parallelize` do, in as many partitions as these have.
-        united: the partitions of each input, where a union puts several beside each other that are
-            unlike, stored or made by the program.
-        paired: the partitions of the two inputs of which it pairs every row with every row, as
-            `crossJoin` and `cartesian` do: each task has one of either.
-        inputs: what each of those united or paired is; left out where all are made by the program.
-        bucketed: it reads tables in buckets, which each of its tasks gets whole.
-        in_part: it ran some partitions of its RDD alone, as `take`, `first` and `show` do.
-        joined_broadcasts: the stages whose rows, sent to every executor, it joins its own with,
-            once for each join;
-            joined_records: how many of its own met those of each, and joined_shuffled_bytes what
-            each took, before compression, where it was shuffled first; None where the log does not
+        coalesced_most: the number of partitions into which its query coalesces those of its scan,
+            which may be fewer; None if it does not, or the log does not say.
+        generated: all of its rows are made by the program, as by `range` and `parallelize`, in as
+            many partitions as these have.
+        united: the partitions of each input of a union of unlike inputs, stored or made by the
+            program.
+        paired: the partitions of the two inputs whose rows it all pairs, as `crossJoin` and
+            `cartesian` do: each task has one of either.
+        inputs: each of the united or paired inputs; empty if all are made by the program.
+        bucketed: it reads bucketed tables, each task a whole bucket.
+        in_part: it ran only some partitions of its RDD, as `take`, `first` and `show` do.
+        joined_broadcasts: the stages whose rows, broadcast to every executor, it joins with its
+            own, once for each join.
+        joined_records: how many of its own rows matched those of each; None if the log does not
             say.
-        joined_output_records: the most rows that one of its joins by a broadcast or a merge gives.
-        grouped_rows: how many rows its tasks hand on after each has grouped its own, and groups
-            how many groups these are, once those of all tasks are brought together.
-        merged_bytes: of each of its joins by sort and merge what the smaller shuffled side took,
-            before compression, of those that Spark may broadcast.
+        joined_shuffled_bytes: the size of each before compression, if it was shuffled first; None
+            as `joined_records`.
+        joined_output_records: the most rows that one of its joins by broadcast or merge returns.
+        grouped_rows: rows that its tasks hand on after each has grouped its own.
+        groups: how many groups these are once all tasks are brought together.
+        merged_bytes: for each sort-merge join, the size before compression of its smaller shuffled
+            side, if Spark may broadcast that.
         barrier: it starts all of its tasks at once or none.
         stored_by: the stage that computed the cached or checkpointed RDD of which each task reads
-            one partition; None where it reads anything else. Of a checkpoint Spark counts no bytes.
-        cached_rdds: the persisted RDDs that want memory of the heap (not DISK_ONLY, OFF_HEAP);
-            disk_backed_rdds: those of them whose blocks go to disk where memory is full, the others
-            are computed again; needed_rdds: those that its tasks read or compute, nearest first
-            (what lies behind one that was computed before is not needed while that one is there).
+            one partition; None if it reads anything else. Spark counts no bytes for a checkpoint.
+        cached_rdds: persisted RDDs that use the heap (not DISK_ONLY, OFF_HEAP).
+        disk_backed_rdds: those of them whose blocks go to disk when memory is full; the others are
+            computed again.
+        needed_rdds: those that its tasks read or compute, nearest first. What one was computed from
+            is not needed while that one is there.
         warm_up: mean time of the first 1/32, 1/16, 1/8, 1/4 and 1/2 of the tasks in launch order
-            over that of all (first tasks on a slot apart, times at equal size): new code is slow.
-        recomputed: it wrote again what lost executors had taken with them: work in vain.
+            relative to that of all (without the first tasks on a slot, at equal size): new code is
+            slow.
+        recomputed: it only wrote again what was lost with executors.
     """
 
     stage_id: int
@@ -242,18 +246,18 @@ class StageRun:
 
     @property
     def read_bytes(self) -> float:
-        """Bytes that its tasks read, from outside, from a cache and from shuffles."""
+        """Bytes that its tasks read: from outside, from the cache and from shuffles."""
         return total_of(self.input_bytes) + total_of(self.shuffle_read_bytes)
 
     @property
     def outside_bytes(self) -> float:
-        """Bytes that its tasks read from outside: its input less what came from a cache."""
+        """Bytes that its tasks read from outside: its input without what came from the cache."""
         return max(0.0, total_of(self.input_bytes) - (self.cached_input_bytes or 0.0))
 
     @property
     def whole_files_bytes(self) -> float | None:
-        """The size of the files that it scans, where every byte of them is read whichever columns
-        are wanted; None where they are others, or their size is not known."""
+        """The size of the files that it scans, if of a format that is read whole whichever columns
+        are wanted; None for other formats, or if unknown."""
         whole = any(name.startswith(WHOLE_FILES) for name in self.operations)
         return self.files_bytes if whole else None
 
@@ -262,4 +266,4 @@ WHOLE_FILES = ("Scan json", "Scan csv", "Scan text")
 """Operations that read all bytes of their files."""
 
 PYTHON_OPERATIONS = ("Python", "Pandas", "Arrow")
-"""What is in the names of operations that compute in Python."""
+"""Words in the names of operations that compute in Python."""

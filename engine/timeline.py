@@ -1,7 +1,7 @@
-"""When the stages of a run ran, measured or predicted: the same picture of both.
+"""When the stages of a run ran, in the same form for measured and predicted runs.
 
-Driver time is the time in which no stage runs. Idle cores follow from the work of each stage where
-that is known, else from its waves: a last wave that is not full leaves slots empty.
+Driver time is the time in which no stage runs. Idle cores follow from the work of each stage if it
+is known, else from its waves: a last wave that is not full leaves slots empty.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from engine.runs.stage_labels import stage_label
 from engine.stage_run import StageRun
 
 CLOCK_SECONDS = 2e-3
-"""Logs count in milliseconds: what ends so little after a stage began, ended before it."""
+"""Logs count in milliseconds: a stage that ends this little after another began, ended before it.
+"""
 
 
 FULL_SHARE = 0.9
@@ -32,9 +33,9 @@ class StageSpan:
     """One stage of a run; times are seconds since its start.
 
     Args:
-        waves: tasks over slots; None where the slots are not known.
+        waves: tasks over slots; None if the slots are unknown.
         busy_share: mean share of all slots that its tasks hold while it runs; None as `waves`.
-        bottleneck: one word, None where it is not known.
+        bottleneck: one word; None if unknown.
         critical: whether it is on the critical path (see `critical_path`).
     """
 
@@ -76,7 +77,7 @@ class Timeline:
         """Mean share of slots without a task between each of m ascending moments and the next.
 
         Returns:
-            (m - 1,) shares; None where the share of a stage that ran there is not known.
+            (m - 1,) shares; None where that of a running stage is unknown.
         """
         at, length = np.asarray(moments, dtype=float), np.diff(moments)
         starts = np.asarray([stage.start_seconds for stage in self.stages])
@@ -91,25 +92,25 @@ class Timeline:
 
 
 def measured_timeline(run: Run) -> Timeline | None:
-    """A run as its log tells it; None where it tells no stages."""
+    """A run as logged; None without stages."""
     if not run.stages:
         return None
     return _timeline(run.seconds, [_measured(stage, run.cluster.slots) for stage in run.stages])
 
 
 def predicted_timeline(prediction: Prediction) -> Timeline | None:
-    """A run as a model predicts it; None where the model predicts no single stages."""
+    """A run as predicted; None if the model predicts no single stages."""
     if not prediction.stages:
         return None
     return _timeline(prediction.seconds, [_predicted(stage) for stage in prediction.stages])
 
 
 def critical_path(stages: Sequence[StageSpan]) -> tuple[int, ...]:
-    """Places of the stages that decide when the last one ends, the first of them first.
+    """Places of the stages that decide when the last one ends, in order of time.
 
-    Walked from the end: a stage began when what it waited for was done, and that is the stage that
-    ended last before it began. Where others held the cores at that moment (`FULL_SHARE`) it waited
-    for the one that held most of them. What lies between two of them is the driver's time.
+    Walked from the end: a stage waited for the one that ended last before it began or, if others
+    held all cores at that moment (`FULL_SHARE`), for the one that held most of them. Time between
+    two stages of the path is the driver's.
     """
     if not stages:
         return ()

@@ -1,4 +1,4 @@
-"""Bytes, seconds and US dollars: their names, how people write them, how they are shown.
+"""Bytes, seconds and US dollars: how they are named, written and shown.
 
 Inside the engine a quantity is a float in the unit that its name ends in (`input_bytes`, `seconds`,
 `price_usd_per_hour`, `memory_gib`). Text becomes such a number here and nowhere else.
@@ -37,7 +37,7 @@ _SECONDS = {
     "days": 86400.0,
 }
 GROUPED = r"[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?"
-"""A number with its thousands apart. "0,500" and "1234,567" are none: their commas are decimal."""
+"""A number with grouped thousands, unlike "0,500" and "1234,567", whose commas are decimal."""
 _NUMBER = rf"(?:{GROUPED}|(?:\d+(?:_\d{{3}})*(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)"
 _SIZE = re.compile(rf"^({_NUMBER})\s*([kmgtp]?)(i?)(b?)$", re.IGNORECASE)
 _DURATION_PART = re.compile(rf"({_NUMBER})\s*([a-z]*)\s*", re.IGNORECASE)
@@ -61,8 +61,7 @@ def _positive(value: float, text: str, what: str, *, where: str | None) -> float
 
 
 def with_point(text: str) -> str | None:
-    """What was written with a decimal comma ("312,4", "1.312,4 s"), as half of the world does, with
-    a point; None for anything else."""
+    """Text with a decimal comma ("312,4", "1.312,4 s") with a point instead; None for any other."""
     found = _COMMA_DECIMAL.match(text.strip())
     if not found:
         return None
@@ -71,7 +70,7 @@ def with_point(text: str) -> str | None:
 
 
 def _remedy(text: str, usual: str) -> str:
-    """How to write what could not be read."""
+    """Advice on how to write what could not be read."""
     pointed = with_point(text)
     return usual if pointed is None else f"write it with a point: {pointed}"
 
@@ -114,13 +113,13 @@ def parse_memory_gib(text: str, *, where: str | None = None) -> float:
 
 
 def has_size_unit(text: str) -> bool:
-    """Whether a size says its unit: "48GB" does, "48" does not."""
+    """Whether a size has a unit: "48GB" does, "48" does not."""
     match = _SIZE.match(text.strip())
     return bool(match and (match[2] or match[4]))
 
 
 def parse_times(text: str, *, where: str | None = None) -> float | None:
-    """The factor in "3x" (times the largest run); None where the text is not of that form.
+    """The factor in "3x" (times the largest run); None for a text of another form.
 
     Raises:
         BadInput: for a factor of zero.
@@ -132,7 +131,7 @@ def parse_times(text: str, *, where: str | None = None) -> float | None:
 
 
 MOST_TIMES = 1e6
-"""Times the largest run, or its part, beyond which a prediction is a number without a meaning."""
+"""Predictions for inputs further than this factor from the largest run are meaningless."""
 
 
 def check_times(
@@ -142,14 +141,14 @@ def check_times(
     where: str | None = None,
     remedy: str = "check the unit",
 ) -> None:
-    """Refuses an input so far from the largest run that nothing is known about it.
+    """Refuses an input too far from the largest run for anything to be known about it.
 
     Args:
-        times: the input over that of the largest run.
-        text: how it was written, where it was.
+        times: the input relative to that of the largest run.
+        text: the input as written, if it was.
 
     Raises:
-        BadInput: for more than `MOST_TIMES`, or less than one part of so many.
+        BadInput: for a factor above `MOST_TIMES` or below its inverse.
     """
     if not 1.0 / MOST_TIMES <= times <= MOST_TIMES:
         said = f"{times:.3g}x" if text is None else text
@@ -165,8 +164,8 @@ def parse_seconds(text: str, *, where: str | None = None) -> float:
     """Seconds from a duration: "45m", "1h 30m", "1:30:00" (h:m:s), "90s"; a bare number is seconds.
 
     Raises:
-        BadInput: for anything else, zero and negative durations; also for "15:00", which is a
-            quarter of an hour to one reader and fifteen hours to another.
+        BadInput: for anything else, zero and negative durations; also for "15:00", which may mean
+            a quarter of an hour or fifteen hours.
     """
     stripped = text.strip()
     clock = _CLOCK.match(stripped)
@@ -194,7 +193,7 @@ def parse_seconds(text: str, *, where: str | None = None) -> float:
 
 
 def _ambiguous(text: str, *, where: str | None) -> BadInput:
-    """What is wrong with "15:30", and how to write either of its meanings."""
+    """The error for "15:30", with how to write either of its meanings."""
     head, tail = (int(part) for part in text.split(":"))
     minutes = f"{head}m{tail}s" if tail else f"{head}m"
     hours = f"{head}h{tail}m" if tail else f"{head}h"
@@ -224,7 +223,7 @@ def parse_usd(text: str, *, where: str | None = None) -> float:
 
 
 def parse_fraction(text: str, *, where: str | None = None, ends: bool = False) -> float:
-    """A share between 0 and 1 from "90%", "90" or "0.9"; none and all of it only with `ends`.
+    """A share between 0 and 1 from "90%", "90" or "0.9"; 0 and 1 themselves only with `ends`.
 
     Raises:
         BadInput: for anything else.
@@ -244,13 +243,13 @@ def parse_fraction(text: str, *, where: str | None = None, ends: bool = False) -
 
 
 def parse_confidence(text: str) -> float:
-    """How sure an answer is to be, from "90%", "90" or "0.9".
+    """A confidence from "90%", "90" or "0.9".
 
-    A bare number from 1 to below 50 is refused: nobody asks to be 2 % sure, and "2" may as well be
-    a slip of 0.2 or 20. Written with its sign, "2%", it is taken.
+    A bare number from 1 to below 50 is refused: nobody asks for 2 % confidence, and "2" may be a
+    slip for 0.2 or 20. With its sign, "2%", it is accepted.
 
     Raises:
-        BadInput: for that, for anything that is no number, and for none or all of certainty.
+        BadInput: for such a number, for text that is no number, and for 0 or 100 %.
     """
     stripped = "".join(text.split())
     try:
@@ -269,12 +268,12 @@ def parse_confidence(text: str) -> float:
 
 
 LEAST_BARE_PERCENT = 50.0
-"""The least confidence that is read as a percentage without its sign."""
+"""The least confidence that is read as a percentage without a sign."""
 
 
 def format_seconds(seconds: float, *, figures: int = 3) -> str:
-    """A duration as people say it, to `figures` digits below a minute: "850 ms", "2.30 s",
-    "6m 30s", "1h 12m"; whole seconds, as deadlines are given, without a point: "30 s"."""
+    """A duration in words, to `figures` digits below a minute: "850 ms", "2.30 s", "6m 30s",
+    "1h 12m"; whole seconds, as in deadlines, without a point: "30 s"."""
     if seconds < 59.95 and seconds == round(seconds):
         return f"{seconds:.0f} s"
     if seconds < 0.9995:
@@ -292,14 +291,14 @@ def format_seconds(seconds: float, *, figures: int = 3) -> str:
 
 
 def _digits(value: float, figures: int) -> str:
-    """A number with its zeros, so that those in a column have equally many digits."""
+    """A number with its trailing zeros, so that all in a column have equally many digits."""
     rounded = f"{value:.{figures - 1}e}"
     after_point = figures - 1 - int(rounded.partition("e")[2])
     return f"{float(rounded):.{max(0, after_point)}f}"
 
 
 LEAST_MINUTES = 59.95
-"""Times from here on are told in minutes and seconds."""
+"""Longer times are shown in minutes and seconds."""
 
 TEN_MINUTES = 600.0
 
@@ -310,22 +309,22 @@ _SPANS = (
     (3600.0, "h", 2 * 86400.0),
     (86400.0, "days", math.inf),
 )
-"""Seconds, name, and the seconds that the upper end of an interval in that unit stays below."""
+"""Seconds, name, and a bound in seconds on the upper end of an interval in this unit."""
 
 
 LARGE_COUNT = 199.5
-"""From so many minutes on nobody counts in minutes, nor from so many hours in hours."""
+"""Nobody counts more minutes in minutes, or more hours in hours."""
 
 
 LEAST_IN_SECONDS = 0.05
-"""A shorter time would read as 0.0 s."""
+"""A shorter time would be shown as 0.0 s."""
 
 
 def format_interval(low: float, high: float, *, to: str = " to ") -> str:
     """An interval of time, both ends in one unit and to the same place: "38 to 44 min", "9.1 to
-    12.4 s", "12 to 34 s". One that crosses a minute, or ends within ten, is told as times are that
-    stand beside it ("35 s to 2m 49s", "1m 04s to 1m 33s"). A lower end below one of the upper end's
-    unit takes both to the smaller unit ("22 to 192 h").
+    12.4 s", "12 to 34 s". If it crosses a minute or ends within ten, both ends are shown like times
+    ("35 s to 2m 49s", "1m 04s to 1m 33s"). If the lower end is less than one of the upper end's
+    unit, both are in the smaller unit ("22 to 192 h").
 
     Args:
         low, high: seconds, `low` <= `high`.
@@ -350,15 +349,15 @@ def format_interval(low: float, high: float, *, to: str = " to ") -> str:
 
 
 def _end(seconds: float) -> str:
-    """An end of an interval by itself: "7.2 s", "35 s", and as a time from a minute on."""
+    """One end of an interval: "7.2 s", "35 s", and like a time from a minute on."""
     if seconds >= 59.5:
         return format_seconds(seconds)
     return f"{seconds:.{1 if seconds < 9.95 else 0}f} s"
 
 
 def format_usd(usd: float, *, figures: int = 3) -> str:
-    """An amount of money: cents from 1 USD up and where they are exact, `figures` digits below:
-    "$12.50", "$0.50", "$0.0840", so that amounts in a column have their digits below each other."""
+    """An amount of money, in cents from 1 USD or if they are exact, else with `figures` digits:
+    "$12.50", "$0.50", "$0.0840". Digits in a column align."""
     if usd >= 9999.5:
         return f"${usd:,.0f}"
     if usd >= 1.0 - 0.5 * 10.0**-figures or usd == round(usd, 2):
@@ -376,7 +375,7 @@ def format_probability(p: float | None) -> str:
 
 
 def format_share(share: float) -> str:
-    """A share, which may be more than all, in whole per cent: "27 %"."""
+    """A share, which may exceed 1, in whole per cent: "27 %"."""
     return f"{100.0 * share:.0f} %"
 
 
@@ -391,7 +390,7 @@ def format_bytes(size: float) -> str:
 
 
 def format_number(value: float, *, figures: int = 3) -> str:
-    """A number in so many figures, without an exponent: "3,000", "12.5"."""
+    """A number to `figures` significant digits, without an exponent: "3,000", "12.5"."""
     return f"{float(f'{value:.{figures}g}'):,.15g}"
 
 

@@ -48,7 +48,7 @@ def palette(app: PlannerApp) -> None:
 
 def command_line(app: PlannerApp, begun: str = "") -> None:
     """A typed command; what it may become is offered while typing."""
-    from tui.screens.command import CommandLine
+    from tui.screens.picker import CommandLine
 
     known = names(app)
 

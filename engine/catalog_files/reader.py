@@ -150,7 +150,7 @@ def type_in(name: str, where: str) -> tuple[Catalog | None, InstanceType]:
     """
     path = catalog_path(where)
     top = read_yaml(path)
-    if "shapes_of" not in top.lines:
+    if "shapes_of" not in top.entries:
         catalog = load_catalog(path)
         return catalog, catalog.offer(name).instance
     problems: list[BadInput] = []
@@ -167,7 +167,7 @@ def _load(path: Path) -> tuple[Catalog | None, list[BadInput]]:
     problems: list[BadInput] = []
     try:
         top = read_yaml(path)
-        if "shapes_of" in top.lines:
+        if "shapes_of" in top.entries:
             raise BadInput(
                 "holds shapes without prices",
                 where=str(path),
@@ -237,7 +237,7 @@ def _shapes_path(top: Section, named: str) -> Path:
     if len(Path(named).parts) == 1 and bundled.is_file():
         return bundled
     names = [path.name.removesuffix(SHAPES) for path in folder.glob(f"*{SHAPES}")]
-    raise UnknownName("shapes file", named, names, where=top.where(top.lines["shapes"]))
+    raise UnknownName("shapes file", named, names, where=top.where_of("shapes"))
 
 
 def _offers(
@@ -269,7 +269,7 @@ def _offers(
         raise BadInput("no instance types", where=str(top.path), remedy="add a list 'instances'")
     for name in history:
         if name not in offers and not problems:
-            where = top.where(top.lines["history"])
+            where = top.where_of("history")
             raise UnknownName("instance type", name, offers, where=where)
     return offers
 
@@ -284,7 +284,7 @@ def _usd(
             for plain in ("usd_per_hour", "spot_usd_per_hour")
         ]
     except BadInput as error:
-        where = top.where(top.lines[key])
+        where = top.where_of(key)
         raise BadInput(error.what, where=where, remedy=error.remedy) from None
     if told.exchange is None:
         return table.rows(columns)

@@ -64,7 +64,7 @@ def billing_of(top: Section, types: Iterable[str], dbus: Dbus | None) -> Billing
         billing = Billing(**{key: value for key, value in given.items() if value is not None})
         known = frozenset(types)
         if billing.master is not None and billing.master not in known:
-            where = section.where(section.lines["master"])
+            where = section.where_of("master")
             raise UnknownName("master type", billing.master, known, where=where)
     if dbus is not None:
         tier = dbus.tier
@@ -81,7 +81,7 @@ def dbus_of(top: Section, problems: list[BadInput]) -> Dbus | None:
     table = typed_table(top, "dbu_tiers", _TIER_COLUMNS, problems)
     if section is None:
         if table.names:
-            where = top.where(top.lines["dbu_tiers"])
+            where = top.where_of("dbu_tiers")
             raise BadInput("dbu_tiers without dbu", where=where, remedy="say 'dbu: {tier: ...}'")
         return None
     section.check_keys(("tier", "date", "source"))
@@ -96,7 +96,7 @@ def dbus_of(top: Section, problems: list[BadInput]) -> Dbus | None:
             tiers[name] = DbuTier(name, usd, day, source)
     named = section.need("tier", str)
     if named not in tiers:
-        where = section.where(section.lines["tier"])
+        where = section.where_of("tier")
         raise UnknownName("DBU tier", named, tiers, where=where)
     day, source = section.need("date", iso_date), section.need("source", str)
     return Dbus(tiers, tiers[named], f"{day}: {source}")
@@ -115,7 +115,7 @@ def exchange_of(top: Section) -> Exchange | None:
             return None
         raise BadInput(
             f"prices in {currency} without a rate",
-            where=top.where(top.lines["currency"]),
+            where=top.where_of("currency"),
             remedy="add 'exchange: {usd: ..., date: ..., source: ...}', USD for one "
             f"{currency}: answers are in USD",
         )
@@ -159,7 +159,7 @@ def memory_rule_of(top: Section) -> MemoryRule:
         key = "yarn" if share is None else "share"
         raise BadInput(
             f"{key} means nothing for kind {kind}",
-            where=section.where(section.lines[key]),
+            where=section.where_of(key),
             remedy="leave it out, or write 'kind: share'",
         )
     rule = MemoryRule(kind, note=section.get("note", str), yarn=yarn)

@@ -28,10 +28,10 @@ from engine.runs.barrier_stages import BarrierStage
 from engine.runs.carried_settings import held_cores, task_cpus
 
 MINIMUM_MEMORY_GIB = 8.0
-"""Types with less are no candidates by default: little is left for executors beside the system."""
+"""Types with less are no candidates by default: the system leaves little for executors."""
 
 DEFAULT_ARCH = "x86_64"
-"""Taken for granted where nobody says what the job was measured on."""
+"""Assumed if nothing tells what the job was measured on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,13 +42,13 @@ class Candidates:
         offers, layouts: (k,) in the order of their names.
         rejected: types that were named (or not hidden) and cannot hold an executor.
         hidden: reason -> number of types left out by default.
-        compared: measured types that the managed service does not support: their times are worth
-            seeing, but nobody named them as what to rent.
-        assumed_arch: the architecture that was taken for granted and hides others; None where
-            somebody says it, or it hides nothing.
-        told: what is to be said of layouts: the memory beside the heap, vCPUs left idle or filled.
-        barrier_stages: stages of the job that start all of their tasks at once, or not at all.
-        task_cpus: cores that each of its tasks holds.
+        compared: measured types that the managed service does not support: shown for comparison,
+            but not rented unless named.
+        assumed_arch: the architecture assumed where none is known; None where it is known, or where
+            the assumption hides no types.
+        told: notices about layouts: memory beside the heap, vCPUs left idle or filled.
+        barrier_stages: stages of the job whose tasks start all at once or not at all.
+        task_cpus: cores that each task holds.
     """
 
     catalog: Catalog
@@ -64,7 +64,7 @@ class Candidates:
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """What is to be said of the filter and of the layouts."""
+        """Notices about the filter and the layouts."""
         if self.assumed_arch is None:
             return self.told
         return (
@@ -78,12 +78,11 @@ class Candidates:
         )
 
     def barred(self, limits: Limits) -> frozenset[str]:
-        """The types that are not rented though they are compared: owning one names it."""
+        """The types that are compared but not rented; owning one counts as naming it."""
         return self.compared - {name for name, _ in limits.owned}
 
     def within(self, limits: Limits) -> Limits:
-        """The limits, what the job itself needs, and that no node is rented of what is compared
-        alone."""
+        """The limits with the job's own needs, and without nodes of types only compared."""
         limits = replace(limits, barrier_stages=limits.barrier_stages or self.barrier_stages)
         barred = sorted(self.barred(limits))
         if not barred:
@@ -92,13 +91,14 @@ class Candidates:
         return replace(limits, most=(*kept, *((name, 0) for name in barred)))
 
     def require_spot_price(self, where: str, without: str) -> None:
-        """Makes sure that there is a spot node to rent.
+        """Checks that there are spot nodes to rent.
 
         Args:
-            where: the input that asks for spot nodes; without: how to do without them.
+            where: the input that asks for them.
+            without: how to do without them.
 
         Raises:
-            BadInput: where no type that is compared has a spot price.
+            BadInput: if no candidate has a spot price.
         """
         if all(offer.spot is None for offer in self.offers):
             raise BadInput(
@@ -142,14 +142,14 @@ def select_candidates(
 ) -> Candidates:
     """The candidate types of a catalog.
 
-    Naming types (globs such as "m5.*", or "*") lifts the default filter, which keeps types of the
-    measured architecture with at least 8 GiB that the managed service supports; types that were
-    measured, and those that are owned, always stay (the former to compare with alone, where the
-    service does not support them). What the limits exclude never does.
+    By default these are the types of the measured architecture with at least 8 GiB that the managed
+    service supports. Naming types (globs such as "m5.*", or "*") lifts this filter. Measured and
+    owned types always stay, though measured ones that the service does not support only for
+    comparison. Types that the limits exclude never stay.
 
     Args:
-        ran_on: types that say the architecture beside the profile's.
-        barrier_stages: stages of the job that start all of their tasks at once, or not at all.
+        ran_on: types that tell the architecture, in addition to the profile's.
+        barrier_stages: stages of the job whose tasks start all at once or not at all.
 
     Raises:
         UnknownName: for a name or glob that matches no type.
@@ -182,7 +182,7 @@ def select_candidates(
 
 
 def _layout_notices(found: Candidates, profile: Profile) -> Iterator[Notice]:
-    """What is to be said of how executors are laid out on measured types."""
+    """Notices about the layout of executors on measured types."""
     for instance in found.instances:
         if instance.name in profile.instance_types:
             notice = layout_notice(profile, instance, measured_layout(profile, instance.name))
@@ -206,7 +206,7 @@ class _Chosen(NamedTuple):
 
 
 def _by_default(catalog: Catalog, measured: frozenset[str], known: str | None) -> _Chosen:
-    """What the default filter leaves; `known` is the architecture to keep to, None for none."""
+    """What the default filter leaves; `known` is the architecture to keep, None if unknown."""
     arch, kept = known or DEFAULT_ARCH, []
     hidden: Counter[str] = Counter()
     for name, offer in catalog.offers.items():
@@ -225,8 +225,7 @@ def _by_default(catalog: Catalog, measured: frozenset[str], known: str | None) -
 
 
 def _within(limits: Limits, catalog: Catalog, names: Sequence[str]) -> list[str]:
-    """The types, and those that are owned, which neither an exclusion nor the architecture keeps
-    out."""
+    """The named and the owned types, without those that an exclusion or the architecture bars."""
 
     def is_rentable(name: str) -> bool:
         arch = catalog.offers[name].instance.arch
@@ -268,8 +267,8 @@ def match_names(catalog: Catalog, patterns: Sequence[str]) -> list[str]:
 def _measured_arch(
     catalog: Catalog, profile: Profile, ran_on: Sequence[InstanceType]
 ) -> str | None:
-    """The architecture of the measured types: the catalog's word for those that it knows, else
-    that of the catalog which they were named from; None where nobody says."""
+    """The most common architecture of the measured types, by this catalog or else by the catalog
+    that they were named from; None if neither tells."""
     groups = [group for run in profile.runs for group in run.cluster.groups]
     own = {group.instance.name: group.instance.arch for group in groups if group.instance}
     own |= {instance.name: instance.arch for instance in ran_on}
@@ -329,12 +328,12 @@ def _laid_out(
 
 
 def holding_none(catalog: Catalog, names: Sequence[str], profile: Profile) -> tuple[Rejected, ...]:
-    """Those of some types of a catalog that hold no executor, and why."""
+    """The types among `names` that hold no executor, and why."""
     return _laid_out(catalog, names, profile, {}).rejected
 
 
 def _none_left(found: Candidates, beside: BesideHeap | None) -> BadInput:
-    """What is said where no type is left to compare."""
+    """The error where no type is left to compare."""
     return BadInput(
         f"none of the instance types can hold an executor{_because(beside)}"
         if found.rejected
@@ -346,15 +345,15 @@ def _none_left(found: Candidates, beside: BesideHeap | None) -> BadInput:
 
 
 def _because(beside: BesideHeap | None) -> str:
-    """What is planned beside the heap, where that may be why no executor fits."""
+    """Names the memory beside the heap, which may be why no executor fits."""
     if beside is None:
         return ""
     return f", {(beside.overhead_gib or 0.0) + beside.apart_gib:.3g} GiB per core beside the heap"
 
 
 def _measured_layout(offer: Offer, catalog: Catalog, profile: Profile) -> Layout | None:
-    """As a single prediction lays executors out: like the measured runs on that type, where these
-    tell it, else by the catalog's rule."""
+    """Laid out as a single prediction does: like the measured runs on that type or, if these do not
+    tell, by the catalog's rule."""
     one = Cluster.of_nodes(instance_type=offer.instance.name, nodes=1, catalog=catalog)
     laid = complete(one, profile)
     if laid.executors is None or laid.executor_cores is None:

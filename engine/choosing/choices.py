@@ -35,7 +35,7 @@ _NOTES = {
 class Answers:
     """Makes choices and rejections out of points of a surface, for one goal and billing.
 
-    `today` decides which prices are old; None leaves that unsaid.
+    `today` decides which prices are old; None leaves that out.
     """
 
     surface: Surface
@@ -115,7 +115,7 @@ class Answers:
         return known(self.surface.at(flat).p_within(self.goal.deadline_seconds)[0])
 
     def warned(self, choice: Choice) -> Choice:
-        """The choice with all that the model warns of, which a replay takes a while to find."""
+        """The choice with all of the model's warnings, which take a replay a while to find."""
         flat = self.surface.index(str(choice.instance), choice.nodes or 1)
         return replace(
             choice, warnings=in_order([*self.notices_at(flat), *self.interruptions(choice)])
@@ -157,8 +157,8 @@ class Answers:
         return (*workers, *self.master_notices(workers))
 
     def master_notices(self, said: Sequence[Notice]) -> tuple[Notice, ...]:
-        """What the price list warns of for the master node, which is paid for beside nodes that one
-        owns too; what is said of the workers' prices is not said again."""
+        """Warnings of the price list about the master node, which is paid for even beside owned
+        nodes; none that `said` already has for the workers."""
         master, codes = master_offer(self.catalog, self.billing), {notice.code for notice in said}
         if master is None:
             return ()
@@ -274,8 +274,8 @@ class Answers:
         return replace(self.choice(flat), why=tuple(text for text in why if text))
 
     def _passed_over(self, flat: int, frontier: IntArray) -> int | None:
-        """The fastest of all cheaper points (the cheapest of all faster ones, where the time
-        decides): what one would have to accept to pay less (to wait less)."""
+        """The fastest of all cheaper points, that is, the price in time of paying less; where time
+        decides, the cheapest of all faster points."""
         if self.goal.by_resource:  # the frontier is one of time and cost
             return None
         values = self.surface.seconds if self.goal.by_time else self.surface.costs(self.billing)

@@ -1,8 +1,8 @@
-"""A grid of forecasts in which some points were asked again, by themselves.
+"""A grid of forecasts with some points evaluated again, one by one.
 
-A model may interpolate over many clusters, and answers a few exactly. Where it was off at one
-number of nodes it is off alike at the others of that type: were its exact points alone put in, what
-is left of the grid would win against them, one point after the other.
+A model may interpolate over many clusters but answers a few exactly. Its error at one number of
+nodes is similar at others of the same type. If only the exact points were replaced, interpolated
+points would win against them, one after the other.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ def with_exact(
     known: Collection[int],
     row: int,
 ) -> Forecast:
-    """The grid with exact points, and moved by what it was off there.
+    """The grid with exact points, and with the others corrected by its error there.
 
-    Between two exact points of a row it moves in log time as the line between theirs, along the
-    logarithm of the number of nodes; beyond the last as that one.
+    The error in log time is interpolated linearly along the logarithm of the number of nodes, and
+    is constant beyond the outermost exact points of a row.
 
     Args:
         grid: (k * row,) rows of growing clusters, 1 ... row.
-        places: (n,) points that were asked again.
-        exact: (n,) what was answered.
-        known: points that are exact already.
-        row: points of a row.
+        places: (n,) points that were evaluated again.
+        exact: (n,) their forecasts.
+        known: points that were exact before.
+        row: points in a row.
     """
     off = dict.fromkeys(known, 0.0)
     off |= zip(places, _log_ratio(exact.seconds, grid.seconds[list(places)]), strict=True)
@@ -46,7 +46,7 @@ def with_exact(
 
 
 def _log_ratio(exact: FloatArray, grid: FloatArray) -> list[float]:
-    """(n,) by how much the grid's log times are off; 0 where either is not known."""
+    """(n,) error of the grid's log times; 0 where either time is unknown."""
     with np.errstate(divide="ignore", invalid="ignore"):
         off = np.log(exact / grid)
     return [float(value) for value in np.where(np.isfinite(off), off, 0.0)]

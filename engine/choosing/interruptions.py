@@ -1,25 +1,26 @@
 """What interruptions of spot nodes cost a run, to first order.
 
-A price list tells the share of nodes that are interrupted in a month as a range ("5-10%"). Taken as
-a Poisson process, a share P means lambda = -ln(1 - P) / 730 interruptions per node and hour, and n
-nodes that run for T hours see N = sum_t lambda_t n_t T. One interruption holds the cluster up by
+A price list gives the share of nodes interrupted in a month as a range ("5-10%"). As a Poisson
+process, a share P means lambda = -ln(1 - P) / 730 interruptions per node and hour, and n nodes that
+run for T hours see N = sum_t lambda_t n_t T. One interruption holds the cluster up by
 
     d = (t / 2 + phi T / 2 + T / 2) / n
 
-- its running tasks start again: half of their mean time t, on the lost 1/n of the slots;
-- the shuffle output that it wrote is made again: on average half of the work has been done, phi of
-  it in stages that write a shuffle, and 1/n of that was there;
-- it is taken not to be replaced: for the half of the run that is left on average, 1/n is missing.
+- The running tasks of the node start again: half of their mean time t, on the lost 1/n of slots.
+- Its shuffle output is computed again: on average half of the work has been done, phi of it in
+  stages that write a shuffle, and 1/n of that was on the node.
+- The node is assumed not to be replaced: 1/n of the slots is missing for the remaining half, on
+  average, of the run.
 
-The two parts with T are even over 0 ... twice their mean (an interruption comes at any time), so
-E[d^2] is 4/3 d^2 at most, and the hold-up has the mean N d and the deviation sqrt(N 4/3) d. Of
-unlike nodes one takes its share g / C of the capacity with it, in place of 1/n; then
+The two parts with T are uniform over 0 ... twice their mean (an interruption comes at any time), so
+E[d^2] is at most 4/3 d^2, and the hold-up has the mean N d and the deviation sqrt(N 4/3) d. In a
+mix a node takes its share g / C of the capacity with it, instead of 1/n:
 
     mean = T (t + (1 + phi) T) / 2 * sum_t lambda_t s_t g_t / C
     variance = 4/3 T ((t + (1 + phi) T) / 2)^2 * sum_t lambda_t s_t (g_t / C)^2
 
-with s_t spot nodes of type t. Both are part of every forecast of spot nodes (`with_hold_ups`): the
-mean is added to the predicted time, the variance to that of log T. Good for N well below one.
+with s_t spot nodes of type t. Every forecast of spot nodes includes both (`with_hold_ups`): the
+mean is added to the predicted time, the variance to that of log T. Valid for N well below one.
 """
 
 from __future__ import annotations
@@ -43,16 +44,16 @@ HOURS_PER_MONTH = 730.0
 Times = TypeVar("Times", float, FloatArray)
 
 RARE = 0.01
-"""Interruptions in a run below which they are told as runs for each of them."""
+"""Fewer expected interruptions in a run are shown as one in how many runs."""
 
 
 NOTABLE = 0.001
-"""Share of a run from which on what interruptions add to it is a phase of its own: of less,
-`interruption_notice` says all that there is to say."""
+"""The least share of a run at which the time that interruptions add is a phase of its own; for
+less, `interruption_notice` suffices."""
 
 
 class SpotNodes(NamedTuple):
-    """Spot nodes of one type; each takes `share` of the cluster's capacity with it, g / C."""
+    """Spot nodes of one type, each with the `share` g / C of the cluster's capacity."""
 
     offer: Offer
     nodes: int
@@ -61,14 +62,14 @@ class SpotNodes(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """How interruptions hold a run up.
+    """How interruptions hold up a run.
 
     Args:
-        low, high: expected number of interruptions at the ends of the ranges; `high` is None where
-            a range is open.
-        each_seconds: by how much one holds the run up, on average over them.
+        low, high: expected number of interruptions at the ends of the ranges; `high` is None if a
+            range is open.
+        each_seconds: mean hold-up by one interruption.
         mean_seconds, deviation_seconds: expected hold-up and its standard deviation, at the middle
-            of each range and the lower end of an open one.
+            of each range, or the lower end of an open one.
     """
 
     low: float
@@ -79,8 +80,8 @@ class Held:
 
 
 def monthly_share(text: str | None) -> tuple[float, float | None] | None:
-    """ "<5%", "5-10%", ">20%" as shares; the upper end of an open range is None, and so is what is
-    not known, no range, or from none to all."""
+    """ "<5%", "5-10%", ">20%" as shares, with None for the upper end of an open range; None for
+    text that is missing, no range, or a range from 0 to 100 %."""
     if text is None:
         return None
     said = text.strip().removesuffix("%")
@@ -105,16 +106,15 @@ def hourly_rate(share: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class LostWork:
-    """What an interruption costs a run: the mean time t of a task, and the share phi of the work in
-    stages that write a shuffle."""
+    """What an interruption costs a run depends on: the mean time t of a task, and the share phi of
+    the work in stages that write a shuffle."""
 
     task_seconds: float
     shuffle_share: float
 
     @classmethod
     def of(cls, run: Run | None) -> LostWork:
-        """Of a measured run; without stages (0, 1): no tasks to lose, and all of the work taken to
-        be lost with a node."""
+        """Of a measured run; without stages (0, 1), as if all work on a node were lost with it."""
         stages = run.stages if run else ()
         total = sum(stage.task_seconds.total for stage in stages)
         if total <= 0.0:
@@ -126,7 +126,7 @@ class LostWork:
         return cls(total / tasks, written / total)
 
     def held_seconds(self, seconds: Times) -> Times:
-        """n d, by how much an interruption holds up a run of `seconds` on one node; any shape."""
+        """n d, the hold-up by an interruption of a run of `seconds` on one node; any shape."""
         return (self.task_seconds + (1.0 + self.shuffle_share) * seconds) / 2.0
 
 
@@ -134,8 +134,8 @@ NOTHING_LOST = LostWork(0.0, 0.0)
 
 
 def held_up(members: Sequence[SpotNodes], work: LostWork, *, seconds: float) -> Held | None:
-    """How interruptions hold up a run of predicted time T (`seconds`) on spot nodes; None where no
-    range is known. Types without one count as never interrupted."""
+    """How interruptions hold up a run of predicted time T (`seconds`) on spot nodes; None if no
+    range is known. Types without a range count as never interrupted."""
     low = high = expected = shares = squares = 0.0
     hours, open_ended = seconds / SECONDS_PER_HOUR, False
     known = [one for one in members if monthly_share(one.offer.interruption) is not None]
@@ -161,8 +161,8 @@ def held_up(members: Sequence[SpotNodes], work: LostWork, *, seconds: float) -> 
 
 
 def rate_of(offer: Offer) -> float:
-    """Interruptions per node and hour that are expected of a type: the middle of its range, the
-    lower end of an open one; 0 where none is known, which `interruption_notice` says."""
+    """Expected interruptions per node and hour of a type: the middle of its range, or the lower end
+    of an open one; 0 if unknown, which `interruption_notice` says."""
     share = monthly_share(offer.interruption)
     if share is None:
         return 0.0
@@ -173,11 +173,11 @@ def rate_of(offer: Offer) -> float:
 def with_hold_ups(
     forecast: Forecast, work: LostWork, *, rate: FloatArray, square: FloatArray
 ) -> Forecast:
-    """Forecasts in which interruptions are expected.
+    """Forecasts with the expected interruptions.
 
     Args:
-        rate: (n,) sum of lambda_t s_t g_t / C per hour; square: (n,) of lambda_t s_t (g_t / C)^2.
-            Where both are 0 nothing changes.
+        rate: (n,) sum of lambda_t s_t g_t / C per hour; 0 leaves the time as it is.
+        square: (n,) sum of lambda_t s_t (g_t / C)^2 per hour; 0 leaves the spread as it is.
     """
     seconds = forecast.seconds
     hours = seconds / SECONDS_PER_HOUR
@@ -190,8 +190,7 @@ def with_hold_ups(
 
 
 def with_interruptions(phases: Mapping[str, float], added_seconds: float) -> dict[str, float]:
-    """The phases of a run (name -> seconds) with what interruptions are expected to add, where that
-    is `NOTABLE`."""
+    """The phases of a run (name -> seconds), with the time that interruptions add if `NOTABLE`."""
     found = dict(phases)
     if added_seconds >= NOTABLE * (sum(found.values()) + added_seconds):
         found["interruptions"] = added_seconds
@@ -206,7 +205,7 @@ def interruption_notice(
     usd_per_second: float,
     run: Run | None,
 ) -> Notice | None:
-    """What is to be said of a run with spot nodes; None where it has none.
+    """The notice about a run with spot nodes; None without any.
 
     Args:
         members: its spot nodes, of `nodes` in all.
@@ -232,8 +231,8 @@ def _expected(
     seconds: float,
     usd_per_second: float,
 ) -> str:
-    """How many interruptions are expected and what they cost; of fewer than one in a hundred runs,
-    one in how many: milliseconds and fractions of cents tell nobody anything."""
+    """How many interruptions are expected and what they cost; if fewer than one in a hundred runs,
+    only one in how many: milliseconds and fractions of cents are of no use."""
     ranges = ", ".join(
         f"{one.offer.instance.name} {one.offer.interruption}"
         for one in members

@@ -1,7 +1,7 @@
-"""What binds a user beside the goal: nodes that are paid for already, quotas, families, at least.
+"""Constraints beside the goal: owned nodes, quotas, families, the least number of nodes.
 
-Every limit is a linear constraint on the node counts of a composition, so that one check serves
-clusters of one type and mixes alike. None is ever dropped to find an answer.
+Every limit is a linear constraint on the node counts of a composition, so one check serves clusters
+of one type and mixes. No limit is ever dropped to find an answer.
 """
 
 from __future__ import annotations
@@ -18,17 +18,18 @@ from engine.cluster import Layout, is_finite, is_number
 from engine.errors import BadInput, UnknownName
 from engine.forecast import FloatArray, IntArray
 from engine.runs.barrier_stages import BarrierStage
+from engine.units import format_count
 
 ARCHITECTURES = ("x86_64", "arm64")
 
 
 def _is_count(value: object, least: int) -> bool:
-    """Whether it is a whole number of at least so many."""
+    """Whether a value is a whole number of at least `least`."""
     return isinstance(value, int | float) and is_finite(value) and least <= value == int(value)
 
 
 def _whole(*bounds: float) -> int:
-    """The most that several upper bounds allow of what comes in whole pieces."""
+    """The largest whole number within all of several upper bounds."""
     return math.floor(min(bounds) * (1.0 + 1e-12))
 
 
@@ -43,7 +44,7 @@ def _pairs(what: str, entries: Iterable[tuple[str, int]]) -> list[tuple[str, int
 
 
 def _check_list(globs: Sequence[str]) -> None:
-    """Raises BadInput for one glob in the place of several: its letters would be taken for them."""
+    """Raises BadInput for a single glob: its letters would be taken for globs."""
     if isinstance(globs, str):
         raise BadInput(
             f"a list of types to exclude is needed, not {globs!r}", remedy=f"write [{globs!r}]"
@@ -65,16 +66,20 @@ class Limits:
     """What may be rented.
 
     Args:
-        owned: (type, nodes) that cost nothing, up to that many nodes; they may be used in part.
-        most: (glob, nodes): at most so many nodes of all matching types together.
+        owned: (type, nodes): up to that many nodes cost nothing; not all need be used.
+        most: (glob, nodes): the most nodes of all matching types together.
         max_vcpus: quota of vCPUs over all workers; None for none.
-        min_nodes: at least so many workers.
+        min_nodes: the fewest workers.
         arch: "x86_64" or "arm64"; None for that of the measured types.
         exclude: globs of types that are not rented.
-        max_spot: where spot prices are asked for, at most this share of the nodes is rented at
-            them, and the others on demand; None for all of the workers.
-        executors: bounds of dynamic allocation, (fewest, most) executors; None where it is off.
-        barrier_stages: stages of the job that start all of their tasks at once, or not at all.
+        max_spot: the largest share of nodes rented at spot prices, if these are asked for; the rest
+            is rented on demand. None for no limit.
+        executors: bounds of dynamic allocation, (fewest, most) executors; None if off.
+        barrier_stages: stages of the job whose tasks start all at once or not at all.
+
+    Raises:
+        BadInput: for values out of range or of the wrong kind.
+        UnknownName: for an unknown architecture.
     """
 
     owned: tuple[tuple[str, int], ...] = ()
@@ -122,10 +127,10 @@ class Limits:
             )
 
     def checked(self, catalog: Catalog, max_nodes: int) -> Limits:
-        """These limits, all names of which the catalog holds.
+        """These limits, if the catalog holds all of their names.
 
         Raises:
-            UnknownName: for an owned type, or a glob, that no type of the catalog matches.
+            UnknownName: for an owned type or a glob that matches no type of the catalog.
             BadInput: for limits that contradict each other.
         """
         for name, _ in self.owned:
@@ -156,17 +161,17 @@ class Limits:
     def leaving_room(
         self, instances: Sequence[InstanceType], layouts: Sequence[Layout], max_nodes: int
     ) -> Limits:
-        """These limits, under which there is room for a cluster of some of k types.
+        """These limits, if they leave room for a cluster of any of k types.
 
         Raises:
-            BadInput: for a quota that holds no node of any of them, or fewer than `min_nodes`, and
-                where none starts the job's barrier stages.
+            BadInput: for a quota below one node or below `min_nodes`, and where no cluster starts
+                the job's barrier stages.
         """
         constraints = self.constraints(instances, layouts)
         most = constraints.most(max_nodes)
         together = _whole(float(most.sum()), constraints.most_of(np.ones(len(instances))))
         if together < self.min_nodes:
-            room = f"{together} node{'s'[: together != 1]}" if together else "no node"
+            room = format_count(together, "node") if together else "no node"
             need = f", at least {self.min_nodes} are asked for" if together else ""
             raise BadInput(
                 f"the limits leave room for {room}{need}",
@@ -180,7 +185,7 @@ class Limits:
         return self
 
     def _loosened(self) -> str:
-        """Which of these limits may keep everything out."""
+        """Advice on which of these limits to raise."""
         given = {
             "--max-vcpus": self.max_vcpus is not None,
             "--limit": bool(self.most),
@@ -193,7 +198,7 @@ class Limits:
     def _hold_executors(
         self, layouts: Sequence[Layout], constraints: Constraints, max_nodes: int
     ) -> None:
-        """Raises BadInput where no cluster holds as many executors as are asked for at least."""
+        """Raises BadInput where no cluster holds the fewest executors asked for."""
         each = np.asarray([layout.executors_per_node for layout in layouts], dtype=float)
         together = constraints.most_together(each, max_nodes)
         fewest = self.executors[0] if self.executors else 0
@@ -240,7 +245,7 @@ class Limits:
     def constraints(
         self, instances: Sequence[InstanceType], layouts: Sequence[Layout]
     ) -> Constraints:
-        """The limits over k types as weights and caps: of "at least" both are negative."""
+        """The limits over k types as weights and caps; both are negative for lower bounds."""
         rows = [[float(fnmatchcase(x.name, glob)) for x in instances] for glob, _ in self.most]
         caps = [float(nodes) for _, nodes in self.most]
         if self.max_vcpus is not None:
@@ -271,14 +276,14 @@ class Constraints:
     min_nodes: int
 
     def allowed(self, rows: IntArray, counts: IntArray) -> np.ndarray:
-        """(n,) whether compositions of (n, q) types and counts keep all limits."""
+        """(n,) whether compositions, given by their (n, q) types and counts, keep all limits."""
         met = np.asarray(counts.sum(axis=1) >= self.min_nodes)
         for weights, cap in zip(self.weights, self.caps, strict=True):
             met &= (counts * weights[rows]).sum(axis=1) <= cap + 1e-12 * abs(cap)
         return met
 
     def most(self, max_nodes: int) -> IntArray:
-        """(k,) the most nodes of each type by itself, 0 for a type that may not be rented."""
+        """(k,) the most nodes of each type alone; 0 for a type that may not be rented."""
         most = np.full(self.weights.shape[1], float(max_nodes))
         for weights, cap in zip(self.weights, self.caps, strict=True):
             binds = weights > 0.0
@@ -287,7 +292,7 @@ class Constraints:
         return np.asarray(most, dtype=np.int64)
 
     def fewest(self) -> IntArray:
-        """(k,) the fewest nodes of each type by itself; more than `most` where it never does."""
+        """(k,) the fewest nodes of each type alone; above `most` where no number will do."""
         fewest = np.full(self.weights.shape[1], float(self.min_nodes))
         for weights, cap in zip(self.weights, self.caps, strict=True):
             binds = weights < 0.0
@@ -296,8 +301,8 @@ class Constraints:
         return np.asarray(fewest, dtype=np.int64)
 
     def most_of(self, worth: FloatArray) -> float:
-        """No composition has a larger sum of (k,) worths over its nodes; inf where no limit binds
-        all types."""
+        """An upper bound on the sum of (k,) worths over the nodes of a composition; inf where no
+        limit binds all types."""
         every = [
             float((worth / weights).max() * cap)
             for weights, cap in zip(self.weights, self.caps, strict=True)
@@ -306,7 +311,7 @@ class Constraints:
         return min(every, default=np.inf)
 
     def most_together(self, each: FloatArray, max_nodes: int) -> int:
-        """At most so many of what a node of each of k types holds (k,) are in one cluster."""
+        """An upper bound on the sum over a cluster of what `each` (k,) of its nodes holds."""
         most = self.most(max_nodes)
         return _whole(
             float((each * most).sum()), max_nodes * float(each[most > 0].max()), self.most_of(each)

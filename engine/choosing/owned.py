@@ -1,8 +1,8 @@
-"""Clusters that one owns: no prices, the least resource time that meets a deadline.
+"""Clusters that you own: no prices, the least resource time that meets a deadline.
 
-Resource time is what a job takes away from the others that share the cluster: vcore-seconds and,
-where the executors' memory is known, theta times the GiB-seconds (SimCost Eq. 1). A model that says
-how much memory the job needs also gives the size of the executors (SimCost 4.2.1).
+Resource time is what a job takes from the others on the same cluster: vcore-seconds and, where the
+executors' memory is known, theta times the GiB-seconds (SimCost Eq. 1). A model that tells how much
+memory the job needs also gives the size of the executors (SimCost 4.2.1).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ LATE = 1e12
 """Times by which a second after the deadline is worse than a vcore-second."""
 
 _REFINEMENTS = 16
-"""Rounds of exact re-evaluation at most; each settles the best number of the one before."""
+"""The most rounds of exact re-evaluation; each settles the best number of the previous one."""
 
 
 def recommend_owned(
@@ -55,21 +55,22 @@ def recommend_owned(
     theta: float = THETA,
     epsilon: int | None = None,
 ) -> Recommendation:
-    """The number and the size of executors that take the least resource time and meet the deadline.
+    """The number and size of executors that meet the deadline with the least resource time.
 
-    Choices have no instance and no cost: `executors`, `vcore_seconds`, `resource_time` and `layout`
-    tell them apart. Alternatives are the other numbers that meet the deadline, best first; the
-    frontier is that of time against resource time.
+    Choices have no instance type and no cost: they differ in `executors`, `vcore_seconds`,
+    `resource_time` and `layout`. Alternatives are the other numbers that meet the deadline, best
+    first; the frontier is that of time against resource time.
 
     Args:
-        executor_memory_gib: None for what the model says the job needs, if it says that.
+        executor_memory_gib: None for what the job needs, if the model tells.
         objective: one of `OBJECTIVES`.
         theta: price of a GiB relative to a vcore.
-        epsilon: None compares every number of executors; a number searches ranges down to steps of
-            so many executors (SimCost's Algorithm 1), which evaluates few of them.
+        epsilon: None compares every number of executors. A number searches ranges down to steps of
+            that many executors (SimCost's Algorithm 1) and evaluates only a few.
 
     Raises:
-        BadInput: for an impossible goal or number of executors, and what the model raises.
+        BadInput: for an impossible goal or number of executors, and whatever the model raises.
+        UnknownName: for an unknown objective.
     """
     goal = Goal(deadline_seconds, None, confidence)
     if not 1 <= max_executors <= MAX_EXECUTORS:
@@ -90,12 +91,12 @@ def recommend_owned(
 
 
 OBJECTIVES = ("resource-time", "runtime", "throughput")
-"""What to optimise (SimCost 4.3); of a given input, the most throughput is the least runtime."""
+"""What to optimise (SimCost 4.3); for a given input, most throughput means least runtime."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Question:
-    """What is asked, before any number of executors is looked at."""
+    """The question, before any number of executors is evaluated."""
 
     fitted: FittedModel
     workload: Workload
@@ -186,25 +187,10 @@ class _Owned:
     batch: ClusterBatch
     forecast: Forecast
 
-    @property
-    def fitted(self) -> FittedModel:
-        """The model."""
-        return self.question.fitted
-
-    @property
-    def workload(self) -> Workload:
-        """What is to be run."""
-        return self.question.workload
-
-    @property
-    def goal(self) -> Goal:
-        """The goal."""
-        return self.question.goal
-
     @cached_property
     def resource(self) -> FloatArray:
-        """(n,) resource time, of vcores alone where no memory is known; inf without a
-        prediction, and where Spark ends the job."""
+        """(n,) resource time, of vcores alone where memory is unknown; inf without a prediction
+        and where Spark ends the job."""
         memory = np.nan_to_num(self.batch.executors * self.batch.executor_memory_gib)
         resource = np.asarray(
             resource_time(
@@ -219,12 +205,12 @@ class _Owned:
 
     @property
     def costs(self) -> FloatArray:
-        """(n,) what the objective minimises; what misses the deadline costs far more, the more the
-        later it is."""
+        """(n,) what the objective minimises, with a penalty for missing the deadline that grows
+        with lateness."""
         by_time = self.question.objective != "resource-time"
         own = np.where(np.isfinite(self.resource), self.forecast.seconds, np.inf)
         costs = own if by_time else self.resource
-        deadline = self.goal.deadline_seconds
+        deadline = self.question.goal.deadline_seconds
         return (
             costs
             if deadline is None
@@ -234,15 +220,15 @@ class _Owned:
     @cached_property
     def bounds(self) -> FloatArray:
         """(n,) the shortest deadline that is met, as `Surface.bounds`; inf as `resource`."""
-        quantile = self.forecast.quantile(self.goal.confidence)
+        quantile = self.forecast.quantile(self.question.goal.confidence)
         alone = np.nextafter(self.forecast.seconds, np.inf)
         bounds = np.where(np.isnan(quantile), alone, quantile)
         usable = np.isfinite(bounds) & np.isfinite(self.resource)
         return np.where(usable, bounds, np.inf)
 
     def settled(self) -> _Owned:
-        """The same with the deciding numbers of executors evaluated exactly, a few at a time, where
-        the model interpolates over many."""
+        """The same with the numbers of executors that decide evaluated exactly, a few at a time:
+        models may interpolate over many."""
         answers, exact = self, set[int]()
         for _ in range(_REFINEMENTS):
             best = answers._best()
@@ -250,8 +236,8 @@ class _Owned:
             if not (new := sorted(around - exact)):
                 break
             clusters = [self._cluster(place) for place in new]
-            batch = ClusterBatch.of(clusters, self.fitted.profile)
-            forecast = self.fitted.forecast(batch, self.workload)
+            batch = ClusterBatch.of(clusters, self.question.fitted.profile)
+            forecast = self.question.fitted.forecast(batch, self.question.workload)
             found = with_exact(answers.forecast, new, forecast, known=exact, row=len(self.batch))
             answers = replace(answers, forecast=found)
             exact.update(new)
@@ -264,13 +250,13 @@ class _Owned:
     def _met(self) -> IntArray:
         """Places that meet the deadline, least resource time first."""
         met = np.isfinite(self.resource)
-        if self.goal.deadline_seconds is not None:
-            met &= self.bounds <= self.goal.deadline_seconds
+        if self.question.goal.deadline_seconds is not None:
+            met &= self.bounds <= self.question.goal.deadline_seconds
         return self._ranked(np.flatnonzero(met))
 
     def recommendation(self) -> Recommendation:
         """Least resource time first among those that meet the deadline."""
-        deadline, ranked = self.goal.deadline_seconds, self._met()
+        deadline, ranked = self.question.goal.deadline_seconds, self._met()
         recommended = nearest = None
         if len(ranked):
             recommended = self._explained(int(ranked[0]))
@@ -278,16 +264,16 @@ class _Owned:
             nearest = self._warned(int(self.bounds.argmin()))
         shown = recommended or nearest
         notices = [
-            *self.fitted.profile.notices,
-            *self.fitted.answering(self.workload).fit_notices,
+            *self.question.fitted.profile.notices,
+            *self.question.fitted.answering(self.question.workload).fit_notices,
             *self.question.notices,
-            *planned_notices(self.fitted.profile),
+            *planned_notices(self.question.fitted.profile),
         ]
         if deadline is not None and shown is not None and shown.low is None:
             notices.append(NO_INTERVAL)
         return Recommendation(
-            goal=self.goal,
-            model=self.fitted.model,
+            goal=self.question.goal,
+            model=self.question.fitted.model,
             recommended=recommended,
             alternatives=Lazy(ranked[1:], self._choice),
             frontier=Lazy(self._frontier(), self._choice),
@@ -318,10 +304,13 @@ class _Owned:
     def _choice(self, place: int) -> Choice:
         executors = int(self.batch.executors[place])
         one = self.forecast.taken([place])
-        low, high = (known(bound[0]) for bound in one.interval(self.goal.confidence))
+        low, high = (known(bound[0]) for bound in one.interval(self.question.goal.confidence))
         cores, seconds = int(self.batch.executor_cores[place]), float(one.seconds[0])
-        memory, size = known(self.batch.executor_memory_gib[place]), self.workload.input_bytes
-        in_bytes = size is not None and self.fitted.profile.input_unit == "bytes"
+        memory, size = (
+            known(self.batch.executor_memory_gib[place]),
+            self.question.workload.input_bytes,
+        )
+        in_bytes = size is not None and self.question.fitted.profile.input_unit == "bytes"
         return Choice(
             composition={},
             instance=None,
@@ -340,28 +329,31 @@ class _Owned:
         )
 
     def _beside(self, cores: int, heap_gib: float | None) -> BesideHeap | None:
-        planned = planned_beside(self.fitted.profile)
+        planned = planned_beside(self.question.fitted.profile)
         if planned is None or heap_gib is None:
             return None
         return beside_of(heap_gib, planned.times(cores))
 
     def _warned(self, place: int) -> Choice:
-        """A choice with all that the model warns of, which a replay takes a while to find."""
-        batch = ClusterBatch.of([self._cluster(place)], self.fitted.profile)
-        return replace(self._choice(place), warnings=self.fitted.notices(batch, self.workload))
+        """A choice with all of the model's warnings, which take a replay a while to find."""
+        batch = ClusterBatch.of([self._cluster(place)], self.question.fitted.profile)
+        return replace(
+            self._choice(place),
+            warnings=self.question.fitted.notices(batch, self.question.workload),
+        )
 
     def _cluster(self, place: int) -> Cluster:
         return self.question.cluster(int(self.batch.executors[place]))
 
     def _p_deadline(self, place: int) -> float | None:
-        if self.goal.deadline_seconds is None:
+        if self.question.goal.deadline_seconds is None:
             return None
         one = self.forecast.taken([place])
-        return known(one.p_within(self.goal.deadline_seconds)[0])
+        return known(one.p_within(self.question.goal.deadline_seconds)[0])
 
     def _explained(self, place: int) -> Choice:
         choice = self._warned(place)
-        deadline = self.goal.deadline_seconds
+        deadline = self.question.goal.deadline_seconds
         if place == 0 or deadline is None or self.bounds[place - 1] <= deadline:
             return choice
         if self.batch.executors[place - 1] != self.batch.executors[place] - 1:
@@ -377,16 +369,20 @@ class _Owned:
             late = float(self.bounds[place - 1]) - deadline
             missed = missed_by(late, None, deadline_seconds=deadline)
         else:
-            allowed = 1.0 - self.goal.confidence
+            allowed = 1.0 - self.question.goal.confidence
             missed = f"misses the deadline {in_runs(1.0 - p, allowed=allowed)}"
         return replace(choice, why=(f"one executor fewer {missed}",))
 
     def _rejected(self, nearest: Choice | None) -> tuple[Rejected, ...]:
-        if nearest is None or nearest.executors is None or self.goal.deadline_seconds is None:
+        if (
+            nearest is None
+            or nearest.executors is None
+            or self.question.goal.deadline_seconds is None
+        ):
             return (Rejected("", None, "the model has no prediction for it", "no-prediction"),)
-        deadline = self.goal.deadline_seconds
+        deadline = self.question.goal.deadline_seconds
         late = float(self.bounds.min()) - deadline
-        confidence = None if nearest.low is None else self.goal.confidence
+        confidence = None if nearest.low is None else self.question.goal.confidence
         missed = missed_by(late, confidence, deadline_seconds=deadline)
         reason = f"{missed} at {format_count(nearest.executors, 'executor')}"
         return (Rejected("", {}, reason, "deadline", nearest.seconds, None, late),)

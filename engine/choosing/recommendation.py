@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from engine.cluster import BesideHeap, Layout, is_finite, is_number
@@ -336,7 +336,7 @@ _TELLS: Mapping[type, Callable[[Any], dict[str, Any]]] = {
     Rejected: Rejected.to_dict,
     Change: Change.to_dict,
     Sensitivity: Sensitivity.to_dict,
-    Notice: asdict,
+    Notice: Notice.to_dict,
     Layout: _layout_dict,
     Cost: _cost_dict,
 }

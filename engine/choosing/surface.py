@@ -1,8 +1,8 @@
 """Predicted times of every candidate type at every node count, computed once and filtered often.
 
-A deadline, a budget, a confidence, a filter or a billing rule never changes the predicted times:
-they only compare them. So the model is asked once (`Surface.build`, for a worker), and each step
-of a slider costs a few passes over arrays of k types x m node counts.
+Deadlines, budgets, confidences, filters and billing rules do not change the predicted times. So the
+model is asked once (`Surface.build`, in a worker thread), and each step of a slider costs a few
+passes over arrays of k types x m node counts.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from engine.notices import Notice
 from engine.units import SECONDS_PER_HOUR
 
 MAX_POINTS = 4_000_000
-"""More compositions than this do not fit the memory of a small gateway node."""
+"""More compositions do not fit into the memory of a small gateway node."""
 
 Answer = TypeVar("Answer")
 
@@ -52,8 +52,8 @@ class Surface:
     Args:
         forecast: (k * m,) times and their spread; NaN where the model has no answer.
         exact: points that were evaluated one by one (see `refined`).
-        limits: what may be rented; other points count as without an answer (see `seconds`).
-        spot: all nodes that are not owned are spot nodes, which are interrupted.
+        limits: what may be rented; other points have no answer (see `seconds`).
+        spot: whether all nodes that are not owned are spot nodes, which may be interrupted.
     """
 
     fitted: FittedModel
@@ -78,7 +78,7 @@ class Surface:
         """Asks the model for all compositions at once.
 
         Raises:
-            BadInput: for more compositions than memory holds, and what the model raises.
+            BadInput: for more compositions than memory holds, and whatever the model raises.
         """
         k = len(candidates.offers)
         if max_nodes < 1 or k * max_nodes > MAX_POINTS:
@@ -104,8 +104,9 @@ class Surface:
         return np.arange(1, self.max_nodes + 1)
 
     def rented(self, billing: Billing) -> tuple[Surface, Billing]:
-        """The surface and the billing of clusters of one type: all of their nodes are spot, or
-        none are, as under a maximum share of spot (`engine.mixing.mixed` finds the best share)."""
+        """The surface and billing for clusters of one type, whose nodes are all spot or all on
+        demand. Under a maximum share of spot they are on demand; `engine.mixing.mixed` finds the
+        best share."""
         if billing.spot and self.limits.max_spot is not None:
             billing = replace(billing, spot=False)
         if billing.spot == self.spot:
@@ -118,7 +119,7 @@ class Surface:
 
     @cached_property
     def outlook(self) -> Forecast:
-        """(k * m,) the forecasts, with what interruptions of spot nodes are expected to cost."""
+        """(k * m,) the forecasts with the expected interruptions of spot nodes."""
         if not self.spot or not self.interrupted.any():
             return self.forecast
         rows, nodes = np.arange(self.shape[0])[:, None], self.nodes
@@ -145,7 +146,7 @@ class Surface:
 
     @cached_property
     def uninterrupted(self) -> FloatArray:
-        """(k, m) predicted times of nodes that are never interrupted."""
+        """(k, m) predicted times without interruptions; inf as `predicted`."""
         return self._known(self.forecast)
 
     def _known(self, forecast: Forecast) -> FloatArray:
@@ -161,7 +162,7 @@ class Surface:
 
     @cached_property
     def allowed(self) -> BoolArray:
-        """(k, m) whether the limits allow so many nodes of a type by itself."""
+        """(k, m) whether the limits allow that many nodes of a type alone."""
         most, fewest = self.constraints.most(self.max_nodes), self.constraints.fewest()
         return (self.nodes >= fewest[:, None]) & (self.nodes <= most[:, None])
 
@@ -172,7 +173,7 @@ class Surface:
 
     @cached_property
     def _binding(self) -> Limits:
-        """The limits, with what the candidates themselves do not allow."""
+        """The limits, including those of the candidates themselves."""
         return self.candidates.within(self.limits)
 
     @cached_property
@@ -181,7 +182,7 @@ class Surface:
         return self.limits.owned_of(self.candidates.instances)
 
     def paid(self, rows: IntArray, nodes: FloatArray | IntArray) -> FloatArray:
-        """How many of the nodes of some types are paid for; shapes broadcast."""
+        """How many of the nodes of some types are paid for; arguments broadcast."""
         if not self.limits.owned:
             return np.asarray(nodes)
         return np.asarray(np.maximum(nodes - self.owned[rows], 0), dtype=float)
@@ -204,7 +205,7 @@ class Surface:
 
     @cached_property
     def vcores(self) -> FloatArray:
-        """(k,) vcores that the executors of a node hold, with tasks or without."""
+        """(k,) vcores of the executors on a node, including idle ones."""
         return self.candidates.grid([1]).vcores
 
     @cached_property
@@ -220,9 +221,9 @@ class Surface:
     def log_bounds(self, confidence: float) -> FloatArray:
         """(k, m) logarithm of the shortest deadline that each point meets at a confidence.
 
-        One-sided: P(T <= exp(log_bound)) = confidence. Where the model gives no interval it is the
-        next number above log T, so that `log_bound <= log(deadline)` says `T < deadline` (OptEx
-        Eq. 9 is strict). Logarithms, because this way a change of confidence costs no exp.
+        One-sided: P(T <= exp(log_bound)) = confidence. Without an interval it is the next number
+        above log T, so that `log_bound <= log(deadline)` means `T < deadline` (OptEx Eq. 9 is
+        strict). Working in logarithms, a change of confidence costs no exp.
         """
         return self._kept.bounds.get(confidence, lambda: self._log_bounds(confidence))
 
@@ -268,7 +269,7 @@ class Surface:
     def _hourly(
         self, rates: FloatArray, rows: IntArray, nodes: FloatArray | IntArray
     ) -> FloatArray:
-        """What so many workers of some types cost at (k,) rates; shapes broadcast."""
+        """USD per hour of workers of some types at (k,) rates; arguments broadcast."""
         with np.errstate(invalid="ignore"):
             hourly = np.take(rates, rows, mode="clip") * self.paid(rows, nodes)
         if self.limits.owned:  # no price is needed for what is owned: inf * 0 is 0
@@ -276,7 +277,7 @@ class Surface:
         return hourly
 
     def rates(self, billing: Billing) -> tuple[FloatArray, float]:
-        """(k,) USD per billed hour of a worker, inf without a spot price, and of the master."""
+        """USD per billed hour: (k,) of a worker, inf without a spot price, and of the master."""
         return self._kept.rates.get(billing, lambda: self._rates(billing))
 
     def _rates(self, billing: Billing) -> tuple[FloatArray, float]:
@@ -302,8 +303,8 @@ class Surface:
         return np.asarray(order[unbeaten(seconds, costs)])
 
     def _skyline(self, billing: Billing, candidates: Candidates, max_nodes: int) -> IntArray:
-        """Points that no other beats in time and hourly rate: a superset of every frontier. One
-        skyline serves all billings that weigh alike on types (`weighing`)."""
+        """Points that no other beats in time and hourly rate, a superset of every frontier. One
+        skyline serves all billings with the same `weighing`."""
         question = (billing, candidates, max_nodes)
         return self._kept.skylines.get(question, lambda: self._points(*question))
 
@@ -363,7 +364,7 @@ class Surface:
         return self.fitted.all_notices(batch, self.workload)
 
     def once(self, ask: Callable[[Surface], Answer]) -> Answer:
-        """What `ask` says of this surface, asked once: for what is built on surfaces."""
+        """`ask(self)`, computed once: for values that others derive from a surface."""
         if ask not in self._asked:
             self._asked[ask] = ask(self)
         found: Answer = self._asked[ask]
@@ -380,9 +381,9 @@ class Surface:
     def refined(self, points: Sequence[int]) -> Surface:
         """The surface with these points evaluated as a few clusters, not as part of a large grid.
 
-        A model that interpolates over the grid answers a few points exactly; what it was off by
-        there, others of the type are off by too (`with_exact`). Returns `self` when all of them are
-        exact already.
+        A model that interpolates over a grid answers a few points exactly. Its error there also
+        corrects the other points of the type (`with_exact`). Returns `self` if all of the points
+        are exact already.
         """
         new = [point for point in dict.fromkeys(points) if point not in self.exact]
         if not new:

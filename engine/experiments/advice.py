@@ -1,4 +1,4 @@
-"""Which run to make next for a decision, what it costs, saves and teaches, and when to stop."""
+"""The next run for a decision: what it costs, saves and teaches, and when to stop."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from engine.optimiser import surface_of
 from engine.units import format_share
 
 SURE = 0.05
-"""Chance of a changed recommendation below which another run is not worth making."""
+"""Another run is not worth making if its chance of changing the recommendation is smaller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +33,13 @@ class NextRun:
     """A run that could be made next.
 
     Args:
-        usd, seconds: its price and time, expected; the time's central interval at the confidence
-            asked for.
-        gain_usd: what it is expected to save each time the job then runs; None where the time is
-            to be the least, and `gain_seconds` of it are saved.
+        usd, seconds: expected price and time.
+        low, high: central interval of `seconds` at the requested confidence.
+        gain_usd: expected saving each time the job runs afterwards; None where time is minimised,
+            and `gain_seconds` are saved instead.
         changes: probability that the recommendation changes.
-        then_low, then_high: the interval of what would be chosen now, expected after this run; None
-            where it has none now.
+        then_low, then_high: the interval of the current choice as expected after this run; None if
+            it has none now.
     """
 
     instance: str | None
@@ -57,25 +57,25 @@ class NextRun:
 
     @property
     def pays_after(self) -> float | None:
-        """Runs of the job after which it has paid for itself; None where it never does, or saves
-        no money."""
+        """Runs of the job after which it has paid for itself; None if it saves no money."""
         return self.usd / self.gain_usd if self.gain_usd else None
 
 
 @dataclass(frozen=True)
 class Advice:
-    """What would be chosen now, and whether another run is worth making.
+    """The current choice, and whether another run is worth making.
 
     Args:
-        low, high: its central interval; None where the model gives none, and then `p_deadline` is.
-        next_runs: most saving per dollar first (of the first runs: most told).
+        instance, nodes, seconds, usd: the choice, with its expected time and cost.
+        low, high: central interval of `seconds`; None, like `p_deadline`, if the model gives none.
+        next_runs: by saving per dollar, or in the `opening` by information per dollar.
         changes: largest probability that a single run changes the recommendation.
-        stop: whether to stop; `reason` says why, or why not.
-        weighed: compositions that were compared.
+        stop: whether to stop; `reason` says why or why not.
+        weighed: how many compositions were compared.
         by: what was weighed, in words.
-        spot: whether at spot prices, with the interruptions that are expected.
-        opening: whether so little is known that the next runs are those that tell most.
-        notices: what is to be said of the choice and of the model, as where it is recommended.
+        spot: whether at spot prices, with the expected interruptions.
+        opening: whether so little is known that the next runs are chosen for information.
+        notices: about the choice and the model, as in a recommendation.
     """
 
     instance: str | None
@@ -111,24 +111,28 @@ def advise(
     budget_usd: float | None = None,
     billing: Billing | None = None,
 ) -> Advice:
-    """The next run for a decision, by its expected saving per dollar; the first runs of a job that
-    has no log, by what they tell of all compositions per dollar.
+    """The next run for a decision, by expected saving per dollar; for the first runs of a job
+    without a log, by information about all compositions per dollar.
 
-    The decision is the one that the optimiser makes: least cost within the deadline and the budget,
-    or with a budget alone least time. It is among whole clusters of one type, all on demand or all
-    of spot nodes. Of each type only its best run is named.
+    The decision is the optimiser's: least cost within deadline and budget, or least time with only
+    a budget. It is among clusters of one type, all on demand or all spot. For each type only its
+    best run is named.
 
     Args:
         catalog: None for the priced types of the profile's own run table.
-        fractions: sizes that a run may have, as shares of the workload that is planned for.
-        surface: of the same evidence and workload, where there is one already; its candidates and
-            limits then hold in place of `catalog` and `instances`.
-        budget_usd: the expected cost of a run of the job may not exceed it.
-        billing: of the catalog, such as at spot prices; None for what the catalog says.
+        instances: names or globs of types; None for the default candidates.
+        nodes: node counts to compare.
+        fractions: sizes that a run may have, as shares of the planned workload.
+        workload: None for that of the profile's largest run.
+        shown: the most runs to name.
+        surface: of the same evidence and workload, if already made; its candidates and limits then
+            replace `catalog` and `instances`.
+        budget_usd: limit on the expected cost of a run of the job.
+        billing: for instance at spot prices; None for the catalog's own.
 
     Raises:
-        BadInput: without a priced composition, for spot prices without a catalog, or where the
-            model predicts none.
+        BadInput: without a priced composition, for spot prices without a catalog, or if the model
+            predicts none.
     """
     whole = workload or fitted.profile.reference_workload
     goal = Goal(deadline_seconds, budget_usd, confidence, max(nodes))
@@ -155,7 +159,7 @@ def _advice(
     shown: int,
     opening: bool,
 ) -> Advice:
-    """What would be chosen now, and the next runs by what is believed of all compositions."""
+    """The current choice, and the next runs by the belief about all compositions."""
     runs = _next_runs(prospects, found, now=now, goal=goal, shown=shown, opening=opening)
     most_likely_change = float(prospects.gains.changes.max())
     stop, reason = _verdict(most_likely_change, runs, opening=opening)
@@ -190,8 +194,7 @@ FIRST_RUNS = (
 )
 
 CENT = 0.01
-"""A run that costs less, such as one on nodes that are owned, counts as so much where savings are
-compared per dollar."""
+"""The least cost of a run when savings per dollar are compared: owned nodes are free."""
 
 
 def _next_runs(
@@ -203,8 +206,8 @@ def _next_runs(
     shown: int,
     opening: bool,
 ) -> tuple[NextRun, ...]:
-    """The best run of each type, most worth per dollar first: what it saves, or of the first runs
-    (`opening`) what it tells."""
+    """The best run of each type, by saving per dollar or, in the `opening`, by information per
+    dollar."""
     n, trials, learnt = len(found.clusters), prospects.trials, prospects.gains
     worth = told(prospects.belief, n) if opening else learnt.gain
     then = prospects.belief.taken(slice(n, None))
@@ -236,12 +239,12 @@ def _next_runs(
 
 
 def _nearer(end: float | None, seconds: float, narrower: float) -> float | None:
-    """The end of an interval of log time once that is narrower."""
+    """The end of an interval whose width in log time shrinks by the factor `narrower`."""
     return None if end is None else seconds * (end / seconds) ** narrower
 
 
 def _best_of_each_type(value: FloatArray, types: Sequence[str]) -> list[int]:
-    """Places by value, the best first; of each type the best one."""
+    """The place of the largest value of each type, largest first."""
     first: dict[str, int] = {}
     for place in np.argsort(-value, kind="stable"):
         first.setdefault(types[place], int(place))
@@ -266,10 +269,9 @@ def _verdict(
 
 
 def _narrower(belief: Belief, found: Weighed, place: int, run: int) -> float:
-    """Scale of the next run's log time at one place once a run at another has been made, as a share
-    of what it is now.
+    """Scale of the next run's log time at `place` after a run at `run`, relative to now.
 
-    Under a normal law it does not depend on how that run turns out: var - c^2 / (K + noise).
+    For normal beliefs it does not depend on the outcome of that run: var - c^2 / (K + noise).
     """
     across = belief.covariance[run, place]
     told = belief.covariance[run, run] + np.square(belief.noise[run])

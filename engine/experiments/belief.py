@@ -27,7 +27,7 @@ import numpy as np
 from engine.batch import ClusterBatch
 from engine.cluster import Cluster, Workload
 from engine.forecast import FloatArray, Forecast, IntArray
-from engine.models.base import FittedModel
+from engine.models.base import FittedModel, by_workload
 from engine.models.workloads import completed, same_parameters
 from engine.profile import Profile, Run
 from engine.runs.run_noise import Noise, run_noise
@@ -347,20 +347,7 @@ def misfit(residuals: FloatArray, noise: float) -> float:
 def forecast_at(fitted: FittedModel, points: Points) -> Forecast:
     """The model's forecasts of n places, one workload each; NaN seconds where it has no answer."""
     told = Forecast.of(np.full(len(points), np.nan), dof=np.nan)
-    for workload, places in _by_workload(points.workloads):
+    for workload, places in by_workload(points.workloads):
         batch = ClusterBatch.of([points.clusters[place] for place in places], fitted.profile)
         told = told.patched(places, fitted.forecast(batch, workload))
     return told
-
-
-def _by_workload(workloads: Sequence[Workload]) -> list[tuple[Workload, list[int]]]:
-    """Equal workloads together, so that each is forecast once."""
-    groups: list[tuple[Workload, list[int]]] = []
-    for place, workload in enumerate(workloads):
-        for known, places in groups:
-            if known == workload:
-                places.append(place)
-                break
-        else:
-            groups.append((workload, [place]))
-    return groups

@@ -1,4 +1,4 @@
-"""What would be chosen now, before another run: as `recommend` chooses, or by the same rule."""
+"""The current choice, before another run: that of `recommend`, or by the same rule."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ ASSUMED_SPREAD = Notice(
 
 
 class ChosenNow(NamedTuple):
-    """What is recommended now: its place among the compositions, and as in `Advice` its time, the
-    interval of that, its cost, P(deadline met) and what is to be said of it."""
+    """The current recommendation: its place among the compositions; the rest as in `Advice`."""
 
     place: int
     seconds: float
@@ -43,7 +42,7 @@ class ChosenNow(NamedTuple):
 def chosen_now(
     fitted: FittedModel, points: Points, found: Weighed, goal: Goal, surface: Surface | None
 ) -> ChosenNow:
-    """What the optimiser recommends, or its nearest miss, with what the fitted model says of it."""
+    """The optimiser's recommendation or nearest miss, with the fitted model's notices about it."""
     answer = None if surface is None else settle(surface, goal, found.billing)
     choice = None if answer is None else answer.recommended or answer.nearest
     if answer is not None and choice is not None and choice.cost_usd is not None:
@@ -77,13 +76,13 @@ def chosen_now(
 
 
 def _sureness(times: Forecast, place: int, goal: Goal) -> tuple[float, float, float | None]:
-    """The interval of the time at a place, and P(deadline met)."""
+    """The interval of the time at a place, and P(T <= deadline)."""
     (lows, highs), deadline = times.interval(goal.confidence), goal.deadline_seconds
     p = None if deadline is None else float(times.p_within(deadline)[place])
     return float(lows[place]), float(highs[place]), p
 
 
 def _said(notices: Sequence[Notice], low: float | None) -> tuple[Notice, ...]:
-    """What is to be said of a choice; where it has no interval, also what is assumed for that."""
+    """The notices about a choice, with `ASSUMED_SPREAD` if it has no interval."""
     others = [notice for notice in notices if notice.code != ASSUMED_SPREAD.code]
     return in_order([*others, ASSUMED_SPREAD] if low is None else others)

@@ -1,4 +1,4 @@
-"""Planned runs as commands of spark-submit: the template of the application, filled in for each."""
+"""Planned runs as spark-submit commands: the application's template, filled in for each run."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Job:
 
 @dataclass(frozen=True)
 class TrainingRun:
-    """One run to submit: its name in the folder and its values of the placeholders."""
+    """One run to submit: its name in the folder, and the values of its placeholders."""
 
     name: str
     experiment: Experiment
@@ -57,7 +57,7 @@ def template_of(text: str) -> tuple[str, ...]:
     """The application's template as words.
 
     Raises:
-        BadInput: for an empty one, unbalanced quotes, or a placeholder that nothing fills.
+        BadInput: for an empty template, unbalanced quotes, or an unknown placeholder.
     """
     try:
         words = tuple(shlex.split(text))
@@ -75,7 +75,7 @@ def experiments_in(text: str, *, where: str) -> tuple[Experiment, ...]:
     """The runs of a plan, as `sparkplan experiments --json` prints it.
 
     Raises:
-        BadInput: for anything else.
+        BadInput: for any other text.
     """
     try:
         found = json.loads(text)
@@ -124,12 +124,12 @@ def _count(value: Any) -> int:
 def training_runs(
     experiments: Sequence[Experiment], job: Job, *, repeat: int = 1
 ) -> tuple[TrainingRun, ...]:
-    """Every experiment `repeat` times, each repetition with a seed of its own (SimCost draws each
-    sample anew). Equal experiments count as repetitions.
+    """Every experiment `repeat` times, each time with its own seed (SimCost draws each sample
+    anew). Equal experiments count as repetitions.
 
     Raises:
-        BadInput: for an experiment whose cores do not divide into executors, one that lacks what
-            the template asks for, and for too many runs.
+        BadInput: for cores that do not divide into executors, a placeholder for which the
+            experiment has no value, and too many runs.
     """
     if len(experiments) * repeat > MOST_RUNS:
         raise BadInput(f"more than {MOST_RUNS:,} runs", remedy="plan fewer")
@@ -189,8 +189,8 @@ def _training_run(experiment: Experiment, job: Job, name: str, seed: int) -> Tra
 
 
 def command_of(run: TrainingRun, job: Job, log_folder: Path) -> tuple[str, ...]:
-    """The words of one submission; its event log is one plain file in `log_folder`, and tells how
-    much cached blocks take: without that nobody knows where a cache stops to fit."""
+    """The words of one submission. Its event log is one plain file in `log_folder` and includes the
+    sizes of cached blocks, without which nothing tells where a cache ceases to fit."""
     settings = {
         "spark.executor.instances": run.values["executors"],
         "spark.executor.cores": run.values["executor_cores"],
@@ -211,7 +211,7 @@ def command_of(run: TrainingRun, job: Job, log_folder: Path) -> tuple[str, ...]:
 
 
 def find_spark_submit(named: str | None) -> str:
-    """The command to submit with: the one named, that of SPARK_HOME, or the one on the path.
+    """The spark-submit to use: the one named, that of SPARK_HOME, or the one on the path.
 
     Raises:
         BadInput: when there is none.

@@ -22,7 +22,7 @@ from engine.experiments.plans import (
 from engine.experiments.rounding import cheapest_first, efficiency, whole_runs
 from engine.forecast import FloatArray, IntArray
 from engine.models.curves.terms import ERNEST_TERMS, Term
-from engine.units import format_share
+from engine.units import format_count, format_share
 
 
 def designed(
@@ -38,8 +38,8 @@ def designed(
     """Ernest's A-optimal design within a budget, as whole runs.
 
     Args:
-        costs: any cost function: (n,) what each experiment of a grid costs, in the budget's unit.
-        estimates: expected times and prices to show beside each run; None where nothing tells.
+        costs: the cost function: (n,) cost of each experiment of a grid, in the budget's unit.
+        estimates: expected times and prices to show beside each run; None if unknown.
 
     Raises:
         BadInput: for candidates that cannot tell the terms apart, and for a budget below the
@@ -51,7 +51,8 @@ def designed(
     chosen, bound = _whole_design(features, prices, budget, earlier, unit)
     greedy = cheapest_first(prices, float(prices[chosen].sum()))
     greedy_criterion = criterion(features[greedy], earlier)
-    words = _lessons(features[chosen], earlier, _parts(grid, terms))
+    parts = _of_each_type(grid, [f"{term.phase} time" for term in terms])
+    words = _lessons(features[chosen], earlier, parts)
     shown = estimates or nothing_known(grid)
     runs = [
         experiment_at(grid, int(place), shown, float(prices[place]), lesson)
@@ -76,8 +77,8 @@ def designed(
 def _scaled_features(
     grid: Grid, terms: Sequence[Term], known: Known | None
 ) -> tuple[FloatArray, FloatArray | None]:
-    """(n, p k) each term of each experiment, of a mean of 1 over all of them, and (m, p k) those of
-    the runs that are known, on the same scale; None without any."""
+    """(n, p k) terms of each experiment, scaled to a mean of 1, and (m, p k) those of the known
+    runs on the same scale; None without any."""
     raw = grid.features(terms, grid.machines, grid.fraction, grid.type_index)
     scale = np.where((means := raw.mean(axis=0)) > 0.0, means, 1.0)
     if known is None or not len(known.machines):
@@ -87,11 +88,11 @@ def _scaled_features(
 
 
 LARGEST_SHARES = (0.6, 0.3, 0.15)
-"""Most of the budget that one run may take, in the designs that are rounded and compared."""
+"""The largest share of the budget for a single run, in the designs that are compared."""
 
 
 NEAR_ENOUGH = 0.95
-"""Efficiency of the first rounding from which on no other is tried."""
+"""If the first rounding is this efficient, no other is tried."""
 
 
 def _whole_design(
@@ -103,8 +104,8 @@ def _whole_design(
 ) -> tuple[IntArray, float]:
     """The runs to make, and a bound that no whole runs within the budget can beat.
 
-    A continuous design may rest on half of a run that costs the whole budget, which rounds badly;
-    so designs without the most expensive runs are rounded too, and the best one is taken.
+    A continuous design may rest on half of a run that costs the whole budget, which rounds badly.
+    Designs without the most expensive runs are therefore rounded too, and the best one is taken.
     """
     affordable = np.flatnonzero(prices <= budget)
     weights, bound = _relaxed(features, prices, budget, earlier, affordable)
@@ -129,8 +130,8 @@ def _relaxed(
     earlier: FloatArray | None,
     taking_part: IntArray,
 ) -> tuple[FloatArray, float]:
-    """(n,) weights of the continuous design of some experiments, and its bound; all weights 0
-    where those do not identify the terms."""
+    """(n,) weights of the continuous design over some experiments, and its bound; all weights are
+    0 if these do not identify the terms."""
     weights, rows = np.zeros(len(prices)), features[taking_part]
     every = rows if earlier is None else np.concatenate((earlier, rows))
     if rank(every) < features.shape[1]:
@@ -140,18 +141,8 @@ def _relaxed(
     return weights, optimum.bound
 
 
-def _names(grid: Grid, terms: Sequence[Term]) -> list[str]:
-    """(p k,) what each coefficient is of, as in the law."""
-    return _of_each(grid, [term.name for term in terms])
-
-
-def _parts(grid: Grid, terms: Sequence[Term]) -> list[str]:
-    """(p k,) the part of a run's time that each coefficient tells, in the words of its phases."""
-    return _of_each(grid, [f"{term.phase} time" for term in terms])
-
-
-def _of_each(grid: Grid, names: Sequence[str]) -> list[str]:
-    """(p k,) the names for every type; where there are several types, with the type."""
+def _of_each_type(grid: Grid, names: Sequence[str]) -> list[str]:
+    """(p k,) names of (p,) coefficients for each of k types, with the type if there are several."""
     several = len(grid.instances) > 1
     return [
         f"{name} ({instance})" if several else name for instance in grid.instances for name in names
@@ -165,13 +156,12 @@ def _check_identified(
     unknown = undetermined(every)
     if not len(unknown):
         return
-    names = _names(grid, terms)
+    names = _of_each_type(grid, [term.name for term in terms])
     counts, sizes = len(np.unique(grid.machines)), len(np.unique(grid.fraction))
     left_out = f"; {grid.left_out} experiments with fewer partitions than cores are left out"
     raise BadInput(
-        f"{counts} node count{'' if counts == 1 else 's'} and {sizes} fraction"
-        f"{'' if sizes == 1 else 's'} cannot tell these terms apart: "
-        + ", ".join(names[place] for place in unknown),
+        f"{format_count(counts, 'node count')} and {format_count(sizes, 'fraction')} "
+        f"cannot tell these terms apart: " + ", ".join(names[place] for place in unknown),
         remedy="add node counts or fractions (--nodes, --fractions)"
         + (left_out if grid.left_out else ""),
     )

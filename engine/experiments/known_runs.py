@@ -1,4 +1,4 @@
-"""What the runs made so far tell of training runs: as places of a design, and type by type."""
+"""The runs made so far: as places of a design, and type by type."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ from engine.runs.slow_runs import calm
 
 
 def known_of(profile: Profile, grid: Grid, workload: Workload | None = None) -> Known:
-    """The profile's runs on the grid's types, as places of the design: those that came to their end
-    with the job parameters that are wanted, and say their nodes and, relative to the whole input,
-    their size."""
+    """The profile's runs on the grid's types, as places of the design: those that succeeded with
+    the wanted job parameters and tell their nodes and their share of the whole input."""
     wanted = completed(workload or profile.reference_workload, profile)
     whole, rows = wanted.input_bytes, []
     for run in profile.runs:
@@ -44,12 +43,12 @@ def known_of(profile: Profile, grid: Grid, workload: Workload | None = None) -> 
 
 @dataclass(frozen=True, slots=True)
 class KnownType:
-    """What was run on one instance type.
+    """The runs on one instance type.
 
     Args:
-        repeated: the most repetitions of one configuration, slow runs apart.
+        repeated: the most repetitions of one configuration, without slow runs.
         settled: whether SimCost's rule (Eq. 6, a tenth of the mean at 80 %) would stop repeating
-            it; None where nothing was repeated.
+            it; None if nothing was repeated.
     """
 
     instance: str | None
@@ -73,7 +72,7 @@ def lessons_of(profile: Profile) -> tuple[KnownType, ...]:
 
 
 def _known_type(name: str | None, runs: Sequence[Run], usual: Sequence[Run]) -> KnownType:
-    """A type by its runs, and by those among them that repeat one another as usual."""
+    """A type by its runs; `usual` are those that are not slow."""
     most = [run.seconds for run in max(repetitions(usual), key=len)]
     return KnownType(
         instance=name,

@@ -1,4 +1,4 @@
-"""How much surer planned training runs make a prediction, before they are made."""
+"""How much planned training runs narrow the interval of a prediction, before they are made."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from engine.models.base import FittedModel
 from engine.models.curves.terms import ERNEST_TERMS, columns
 
 MISFIT = 0.12
-"""Relative error of Ernest's terms that no number of runs takes away: the mean over its MLlib
+"""Relative error of Ernest's terms that remains after any number of runs: the mean over its MLlib
 applications (6.2)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Narrowing:
-    """What runs that are planned are expected to do to the interval of one composition.
+    """The expected effect of planned runs on the interval of one composition.
 
     Args:
-        low, high: its interval now; `then_low`, `then_high`: after all of the runs, about the same
-            middle.
+        low, high: the interval now.
+        then_low, then_high: the interval after all of the runs, around the same median.
         without: for each run, how much wider that interval is without it, as a share of its width
-            in log time; None for a run without which the terms cannot be told apart.
+            in log time; None for a run that the terms need to be told apart.
     """
 
     low: float
@@ -49,16 +49,15 @@ def narrowed(
     workload: Workload | None = None,
     confidence: float = 0.9,
 ) -> Narrowing:
-    """The interval of a composition now, and once planned runs of its type have been fitted.
+    """The interval of a composition now, and after planned runs of its type have been fitted.
 
-    The fit predicts its time with the variance x' M^-1 x, M = sum a_i a_i' / (noise t_i)^2 over the
-    runs planned and known, and with the misfit of the terms. That estimate and what is believed
-    now are taken as independent, so that their precisions add; the noise of the next run stays. The
-    interval now is the fitted model's, as everywhere, and narrows in proportion.
+    The fit predicts its time with the variance x' M^-1 x, M = sum a_i a_i' / (noise t_i)^2 over
+    planned and known runs, plus the misfit of the terms. This estimate is taken as independent of
+    the current belief, so that precisions add; the noise of the next run remains. The current
+    interval is that of the fitted model and narrows in proportion.
 
     Raises:
-        BadInput: for runs without nodes or an expected time, and for runs that do not identify the
-            terms.
+        BadInput: for runs without nodes or an expected time, or that do not identify the terms.
     """
     if not runs or any(run.nodes is None or run.seconds is None for run in runs):
         raise BadInput("what runs teach of a composition needs their nodes and expected times")
@@ -86,7 +85,7 @@ def narrowed(
 
 
 def _rows(runs: Sequence[Experiment], known: Known) -> FloatArray:
-    """(r, p) terms of the planned runs, then of those that are known, relative to their times."""
+    """(r, p) terms of the planned and then of the known runs, divided by their times."""
     machines = np.asarray([float(run.nodes or 1) for run in runs])
     fractions = np.asarray([run.fraction for run in runs])
     times = np.asarray([run.seconds for run in runs], dtype=float)
@@ -96,12 +95,12 @@ def _rows(runs: Sequence[Experiment], known: Known) -> FloatArray:
 
 
 def _deviation(rows: FloatArray, target: FloatArray, now: Belief) -> float | None:
-    """Scale of the next run's log time once runs have been fitted; None where they do not identify
+    """Scale of the next run's log time after runs have been fitted; None if they do not identify
     the terms.
 
     Args:
         rows: (r, p) terms of each run over its time; target: (p,) those of the prediction.
-        now: what is believed of the prediction now, one place.
+        now: the current belief about the prediction, one place.
     """
     if rank(rows) < rows.shape[1]:
         return None
@@ -111,4 +110,4 @@ def _deviation(rows: FloatArray, target: FloatArray, now: Belief) -> float | Non
 
 
 SURE = 1e-12
-"""Variance of log time that is none."""
+"""Variance of log time that counts as none."""

@@ -23,6 +23,7 @@ from engine.models.simcost.search import GRADING_DEGREE
 from engine.models.stages.shapes import shapes_of
 from engine.models.workloads import completed
 from engine.profile import Profile
+from engine.units import format_count
 
 
 def two_sizes(grid: Grid, *, node_cores: int, estimates: Estimates | None = None) -> ExperimentPlan:
@@ -91,8 +92,7 @@ def equal_waves(
                     fraction=sample_partitions / target_partitions,
                     partitions=sample_partitions,
                     cores=sampled,
-                    teaches=f"{waves} wave{'' if waves == 1 else 's'}, as the whole on {cores} "
-                    "cores",
+                    teaches=f"{format_count(waves, 'wave')}, as the whole on {cores} cores",
                 )
             )
     if not runs:

@@ -1,8 +1,8 @@
-"""Experiments that could be made, and plans of those that are worth it: the values.
+"""Possible experiments, and plans of those worth making: the values.
 
 A plan comes from Ernest's design (`designed_runs`) or from PERIDOT's and SimCost's own rules
-(`paper_plans`). Its runs are sorted so that those of one cluster stand together, the largest
-cluster first (Ernest 4.1 makes them on one cluster of the largest size).
+(`paper_plans`). Runs on one cluster stand together, the largest cluster first (Ernest 4.1 makes
+them on one cluster of the largest size).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from engine.models.curves.terms import Term, columns
 from engine.notices import Notice
 
 MOST_CANDIDATES = 20_000
-"""More grid points than this are a slip, and no better than a coarser grid."""
+"""A larger grid is a slip, and no better than a coarser one."""
 
 MOST_TYPES = 6
 
@@ -33,10 +33,10 @@ class Experiment:
 
     Args:
         fraction: of the whole input; whole partitions are sampled (Ernest 4.2).
-        partitions: how many that is, None where the input's partitions are not known.
-        cores: task slots of the whole cluster, where the plan is about them.
-        iterations: how many to do, None for a job without (6.2: a share of the real number).
-        seconds, usd: expected; None where nothing tells.
+        partitions: the same in partitions; None if the input's are unknown.
+        cores: task slots of the whole cluster, in a plan over cores.
+        iterations: how many to do, a share of the real number (Ernest 6.2); None for a job without.
+        seconds, low, high, usd: expected; None if unknown.
         cost: in the unit of the plan's budget; None for a plan without one.
         teaches: what it is for, in words.
     """
@@ -62,11 +62,13 @@ class ExperimentPlan:
     Args:
         method: "ernest", "peridot" or "simcost".
         unit: what the budget counts, one of `UNITS`.
+        candidates: how many experiments were possible.
         criterion: tr((X'X)^-1), the summed variance of the coefficients in units of one run's
-            noise, of these runs; `greedy_criterion` that of the cheapest runs for the same money,
-            None where those do not tell the coefficients apart.
+            noise.
+        greedy_criterion: that of the `greedy_runs` cheapest runs for the same money; None if these
+            do not tell the coefficients apart.
         efficiency: how near the runs come to what any design in this budget can reach, in [0, 1].
-        known_runs: runs made earlier that the design builds on.
+        known_runs: earlier runs that the design builds on.
     """
 
     method: str
@@ -84,17 +86,17 @@ class ExperimentPlan:
 
     @property
     def cost(self) -> float | None:
-        """The sum in the unit of the budget; None where a run has none."""
+        """The total in the unit of the budget; None if that of any run is unknown."""
         return _total([run.cost for run in self.runs])
 
     @property
     def seconds(self) -> float | None:
-        """The expected time of all runs one after the other."""
+        """The expected time of all runs, one after the other; None as `cost`."""
         return _total([run.seconds for run in self.runs])
 
     @property
     def usd(self) -> float | None:
-        """The expected cost of all runs."""
+        """The expected cost of all runs in USD; None as `cost`."""
         return _total([run.usd for run in self.runs])
 
 
@@ -108,11 +110,11 @@ class Grid:
     """The n possible experiments.
 
     Args:
-        instances: names of the types, (None,) where it does not matter.
+        instances: names of the types; (None,) where the type does not matter.
         machines, fraction: (n,); type_index: (n,) into `instances`.
-        partitions: of the whole input; None where not known.
-        iterations: what each run does, None for a job without.
-        left_out: how many others have fewer partitions than cores.
+        partitions: of the whole input; None if unknown.
+        iterations: of each run; None for a job without.
+        left_out: how many others were dropped, which have fewer partitions than cores.
     """
 
     instances: tuple[str | None, ...]
@@ -136,8 +138,8 @@ class Grid:
     ) -> Grid:
         """Every type at every node count with every fraction.
 
-        Where the input's partitions and a node's cores are known, an experiment is left out that
-        has fewer partitions than cores: some would idle, and Ernest's terms know nothing of that.
+        If the input's partitions and a node's cores are known, experiments with fewer partitions
+        than cores are left out: some cores would idle, which Ernest's terms do not express.
 
         Raises:
             BadInput: for an empty, huge or impossible grid.
@@ -172,7 +174,7 @@ class Grid:
     def features(
         self, terms: Sequence[Term], machines: FloatArray, fraction: FloatArray, types: IntArray
     ) -> FloatArray:
-        """(r, p k) the terms of runs; each of k types has coefficients of its own (Ernest 6.4)."""
+        """(r, p k) terms of runs; each of k types has its own coefficients (Ernest 6.4)."""
         rows, p = columns(tuple(terms), machines, fraction), len(terms)
         placed = np.zeros((len(machines), p * len(self.instances)))
         for k in range(len(self.instances)):
@@ -205,7 +207,7 @@ def _check_grid(
 
 @dataclass(frozen=True, eq=False)
 class Estimates:
-    """What n experiments are expected to take: (n,) arrays, NaN where nothing tells."""
+    """Expected times and prices of n experiments: (n,) arrays, NaN where unknown."""
 
     seconds: FloatArray
     low: FloatArray
@@ -215,8 +217,8 @@ class Estimates:
 
 
 def smallest_runs(grid: Grid) -> FloatArray:
-    """(n,) cost of each experiment in units of the smallest sample on one node, if time is
-    proportional to the data and shared evenly: the cost function of Ernest's reference."""
+    """(n,) cost of each experiment in units of the smallest sample on one node, for a time
+    proportional to the data and shared evenly: the cost function of Ernest's reference code."""
     return np.asarray(grid.fraction / grid.fraction.min() / grid.machines)
 
 
@@ -228,7 +230,7 @@ def nothing_known(grid: Grid) -> Estimates:
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """Runs that were made already: machines, fraction of the whole input, type, seconds, (r,)."""
+    """The r runs made so far: (r,) machines, fractions of the whole input, types and seconds."""
 
     machines: FloatArray
     fraction: FloatArray
@@ -266,7 +268,7 @@ def finite_or_none(value: float) -> float | None:
 
 
 def in_order(runs: Sequence[Experiment]) -> tuple[Experiment, ...]:
-    """Runs of one cluster together, the largest cluster first."""
+    """Runs on one cluster together, the largest cluster first."""
     return tuple(
         sorted(runs, key=lambda run: (run.instance or "", -(run.nodes or 0), run.fraction))
     )

@@ -1,4 +1,4 @@
-"""What is believed of all compositions and of the runs that could be made, and what these gain."""
+"""The belief about all compositions and possible runs, and what these runs gain."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from engine.models.base import FittedModel
 
 
 class Trials(NamedTuple):
-    """m possible runs: where, (m,) on which of the compositions, and on what share of the input."""
+    """m possible runs: their points, and (m,) the composition and share of the input of each."""
 
     points: Points
     owner: IntArray
@@ -37,12 +37,12 @@ def _trials(fitted: FittedModel, points: Points, fractions: Sequence[float]) -> 
 
 
 class Prospects(NamedTuple):
-    """What is believed before the next run.
+    """The state before the next run.
 
     Args:
-        points: the n compositions; trials: the m runs that could be made.
-        belief: over the compositions, followed by the places of the runs.
-        gains: what each run is expected to save, and to change.
+        points: the n compositions; trials: the m possible runs.
+        belief: about the compositions, followed by the places of the runs.
+        gains: what each run is expected to save and to change.
         by: what the decision weighs, in words.
     """
 
@@ -60,7 +60,7 @@ def prospects_of(
     fractions: Sequence[float],
     goal: Goal,
 ) -> Prospects:
-    """Those of compositions for one workload, and of runs on these shares of it."""
+    """The prospects of compositions for one workload, and of runs on these shares of it."""
     n = len(found.clusters)
     points = Points.of(found.clusters, [workload] * n, fitted.profile)
     trials = _trials(fitted, points, fractions)
@@ -71,7 +71,7 @@ def prospects_of(
 
 
 def decision_among(found: Weighed, mean: FloatArray, dof: FloatArray, goal: Goal) -> Decision:
-    """The decision among compositions of (n,) such log times and degrees of freedom."""
+    """The decision among compositions by their (n,) log times and degrees of freedom."""
     return Decision(
         found.usd_per_second,
         goal.deadline_seconds,

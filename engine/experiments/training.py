@@ -1,4 +1,4 @@
-"""Plans of training runs: what is wanted, and what the runs are expected to take."""
+"""Plans of training runs: the request, and the expected times and prices of the runs."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ def estimates_of(
     smallest_seconds: float | None = None,
     confidence: float = 0.9,
 ) -> Estimates:
-    """Expected times and prices of n experiments.
+    """Expected times and prices of n experiments; unknown without a model or `smallest_seconds`.
 
     Args:
         fitted: predicts them, at each fraction of `workload` (default: the profile's largest run).
-        smallest_seconds: without a model: what the smallest sample takes on one node.
+        smallest_seconds: without a model, the time of the smallest sample on one node.
     """
     clusters = [_cluster(grid, place, catalog) for place in range(len(grid))]
     notices: tuple[Notice, ...] = ()
@@ -99,18 +99,20 @@ def _workloads(grid: Grid, profile: Profile, workload: Workload | None) -> list[
 
 @dataclass(frozen=True)
 class TrainingRequest:
-    """What experiments are wanted.
+    """Which experiments are wanted.
 
     Args:
-        budget, unit: one of `UNITS`.
+        nodes, fractions: node counts and shares of the input to choose from.
+        budget: in `unit`, one of `UNITS`.
         method: "ernest", "peridot" (two sizes on equal cores), "simcost" (samples of equal waves).
-        terms: "ernest", or "extended" for the further terms of `ernest-extended` as well.
-        partitions: of the whole input, node_cores: task slots of one node; None for what the
-            fitted model's runs tell.
-        target_cores: SimCost's: cores that the job may get; () for five steps up to the most nodes.
-        sample_partitions: SimCost's; None for the fewest that have the waves of all targets.
-        iterations: of the real job; `iteration_share` of them are done in each run (Ernest 6.2).
-        smallest_seconds: what the smallest sample takes on one node, where no run says.
+        terms: "ernest", or "extended" to add the further terms of `ernest-extended`.
+        partitions: of the whole input; None for what the fitted model's runs tell.
+        node_cores: task slots of one node; None as `partitions`.
+        target_cores: for SimCost: cores that the job may get; () for five steps up to the most
+            nodes.
+        sample_partitions: for SimCost; None for the fewest that have the waves of all targets.
+        iterations: of the real job; each run does `iteration_share` of them (Ernest 6.2).
+        smallest_seconds: time of the smallest sample on one node, if no run tells.
     """
 
     nodes: tuple[int, ...]
@@ -133,7 +135,7 @@ class TrainingRequest:
 METHODS = ("ernest", "peridot", "simcost")
 
 TERMS = {"ernest": ERNEST_TERMS, "extended": (*ERNEST_TERMS, SQUARE_ROOT, SERIAL_DATA)}
-"""Names of sets of terms; "extended" has those that `ernest-extended` uses by default."""
+"""Sets of terms by name; "extended" has the default terms of `ernest-extended`."""
 
 
 def plan_experiments(
@@ -146,11 +148,11 @@ def plan_experiments(
     """The runs to make.
 
     Args:
-        fitted: what predicts their times; its runs are known already and are built on.
+        fitted: predicts their times; the design builds on its runs.
 
     Raises:
-        BadInput: for a request that contradicts itself, and what `designed` raises.
-        UnknownName: for terms, a method, a unit or a type that nothing knows.
+        BadInput: for a request that contradicts itself, and as `designed`.
+        UnknownName: for unknown terms, an unknown method, unit or type.
     """
     _check(request)
     plan = _planned(request, fitted, workload, catalog)
@@ -164,7 +166,7 @@ def _planned(
     workload: Workload | None,
     catalog: Catalog | None,
 ) -> ExperimentPlan:
-    """The plan of the method that is asked for."""
+    """The plan by the requested method."""
     if request.method != "ernest":
         request = _of_the_runs(request, fitted, workload, catalog)
     if request.method == "simcost":
@@ -198,8 +200,8 @@ def _planned(
 def _not_started(
     runs: Sequence[Experiment], fitted: FittedModel, catalog: Catalog | None
 ) -> Notice | None:
-    """That some runs have fewer slots than a barrier stage of the evidence had tasks. They stay in
-    the plan: where the program takes as many tasks as there are slots, they do run."""
+    """The warning that some runs have fewer slots than a barrier stage of the evidence had tasks.
+    They stay in the plan, for a program that takes as many tasks as there are slots does run."""
     batch = ClusterBatch.of([_cluster_of(run, catalog) for run in runs], fitted.profile)
     offered = zip(batch.executors.tolist(), batch.executor_cores.tolist(), strict=True)
     found = [not_started(fitted.barrier_stages, *executors) for executors in offered]
@@ -217,18 +219,14 @@ def _not_started(
 
 
 def _cluster_of(run: Experiment, catalog: Catalog | None) -> Cluster:
-    """Where a run is made; of one that is about cores, executors of one core."""
+    """The cluster of a run; executors of one core if the run is given by its cores."""
     if run.nodes is None:
         return Cluster.of_executors(executors=run.cores or 1, executor_cores=1)
     return Cluster.of_nodes(instance_type=run.instance, nodes=run.nodes, catalog=catalog)
 
 
 def _check(request: TrainingRequest) -> None:
-    """Refuses what no plan is made of.
-
-    Raises:
-        BadInput, UnknownName: as `plan_experiments`.
-    """
+    """Raises BadInput or UnknownName as `plan_experiments`."""
     for kind, name, names in (
         ("unit of a budget", request.unit, UNITS),
         ("set of terms", request.terms, TERMS),
@@ -258,7 +256,7 @@ def _of_the_runs(
     workload: Workload | None,
     catalog: Catalog | None,
 ) -> TrainingRequest:
-    """With the partitions of the input and the cores of a node, where the runs tell them."""
+    """The request with the input's partitions and a node's cores filled in, if the runs tell."""
     if fitted is None:
         return request
     cores = request.node_cores or _node_cores(request, fitted, catalog)
@@ -269,7 +267,7 @@ def _of_the_runs(
 def _node_cores(
     request: TrainingRequest, fitted: FittedModel, catalog: Catalog | None
 ) -> int | None:
-    """Task slots of a node; None where neither a type nor a run on nodes tells them."""
+    """Task slots of a node; None if neither a type nor a run on nodes tells them."""
     known = request.instances or any(run.cluster.nodes for run in fitted.profile.runs)
     return _node(request, fitted, catalog).slots if known else None
 
@@ -277,7 +275,7 @@ def _node_cores(
 def _node(
     request: TrainingRequest, fitted: FittedModel, catalog: Catalog | None, nodes: int = 1
 ) -> Cluster:
-    """So many nodes of the first type, with executors laid on them where that is known."""
+    """Nodes of the first type, with the executors on them if known."""
     instance = request.instances[0] if request.instances else None
     cluster = Cluster.of_nodes(instance_type=instance, nodes=nodes, catalog=catalog)
     return complete(cluster, fitted.profile)
@@ -328,8 +326,8 @@ def _equal_waves(
 def _part_of_nodes(
     cores: int, request: TrainingRequest, fitted: FittedModel, catalog: Catalog | None
 ) -> Cluster:
-    """As few nodes as have so many cores, of which the job gets that many: executors of one core,
-    each with its share of the memory."""
+    """The fewest nodes with that many cores, on which the job gets exactly these: executors of one
+    core, each with its share of the memory."""
     nodes = math.ceil(cores / (request.node_cores or 1))
     whole = _node(request, fitted, catalog, nodes)
     memory, share = whole.executor_memory_gib, 1.0 / (whole.executor_cores or 1)
@@ -343,7 +341,7 @@ def _part_of_nodes(
 
 
 def _iterations(request: TrainingRequest, workload: Workload | None) -> float | None:
-    """Iterations of each run: the share of the real number, at least one."""
+    """Iterations of each run: a share of the real number, at least one."""
     real = request.iterations or (workload.iterations if workload else None)
     if request.iteration_share is None:
         return real

@@ -18,6 +18,7 @@ from engine.exports.base import (
     resource_name,
 )
 from engine.memory import requested_cores
+from engine.units import format_count
 
 SPARK_VERSION = "3.5.3"
 IMAGE = "spark:3.5.3"
@@ -48,7 +49,7 @@ def _nodes(handover: Handover) -> str:
     """The nodes are the cluster's own: an application cannot ask for their number."""
     if not handover.composition:
         return ""
-    count = f"{handover.nodes} node" + ("" if handover.nodes == 1 else "s")
+    count = format_count(handover.nodes, "node")
     said = f"# needs a node pool of {count} of this type; the driver finds its place elsewhere\n"
     if 0 < handover.spot_nodes < handover.nodes:
         said += f"# of these at most {handover.spot_nodes} spot nodes: an application cannot say\n"

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 
 from engine.choosing.recommendation import Choice, Goal, Recommendation
 from engine.exports.base import Handover, printable
-from engine.units import format_interval, format_probability, format_seconds, format_usd
+from engine.units import (
+    format_count,
+    format_interval,
+    format_probability,
+    format_seconds,
+    format_usd,
+)
 
 LISTED = 10
 """Runners-up and rejections in a report: it is to be read, `recommend --json` has all."""
@@ -67,7 +73,7 @@ def goal_lines(goal: Goal) -> Iterator[str]:
         yield f"deadline {deadline}, met in {100.0 * goal.confidence:.8g} % of runs"
     if goal.budget_usd is not None:
         yield f"budget {format_usd(goal.budget_usd)}"
-    nodes = "1 node" if goal.max_nodes == 1 else f"{goal.max_nodes} nodes"
+    nodes = format_count(goal.max_nodes, "node")
     yield f"least {goal.minimises}, at most {nodes}"
 
 

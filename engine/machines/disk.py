@@ -69,4 +69,6 @@ def disk_notice(
         f"shuffles and spills take up to {format_bytes(each)} on each node, and {instance.name} "
         f"has {format_bytes(held)} of {kind}",
         f"use at least {least} such nodes, or attach {format_bytes(each / USABLE_SHARE)} to each",
+        subject=instance.name,
+        severity=each,
     )

@@ -1,4 +1,4 @@
-"""A machine that one owns, measured in some ten seconds: as an instance type, and as throughputs.
+"""A machine of your own, measured in about ten seconds: as an instance type, and as throughputs.
 
 The catalogs' CPU score is CoreMark, which is not run here. Three pieces of work that resemble what
 Spark does (`engine.machines.host_probes.cpu_kernels`) are timed on all cores, each as a multiple of

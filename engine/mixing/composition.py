@@ -1,8 +1,8 @@
-"""The time and the cost of a composition that someone names: 3 of this type and 2 of that.
+"""The time and cost of a named composition: 3 of this type and 2 of that.
 
-The law is that of `engine.mixing.mix_law`. Only the points behind the composition are asked of the
-model, one by one, so nothing is interpolated by the model itself; one type is the model's own
-prediction, with its phases and stages.
+Several types follow the law of `engine.mixing.mix_law`. The model is asked only for the points
+behind the composition, one by one, so it interpolates nothing. For one type the answer is the
+model's own prediction, with its phases and stages.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from engine.notices import Notice, in_order
 
 @dataclass(frozen=True, eq=False)
 class Composed:
-    """What a composition does and what it costs.
+    """The prediction for a composition, and the choice with its cost in all parts.
 
-    `prediction.phases` and `.stages` are None and empty for unlike nodes: which node does which
-    part of a stage is not known. `choice` carries the cost with all its parts.
+    With several types `prediction.phases` is None and `.stages` empty: which node does which part
+    of a stage is unknown.
     """
 
     choice: Choice
@@ -59,21 +59,22 @@ def predict_composition(
     billing: Billing | None = None,
     today: date | None = None,
 ) -> Composed:
-    """The time, its interval and the cost of a cluster of one type or of several.
+    """The time, its interval and the cost of a cluster of one or several types.
 
     Args:
         composition: type -> nodes, at least one each.
         workload: None for that of the profile's largest run.
         deadline_seconds: for the probability of meeting it; None for no deadline.
-        spot: at spot prices; max_spot: at most this share of the nodes, those that save most first,
-            and the others on demand; None for all.
+        spot: rent nodes at spot prices.
+        max_spot: the largest share of spot nodes, those that save most first; the others are rented
+            on demand. None for no limit.
         billing: None for the catalog's own rules.
-        today: the date that prices are compared with; None for the current one.
+        today: the date by which prices are judged old; None for the current one.
 
     Raises:
-        UnknownName: for a type that the catalog does not hold.
-        BadInput: for a number of nodes that is none, a type that holds no executor or has no spot
-            price, executors of which no shape fits all nodes, and what the model raises.
+        UnknownName: for a type that is not in the catalog.
+        BadInput: for an invalid number of nodes, a type that holds no executor or has no spot
+            price, types that no executor shape fits, and whatever the model raises.
     """
     workload = workload or fitted.profile.reference_workload
     billing = catalog.billing if billing is None else billing
@@ -96,8 +97,8 @@ def predict_composition(
 def _check_spot_prices(
     places: Placed, billing: Billing, catalog: Catalog, *, max_spot: float | None
 ) -> None:
-    """Refuses types without a spot price: under a share the nodes of some may stay on demand, but
-    not those of all."""
+    """Refuses types without a spot price. With `max_spot` some types may lack one, since their
+    nodes stay on demand, but not all of them."""
     offers = places.candidates.offers
     unpriced = [each.instance.name for each in offers if price_of(each, billing) is None]
     if unpriced and (max_spot is None or len(unpriced) == len(places.counts)):
@@ -111,9 +112,10 @@ def _check_spot_prices(
 class Placed:
     """A composition as rows of candidates and their counts.
 
-    `spot` is how many nodes of each type are spot nodes; empty for none. `shaped` is what is to be
-    said of their executors. `nodes` are the counts of one type for which the times are asked; None
-    for all.
+    Args:
+        spot: spot nodes of each type; empty for none.
+        shaped: notices about the shape of executors.
+        nodes: counts of one type at which the model is asked for times; None for all.
     """
 
     fitted: FittedModel
@@ -168,7 +170,7 @@ class Placed:
         return cls(fitted, candidates, counts, shaped=tuple(shaped))
 
     def surface(self, workload: Workload) -> Surface:
-        """A surface that holds exactly the points behind the composition."""
+        """A surface with just the points behind the composition evaluated."""
         capacity = MixLaw.of(self._blank(workload, 1)).capacity
         alike = (np.asarray(self.counts) * capacity).sum() / capacity
         columns = int(np.ceil(alike.max() * (1.0 - ROUNDING)))
@@ -181,8 +183,8 @@ class Placed:
         return behind(self.found, self.law(surface), self.stock(Billing()), surface)
 
     def on_spot(self, share: float) -> Placed:
-        """With at most that share of the nodes as spot nodes, those that save most first; none that
-        cost as much on demand."""
+        """The composition with at most this share of spot nodes, those that save most first; none
+        where spot saves nothing."""
         offers, left = self.candidates.offers, int(share * sum(self.counts) + 1e-9)
         saved = [
             offer.on_demand.usd_per_hour - offer.spot.usd_per_hour if offer.spot else 0.0
@@ -197,7 +199,7 @@ class Placed:
 
     @property
     def found(self) -> FoundMix:
-        """All of it, as the search names a composition: types on demand, then as spot nodes."""
+        """The composition as the search gives it: types on demand, then as spot nodes."""
         spot = self.spot or (0,) * len(self.counts)
         ordinary = [nodes - rented for nodes, rented in zip(self.counts, spot, strict=True)]
         rows = tuple(range(2 * len(self.counts)))
@@ -220,7 +222,7 @@ class Placed:
         return self.law(self.surface(workload)).forecast(rows, counts)
 
     def notices(self, workload: Workload) -> tuple[Notice, ...]:
-        """What the model warns of with that workload, over all types."""
+        """The model's warnings for a workload, over all types."""
         surface = self.surface(workload)
         return in_order(
             [notice for point in self._behind(surface) for notice in surface.notices(point)]
@@ -241,7 +243,7 @@ class Placed:
 def _of_one_type(
     surface: Surface, nodes: int, goal: Goal, billing: Billing, today: date
 ) -> Composed:
-    """The model's own prediction, and the price list's cost."""
+    """One type: the model's own prediction, with its cost."""
     point = nodes - 1
     surface, billing = surface.rented(billing)
     answers = Answers(surface, goal, billing, today)
@@ -269,7 +271,7 @@ def _of_one_type(
 def _of_several(
     surface: Surface, places: Placed, goal: Goal, billing: Billing, today: date
 ) -> Composed:
-    """By the law of unlike nodes."""
+    """Several types: by the law of unlike nodes."""
     mix = Mix(surface, places.stock(billing), goal, places.found, today)
     forecast = mix.forecast()
     if not np.isfinite(forecast.seconds[0]):

@@ -1,24 +1,23 @@
-"""Clusters of unlike nodes: how long a job takes on n_t nodes of type t for several t at once.
+"""Clusters of unlike nodes: how long a job takes on n_t nodes of type t, for several t at once.
 
-OptEx states its promise for a composition {n_t} but its T depends on the total n alone (IV-A), so
-this law is ours. It rests on what the fitted model says of every type by itself:
+OptEx promises times for a composition {n_t}, but its T depends only on the total n (IV-A), so this
+law is our own. It builds on the fitted model's predictions for each type alone:
 
-- A node of type t has the capacity g_t = slots x speed (in cores of the measured machine). A
-  composition has C = sum_t n_t g_t, and x_t = C / g_t is how many nodes of type t alone would have
-  the same capacity.
+- A node of type t has the capacity g_t = slots x speed, in cores of the measured machine. A
+  composition has C = sum_t n_t g_t, and x_t = C / g_t nodes of type t alone have the same capacity.
 - Type t does the share w_t = n_t g_t / C of the work. The time is T = sum_t w_t T_t(x_t): the
-  model's own time at that capacity, overheads that grow with the cluster included, averaged by who
-  does the work.
-- Tasks are not divisible. The last tasks of a stage may sit on the slowest cores while the others
-  wait: T is stretched by 1 + c (v / v_slow - 1), where v = C / slots is the mean speed of a core
-  and c the share of a stage that its last wave is (the mean of min(1, slots / tasks) over the
+  model's time at that capacity, including overheads that grow with the cluster, averaged by the
+  shares of the work.
+- Tasks are not divisible. The last tasks of a stage may run on the slowest cores while the others
+  wait. T is therefore stretched by 1 + c (v / v_slow - 1), where v = C / slots is the mean speed of
+  a core and c the share of a stage in its last wave (the mean of min(1, slots / tasks) over the
   stages, weighted by their work). Without stages in the evidence c is 0.
-- The spread of log T is that of the member with the widest (of equal ones, that of the fewest
-  degrees of freedom): doubts about unlike machines are not taken to cancel.
+- The spread of log T is that of the member with the widest (among equals, with the fewest degrees
+  of freedom): doubts about unlike machines are assumed not to cancel.
 
-With one type this is T_t(n_t) exactly, its spread included. All executors of an application have
-one shape, so only types whose layouts have the same cores per executor are mixed; the heap is that
-of the smallest.
+With one type this is exactly T_t(n_t), including its spread. All executors of an application have
+one shape, so only types with the same cores per executor are mixed; the heap is that of the
+smallest.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from engine.mixing.columns import Columns
 
 
 def coarseness(slots: FloatArray, tasks: FloatArray, work: FloatArray) -> FloatArray:
-    """(n,) share of a stage that its last wave is: the mean of min(1, slots / tasks).
+    """(n,) share of a stage in its last wave: the mean of min(1, slots / tasks).
 
     Args:
         slots: (n,) tasks that run at once; tasks, work: (s,) of the stages; empty gives 0.
@@ -50,10 +49,10 @@ def coarseness(slots: FloatArray, tasks: FloatArray, work: FloatArray) -> FloatA
 def stretched(
     seconds: FloatArray, *, coarse: FloatArray, mean: FloatArray, slowest: FloatArray
 ) -> FloatArray:
-    """(n,) times of which the last waves wait for the slowest cores.
+    """(n,) times, stretched because the last waves wait for the slowest cores.
 
     Args:
-        coarse: (n,) see `coarseness`; mean, slowest: (n,) speed of a core on average and at worst.
+        coarse: (n,) see `coarseness`; mean, slowest: (n,) mean and least speed of a core.
     """
     return np.asarray(seconds * (1.0 + coarse * (mean / slowest - 1.0)))
 
@@ -63,12 +62,12 @@ class MixLaw:
     """The law above over the k types of a surface.
 
     Args:
-        seconds, log_scale, dof: (k, c) of one type alone, as on the surface and beyond.
-        scale_below: (k, c) its scale below the median; None where that is the same.
-        slots, speed: (k,) of a node, and of one of its cores; NaN where a layout is not known.
-        executor_cores: (k,) types are mixed with others that have the same.
-        tasks, work: (s,) tasks of the measured stages and their task seconds.
-        interrupted: (k,) interruptions of a node per hour; None for no spot nodes.
+        seconds, log_scale, dof: (k, c) of one type alone, on the surface and beyond.
+        scale_below: (k, c) its scale below the median; None if symmetric.
+        slots, speed: (k,) of a node, and of one of its cores; NaN where the layout is unknown.
+        executor_cores: (k,) only types with equal ones are mixed.
+        tasks, work: (s,) tasks of the measured stages, and their task seconds.
+        interrupted: (k,) interruptions of a node per hour; None without spot nodes.
         safe: (k,) nodes that are never interrupted; None for none.
         lost: what an interruption costs.
         nodes: (c,) the node counts of the columns; None for all from 1 on.
@@ -90,7 +89,7 @@ class MixLaw:
 
     @classmethod
     def of(cls, surface: Surface, beyond: Beyond | None = None) -> MixLaw:
-        """The law for what a surface predicts, and for what lies beyond it."""
+        """The law over the predictions of a surface, and those beyond it."""
         candidates, run = surface.candidates, surface.fitted.profile.largest_run
         answering = surface.fitted.answering(surface.workload)
         times = [stage.task_seconds for stage in run.stages] if run else []
@@ -130,7 +129,7 @@ class MixLaw:
         )
 
     def at(self, nodes: IntArray) -> MixLaw:
-        """The law of a surface with some of its node counts alone."""
+        """The law of a surface restricted to some of its node counts."""
         below = self.scale_below
         return replace(
             self,
@@ -149,10 +148,10 @@ class MixLaw:
         return Columns(self.nodes)
 
     def with_spot(self, rows: IntArray, rates: FloatArray) -> MixLaw:
-        """The law over all types on demand, and behind them some as spot nodes.
+        """The law over all types on demand, followed by some of them as spot nodes.
 
         Args:
-            rows: (s,) which; rates: (s,) their interruptions per node and hour.
+            rows: (s,) which types; rates: (s,) their interruptions per node and hour.
         """
         k = len(self.slots)
         both = self.taken(np.append(np.arange(k), rows))
@@ -171,13 +170,13 @@ class MixLaw:
 
     @cached_property
     def capacity(self) -> FloatArray:
-        """(k,) g_t: cores of the measured machine that a node is worth."""
+        """(k,) g_t: the capacity of a node in cores of the measured machine."""
         return self.slots * self.speed
 
     @cached_property
     def twins(self) -> IntArray:
-        """(k,) the first type that is the same in all that this law knows of it: a catalog has many
-        types that a model cannot tell apart."""
+        """(k,) the first type with the same values in this law: a catalog has many types that a
+        model cannot tell apart."""
         apart = (self.slots, self.speed, self.executor_cores, self.interrupted, self.safe)
         one_each = [values for values in apart if values is not None]
         tables = [self.seconds, self.log_scale, self.dof, self.scale_below]
@@ -207,7 +206,7 @@ class MixLaw:
 
     @cached_property
     def widest(self) -> float:
-        """No composition has a larger scale of log T."""
+        """An upper bound on the scale of log T of any composition."""
         scales = [self.log_scale, *([] if self.scale_below is None else [self.scale_below])]
         widest = max(float(np.fmax.reduce(scale, axis=None, initial=0.0)) for scale in scales)
         if self.interrupted is None or not self.interrupted.any():
@@ -219,7 +218,7 @@ class MixLaw:
         return float(np.hypot(widest, longest.log_scale.max(initial=0.0)))
 
     def shares(self, rows: IntArray, counts: IntArray) -> FloatArray:
-        """(q,) share of the capacity of (q,) types and nodes that one node of each has."""
+        """(q,) share of one node of each type in the capacity of (q,) types and their nodes."""
         own = self.capacity[rows]
         return np.asarray(own / (counts * own).sum())
 
@@ -262,8 +261,8 @@ class MixLaw:
 
 
 def beyond_of(surface: Surface) -> Beyond | None:
-    """What mixes of a surface's types ask for beyond it; None where that is nothing. Every question
-    about a surface asks for the same."""
+    """The times beyond a surface that mixes of its types need; None if none. They are the same for
+    every question about a surface."""
     return surface.once(_beyond)
 
 

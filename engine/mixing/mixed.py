@@ -1,8 +1,8 @@
 """From the best cluster of one type to the best composition of several: the optimiser's last step.
 
-The search (`engine.mixing.search`) works on the surface. Where the model interpolates over it, the
-points behind a mix that wins are evaluated exactly before it is believed, and the search begins
-again if it does not stand.
+The search (`engine.mixing.search`) works on the surface, over which a model may interpolate. The
+points behind a winning mix are therefore evaluated exactly. If the mix no longer wins, the search
+starts again.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from engine.notices import in_order
 from engine.units import SECONDS_PER_HOUR
 
 _ROUNDS = 8
-"""Exact re-evaluations at most; a mix that has not stood by then is not recommended."""
+"""The most exact re-evaluations; a mix that has not been confirmed by then is not recommended."""
 
 
 def apart(surface: Surface) -> dict[int, int]:
-    """Rows of measured types that are left out of mixes, and the cores of the others' executors: an
-    application has executors of one shape, and a measured type keeps the one it was measured with.
+    """Rows of measured types that are left out of mixes -> cores of the others' executors. An
+    application has executors of one shape, and a measured type keeps its own.
     """
     measured = set(surface.fitted.profile.instance_types)
     candidates = surface.candidates
@@ -63,10 +63,10 @@ def with_mixes(
     most_types: int,
     today: date | None = None,
 ) -> Recommendation:
-    """The answer, or a mix of up to `most_types` types that is better.
+    """The answer, or a better mix of up to `most_types` types.
 
-    Under a maximum share of spot nodes a type may be rented both ways, so that a cluster of one
-    type may be better as well.
+    Under a maximum share of spot nodes a type may be rented both ways, so the better cluster may
+    also be of one type.
     """
     goal, evaluated = answer.goal, answer.evaluated
     partly = splits(surface, billing)
@@ -96,7 +96,7 @@ def with_mixes(
 def _said(
     answer: Recommendation, stock: Stock, law: MixLaw, surface: Surface, most_types: int
 ) -> Recommendation:
-    """The answer with what keeps types out of mixes, and what that may cost: the search is asked
+    """The answer with notices about types left out of mixes and what that may cost: the search runs
     again as if they were as fast with executors like the others'."""
     left_out = apart(surface) if most_types > 1 else {}
     if not left_out:
@@ -113,13 +113,13 @@ def _said(
 
 
 def _searched(market: Market, goal: Goal, vcores: FloatArray) -> tuple[Market, Goal]:
-    """The market and the goal that the search sees.
+    """The market and goal for the search.
 
-    Vcore-seconds are a price too: a node of s vcores "costs" s per hour, nothing is owned and
-    nothing rounded, so that one search serves them.
+    Vcore-seconds are searched as a price: a node of s vcores "costs" s per hour, with nothing owned
+    and nothing rounded.
 
     Raises:
-        BadInput: for vcore-seconds under a budget: the search knows one price.
+        BadInput: for vcore-seconds under a budget, since the search knows only one price.
     """
     if not goal.by_resource:
         return market, goal
@@ -136,7 +136,7 @@ def _searched(market: Market, goal: Goal, vcores: FloatArray) -> tuple[Market, G
 
 
 def _value(answer: Recommendation) -> float:
-    """What the search has to beat."""
+    """The value that the search has to beat."""
     best = answer.recommended
     if best is None:
         return math.inf
@@ -147,7 +147,7 @@ def _value(answer: Recommendation) -> float:
 
 
 def _won(answer: Recommendation, mix: Mix, evaluated: int, *, optimal: bool) -> Recommendation:
-    """The answer with a mix in the first place; the best of one type is the first runner-up."""
+    """The answer with a mix in first place, and the best of one type as first runner-up."""
     choice = mix.choice()
     before = answer.recommended
     choice = replace(choice, why=(_why(choice, before, answer),))
@@ -168,7 +168,7 @@ def _won(answer: Recommendation, mix: Mix, evaluated: int, *, optimal: bool) -> 
 
 
 def _why(choice: Choice, before: Choice | None, answer: Recommendation) -> str:
-    """What the best cluster of one type lacks."""
+    """Why the best cluster of one type is worse."""
     if before is None:
         nearest = answer.nearest
         if nearest is None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +10,8 @@ import numpy as np
 from engine.choosing.choices import Answers
 from engine.choosing.surface import Surface
 from engine.choosing.sweeps import TIE
-from engine.notices import Notice
+from engine.notices import Notice, worst_of_each
+from engine.units import format_count
 
 MIXED = Notice(
     "mixed-cluster",
@@ -22,9 +22,6 @@ MIXED = Notice(
 
 _OF_SIZE = "extrapolating-nodes"
 """What is warned of the size of a whole cluster, and of no member of it."""
-
-_FIGURE = re.compile(r"(?<![\w.,])(?<!\bstage )\d[\d,]*(?:\.\d+)?(?![\w.])")
-"""A number by itself: not the digits in the name of a type, nor the number that names a stage."""
 
 
 def not_mixed(surface: Surface, row: int, common: int, share: float) -> Notice:
@@ -38,7 +35,7 @@ def not_mixed(surface: Surface, row: int, common: int, share: float) -> Notice:
     most = f"at most {100.0 * share:.2g} % better" if share > TIE else "no better"
     return Notice(
         "layout-not-mixed",
-        f"{name} ran with executors of {own} core{'s'[: own != 1]}, the other types have "
+        f"{name} ran with executors of {format_count(own, 'core')}, the other types have "
         f"executors of {common}: of an application all executors are alike, so that {name} is "
         f"mixed with none of them; if it took as long with executors of {common}, the answer "
         f"would be {most}",
@@ -59,7 +56,7 @@ def of_members(
         points: of the surface, clusters of one type each.
         members: (row of the surface, nodes).
     """
-    found = once(notice for point in points for notice in surface.notices(point))
+    found = worst_of_each(notice for point in points for notice in surface.notices(point))
     sized = [notice for notice in found if notice.code == _OF_SIZE]
     if not sized:
         return found
@@ -70,22 +67,6 @@ def of_members(
     whole = smallest * surface.max_nodes + min(max(nodes, 1), surface.max_nodes) - 1
     own = [notice for notice in surface.notices(whole) if notice.code == _OF_SIZE]
     return [*(notice for notice in found if notice.code != _OF_SIZE), *(own or sized)[:1]]
-
-
-def once(notices: Iterable[Notice]) -> list[Notice]:
-    """Of those that differ by nothing but their figures the one with the largest: the others say
-    the same of another member, which is asked at a few nodes more or less."""
-    found: dict[tuple[str, str, str], Notice] = {}
-    for notice in notices:
-        alike = notice.code, _FIGURE.sub("#", notice.text), _FIGURE.sub("#", notice.remedy)
-        kept = found.setdefault(alike, notice)
-        if _figures(notice) > _figures(kept):
-            found[alike] = notice
-    return list(found.values())
-
-
-def _figures(notice: Notice) -> list[float]:
-    return [float(figure.replace(",", "")) for figure in _FIGURE.findall(notice.text)]
 
 
 def of_prices(answers: Answers, paid: Sequence[tuple[int, bool, int]]) -> list[Notice]:

@@ -1,13 +1,12 @@
 """The best composition of up to q unlike types, provably: branch and bound over `MixLaw`.
 
-All capacities are covered with windows, and in each of them `engine.mixing.bounds` says what no
-composition is better than. The windows with the least bounds are split until that hardly moves; the
-target is set a little above. Every composition that may be below the target is then built up,
-member by member; a part is dropped as soon as no completion of it can be, and the last member's
-count follows from the window, which has room for one or two. If a composition below the target is
-found, the best of these is the best of all. Otherwise all are above the target, which is moved up,
-at most to the best cluster of one type, with which the search began. So little is ever looked at
-that is much worse than the best.
+Windows cover all capacities, and `engine.mixing.bounds` gives a lower bound on all compositions in
+each. The windows with the least bounds are split until these hardly change, and a target is set a
+little above. Every composition that may be below the target is then built up, member by member. A
+part is dropped as soon as no completion can be below the target; the count of the last member
+follows from the window, which has room for one or two. If compositions below the target are found,
+the best of them is the best of all. Otherwise the target is raised, at most to the best cluster of
+one type, with which the search began. Little that is much worse than the best is ever evaluated.
 """
 
 from __future__ import annotations
@@ -43,24 +42,24 @@ WINDOWS = 24
 """Ranges of capacity that are bounded at once."""
 
 FIRST_STEP, STEP_GROWTH = 1e-2, 100.0
-"""How far the first target lies above the least bound, and how that grows."""
+"""How far the first target lies above the least bound, and the growth of this distance."""
 
 LAST_STEP = 1.0
-"""Beyond twice the least bound everything is looked at: often there is nothing to be found."""
+"""Beyond twice the least bound everything is searched: often there is nothing to find."""
 
 CLOSE = 0.1
-"""A least bound that is so near to what is known is a target in itself: little lies between."""
+"""If the least bound is this close to the known value, that value is the target."""
 
 LEAST_TARGET = 1e-6
-"""Share of the best known value that the first target is at least: bounds may be zero."""
+"""The least first target, as a share of the best known value: bounds may be zero."""
 
 _ZOOMS = 8
 
 _GAINED = 1e-4
-"""Charges are taken up if they raise the least bound by that share."""
+"""Charges are adopted if they raise the least bound by this share."""
 
 _FILTERED = 3
-"""Rounds of splitting windows after which types without promise are left out."""
+"""Rounds of splitting windows, after each of which unpromising types are dropped."""
 
 
 @dataclass(eq=False)

@@ -1,7 +1,7 @@
-"""What every model is: fit a profile, then predict times with intervals for many clusters at once.
+"""The interface of every model: fit a profile, then predict times with intervals for many clusters.
 
 A model is one file with one `Model` class, listed in `engine.models.MODELS`. It implements `fit`;
-its fitted form implements `forecast` (vectorised) and, where it can explain itself, `explain` and
+its fitted form implements `forecast` (vectorised) and, if it can explain itself, `explain` and
 `notices`. Everything else here (single predictions, intervals, warnings) is shared.
 """
 
@@ -35,14 +35,14 @@ from engine.runs.slow_runs import UnusualRun
 from engine.units import check_times
 
 _KEPT = 2
-"""Surfaces that a fitted model keeps: some ten MB each for a whole catalog."""
+"""Surfaces that a fitted model keeps: about ten MB each for a whole catalog."""
 
 
 @dataclass(frozen=True, slots=True)
 class StageForecast:
     """One stage of the predicted run; times are seconds since the predicted start.
 
-    `busy_share` is the mean share of all slots that its tasks hold; None where that is not known.
+    `busy_share` is the mean share of all slots that its tasks hold; None if unknown.
     """
 
     stage_id: int
@@ -57,9 +57,14 @@ class StageForecast:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Where the time goes: phases (name -> seconds, adding up to the prediction), the stages of a
-    replay, and what bounds the run (one word, such as cpu, driver, skew or waves). `job_profile`
-    holds further predicted figures of the run, each with its unit in its name."""
+    """Where the time goes.
+
+    Args:
+        phases: name -> seconds; they add up to the prediction.
+        stages: of a replay.
+        bottleneck: what bounds the run, in a word such as cpu, driver, skew or waves.
+        job_profile: further predicted figures of the run, with units in their names.
+    """
 
     phases: Mapping[str, float] | None = None
     stages: tuple[StageForecast, ...] = ()
@@ -69,10 +74,10 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class LeaveOneOut:
-    """How far a model was off on runs that it had not seen.
+    """How far off a model was on runs that it had not seen.
 
     Args:
-        predicted_seconds, actual_seconds: one pair per run that could be left out.
+        predicted_seconds, actual_seconds: a pair for each run that could be left out.
     """
 
     predicted_seconds: tuple[float, ...]
@@ -90,7 +95,7 @@ class LeaveOneOut:
 class Prediction:
     """The predicted time of one run.
 
-    `low` and `high` are the central interval at `confidence`, None when the model cannot say.
+    `low` and `high` are the central interval at `confidence`; None if the model gives none.
     """
 
     model: str
@@ -106,7 +111,7 @@ class Prediction:
     job_profile: Mapping[str, float] | None = None
 
     def p_within(self, deadline_seconds: float) -> float | None:
-        """P(T <= deadline), None without an interval."""
+        """P(T <= deadline); None without an interval."""
         p = float(self.forecast.p_within(deadline_seconds)[0])
         return None if np.isnan(p) else p
 
@@ -148,8 +153,8 @@ class FittedModel(ABC):
         """The time of one run; `workload=None` means that of the profile's largest run.
 
         Raises:
-            BadInput: for a type that neither a catalog nor the profile knows, a confidence
-                outside (0, 1), or a workload that lacks what the model needs.
+            BadInput: for a type that is neither in a catalog nor in the profile, a confidence
+                outside (0, 1), or a workload without something that the model needs.
         """
         _check_confidence(confidence)
         workload = workload or self.profile.reference_workload
@@ -184,8 +189,8 @@ class FittedModel(ABC):
         workloads: Sequence[Workload | None] | None = None,
         confidence: float = 0.9,
     ) -> Predictions:
-        """The times of n runs: clusters and workloads in pairs; one of either serves all. None, as
-        a workload or in place of all, means that of the profile's largest run.
+        """The times of n runs, with clusters and workloads in pairs; a single one of either serves
+        all. None, for a workload or for all, means that of the profile's largest run.
 
         Raises:
             BadInput: when the lengths differ, and as `predict`.
@@ -207,7 +212,7 @@ class FittedModel(ABC):
             )
         clusters = list(clusters) * (n // len(clusters))
         found = Forecast.of(np.full(n, np.nan))
-        for workload, places in _by_workload(asked * (n // len(asked))):
+        for workload, places in by_workload(asked * (n // len(asked))):
             _check_size(workload, self.profile)
             batch = ClusterBatch.of([clusters[i] for i in places], self.profile)
             found = found.patched(places, self.forecast(batch, workload))
@@ -215,7 +220,7 @@ class FittedModel(ABC):
 
     @cached_property
     def recent(self) -> Recent[Any]:
-        """What was last worked out over many clusters, for those who ask with another goal."""
+        """The surfaces last computed, for the same question with another goal."""
         return Recent(_KEPT)
 
     def __repr__(self) -> str:
@@ -223,15 +228,15 @@ class FittedModel(ABC):
 
     @abstractmethod
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
-        """Predicted times of one workload on n clusters.
+        """Predicted times of one workload on n clusters: a forecast of shape (n,).
 
         Raises:
-            BadInput: when the workload lacks something that the model needs.
+            BadInput: for a workload without something that the model needs.
         """
 
     def answering(self, workload: Workload) -> FittedModel:
-        """The fit that answers for a workload: this one, or that of the runs of the workload's job
-        parameters. Its `validation` and `fit_notices` are what holds for the answer.
+        """The fit that answers for a workload: this one, or that of the runs with the workload's
+        job parameters. Its `validation` and `fit_notices` apply to the answer.
 
         Raises:
             BadInput: as `forecast`.
@@ -240,22 +245,22 @@ class FittedModel(ABC):
 
     @property
     def ran_on(self) -> tuple[InstanceType, ...]:
-        """The types that its evidence ran on, beside those of the profile's runs."""
+        """Types that its evidence ran on, in addition to those of the profile's runs."""
         return ()
 
     @property
     def barrier_stages(self) -> tuple[BarrierStage, ...]:
-        """The stages that a cluster must be able to start all at once; of several jobs those that
-        need most."""
+        """Stages whose tasks a cluster must be able to start all at once; of several jobs, those
+        that need most."""
         return barrier_stages(self.profile)
 
     def runs_used(self, workload: Workload) -> int:
         """How many of the profile's runs the answer for a workload is learnt from. The others broke
-        off, are of other parameters or iterations, or are represented by these."""
+        off, have other parameters or iterations, or are represented by these."""
         return len(self.profile.runs)
 
     def unusual_runs(self, workload: Workload) -> list[UnusualRun]:
-        """The runs that count for less in the answer for a workload, since something seems to have
+        """Runs that count for less in the answer for a workload, because something seems to have
         gone wrong in them."""
         return []
 
@@ -264,11 +269,11 @@ class FittedModel(ABC):
         return Explanation()
 
     def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
-        """Warnings about this prediction, beside those of the fit itself (`fit_notices`)."""
+        """Warnings about this prediction, without those of the fit itself (`fit_notices`)."""
         return ()
 
     def all_notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
-        """`notices`, and what holds of the one cluster of `batch` whichever model is asked."""
+        """`notices`, and those about the one cluster of `batch` that every model shares."""
         return (
             *support_notices(batch),
             *self.notices(batch, workload),
@@ -279,8 +284,8 @@ class FittedModel(ABC):
     def transferred(
         self, instance: InstanceType, catalog: Catalog
     ) -> tuple[Speed, tuple[Notice, ...]]:
-        """How fast a core of a type is taken to be, and what is to be said of that; a model of
-        several jobs, which may have run on unlike machines, answers for all of them."""
+        """The assumed speed of a core of a type, and the notices about it; a model of several jobs,
+        which may have run on different machines, answers for all of them."""
         if instance.name in self.profile.instance_types:
             return Speed(1.0), ()
         speed = speed_of(instance, source_of(self.profile, catalog), catalog)
@@ -288,19 +293,19 @@ class FittedModel(ABC):
         return speed, () if notice is None else (notice,)
 
     def slot_speeds(self, batch: ClusterBatch) -> FloatArray:
-        """(n,) how fast a slot of n clusters of a catalog's types is, relative to the measured
-        ones: what unlike nodes of one cluster share the work by."""
+        """(n,) speed of a slot of n clusters of a catalog's types, relative to the measured ones:
+        different nodes of one cluster share the work in proportion to it."""
         if batch.catalog is None:
             raise ValueError("types need a catalog")
         return batch.speeds(source_of(self.profile, batch.catalog))[0]
 
     def fuller_notice(self, batch: ClusterBatch, workload: Workload) -> Notice | None:
-        """The warning that the nodes of the one cluster of `batch` are fuller of tasks than the
-        measured ones; a law that counts that says how."""
+        """The warning that nodes of the one cluster of `batch` run more tasks per core than the
+        measured ones; a law that accounts for that says how."""
         return fuller_nodes_notice(batch, self.profile)
 
     def assured_memory(self, workload: Workload) -> AssuredMemory | None:
-        """The heap that the workload needs; None where the model does not say."""
+        """The heap that the workload needs; None if the model does not tell."""
         return None
 
 
@@ -315,13 +320,12 @@ class Model(ABC):
         """The model fitted to the profile; `models` are the others, by name.
 
         Raises:
-            ModelDoesNotFit: when the evidence is not what this model needs; the message says
-                what is missing.
+            ModelDoesNotFit: when this model needs other evidence; the message says what is missing.
         """
 
 
 def no_interval_notice(model: str) -> Notice:
-    """The warning that stands where a time has no interval."""
+    """The warning about a time without an interval."""
     return Notice(
         "no-interval",
         "this model and evidence give no interval: how sure the time is, is not known",
@@ -341,8 +345,8 @@ def _check_size(workload: Workload, profile: Profile) -> None:
         check_times(times, where="workload", remedy="check the unit of input_bytes")
 
 
-def _by_workload(workloads: Sequence[Workload]) -> list[tuple[Workload, list[int]]]:
-    """Equal workloads together, so that each is forecast once."""
+def by_workload(workloads: Sequence[Workload]) -> list[tuple[Workload, list[int]]]:
+    """The places of each distinct workload, so that each is forecast once."""
     groups: list[tuple[Workload, list[int]]] = []
     seen: dict[Hashable, int] = {}
     for place, workload in enumerate(workloads):

@@ -1,5 +1,5 @@
-"""What models of event logs warn of alike: a single log, questions far from all of them, and other
-job parameters."""
+"""Warnings shared by models of event logs: a single log, questions far from all logs, and other job
+parameters."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from engine.text.lists import in_a_row
 from engine.units import format_number, format_share
 
 FAR = 2.0
-"""Slots or input beyond this factor from the nearest log are extrapolation."""
+"""Slots or input further than this factor from the nearest log are extrapolation."""
 
 
 def single_run(runs: Sequence[Run]) -> Notice | None:
-    """The warning that the runs, if several, repeat one configuration; None where they do not."""
+    """The warning that there is one run, or one configuration repeated; None otherwise."""
     if configurations(runs).max() > 0:
         return None
     return Notice(
@@ -34,21 +34,21 @@ def single_run(runs: Sequence[Run]) -> Notice | None:
 
 
 LARGEST_CORRECTION = 0.35
-"""A model that misses its own log by more (in log time) has not understood it: no further
-correction, but a notice."""
+"""A model that misses its own log by more (in log time) has not understood it: it is corrected no
+further, and a notice says so."""
 
 
 def corrections(own: FloatArray) -> FloatArray:
-    """(r,) log time that is added to answers from logs which a model misses by (r,) their own."""
+    """(r,) log time added to answers from logs that a model misses by (r,) `own`."""
     return np.clip(own, -LARGEST_CORRECTION, LARGEST_CORRECTION)
 
 
 def misses_itself(own: FloatArray, *, what: str, remedy: str) -> Notice | None:
-    """The warning that a model is far off on a log's own cluster; None where it is on none.
+    """The warning that a model is far off on a log's own cluster; None if on none.
 
     Args:
         own: (r,) log of observed over predicted time of each log.
-        what: is off, as the subject of a sentence.
+        what: the subject of the sentence "... off by".
     """
     most = np.abs(own).max()
     if most <= LARGEST_CORRECTION:
@@ -58,18 +58,18 @@ def misses_itself(own: FloatArray, *, what: str, remedy: str) -> Notice | None:
 
 
 TRANSFERRED_PARAMETERS, THESE_PARAMETERS = "transferred-parameters", "these parameters"
-"""The warning that runs of other parameters answer, and what to add: of run tables and of logs."""
+"""Code of the warning that runs of other parameters answer, and what to add to tables or logs."""
 
 MOST_SETS = 4
-"""Sets of parameters that are listed in a warning; of more, how many there are."""
+"""The most sets of parameters listed in a warning."""
 
 
 def chosen_notice(logs: Sequence[Run], taken: Mapping[str, float], answering: int) -> Notice | None:
-    """Which of the logs answer, where their parameters differ: whoever did not say any is told what
-    was taken. None where they do not differ.
+    """Which of the logs answer if their parameters differ, so that a user who gave none knows; None
+    if they do not differ.
 
     Args:
-        taken: the parameters of the `answering` ones.
+        taken: the parameters of the `answering` logs.
     """
     sets = _sets(logs)
     if len(sets) == 1:
@@ -91,7 +91,8 @@ def transferred_notice(
     *,
     what: str = "logs",
 ) -> Notice:
-    """No run has the wanted parameters: those that have the nearest, `taken`, answer."""
+    """The notice that no run has the wanted parameters and that those with the nearest, `taken`,
+    answer."""
     changed = [name for name in wanted if not same_parameters(taken, {name: wanted[name]})]
     return Notice(
         TRANSFERRED_PARAMETERS,
@@ -104,7 +105,7 @@ def transferred_notice(
 
 
 def table_notice(logs: Sequence[Run], wanted: Mapping[str, float]) -> Notice:
-    """Runs without stages answer although there are logs, for want of the parameters."""
+    """The notice that runs without stages answer, because no log has the parameters."""
     return Notice(
         "several-parameters",
         f"logs with {in_words(wanted)}: 0 of {len(logs)} (they have {_listed(_sets(logs))}); run "
@@ -114,8 +115,8 @@ def table_notice(logs: Sequence[Run], wanted: Mapping[str, float]) -> Notice:
 
 
 def _sets(logs: Sequence[Run]) -> list[str]:
-    """The sets of parameters that logs have, in words, by name and value."""
-    known = sorted({tuple(sorted(log.workload.parameters.items())) for log in logs})
+    """The sets of parameters of the logs in words, sorted by name and value."""
+    known = sorted({log.workload.sorted_parameters for log in logs})
     return [in_words(dict(each)) or "none" for each in known]
 
 
@@ -127,11 +128,11 @@ def _listed(sets: Sequence[str]) -> str:
 def range_notices(
     slots: FloatArray, observed: FloatArray, ratios: FloatArray
 ) -> list[Notice | None]:
-    """Warnings of clusters or inputs beyond `FAR` times the nearest log.
+    """Warnings about clusters or inputs further than `FAR` from the nearest log.
 
     Args:
-        slots: of the clusters asked for; observed: (r,) of the logs.
-        ratios: (r,) the input asked for relative to each log's.
+        slots: of the requested clusters; observed: (r,) of the logs.
+        ratios: (r,) the requested input relative to that of each log.
     """
     known = slots[slots >= 1.0]
     found: list[Notice | None] = []
@@ -158,6 +159,6 @@ def range_notices(
 
 
 def listed(values: FloatArray) -> str:
-    """One whole number, or from which to which."""
+    """A range of whole numbers in words: "8", or "2 to 8"."""
     low, high = float(values.min()), float(values.max())
     return f"{low:,.0f}" if round(low) == round(high) else f"{low:,.0f} to {high:,.0f}"

@@ -1,8 +1,8 @@
-"""Logs whose job parameters are said: which of them answer for which parameters.
+"""Logs with known job parameters: which of them answer for which parameters.
 
-One fit per set of parameters, made when it is first asked for. In sparkplan those answer that have
-the wanted ones; without such logs, run times that have them; else the logs whose parameters are
-nearest, less sure.
+Each set of parameters has its own fit, made on first use. In sparkplan the logs with the wanted
+parameters answer; without such logs, run times that have them; else the logs with the nearest
+parameters, with a wider interval.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ Fitting = Callable[[Profile], FittedModel]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OfParameters(FittedModel):
-    """What one set of logs answers.
+    """The answers of one set of logs.
 
     Args:
-        fitted: to the runs of these logs' parameters.
-        parameters: those, by name.
-        log_scale: prior spread of log time for what is asked beside them; 0 where they are wanted.
+        fitted: to the runs with these logs' parameters.
+        parameters: their values by name.
+        log_scale: prior spread of log time for other parameters; 0 if these are the wanted ones.
     """
 
     fitted: FittedModel
@@ -62,10 +62,10 @@ class OfParameters(FittedModel):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ByParameters(FittedModel):
-    """A fit for each set of job parameters; what is not asked are those of the largest run.
+    """A fit for each set of job parameters; parameters left open are those of the largest run.
 
     Args:
-        fit_of: what answers for one whole set of parameters; raises when nothing does.
+        fit_of: the fit for a complete set of parameters; raises if there is none.
     """
 
     fit_of: Callable[[Mapping[str, float]], FittedModel]
@@ -75,20 +75,20 @@ class ByParameters(FittedModel):
     def of(
         cls, model: str, profile: Profile, fit_of: Callable[[Mapping[str, float]], FittedModel]
     ) -> ByParameters:
-        """Those of the largest run's parameters are fitted at once.
+        """The fits of a profile, that of the largest run's parameters already made.
 
         Raises:
-            ModelDoesNotFit: when nothing answers for these.
+            ModelDoesNotFit: when nothing answers for these parameters.
         """
         found = cls(model, profile, fit_of)
         own = found.answering(profile.reference_workload)
         return replace(found, fit_notices=own.fit_notices, validation=own.validation)
 
     def answering(self, workload: Workload) -> FittedModel:
-        wanted = completed(workload, self.profile).parameters
-        key = tuple(sorted(wanted.items()))
+        wanted = completed(workload, self.profile)
+        key = wanted.sorted_parameters
         if key not in self._answering:
-            self._answering[key] = self.fit_of(wanted)
+            self._answering[key] = self.fit_of(wanted.parameters)
         return self._answering[key]
 
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
@@ -112,7 +112,7 @@ class ByParameters(FittedModel):
 
 @dataclass(frozen=True, eq=False)
 class NearestLogs:
-    """Whose logs or run times answer for which parameters.
+    """Which logs or run times answer for which parameters.
 
     Args:
         fit_logs: fits runs of the same parameters, some of which are logs.
@@ -125,7 +125,7 @@ class NearestLogs:
     _fits: dict[tuple[object, ...], FittedModel] = field(default_factory=dict, repr=False)
 
     def fit_of(self, wanted: Mapping[str, float]) -> FittedModel:
-        """Whoever answers for these parameters."""
+        """The model that answers for these parameters."""
         logs = logs_of(self.profile.runs)
         runs = self._having(wanted)
         own = logs_of(runs)

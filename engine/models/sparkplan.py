@@ -1,6 +1,6 @@
-"""sparkplan: the default model. Logs are replayed; run times alone get physical laws, averaged.
+"""sparkplan, the default model: replays logs, and averages physical laws over run times alone.
 
-Which evidence there is decides who answers; where two can, the one that predicts left-out runs
+The evidence decides which of the two answers. If both can, the one that predicts left-out runs
 better does (docs/models/sparkplan.md).
 """
 
@@ -26,19 +26,19 @@ from engine.notices import Notice
 from engine.profile import Profile, Run
 
 TERMS_FIT = 0.20
-"""Left-out error above which terms are no better evidence than a replay that is off as much."""
+"""With a larger left-out error, terms are no better evidence than a replay that is as far off."""
 
 TERMS_BETTER_BY = 0.8
-"""Physical terms replace the replay of logs when their left-out error is below this share of its
-error, and by more than noise: a replay knows why, and extrapolates better than it interpolates."""
+"""Physical terms replace the replay of logs if their left-out error is below this share of its own,
+by more than noise. A replay knows the causes, and extrapolates better than it interpolates."""
 
 SLOTS_FOR_TERMS = 3
-"""Numbers of slots that logs must be of for terms to replace their replays. Of two, terms of growth
-fit any difference, and beyond them say that faster or more machines take longer."""
+"""Logs need this many different numbers of slots for terms to replace their replays. With two,
+growing terms fit any difference, and then predict that faster or more machines take longer."""
 
 TERMS_PRIOR = Spread(log_scale=0.15, dof=PRIOR_DOF)
-"""Prior: spread of log time about physical terms that fewer runs were held against than tell one.
-Terms fitted to three runs are off by as much (docs/models/sparkplan_rules_logs.md)."""
+"""Prior spread of log time around physical terms, if too few left-out runs measure it. Terms fitted
+to three runs are off by as much (docs/models/sparkplan_rules_logs.md)."""
 
 
 class Sparkplan(Model):
@@ -72,7 +72,7 @@ def _fit_logs(profile: Profile, models: Mapping[str, Model]) -> FittedModel:
 
 
 def _better(terms: FittedModel, fitted: FittedModel, bare: Sequence[Run]) -> bool:
-    """Whether the terms of `terms` foretold left-out runs clearly better than a replay did."""
+    """Whether physical terms predicted left-out runs clearly better than a replay did."""
     theirs, ours = terms.validation, _errors(fitted, bare)
     if theirs is None or not len(ours):
         return False
@@ -84,8 +84,8 @@ def _better(terms: FittedModel, fitted: FittedModel, bare: Sequence[Run]) -> boo
 
 
 def _errors(fitted: FittedModel, bare: Sequence[Run]) -> FloatArray:
-    """(n,) relative errors of a replay, for logs that were left out and for runs without stages,
-    which it never sees; those that it can answer."""
+    """(n,) relative errors of a replay on left-out logs and on runs without stages, which it never
+    sees, as far as it can answer for these."""
     errors = np.zeros(0)
     if fitted.validation is not None:
         actual = np.asarray(fitted.validation.actual_seconds)
@@ -121,7 +121,7 @@ def _table(profile: Profile) -> FittedModel | None:
 
 
 def _with_terms(profile: Profile, models: Mapping[str, Model]) -> FittedModel | None:
-    """Terms that are fitted to the times of logs, with an interval as a replay has one."""
+    """Terms fitted to the times of logs, with an interval like that of a replay."""
     if len({run.cluster.slots for run in logs_of(profile.runs)}) < SLOTS_FOR_TERMS:
         return None
     try:

@@ -1,4 +1,4 @@
-"""What a workload leaves open, and which runs can answer for it."""
+"""Completing a workload, and the runs that can answer for it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from engine.profile import Profile, Run, runs_aside
 from engine.text.lists import in_a_row, listed
 
 SAME = 1e-9
-"""Difference, relative and absolute, below which two sizes or parameters are the same number."""
+"""Sizes or parameters are equal if they differ by less, relatively or absolutely."""
 
 
 def completed(workload: Workload, profile: Profile) -> Workload:
-    """The workload with what it leaves open: size, iterations (the largest observed, OptEx IV-A)
-    and parameters are those of the profile's largest run.
+    """The workload with everything that it leaves open filled in: size and parameters from the
+    profile's largest run, and the largest observed iterations (OptEx IV-A).
 
     Raises:
-        BadInput: for a parameter or iterations that the runs know nothing of.
+        BadInput: for parameters, iterations or a size that no run tells.
     """
     reference = profile.reference_workload
     known = {name for run in profile.runs for name in run.workload.parameters}
@@ -57,9 +57,9 @@ def completed(workload: Workload, profile: Profile) -> Workload:
 
 
 def telling_runs(runs: Sequence[Run], wanted: Workload) -> list[Run]:
-    """The runs that say everything that a completed workload says: what is not said is not known,
-    and neither 1 nor nothing. In an order that does not depend on theirs: random numbers meet the
-    same runs then, and so the answer is the same."""
+    """The runs that tell everything that a completed workload does, since an untold value is
+    unknown. Their order does not depend on that of `runs`, so that random numbers meet the same
+    runs and the answer stays the same."""
     return sorted((run for run in runs if not _unsaid(run, wanted)), key=_place)
 
 
@@ -71,7 +71,7 @@ def _place(run: Run) -> tuple[object, ...]:
         run.cluster.slots or 0,
         workload.input_bytes or 0.0,
         workload.iterations or 0.0,
-        sorted(workload.parameters.items()),
+        workload.sorted_parameters,
         run.seconds,
     )
 
@@ -87,7 +87,7 @@ def _unsaid(run: Run, wanted: Workload) -> list[str]:
 
 
 def incomplete_notices(runs: Sequence[Run], wanted: Workload) -> list[Notice]:
-    """That runs are left aside which do not say what the others do."""
+    """The notice that runs are left aside because they do not tell what the others do."""
     left_aside = [missing for run in runs if (missing := _unsaid(run, wanted))]
     if not left_aside:
         return []
@@ -104,12 +104,12 @@ def incomplete_notices(runs: Sequence[Run], wanted: Workload) -> list[Notice]:
 
 
 def logs_of(runs: Sequence[Run]) -> list[Run]:
-    """The runs that tell their stages, and how many tasks they ran at once."""
+    """The runs with stages and a known number of tasks at once."""
     return [run for run in runs if run.stages and run.cluster.slots]
 
 
 def left_aside(runs: Sequence[Run]) -> list[Notice]:
-    """That logs take no part which broke off or failed, since others came to their end."""
+    """The notice that logs that broke off or failed take no part, because others succeeded."""
     aside = runs_aside(runs)
     if not aside:
         return []
@@ -127,7 +127,7 @@ def left_aside(runs: Sequence[Run]) -> list[Notice]:
 
 
 def sharing_parameters(runs: Sequence[Run], wanted: Mapping[str, float]) -> list[Run]:
-    """The runs whose job parameters are those wanted (see `same_parameters`).
+    """The runs with the wanted job parameters (see `same_parameters`).
 
     Raises:
         ModelDoesNotFit: when no run has them; names the parameter and its observed values.
@@ -149,8 +149,8 @@ def sharing_parameters(runs: Sequence[Run], wanted: Mapping[str, float]) -> list
 
 
 def same_parameters(own: Mapping[str, float], wanted: Mapping[str, float]) -> bool:
-    """Whether a run with `own` parameters has all that are wanted; one that does not say a wanted
-    parameter does not have it, and what it says beyond them does not matter."""
+    """Whether a run with `own` parameters has all wanted ones. A parameter that it does not tell
+    differs; further ones do not matter."""
     return all(
         name in own and math.isclose(own[name], value, rel_tol=SAME, abs_tol=SAME)
         for name, value in wanted.items()
@@ -158,10 +158,10 @@ def same_parameters(own: Mapping[str, float], wanted: Mapping[str, float]) -> bo
 
 
 def saying(runs: Sequence[Run], wanted: Mapping[str, float]) -> list[Run]:
-    """The runs that say a value of each wanted parameter."""
+    """The runs that tell a value of each wanted parameter."""
     return [run for run in runs if {*wanted} <= {*run.workload.parameters}]
 
 
 def in_words(parameters: Mapping[str, float]) -> str:
-    """Parameters as people read them: "k 10, tolerance 0.1", of many of them the first."""
+    """Parameters in words: "k 10, tolerance 0.1"; of many only the first."""
     return listed([f"{name} {value:g}" for name, value in parameters.items()])

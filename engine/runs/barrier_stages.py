@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from engine.cluster import Cluster
 from engine.notices import Notice
 from engine.profile import Profile, Run, completed_runs
-from engine.runs.stage_labels import stage_label
+from engine.runs.stage_labels import numbered_label
 from engine.stage_run import StageRun
 
 
@@ -94,13 +94,15 @@ def barrier_notice(
         f"{stage.label} runs its {stage.tasks} tasks all at once (barrier mode), and here is room "
         f"for {held:.0f}: Spark ends the job with an error",
         f"take executors for {stage.tasks} tasks at once, or have the program take fewer tasks",
+        subject=stage.label,
+        severity=-held,
     )
 
 
 def _stages_of(run: Run) -> tuple[BarrierStage, ...]:
     """The barrier stages of a run that it had the slots for, as far as its log tells of them."""
     return decisive(
-        BarrierStage(f"stage {stage.stage_id} ({stage_label(stage)})", stage.tasks, stage.task_cpus)
+        BarrierStage(numbered_label(stage), stage.tasks, stage.task_cpus)
         for stage in run.stages
         if stage.barrier and _had_room(run.cluster, stage)
     )

@@ -11,7 +11,7 @@ import re
 
 from engine.notices import Notice
 from engine.profile import TASK_CPUS, Profile, Run, told_task_cpus
-from engine.runs.stage_labels import stage_label
+from engine.runs.stage_labels import numbered_label
 from engine.stage_run import StageRun
 
 FEWER_TASK_CPUS = "fewer-task-cpus"
@@ -120,7 +120,7 @@ def idle_cores_notice(executor_cores: float, profile: Profile) -> Notice | None:
     what = "never {} a task"
     if stage is not None and not executor_cores % held:
         held = stage.task_cpus
-        who = f"stage {stage.stage_id} ({stage_label(stage)}) asks for {held} cores for each task"
+        who = f"{numbered_label(stage)} asks for {held} cores for each task"
         what = "{} none of these, which its time does not count"
     if not executor_cores > held or not (idle := executor_cores % held):
         return None
@@ -142,7 +142,7 @@ def stage_without_room_notice(executor_cores: float, profile: Profile) -> Notice
         return None
     return Notice(
         "stage-needs-cores",
-        f"stage {stage.stage_id} ({stage_label(stage)}) asks for {stage.task_cpus} cores for each "
+        f"{numbered_label(stage)} asks for {stage.task_cpus} cores for each "
         f"task (RDD.withResources), executors here have {executor_cores:.0f}: Spark launches none "
         "of them and the job waits without end",
         f"take executors of {stage.task_cpus} cores or more, or have the program ask for fewer",

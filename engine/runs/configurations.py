@@ -34,7 +34,7 @@ def configurations(runs: Sequence[Run]) -> IntArray:
             size,
             run.workload.scale,
             run.workload.iterations,
-            tuple(sorted(run.workload.parameters.items())),
+            run.workload.sorted_parameters,
         )
         for run, size in zip(runs, sizes.tolist(), strict=True)
     ]

@@ -72,6 +72,11 @@ def stage_label(stage: StageRun) -> str:
     return f"{site[1]}: {steps}" if steps else site[1]
 
 
+def numbered_label(stage: StageRun) -> str:
+    """ "stage 3 (reduce at rank.py:7)": stages of one label are told apart by the number."""
+    return f"stage {stage.stage_id} ({stage_label(stage)})"
+
+
 def _steps(stage: StageRun) -> list[str]:
     """What a task does, in the way of its data as far as the names tell: what reads first, what
     writes last. Of many steps those in the middle are left out."""

@@ -1,9 +1,9 @@
 """Everything that turns SOURCE arguments into a `Profile`.
 
-`read` is the way in. A source is recognised by its content: an event log (plain or compressed;
-one file, a rolling folder, a folder of logs, standard input; here, behind a remote path or on a
-history server), a profile YAML, a run-table CSV, or the name of a bundled sample. docs/formats.md
-and docs/history_server.md describe them for users.
+`read` is the entry point. A source is recognised by its content: an event log (plain or compressed;
+one file, a rolling folder, a folder of logs, standard input; local, remote or on a history server),
+a profile YAML, a run-table CSV, or the name of a bundled sample. docs/formats.md and
+docs/history_server.md describe them for users.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Sample", "check_sources", "list_samples", "read", "read_each"]
 
 LEAST_PAUSE_SECONDS = 1.0
-"""Shorter pauses are the driver's own between two jobs, and not to be left out."""
+"""Shorter pauses are the driver's own work between two jobs and cannot be left out."""
 
 
 def read(
@@ -47,15 +47,15 @@ def read(
         sources: event logs (files, `-` for standard input, rolling folders, folders of logs, remote
             paths such as `s3://...`), addresses of history servers, profile YAML, run-table CSV,
             names of bundled samples; any mix.
-        ran_on: instance type of the nodes where the evidence does not name it: few event logs do,
-            run tables and profiles may. A text, "m5.2xlarge" or "TYPE@CATALOG", is looked for in
-            `catalog` first (else in AWS's), then in all bundled ones.
-        catalog: completes types that the evidence only names (Databricks logs, run tables); what
-            tables say of a type is held against it (`engine.held_against`).
-        progress: called with bytes read and bytes in total (None when unknown); it may raise to
-            end the reading, and what it raises reaches the caller.
-        pause_seconds: times of this length and more in which no job ran, after the first executor
-            had come, are left out of the clock of logs; None for the rules of docs/from_logs.md.
+        ran_on: instance type of the nodes, if the evidence does not name it; few event logs do, run
+            tables and profiles may. A text, "m5.2xlarge" or "TYPE@CATALOG", is looked up in
+            `catalog` (by default AWS's) and then in all bundled ones.
+        catalog: completes types that the evidence only names (Databricks logs, run tables) and
+            checks what tables say of a type (`engine.held_against`).
+        progress: called with bytes read and bytes in total (None if unknown); an exception that it
+            raises ends the reading and reaches the caller.
+        pause_seconds: pauses between jobs of at least this length, after the first executor, are
+            left out of the time of logs; None for the rules of docs/from_logs.md.
 
     Raises:
         BadInput: in one line, for a source that cannot be used.
@@ -77,10 +77,12 @@ def read(
 def read_each(
     *sources: str | Path, ran_on: InstanceType | str | None = None
 ) -> tuple[JobEvidence, ...]:
-    """The evidence of each application that the sources hold, in their order: all sources that name
-    an application are its own, one without a name stands for itself. Runs that broke off or failed
-    are left aside where others of the application came to their end, with a notice. An application
-    whose sources contradict each other has a problem in the place of a profile.
+    """The evidence of each application in the sources, in order of appearance.
+
+    Sources that name the same application belong together; one without a name stands alone. Runs
+    that broke off or failed are left aside, with a notice, if other runs of the application
+    succeeded. An application whose sources contradict each other has a problem instead of a
+    profile.
 
     Args:
         sources, ran_on: as in `read`.
@@ -95,7 +97,7 @@ def read_each(
 
 
 def _type_of(ran_on: InstanceType | str | None, catalog: Catalog | None) -> InstanceType | None:
-    """The type of the nodes that evidence without one ran on."""
+    """The instance type that `ran_on` gives."""
     if isinstance(ran_on, str):
         # Here: who gives no text does without reading YAML.
         from engine.catalog_files.find_type import named_type
@@ -112,7 +114,7 @@ def _found(
     progress: Callable[[int, int | None], None] | None,
     pause_seconds: float | None = None,
 ) -> list[Found]:
-    """What each source holds."""
+    """The contents of each source."""
     names = [str(source) for source in sources]
     if not names:
         raise BadInput("no source is given", remedy="give an event log, a profile or a run table")
@@ -128,11 +130,11 @@ def _found(
 
 
 def check_sources(*sources: str | Path) -> None:
-    """Whether the sources can be meant, as far as that is told at once: nothing is read or asked.
+    """Checks the sources as far as possible without reading or requesting anything.
 
     Raises:
-        BadInput: for a path that is not there, an address that cannot be understood, a password in
-            one, a library that is missing.
+        BadInput: for a missing path, an invalid address or one with a password, and a missing
+            library.
         UnknownName: for a name that is neither a file nor a sample.
     """
     for source in sources:
@@ -141,7 +143,7 @@ def check_sources(*sources: str | Path) -> None:
 
 
 def _require_named(source: str) -> None:
-    """As a path, a name without a letter would be the folder that one is in.
+    """Refuses an empty name, which as a path would mean the current folder.
 
     Raises:
         BadInput: for an empty name.
@@ -151,7 +153,7 @@ def _require_named(source: str) -> None:
 
 
 def _total_bytes(names: Sequence[str]) -> int | None:
-    """Size of all files behind the sources; None where one is a stream or a sample."""
+    """Size of all files behind the sources; None if one is a stream or a sample."""
     total = 0
     for name in names:
         path = Path(name)
@@ -165,7 +167,7 @@ def _total_bytes(names: Sequence[str]) -> int | None:
 
 
 def _size(path: Path) -> int:
-    """Bytes of a file; 0 for one that has gone since its folder was listed."""
+    """Bytes of a file; 0 if it has disappeared since its folder was listed."""
     try:
         return path.stat().st_size
     except OSError:

@@ -12,14 +12,13 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from engine.sources.plan_events import CountedMetric, PlanNode, SqlPlan
-from engine.sources.stage_counts import StageCounts
+from engine.sources.plan_events import CountedMetric, PlanNode, SqlPlan, StageCounts
 
 JOIN = b'"BroadcastHashJoin"'
 MERGE = b'"SortMergeJoin"'
 """What a line holds that tells a plan with a join of either kind."""
 
-_JOIN, _MADE, _ROWS = "BroadcastHashJoin", "BroadcastExchange", "number of output rows"
+_JOIN, _MADE = "BroadcastHashJoin", "BroadcastExchange"
 _SHUFFLED, _SIZE = "Exchange", "data size"
 _MERGE = "SortMergeJoin"
 _KIND = re.compile(rb"\], ([A-Z][A-Za-z]{3,20})\b")
@@ -80,7 +79,7 @@ class BroadcastJoins:
         for node in _with_all_below(told.plan):
             if node.name == _SHUFFLED:  # a plan that broadcasts it comes when its stage has ended
                 self._sizes.update(m.accumulator for m in node.metrics if m.name == _SIZE)
-            rows = _rows_of(node)
+            rows = node.rows
             if node.name == _MERGE and rows is not None:
                 self._merges.setdefault(rows, _sides_to_send(node))
             if node.name != _JOIN or rows is None or rows in self._joins:
@@ -169,11 +168,6 @@ def _with_all_below(node: PlanNode | None) -> list[PlanNode]:
     return found
 
 
-def _rows_of(node: PlanNode) -> int | None:
-    """The accumulator of the rows that a node gives."""
-    return next((m.accumulator for m in node.metrics if m.name == _ROWS), None)
-
-
 def _broadcast(node: PlanNode) -> tuple[PlanNode, ...]:
     """What makes the rows of a side of a join where these are broadcast: below its exchange, which
     stands at the top but for nodes that only say where it comes from."""
@@ -184,9 +178,9 @@ def _broadcast(node: PlanNode) -> tuple[PlanNode, ...]:
 
 def _counting(node: PlanNode) -> list[int]:
     """The accumulator of the rows of the first node, from one downwards, that counts them."""
-    while _rows_of(node) is None and len(node.children) == 1:
+    while node.rows is None and len(node.children) == 1:
         node = node.children[0]
-    rows = _rows_of(node)
+    rows = node.rows
     return [] if rows is None else [rows]
 
 
@@ -195,7 +189,7 @@ def _bytes_of_shuffle(made: Iterable[PlanNode]) -> int | None:
     reads it lies between."""
     node = next(iter(made), None)
     while node is not None and node.name != _SHUFFLED:
-        between = _rows_of(node) is not None or len(node.children) != 1
+        between = node.rows is not None or len(node.children) != 1
         node = None if between else node.children[0]
     metrics = node.metrics if node is not None else ()
     return next((m.accumulator for m in metrics if m.name == _SIZE), None)

@@ -29,7 +29,7 @@ from engine.sources.executed import (
     start_ms,
 )
 from engine.sources.file_scans import reads_vectored
-from engine.sources.holes import cut_off, untold_spans
+from engine.sources.holes import cut_off, note_found, untold_spans
 from engine.sources.idle_time import (
     Clock,
     active_spans,
@@ -40,16 +40,14 @@ from engine.sources.idle_time import (
     is_session,
     pauses,
 )
-from engine.sources.in_windows import cores_in, jobs_in
 from engine.sources.kept_settings import kept_config
 from engine.sources.lineage import stage_name
 from engine.sources.losses import incomplete_notice
-from engine.sources.lost_makers import note_found
 from engine.sources.other_resources import cores_of_task, other_resource_notices
 from engine.sources.running import running_seconds
 from engine.sources.services import service_notices
 from engine.sources.settings import old_version, spark_version, stated_type
-from engine.sources.streaming import Window, batch_windows, trigger_intervals
+from engine.sources.streaming import Window, batch_windows, cores_in, jobs_in, trigger_intervals
 from engine.sources.uncounted_records import uncounted_notices
 from engine.sources.unfinished import failed_notices, tasks_missing
 from engine.stage_run import StageRun, Waste

@@ -20,9 +20,9 @@ from typing import TypeGuard
 import msgspec
 
 from engine.notices import Notice
-from engine.runs.stage_labels import stage_label
+from engine.runs.stage_labels import numbered_label, stage_label
 from engine.sources.entities import Stage
-from engine.sources.plan_events import PlanNode, SqlPlan, TaskMetered
+from engine.sources.plan_events import OUTPUT_ROWS, PlanNode, SqlPlan, TaskMetered
 from engine.stage_run import Measure, StageInput, StageRun
 from engine.units import format_bytes
 
@@ -40,7 +40,7 @@ COUNTED_SHARE = 0.25
 SIZE_METRIC = b'"size of files read"'
 """What a line holds that tells a plan with a scan of files."""
 
-_SIZE, _FILES, _ROWS = "size of files read", "number of files read", "number of output rows"
+_SIZE, _FILES = "size of files read", "number of files read"
 _COALESCE = re.compile(rb'"Coalesce (\d{1,9})"')
 _APART = re.compile("Exchange|InMemoryTableScan")
 """Nodes whose partitions are not those of what lies below them."""
@@ -131,11 +131,13 @@ class FileScans:
                 (child, _at_most(child, most, node)) for child in reversed(node.children)
             )
             metrics = {metric.name: metric.accumulator for metric in node.metrics}
-            if _SIZE in metrics and _ROWS in metrics:
+            if _SIZE in metrics and OUTPUT_ROWS in metrics:
                 place = len(self._scans)
                 files = metrics.get(_FILES)
                 scan = _scan(node, told.execution, metrics[_SIZE], files, place=place, most=most)
-                self._scans.setdefault(metrics[_ROWS], scan)  # later ones read it from the cache
+                self._scans.setdefault(
+                    metrics[OUTPUT_ROWS], scan
+                )  # later ones read it from the cache
                 self._kept |= {metrics[_SIZE], metrics[_SIZE] if files is None else files}
 
     def updated(self, updates: Iterable[tuple[int, int]]) -> None:
@@ -342,7 +344,7 @@ def _notices(changed: Sequence[StageRun], sizes: Mapping[int, float]) -> list[No
     return [
         Notice(
             "input-size-inferred",
-            f"stage {first.stage_id} ({stage_label(first)}){more} read Parquet in vectored reads, "
+            f"{numbered_label(first)}{more} read Parquet in vectored reads, "
             f"which Spark does not count ({format_bytes(counted)} of {format_bytes(size)}): the "
             "size of the files is taken for the input, columns that were not read included"
             f"{_in_part(changed)}",

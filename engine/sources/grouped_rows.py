@@ -11,8 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from engine.sources.plan_events import CountedMetric, PlanNode, SqlPlan
-from engine.sources.stage_counts import StageCounts
+from engine.sources.plan_events import CountedMetric, PlanNode, SqlPlan, StageCounts
 
 GROUPING = b'Aggregate"'
 """What a line holds that tells a plan with an aggregation."""
@@ -21,7 +20,7 @@ _GROUPS = frozenset(("HashAggregate", "SortAggregate"))
 """Nodes whose groups take as much however many rows they have. What collects rows or sorts them for
 percentiles is another node (`ObjectHashAggregate`), whose groups grow."""
 
-_SHUFFLE, _ROWS = "Exchange", "number of output rows"
+_SHUFFLE = "Exchange"
 _KEEPS_ROWS = (
     "Project", "InputAdapter", "WholeStageCodegen", "ShuffleQueryStage", "Sort", "AQEShuffleRead",
     "CustomShuffleReader",
@@ -79,7 +78,7 @@ class GroupedRows:
         """Notes an aggregation before a shuffle, where the one behind it ends it."""
         if before is None or not _is_ended_by(before, above):
             return
-        rows, groups = _rows_of(before), _rows_of(above)
+        rows, groups = before.rows, above.rows
         if rows is not None and groups is not None:
             self._merged_by[rows] = groups
             self._watched |= {rows, groups}
@@ -130,7 +129,3 @@ def _is_ended_by(before: PlanNode, above: PlanNode) -> bool:
 def _distinct_keys(node: PlanNode) -> bytes | None:
     found = _DISTINCT.search(bytes(node.text))
     return _NORMALIZED.sub(rb"\1", found[1]) if found else None
-
-
-def _rows_of(node: PlanNode) -> int | None:
-    return next((m.accumulator for m in node.metrics if m.name == _ROWS), None)

@@ -17,7 +17,7 @@ from engine.notices import Notice
 from engine.sources.application import Application
 from engine.sources.clusters import Span, busy_spans, clipped
 from engine.sources.engines import TAGS
-from engine.units import format_seconds
+from engine.units import format_count, format_seconds
 
 IDLE_IN_SESSION_MS = 5 * 60_000
 """In an interactive session (a shell, a notebook) a pause this long is not the driver's work."""
@@ -105,7 +105,7 @@ def fruitless_notices(gaps: Sequence[Span], stages: int) -> list[Notice]:
     the driver's work nor a measure of theirs."""
     if not gaps:
         return []
-    what = "1 stage" if stages == 1 else f"{stages} stages"
+    what = format_count(stages, "stage")
     return [
         Notice(
             "stage-without-tasks",

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from engine.notices import Notice
 from engine.sources.entities import Executor
-from engine.units import format_seconds
+from engine.units import format_count, format_seconds
 
 LONGEST_REASON = 100
 """Characters of Spark's reason that are shown: diagnostics of containers run to pages."""
@@ -133,7 +133,7 @@ def lost_notice(lost: Sequence[Executor], *, executors: int, started_ms: int) ->
     told = next(e.removed_reason for e, kind in zip(lost, kinds, strict=True) if kind == remedy)
     after = format_seconds(max(0, (first.removed_ms or 0) - started_ms) / 1000.0)
     went = "was lost" if len(lost) == 1 else "were lost, the first"
-    number = f"{len(lost)} of {executors} executor{'s' if executors > 1 else ''}"
+    number = f"{len(lost)} of {format_count(executors, 'executor')}"
     said = shortened(told)
     why = f'Spark says "{said}"' if said else "the log does not say why"
     return Notice(

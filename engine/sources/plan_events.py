@@ -1,4 +1,5 @@
-"""The events that tell the plans of SQL queries and their metrics, as `engine.sources.events`."""
+"""The events that tell the plans of SQL queries and their metrics, as `engine.sources.events`, and
+what each stage adds to these."""
 
 from __future__ import annotations
 
@@ -26,6 +27,9 @@ class PlanMetadata(Struct, frozen=True, gc=False):
     buckets: str | None = field(default=None, name="SelectedBucketsCount")
 
 
+OUTPUT_ROWS = "number of output rows"
+
+
 class PlanNode(Struct, frozen=True, gc=False):
     """`sparkPlanInfo`: a node of a query's plan with those below it; `text` is what Spark writes of
     it, with its arguments, as it stands in the log."""
@@ -35,6 +39,11 @@ class PlanNode(Struct, frozen=True, gc=False):
     metadata: PlanMetadata = field(default=PlanMetadata(), name="metadata")
     metrics: tuple[PlanMetric, ...] = field(default=(), name="metrics")
     text: Raw = field(default=Raw(), name="simpleString")
+
+    @property
+    def rows(self) -> int | None:
+        """The accumulator of the rows that it gives; None where it counts none."""
+        return next((m.accumulator for m in self.metrics if m.name == OUTPUT_ROWS), None)
 
 
 class SqlPlan(Struct, frozen=True, gc=False):
@@ -118,3 +127,25 @@ class NamedTaskEnd(Struct, frozen=True, gc=False):
     """`SparkListenerTaskEnd`, of which this looks at those alone."""
 
     info: NamedTask = field(name="Task Info")
+
+
+class StageCounts:
+    """What each stage adds to the accumulators of a plan, which go on: followed through the stages
+    in the order in which these end.
+
+    A sort samples its rows before it shuffles them, for which Spark runs the part of the plan below
+    it once more: the second stage that counts its rows ends with those of both.
+    """
+
+    def __init__(self) -> None:
+        self._before: dict[int, float] = {}
+        self._last: dict[int, tuple[int, float]] = {}
+
+    def added(self, accumulator: int, stage_id: int, number: float) -> float:
+        """What a stage added, where it left an accumulator at `number`; another attempt of the same
+        stage goes on with what the one before counted."""
+        last = self._last.get(accumulator)
+        if last is not None and last[0] != stage_id:
+            self._before[accumulator] = last[1]
+        self._last[accumulator] = stage_id, number
+        return max(0.0, number - self._before.get(accumulator, 0.0))

@@ -91,7 +91,7 @@ def keys_of(kind: type[Any]) -> frozenset[str]:
 MEASURES = tuple(f.name for f in fields(StageRun) if "Measure" in str(f.type))
 """Fields of a stage that are measures of its tasks."""
 
-_NOTICE, _MEASURE = keys_of(Notice), keys_of(Measure)
+_NOTICE, _MEASURE = frozenset(Notice("", "", "").to_dict()), keys_of(Measure)
 
 SCHEMA: Schema = {
     "": keys_of(Document),

@@ -30,9 +30,9 @@ def read_resources(path: str | Path) -> ResourceProfile:
         UnknownName: for a rate that no one knows.
     """
     found = read_yaml(Path(path))
-    for key, line in found.lines.items():
+    for key in found.entries:
         if key.endswith(RATE) and key not in NEEDED + OPTIONAL:
-            raise UnknownName("rate", key, NEEDED + OPTIONAL, where=found.where(line))
+            raise UnknownName("rate", key, NEEDED + OPTIONAL, where=found.where_of(key))
     network, local_read, local_write = (_needed(found, key) for key in NEEDED)
     hdfs_read, hdfs_write = (found.get(key, _rate) for key in OPTIONAL)
     return ResourceProfile(

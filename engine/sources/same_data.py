@@ -81,7 +81,7 @@ def _told(place: int, run: Run) -> _Told:
 def _job(run: Run) -> object:
     """What it takes to be another run of the same job."""
     work = run.workload
-    return family(run), work.iterations, work.scale, tuple(sorted(work.parameters.items()))
+    return family(run), work.iterations, work.scale, work.sorted_parameters
 
 
 def _amounts(stage: StageRun) -> Iterator[float | None]:

@@ -1,4 +1,5 @@
-"""Micro-batches: the jobs of each, when it began and ended, and the trigger interval."""
+"""Micro-batches: the jobs of each, when it began and ended, and the trigger interval; what of a
+log's jobs and cores lies in the window of a run."""
 
 from __future__ import annotations
 
@@ -8,10 +9,12 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 
+from engine.profile import JobRun
 from engine.sources.application import Application
 from engine.sources.clusters import clipped
 from engine.sources.entities import Job
 from engine.sources.holes import hole_spans
+from engine.sources.idle_time import Clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,3 +190,35 @@ def _explains(interval_ms: int, before: Window, after: Window) -> bool:
     """Whether `after` began when a trigger of that interval would have begun it."""
     begin = max(_due(interval_ms, before), before.end_ms)
     return -CLOCK_MS <= after.start_ms - begin <= _tolerance(interval_ms)
+
+
+def jobs_in(window: Window, clock: Clock) -> tuple[JobRun, ...]:
+    """The jobs of a window of which the log says when they were submitted."""
+    return tuple(
+        JobRun(
+            job.job_id,
+            clock.seconds(job.submitted_ms),
+            None if job.completed_ms is None else clock.seconds(job.completed_ms),
+            job.stage_ids,
+            job.sql_execution_id,
+            job.batch_id,
+        )
+        for job in window.jobs
+        if job.submitted_ms is not None
+    )
+
+
+def cores_in(
+    window: Window, steps: Sequence[tuple[int, int]], clock: Clock
+) -> tuple[tuple[float, int], ...]:
+    """The step function of cores from the window's start on; what was there before is at 0."""
+    found: list[tuple[float, int]] = []
+    for time, cores in steps:
+        if time > window.end_ms:
+            break
+        at = max(0.0, clock.seconds(time))
+        if found and found[-1][0] == at:
+            found[-1] = (at, cores)
+        else:
+            found.append((at, cores))
+    return tuple(found)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from engine.notices import Notice
-from engine.runs.stage_labels import stage_label
+from engine.runs.stage_labels import numbered_label
 from engine.stage_run import StageRun, total_of
 from engine.units import format_bytes
 
@@ -26,7 +26,7 @@ def uncounted_notices(stages: Sequence[StageRun], read: float | None) -> list[No
     return [
         Notice(
             "input-not-counted",
-            f"stage {most.stage_id} ({stage_label(most)}){more} read records "
+            f"{numbered_label(most)}{more} read records "
             f"({sum(stage.input_records or 0.0 for stage in found):,.0f}) of which Spark counts no "
             f"bytes: the input of {format_bytes(read)} is that of other sources alone, and may be "
             "what the run itself had written",

@@ -6,15 +6,12 @@ amounts. Paths are relative to the file. docs/formats.md describes every key.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
 
 from engine.catalog import InstanceType
 from engine.cluster import Workload
 from engine.errors import BadInput, UnknownName
-from engine.files import unreadable
+from engine.files import read_text
 from engine.models.boe.task_time import Step, TaskWork
 from engine.models.boe.workflow import ExplicitStage, OwnNodes, Workflow, WorkflowJob
 from engine.profile import Profile
@@ -35,7 +32,8 @@ from engine.sources.workflow_values import (
     task_duration,
     tasks,
 )
-from engine.text.yaml_values import Located, Schema, load
+from engine.text.located_yaml import Section
+from engine.text.yaml_values import Schema, load
 
 FORMAT = "sparkplan-workflow/1"
 LARGEST_BYTES = 8 << 20
@@ -62,8 +60,6 @@ SCHEMA: Schema = {
     ),
     "jobs[].stages[].steps[]": frozenset({"cpu", "disk", "network"}),
 }
-
-T = TypeVar("T")
 
 
 def is_workflow(source: str | Path) -> bool:
@@ -95,14 +91,7 @@ def read_workflow(source: str | Path, *, ran_on: InstanceType | None = None) -> 
             where=str(source),
             remedy="give a workflow YAML, or the name of a sample",
         )
-    try:
-        if path.stat().st_size > LARGEST_BYTES:
-            raise BadInput(f"is larger than {LARGEST_BYTES >> 20} MiB", where=str(path))
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise unreadable(error, path) from None
-    except UnicodeDecodeError as error:
-        raise BadInput(f"byte {error.start} is not UTF-8", where=str(path)) from None
+    text = read_text(path, most_bytes=LARGEST_BYTES)
     return parse_workflow(text, str(source), folder=path.parent, ran_on=ran_on)
 
 
@@ -130,91 +119,26 @@ def parse_workflow(
     """
     located = load(text, name, SCHEMA)
     located.require_format(FORMAT)
-    top = _Reader(located, "")
-    scheduler = top.text("scheduler") or "drf"
-    scheduler_named(scheduler, where=located.where("scheduler"))
-    entries = top.listed("jobs")
+    top = Section(located, located.value)
+    scheduler = top.get("scheduler", str) or "drf"
+    scheduler_named(scheduler, where=top.where_of("scheduler"))
+    entries = top.sections("jobs")
     if len(entries) > MOST_JOBS:
-        raise BadInput(f"more than {MOST_JOBS} jobs", where=located.where("jobs"))
+        raise BadInput(f"more than {MOST_JOBS} jobs", where=top.where_of("jobs"))
     cache: dict[tuple[object, ...], Profile] = {}
     jobs = [_job(entry, folder, ran_on, cache) for entry in entries]
     return Workflow.of(
-        top.text("name") or Path(name).stem,
+        top.get("name", str) or Path(name).stem,
         jobs,
         scheduler=scheduler,
-        cluster=_cluster(located),
-        where=located.where("jobs"),
+        cluster=_cluster(top.section("cluster")),
+        where=top.where_of("jobs"),
     )
 
 
-class _Reader:
-    """A mapping of the file at `path`, whose values are read by key."""
-
-    def __init__(self, located: Located, path: str) -> None:
-        self.located, self.path = located, path
-        value: Any = located.value
-        for part in re.findall(r"[^.\[\]]+", path):
-            value = value[int(part)] if isinstance(value, list) else value[part]
-        if not isinstance(value, dict):
-            raise BadInput("must be a mapping (key: value)", where=located.where(path))
-        self.value: Mapping[str, Any] = value
-
-    def key(self, name: str) -> str:
-        return f"{self.path}.{name}" if self.path else name
-
-    def where(self, name: str = "") -> str:
-        return self.located.where(self.key(name) if name else self.path)
-
-    def text(self, name: str) -> str | None:
-        """A plain value; None where it is absent or empty."""
-        value = self.value.get(name)
-        if isinstance(value, dict | list):
-            raise BadInput(f"{name} must be a plain value", where=self.where(name))
-        return None if value is None else str(value)
-
-    def get(self, name: str, parse: Callable[[str], T]) -> T | None:
-        """A plain value through a parser, whose error gets the line."""
-        text = self.text(name)
-        if text is None:
-            return None
-        try:
-            return parse(text)
-        except BadInput as error:
-            raise BadInput(
-                f"{name}: {error.what}", where=self.where(name), remedy=error.remedy
-            ) from None
-
-    def need(self, name: str, parse: Callable[[str], T]) -> T:
-        value = self.get(name, parse)
-        if value is None:
-            raise BadInput(f"{name} is missing", where=self.where())
-        return value
-
-    def names(self, name: str) -> tuple[str, ...]:
-        """A list of plain values, or one of them."""
-        value = self.value.get(name)
-        if value is None:
-            return ()
-        if not isinstance(value, list):
-            value = [value]
-        if any(not isinstance(entry, str) for entry in value):
-            raise BadInput(f"{name} must be a list of names", where=self.where(name))
-        return tuple(value)
-
-    def listed(self, name: str) -> list[_Reader]:
-        """A list of mappings."""
-        value = self.value.get(name)
-        if value is None:
-            return []
-        if not isinstance(value, list):
-            raise BadInput(f"{name} must be a list", where=self.where(name))
-        return [_Reader(self.located, f"{self.key(name)}[{i}]") for i in range(len(value))]
-
-
-def _cluster(located: Located) -> OwnNodes | None:
-    if located.value.get("cluster") is None:
+def _cluster(entry: Section | None) -> OwnNodes | None:
+    if entry is None:
         return None
-    entry = _Reader(located, "cluster")
     return OwnNodes(
         nodes=entry.need("nodes", node_count),
         cores=entry.need("cores", core_count),
@@ -226,7 +150,7 @@ def _cluster(located: Located) -> OwnNodes | None:
 
 
 def _job(
-    entry: _Reader,
+    entry: Section,
     folder: Path | None,
     default: InstanceType | None,
     cache: dict[tuple[object, ...], Profile],
@@ -234,7 +158,7 @@ def _job(
     name = entry.need("name", str)
     sources = (*entry.names("source"), *entry.names("sources"))
     memory = entry.get("task_memory", container_memory) or 0.0
-    stages = _stages(entry.listed("stages"), memory)
+    stages = _stages(entry.sections("stages"), memory)
     if not sources and not stages:
         raise BadInput(
             f"job {name!r} has no tasks",
@@ -243,17 +167,17 @@ def _job(
         )
     if sources and stages:
         raise BadInput(
-            f"job {name!r} has both a source and stages", where=entry.where("stages"),
+            f"job {name!r} has both a source and stages", where=entry.where_of("stages"),
             remedy="leave out one of them",
         )  # fmt: skip
     ran_on = entry.get("ran_on", instance_type) or default
     profile = None
     if sources:
         profile = _evidence(entry, sources, folder, ran_on, cache)
-    elif entry.text("input_size") is not None:
+    elif entry.get("input_size", str) is not None:
         raise BadInput(
             "input_size scales what was observed; stages say their own amounts",
-            where=entry.where("input_size"),
+            where=entry.where_of("input_size"),
             remedy="leave it out",
         )
     return WorkflowJob(
@@ -269,14 +193,14 @@ def _job(
 
 
 def _evidence(
-    entry: _Reader,
+    entry: Section,
     sources: tuple[str, ...],
     folder: Path | None,
     ran_on: InstanceType | None,
     cache: dict[tuple[object, ...], Profile],
 ) -> Profile:
     """What the sources of a job hold; sources that several jobs name are read once."""
-    place = entry.where("source" if "source" in entry.value else "sources")
+    place = entry.where_of("source" if "source" in entry.entries else "sources")
     named = tuple(_beside(source, folder, place) for source in sources)
     key = (named, ran_on)
     if key not in cache:
@@ -307,8 +231,8 @@ def _beside(source: str, folder: Path | None, where: str) -> str:
     return source
 
 
-def _workload(entry: _Reader, profile: Profile) -> Workload | None:
-    text = entry.text("input_size")
+def _workload(entry: Section, profile: Profile) -> Workload | None:
+    text = entry.get("input_size", str)
     if text is None:
         return None
     times = entry.get("input_size", input_times)
@@ -318,7 +242,7 @@ def _workload(entry: _Reader, profile: Profile) -> Workload | None:
     if reference.input_bytes is None:
         raise BadInput(
             "the runs do not say how large their input was",
-            where=entry.where("input_size"),
+            where=entry.where_of("input_size"),
             remedy="give a factor such as 2x (times the largest run)",
         )
     largest = reference.input_bytes
@@ -326,20 +250,20 @@ def _workload(entry: _Reader, profile: Profile) -> Workload | None:
     return Workload(size, reference.iterations, reference.parameters)
 
 
-def _stages(entries: list[_Reader], memory_gib: float) -> tuple[ExplicitStage, ...]:
+def _stages(entries: list[Section], memory_gib: float) -> tuple[ExplicitStage, ...]:
     """Stages in their order; each waits for the one before it, unless it says for which."""
     found: list[ExplicitStage] = []
     for place, entry in enumerate(entries):
-        name = entry.text("name") or f"stage {place + 1}"
+        name = entry.get("name", str) or f"stage {place + 1}"
         known = [stage.name for stage in found]
         if name in known:
-            raise BadInput(f"two stages are named {name!r}", where=entry.where("name"))
+            raise BadInput(f"two stages are named {name!r}", where=entry.where_of("name"))
         after: tuple[int, ...] = (place - 1,) if place else ()
-        if "after" in entry.value:
+        if "after" in entry.entries:
             for other in entry.names("after"):
                 if other not in known:
                     raise UnknownName(
-                        "stage", other, known, where=entry.where("after"),
+                        "stage", other, known, where=entry.where_of("after"),
                         remedy="a stage waits for stages that stand before it",
                     )  # fmt: skip
             after = tuple(known.index(other) for other in entry.names("after"))
@@ -358,14 +282,14 @@ def _stages(entries: list[_Reader], memory_gib: float) -> tuple[ExplicitStage, .
     return tuple(found)
 
 
-def _work(entry: _Reader) -> TaskWork:
+def _work(entry: Section) -> TaskWork:
     steps = tuple(
         Step(
             step.get("cpu", task_duration) or 0.0,
             step.get("disk", task_bytes) or 0.0,
             step.get("network", task_bytes) or 0.0,
         )
-        for step in entry.listed("steps")
+        for step in entry.sections("steps")
     )
     work = TaskWork(entry.get("load", task_duration) or 0.0, steps)
     if work.load_seconds <= 0.0 and not any(sum(step) > 0.0 for step in steps):

@@ -14,15 +14,13 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from engine.sources.plan_events import PlanNode, SqlPlan
+from engine.sources.plan_events import OUTPUT_ROWS, PlanNode, SqlPlan
 from engine.stage_run import StageRun, total_of
 
 WRITTEN_METRIC = b'"number of written files"'
 """What a line holds that tells a plan which writes files."""
 
-_FILES, _FOLDERS, _ROWS = (
-    "number of written files", "number of dynamic part", "number of output rows",
-)  # fmt: skip
+_FILES, _FOLDERS = "number of written files", "number of dynamic part"
 _WRITE = re.compile(r"Execute (?:InsertIntoHadoopFsRelationCommand )+(.+?), (?:true|false), ")
 _OVERWRITE = ", Overwrite, ["
 _LOCATION = re.compile(r"\w+(?:\(1 paths\))?\[(.+)\]")
@@ -103,11 +101,11 @@ class WrittenFiles:
             metrics = {metric.name: metric.accumulator for metric in node.metrics}
             if _FILES in metrics:
                 self._writing(told.execution, node)
-            elif _ROWS in metrics and node.metadata.location and self._writes:
+            elif OUTPUT_ROWS in metrics and node.metadata.location and self._writes:
                 found = _LOCATION.fullmatch(node.metadata.location)
                 path = found[1].rstrip("/") if found else ""
                 if path in self._writers and self._writers[path][0] < told.execution:
-                    self._scans.setdefault(metrics[_ROWS], (path, told.execution))
+                    self._scans.setdefault(metrics[OUTPUT_ROWS], (path, told.execution))
 
     def updated(self, updates: Iterable[tuple[int, int]]) -> None:
         """Notes metrics of the driver: how many files and folders a query wrote."""

@@ -1,9 +1,9 @@
-"""Sections and tables of a YAML file: what catalogs are made of.
+"""Sections and tables of a YAML file, as catalogs, workflows and scenarios have them.
 
-Everything is kept as text: what a value means is decided by whoever reads it, who can then say
-`file:line` about anything that is wrong. A literal block of comma-separated rows is cut out before
-the YAML parser sees it, because that parser takes far longer per character than the `csv` module:
-a catalog of a thousand types loads in milliseconds with or without the C library.
+Everything is kept as text. The reader decides what a value means and can report anything wrong with
+`file:line`. A literal block of comma-separated rows is cut out before the YAML parser sees it: the
+parser takes far longer per character than the `csv` module, and without the block a catalog of a
+thousand types loads in milliseconds with or without the C library.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from engine.errors import BadInput, UnknownName
-from engine.files import unreadable
+from engine.files import read_text
 from engine.text.yaml_values import NULLS, STAND_IN, Located, load
 
 MAX_FILE_BYTES = 32 * 1024 * 1024
@@ -30,7 +30,7 @@ Convert = Callable[[str], T]
 
 
 class Table(NamedTuple):
-    """Rows of text; an empty cell is a value that is not known.
+    """Rows of text; an empty cell is an unknown value.
 
     Args:
         columns: (c,) names. rows: (r, c) cells. lines: (r,) the line of each row.
@@ -51,7 +51,10 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class Section:
-    """A mapping of a YAML file; `at` is its path in the document, `key` what it is called."""
+    """A mapping of a YAML file; `at` is its path in the document, `key` what it is called.
+
+    What reads a key raises BadInput with `file:line` for a value of another kind.
+    """
 
     located: Located
     entries: Mapping[str, Any]
@@ -65,17 +68,20 @@ class Section:
 
     @property
     def line(self) -> int:
-        """Where it stands."""
+        """The line that it stands on."""
         return self.located.lines[self.at]
-
-    @property
-    def lines(self) -> Mapping[str, int]:
-        """Where each of its keys stands."""
-        return {key: self.located.lines[self._below(key)] for key in self.entries}
 
     def where(self, line: int | None = None) -> str:
         """`file:line` of this section, or of another line of its file."""
         return f"{self.located.name}:{line or self.line}"
+
+    def where_of(self, key: str) -> str:
+        """`file:line` of one of its keys, or of this section where it does not have the key."""
+        return self.located.where(self._below(key))
+
+    def line_of(self, key: str) -> int:
+        """The line that one of its keys stands on."""
+        return self.located.lines[self._below(key)]
 
     def _below(self, key: str) -> str:
         return f"{self.at}.{key}" if self.at else key
@@ -83,9 +89,9 @@ class Section:
     def check_keys(self, known: tuple[str, ...]) -> None:
         """Raises for the first key that is not known, offering close matches."""
         self.check_decimals()
-        for key, line in self.lines.items():
+        for key in self.entries:
             if key not in known:
-                raise UnknownName("key", key, known, where=self.where(line))
+                raise UnknownName("key", key, known, where=self.where_of(key))
 
     def check_decimals(self) -> None:
         """Raises for `{price: 0,11}`, which is the price 0 and, without a value, the key 11."""
@@ -96,23 +102,27 @@ class Section:
                     continue
                 raise BadInput(
                     f"{before}: {whole},{key} is two values",
-                    where=self.where(self.lines[key]),
+                    where=self.where_of(key),
                     remedy=f"write it with a point: {whole}.{key}",
                 )
 
     def get(self, key: str, convert: Convert[T]) -> T | None:
-        """A plain value, converted; None where the key is absent or empty."""
+        """A plain value, converted; None where the key is absent or empty. What `convert` raises
+        gets the name and the line of the key."""
         value = self.entries.get(key)
         if isinstance(value, Block):
             value = "\n".join(line.strip() for _, line in value.lines)
         if value is not None and not isinstance(value, str):
-            raise BadInput(f"{key} must be a plain value", where=self.where(self.lines[key]))
+            raise BadInput(f"{key} must be a plain value", where=self.where_of(key))
         if value is None or value in NULLS:
             return None
         try:
             return convert(value)
         except ValueError as error:
-            raise BadInput(f"{key} {error}", where=self.where(self.lines[key])) from None
+            raise BadInput(f"{key} {error}", where=self.where_of(key)) from None
+        except BadInput as error:
+            what = f"{key}: {error.what}"
+            raise BadInput(what, where=self.where_of(key), remedy=error.remedy) from None
 
     def need(self, key: str, convert: Convert[T]) -> T:
         """As `get`; a missing value is an error."""
@@ -125,13 +135,37 @@ class Section:
     def section(self, key: str) -> Section | None:
         """A mapping below this one; None where the key is absent."""
         value = self.entries.get(key)
-        return None if value is None else self._section(value, self._below(key), key)
-
-    def _section(self, value: Any, at: str, key: str) -> Section:
+        if value is None:
+            return None
         if not isinstance(value, dict):
-            what = f"{key} must be a mapping (key: value)"
-            raise BadInput(what, where=self.located.where(at))
-        return Section(self.located, value, at, key)
+            raise BadInput(f"{key} must be a mapping (key: value)", where=self.where_of(key))
+        return Section(self.located, value, self._below(key), key)
+
+    def sections(self, key: str) -> list[Section]:
+        """A list of mappings; empty if absent."""
+        value = self.entries.get(key)
+        if value is None:
+            return []
+        what = f"{key} must be a list of mappings (key: value)"
+        if not isinstance(value, list):
+            raise BadInput(what, where=self.where_of(key))
+        found = []
+        for place, entry in enumerate(value):
+            at = f"{self._below(key)}[{place}]"
+            if not isinstance(entry, dict):
+                raise BadInput(what, where=self.located.where(at))
+            found.append(Section(self.located, entry, at, key))
+        return found
+
+    def names(self, key: str) -> tuple[str, ...]:
+        """A list of plain values, or one of them; empty if absent."""
+        value = self.entries.get(key)
+        if value is None:
+            return ()
+        found = value if isinstance(value, list) else [value]
+        if any(not isinstance(entry, str) for entry in found):
+            raise BadInput(f"{key} must be a list of names", where=self.where_of(key))
+        return tuple(found)
 
     def table(self, key: str) -> Table:
         """A table: a list of mappings, or a literal block with a header row; empty if absent."""
@@ -139,14 +173,12 @@ class Section:
         if key not in self.entries:
             return Table()
         if isinstance(value, Block):
-            return self._block(value, self.lines[key])
+            return self._block(value, self.line_of(key))
         if isinstance(value, list):
-            at = self._below(key)
-            records = [self._section(v, f"{at}[{n}]", key) for n, v in enumerate(value)]
-            return _table_of(records)
+            return _table_of(self.sections(key))
         raise BadInput(
             f"{key} must be a list of mappings or a block of rows",
-            where=self.where(self.lines[key]),
+            where=self.where_of(key),
             remedy=f"write '{key}: |' and below it, indented, a header row and the rows",
         )
 
@@ -190,20 +222,9 @@ def read_yaml(path: Path) -> Section:
     Raises:
         BadInput: when there is no such file, it is not UTF-8, or not a YAML mapping.
     """
-    text, blocks = _without_blocks(_read_text(path))
+    text, blocks = _without_blocks(read_text(path, most_bytes=MAX_FILE_BYTES))
     located = load(text, str(path), stand_ins=blocks)
     return Section(located, located.value)
-
-
-def _read_text(path: Path) -> str:
-    try:
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise BadInput(f"larger than {MAX_FILE_BYTES >> 20} MiB", where=str(path))
-        return path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise unreadable(error, path) from None
-    except UnicodeDecodeError:
-        raise BadInput("not a text file in UTF-8", where=str(path)) from None
 
 
 def _without_blocks(text: str) -> tuple[str, list[Block]]:
@@ -234,7 +255,7 @@ def _table_of(records: Sequence[Section]) -> Table:
     first: dict[str, int] = {}
     for record in records:
         record.check_decimals()
-        for key, line in record.lines.items():
-            first.setdefault(key, line)
+        for key in record.entries:
+            first.setdefault(key, record.line_of(key))
     rows = [[record.get(key, str) or "" for key in first] for record in records]
     return Table(tuple(first), rows, [record.line for record in records], [*first.values()])

@@ -321,4 +321,4 @@ def left_out(done: engine.Refreshed) -> list[str]:
 def counted(names: tuple[str, ...]) -> str:
     """ "12 types (a, b, c, ...)"."""
     listed = ", ".join(names[:NAMED]) + (", ..." if len(names) > NAMED else "")
-    return f"{len(names):,} type{'' if len(names) == 1 else 's'} ({listed})"
+    return f"{text.counted(len(names), 'type')} ({listed})"

@@ -96,7 +96,7 @@ def as_text(report: engine.HostReport) -> list[str]:
     ]
     link = report.link_bytes_per_second
     rows.append(("network card, as stated", text.UNKNOWN if link is None else per_second(link), ""))
-    cores = f"{report.cores} core{'' if report.cores == 1 else 's'}"
+    cores = text.counted(report.cores, "core")
     processor = f", {report.processor}" if report.processor else ""
     return [
         f"{report.name}: {cores}, {report.memory_gib:.1f} GiB{processor}",

@@ -6,7 +6,6 @@ import json
 import math
 import sys
 from collections.abc import Iterable
-from dataclasses import asdict
 from datetime import date
 from typing import Any
 
@@ -37,7 +36,7 @@ def print_file(content: str) -> None:
 
 def notices(found: Iterable[engine.Notice]) -> list[dict[str, str]]:
     """Warnings as the JSON contract has them."""
-    return [asdict(notice) for notice in engine.in_order(found)]
+    return [notice.to_dict() for notice in engine.in_order(found)]
 
 
 def fields_of(value: object, *names: str) -> dict[str, Any]:

@@ -105,7 +105,7 @@ def _says_anything(path: Path) -> bool:
 
 
 def _read(section: engine.Section, key: str, reader: Callable[[str], Any]) -> Any:
-    where = section.where(section.lines[key])
+    where = section.where_of(key)
     value = section.entries[key]
     if not isinstance(value, str):
         raise engine.BadInput(f"{key} must be a plain value", where=where)
@@ -178,7 +178,7 @@ def _keys(section: engine.Section | None) -> dict[str, str]:
             if taken.setdefault(key, action) != action:
                 raise engine.BadInput(
                     f"{action}: the key {key} is that of {taken[key]} already",
-                    where=section.where(section.lines[action]),
+                    where=section.where_of(action),
                     remedy="choose another key",
                 )
     return found

@@ -72,7 +72,7 @@ def read_kept(path: Path) -> Kept:
     if version is None or not 1 <= version <= VERSION:
         raise engine.BadInput(
             f"version {top.entries['version']} is none that this sparkplan knows",
-            where=top.where(top.lines["version"]),
+            where=top.where_of("version"),
             remedy=f"it reads up to version {VERSION}; install a newer one",
         )
     state = state_of(top, folder=path.parent)
@@ -85,15 +85,8 @@ def _version(text: str) -> int | None:
 
 
 def _pins(top: engine.Section, folder: Path) -> tuple[Pin, ...]:
-    listed = top.entries.get("pins") or []
-    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
-        raise engine.BadInput(
-            "pins must be a list of scenarios, each with a name",
-            where=top.where(top.lines["pins"]),
-        )
     found: list[Pin] = []
-    for number, entries in enumerate(listed):
-        section = engine.Section(top.located, entries, f"pins[{number}]", "pins")
+    for section in top.sections("pins"):
         found.append(_pin(section, folder, found))
     return tuple(found)
 
@@ -104,7 +97,7 @@ def _pin(section: engine.Section, folder: Path, others: Sequence[Pin]) -> Pin:
     if name == NOW or any(other.name == name for other in others) or len(others) >= MOST_PINS:
         raise engine.BadInput(
             f"{name!r} cannot be the name of this pin",
-            where=section.where(section.lines["name"]),
+            where=section.where_of("name"),
             remedy=f"give each a name of its own, not {NOW!r}, and no more than {MOST_PINS}",
         )
     # What a pin rested on may be gone: what it said then is kept all the same.

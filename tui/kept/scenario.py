@@ -198,7 +198,7 @@ def state_of(section: engine.Section, *, folder: Path, there: bool = True) -> Pl
     state = PlanState(sources=())
     for key in KEYS:
         if key in section.entries:
-            where = section.where(section.lines[key])
+            where = section.where_of(key)
             value = section.entries[key]
             if key == "open":
                 state = reduce(state, OpenSources(_sources(value, where, folder, there=there)))

@@ -49,6 +49,10 @@ class Dialog(ModalScreen[Answer]):
         if self.is_current:
             self.dismiss(answer)
 
+    def action_leave(self) -> None:
+        """Leave without an answer."""
+        self.close()
+
     def on_unmount(self) -> None:
         """Let go of what was drawn: Textual remembers the last 1,024 widgets for their colours, and
         with each of them all its rows."""

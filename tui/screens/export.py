@@ -230,10 +230,6 @@ class ExportScreen(Dialog[str | None]):
                 ]
             )
 
-    def action_leave(self) -> None:
-        """Back to the plan."""
-        self.close(None)
-
 
 def refusal(error: engine.EngineError) -> str:
     """Why a target cannot express a cluster, as the planner says it: no option was typed here."""

@@ -180,7 +180,3 @@ class HelpScreen(Dialog[None]):
         self.set_class(self._glyphs.ascii_only, "-ascii")
         self.query_one("#dialog").border_title = self.TITLE_TEXT
         self.query_one("#dialog-keys", Bar).show(keys([("↑ ↓", "scroll", "")]), keys(LEAVE))
-
-    def action_leave(self) -> None:
-        """Back to the plan."""
-        self.close(None)

@@ -117,7 +117,3 @@ class JumpScreen(Dialog[Target]):
         if self._drawn_for not in (None, event.size):
             self.close()
         self._drawn_for = event.size
-
-    def action_leave(self) -> None:
-        """Leave, by the key at the foot."""
-        self.close()

@@ -196,10 +196,6 @@ class Picker(Dialog[str | None]):
         elif self.current is not None:
             self.close(self.current.value)
 
-    def action_leave(self) -> None:
-        """Return nothing."""
-        self.close(None)
-
     def action_move(self, rows: int) -> None:
         """Move in the list without leaving the line."""
         self.matched.action_move(rows)
@@ -225,3 +221,11 @@ class Picker(Dialog[str | None]):
             return option.label
         head, comma, _ = typed.rpartition(",")
         return f"{head}{comma}{option.value}"
+
+
+class CommandLine(Picker):
+    """A picker whose typed line is the answer; tab completes it as a whole."""
+
+    def completed(self, typed: str, option: Option) -> str:
+        """The offered line: it holds what was typed before it."""
+        return option.value

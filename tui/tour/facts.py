@@ -107,7 +107,7 @@ def _evidence(answer: Answer) -> dict[str, str]:
         "job": profile.name,
         "measured": text.seconds(run.seconds if run else None),
         "cluster": evidence.cluster_words(run) if run else text.UNKNOWN,
-        "runs": f"{count} run{'' if count == 1 else 's'}",
+        "runs": text.counted(count, "run"),
         "evidence": words.sentence(model),
     }
 

@@ -173,7 +173,7 @@ def _note(answer: ModelAnswer, *, used: bool, best: bool) -> str:
     said = ", ".join(parts)
     notices = answer.prediction.warnings if answer.prediction and not used else ()
     warned = len({notice.code for notice in notices})
-    counted = f"{warned} warning{'' if warned == 1 else 's'}" if warned else ""
+    counted = text.counted(warned, "warning") if warned else ""
     return "; ".join(part for part in (said, counted) if part)
 
 
@@ -334,7 +334,7 @@ def _why_used(state: PlanState, compared: Sequence[Compared]) -> list[Line]:
     if least is None:
         return [[(why, "base")]]
     best, error, runs = least
-    on = f"on the {runs} run{'' if runs == 1 else 's'} that all left out"
+    on = f"on the {text.counted(runs, 'run')} that all left out"
     if best == state.model:
         return [[(f"{why} None was off less {on}.", "base")]]
     few = " So few prove little." if runs < SEVERAL else ""
@@ -351,7 +351,7 @@ def _satisfaction(state: PlanState, answer: Answer, compared: Sequence[Compared]
     said = (
         f"RE {text.signed_percent(min(errors), unit='')} to {text.signed_percent(max(errors))}, "
         f"mean relative error {text.mean_error(own.outcome.mean_relative_error)} "
-        f"over {len(errors)} left-out run{'' if len(errors) == 1 else 's'}"
+        f"over {text.counted(len(errors), 'left-out run')}"
     )
     deadline = state.deadline_seconds
     record = own.outcome.deadline_record(deadline) if deadline is not None else None
@@ -361,7 +361,7 @@ def _satisfaction(state: PlanState, answer: Answer, compared: Sequence[Compared]
     if record.share is None:
         kept = f"deadline satisfaction not known, none was predicted within {within}"
     else:
-        runs = f"{record.cases} run{'' if record.cases == 1 else 's'}"
+        runs = text.counted(record.cases, "run")
         kept = f"deadline satisfaction {_whole(record.share)} of {runs} predicted within {within}"
     return [[("OptEx's figures: ", "muted"), (f"{said}; {kept}.", "base")]]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import engine
+from tui import format as text
 from tui.state import PlanState
 from tui.views.marks import Marks
 from tui.widgets.table import Cell, Column, Row
@@ -79,22 +80,19 @@ def source(state: PlanState, profile: Profile | None, *, jobs: int | None = None
     if profile is None:
         return ", ".join(state.sources)
     if jobs is not None:
-        return f"{profile.name}, a workflow of {jobs} job{'' if jobs == 1 else 's'}"
+        return f"{profile.name}, a workflow of {text.counted(jobs, 'job')}"
     runs = len(profile.runs)
     if not runs:
         return f"{profile.name}, a job profile"
-    one, several = ("run", "runs")
     if engine.of_one_batch(profile.notices):
-        one, several = ("micro-batch", "micro-batches")
-    return f"{_job_name(profile)}, {runs} {one if runs == 1 else several}"
+        return f"{_job_name(profile)}, {runs} micro-batch{'' if runs == 1 else 'es'}"
+    return f"{_job_name(profile)}, {text.counted(runs, 'run')}"
 
 
 def _job_name(profile: Profile) -> str:
     """The name of the job; of several that are taken as one, how many others there are."""
     others = max(1, len(applications(profile))) - 1
-    return (
-        f"{profile.name} + {others} other{'' if others == 1 else 's'}" if others else profile.name
-    )
+    return f"{profile.name} + {text.counted(others, 'other')}" if others else profile.name
 
 
 def applications(profile: Profile) -> frozenset[str]:

@@ -100,7 +100,7 @@ def about(answer: Answer, found: WorkflowReport | None) -> list[Line]:
     return [
         [
             (fit_ends(found.name, NAME_CELLS).rstrip(), "strong"),
-            (f", {len(found.jobs)} job{'' if len(found.jobs) == 1 else 's'}, on ", "base"),
+            (f", {text.counted(len(found.jobs), 'job')}, on ", "base"),
             (shown, "strong"),
             (ends, "base"),
             (text.seconds(found.seconds), "strong"),

@@ -100,7 +100,7 @@ def repeated(entry: engine.KnownType) -> str:
 def totals(plan: engine.ExperimentPlan) -> list[str]:
     """How many runs, what they take together, and how good the plan is."""
     count = len(plan.runs)
-    said = [f"{count} run{'' if count == 1 else 's'}"]
+    said = [text.counted(count, "run")]
     if plan.seconds is not None:
         said.append(f"{text.seconds(plan.seconds)} one after the other")
     if plan.usd is not None:
@@ -119,7 +119,7 @@ def totals(plan: engine.ExperimentPlan) -> list[str]:
             if plan.greedy_criterion is None
             else f"{cheapest}: {plan.greedy_criterion:.4g}"
         )
-        runs = f"{plan.known_runs} known run{'' if plan.known_runs == 1 else 's'}"
+        runs = text.counted(plan.known_runs, "known run")
         known = f", {runs} built on" if plan.known_runs else ""
         lines.append(f"{plan.candidates:,} possible runs, terms {', '.join(plan.terms)}{known}")
     return lines
@@ -139,7 +139,7 @@ def payback(runs: float | None) -> str:
     if runs is None or runs > MOST_RUNS:
         return "never" if runs is None else f"> {MOST_RUNS:,} runs"
     count = max(1, math.ceil(runs))
-    return f"{count:,} run{'' if count == 1 else 's'}"
+    return text.counted(count, "run")
 
 
 def saved(run: engine.NextRun) -> str:

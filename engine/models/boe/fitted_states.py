@@ -1,7 +1,7 @@
-"""Plans that answer for any cluster: times with intervals, states, and what to take them with.
+"""Plans that answer for any cluster: times with intervals, states, and warnings.
 
-What is fitted are no coefficients: a log gives the work of a typical task of each stage, machines
-give the rates.
+No coefficients are fitted: a log gives the work of a typical task of each stage, and machines give
+the rates.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ class FittedStates(FittedModel):
         plans: one per log, or the one of a workflow.
         bias: (p,) log of observed over estimated time on the plan's own cluster; 0 for workflows.
         spread: standard deviation of log time where a job was observed.
-        learnt: what leaving out logs says the prior's spread must be multiplied by.
-        of_parameters: what fits the logs of other job parameters of the application (and refuses
-            those that no log has); None for one set of logs, and for workflows.
+        learnt: factor on the prior's spread, learnt from left-out logs.
+        of_parameters: fits the logs of other job parameters (and refuses those that no log has);
+            None for a single set of logs, and for workflows.
     """
 
     workflow: Workflow
@@ -84,7 +84,7 @@ class FittedStates(FittedModel):
 
     @property
     def is_job(self) -> bool:
-        """Whether this is one application's stages, and not a workflow of jobs."""
+        """Whether this is one application, not a workflow of jobs."""
         return bool(self.profile.runs)
 
     def answering(self, workload: Workload) -> FittedStates:
@@ -95,10 +95,10 @@ class FittedStates(FittedModel):
         """
         if self.of_parameters is None:
             return self
-        wanted = completed(workload, self.profile).parameters
-        key = tuple(sorted(wanted.items()))
+        wanted = completed(workload, self.profile)
+        key = wanted.sorted_parameters
         if key not in self._answering:
-            self._answering[key] = self.of_parameters(wanted)
+            self._answering[key] = self.of_parameters(wanted.parameters)
         return self._answering[key]
 
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
@@ -113,8 +113,8 @@ class FittedStates(FittedModel):
         return Forecast.of(seconds, np.where(np.isfinite(seconds), log_scale, np.nan), own.dof)
 
     def _averaged(self, batch: ClusterBatch, wanted: Workload) -> tuple[FloatArray, FloatArray]:
-        """(n,) mean log time of the plans, the nearer ones more, and (n,) what lies between them
-        and the question adds to its standard deviation."""
+        """(n,) mean log time of the plans, weighted by nearness, and (n,) the standard deviation
+        that their distance from the question adds."""
         logs, far, spreads = [], [], []
         for plan, bias in zip(self.plans, self.bias, strict=True):
             scale = self._scale(plan, wanted)
@@ -144,7 +144,7 @@ class FittedStates(FittedModel):
 
     @property
     def ran_on(self) -> tuple[InstanceType, ...]:
-        """Of a workflow, those of its jobs."""
+        """The types of a workflow's jobs."""
         parts = [part for plan in self.plans for part in plan.parts]
         seen = [part.observed.run.cluster.instance for part in parts if part.observed is not None]
         told = [*seen, *(part.job.ran_on for part in parts)]
@@ -152,7 +152,7 @@ class FittedStates(FittedModel):
 
     @property
     def barrier_stages(self) -> tuple[BarrierStage, ...]:
-        """Of a workflow, those of all its jobs that need most: each starts a stage of its own."""
+        """For a workflow, the most demanding barrier stages of all its jobs."""
         return super().barrier_stages if self.is_job else self.workflow.barrier_stages
 
     def runs_used(self, workload: Workload) -> int:
@@ -162,7 +162,7 @@ class FittedStates(FittedModel):
         """The workload with what it leaves open.
 
         Raises:
-            BadInput: for a size, parameters or iterations that this model knows nothing of.
+            BadInput: for a size, parameters or iterations that this model cannot take.
         """
         if not self.is_job:
             if workload.input_bytes is not None or workload.iterations or workload.parameters:
@@ -193,7 +193,7 @@ class FittedStates(FittedModel):
         return min(runs, key=lambda run: abs(math.log(input_ratio(wanted, run))))
 
     def _away(self, plan: WorkflowPlan, batch: ClusterBatch) -> tuple[FloatArray, FloatArray]:
-        """(n,) doublings of slots from the observed ones (the most of any job), and the doubt
+        """(n,) doublings of slots from the observed ones (the most of any job), and (n,) the doubt
         about the speed of the machines."""
         slots = np.zeros(len(batch))
         doubt = np.zeros(len(batch))
@@ -208,7 +208,7 @@ class FittedStates(FittedModel):
     def _best_plan(
         self, batch: ClusterBatch, wanted: Workload
     ) -> tuple[WorkflowPlan, Target] | None:
-        """The plan that weighs most in an answer about the one cluster of a batch."""
+        """The plan with the largest weight for the one cluster of a batch."""
         plans = self.answering(wanted).plans
         far = [
             float(self._away(plan, batch)[0][0]) + abs(math.log2(self._scale(plan, wanted)))
@@ -238,13 +238,14 @@ class FittedStates(FittedModel):
         found = [*rate_notices(plan, target), *speed_notices(plan, target)]
         found += far_notices(plan, target, scale)
         runs = self.answering(wanted)._runs
-        crowded = one_machine_notice(runs, batch, law=NAME) if self.is_job else None
-        return in_order([*found, crowded] if crowded is not None else found)
+        return in_order(
+            [*found, one_machine_notice(runs, batch, law=NAME) if self.is_job else None]
+        )
 
     def transferred(
         self, instance: InstanceType, catalog: Catalog
     ) -> tuple[Speed, tuple[Notice, ...]]:
-        """Of a workflow, the most doubtful of its jobs: each says where it ran."""
+        """For a workflow, that of the most doubtful job: each tells where it ran."""
         if self.is_job:
             return super().transferred(instance, catalog)
         (plan,), target = self.plans, one_node(instance, catalog)
@@ -283,7 +284,7 @@ class FittedStates(FittedModel):
     def _own_course(
         self, cluster: OwnNodes, workload: Workload, confidence: float
     ) -> WorkflowReport:
-        """On the nodes of the workflow's file; nothing is known of their speed."""
+        """The course on the nodes of the workflow file, whose speed is unknown."""
         plan, target = self.plans[0], own_target(cluster)
         scale = self._scale(plan, self._wanted(workload))
         asked = (target, scale, workload.shuffle_partitions)
@@ -292,14 +293,13 @@ class FittedStates(FittedModel):
         skew = plan.skew_seconds(*asked, seconds=course.seconds)
         forecast = Forecast.of(np.asarray([course.seconds]), self.spread, self.dof)
         low, high = forecast.interval(confidence)
+        stuck = barrier_notice(self.barrier_stages, target.nodes, target.slots / target.nodes)
         notices = [*self.profile.notices, *self.fit_notices, *rate_notices(plan, target)]
         notices += far_notices(plan, target, scale)
-        stuck = barrier_notice(self.barrier_stages, target.nodes, target.slots / target.nodes)
-        notices += [] if stuck is None else [stuck]
         why = explanation(course, seconds=course.seconds, slots=target.slots)
         prediction = Prediction(
             NAME, course.seconds, float(low[0]), float(high[0]), confidence, why.phases,
-            why.stages, why.bottleneck, in_order(notices), forecast,
+            why.stages, why.bottleneck, in_order([*notices, stuck]), forecast,
         )  # fmt: skip
         return self._report(plan, course, prediction, skew)
 
@@ -314,7 +314,7 @@ class FittedStates(FittedModel):
 
 
 def _check_timed(course: Course) -> None:
-    """Refuses a course of no time: its tasks use nothing whose rate is known."""
+    """Refuses a course that takes no time: its tasks use nothing whose rate is known."""
     if course.seconds <= 0.0:
         raise BadInput(
             "nothing says how long any task takes: the disk and network rates of the nodes are "
@@ -325,7 +325,7 @@ def _check_timed(course: Course) -> None:
 
 
 def nearness(distance: FloatArray, repeated: IntArray) -> FloatArray:
-    """(p, n) weights of p plans by how far they are from each question; they add up to 1.
+    """(p, n) weights of p plans by their distance from each question; they add up to 1.
 
     Args:
         repeated: (p,) how often the configuration of each was run: its logs count as one.
@@ -335,7 +335,7 @@ def nearness(distance: FloatArray, repeated: IntArray) -> FloatArray:
 
 
 def input_ratio(wanted: Workload, run: Run) -> float:
-    """Input of a workload relative to a run's; 1 where neither says it."""
+    """Input of a workload relative to a run's; 1 if unknown."""
     own = run.workload.input_bytes
     if wanted.input_bytes is None or own is None:
         return wanted.scale or 1.0

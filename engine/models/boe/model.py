@@ -1,8 +1,8 @@
 """`boe`: the stages of one application, and workflows of several, by bottlenecks and states.
 
-What is fitted are no coefficients: a log gives the work of a typical task of each stage, machines
-give the rates. With one log the interval is a prior (docs/models/boe.md says where it comes from);
-with several each is predicted from the others, which widens or narrows it.
+No coefficients are fitted: a log gives the work of a typical task of each stage, and machines give
+the rates. With one log the interval is a prior (see docs/models/boe.md); with several, each is
+predicted from the others, which widens or narrows it.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from engine.models.boe.workflow import TASK_PROFILES, Workflow, WorkflowJob, sin
 from engine.models.log_notices import chosen_notice, corrections, misses_itself, single_run
 from engine.models.replay.priors import COUNTS_FOR_SPREAD
 from engine.models.replay.unseen_tasks import as_if_whole, in_part_notice, unseen_spread
+from engine.models.replay.which_runs import spread_runs
 from engine.models.stages.disturbance import held_up_notices, with_disturbance
 from engine.models.stages.pauses import pause_notice
 from engine.models.workloads import completed, left_aside, logs_of, sharing_parameters
@@ -41,10 +42,10 @@ from engine.profile import Profile, Run, completed_runs
 from engine.runs.configurations import configurations, repetition_spread
 
 SPREAD_EXPLICIT = 0.18
-"""Of a workflow with explicit rates: about what the paper's task model is off by at worst."""
+"""Spread for a workflow with explicit rates: about the worst error of the paper's task model."""
 
 MOST_LOGS = 8
-"""Logs that are estimated, at most."""
+"""The most logs that are estimated."""
 
 
 class Boe(Model):
@@ -61,7 +62,7 @@ def fit_states(profile: Profile) -> FittedStates:
     """The stages of one application, from its logs.
 
     Raises:
-        ModelDoesNotFit: when no run tells its stages and its slots.
+        ModelDoesNotFit: when no run tells both its stages and its slots.
     """
     logs = logs_of(profile.runs)
     if not logs:
@@ -72,53 +73,42 @@ def fit_states(profile: Profile) -> FittedStates:
             remedy=f"add event logs; from what is here the model {others} answers",
         )
     of_parameters = partial(_fit_parameters, profile, logs)
-    wanted = profile.reference_workload.parameters
-    own = of_parameters(wanted)
+    wanted = profile.reference_workload
+    own = of_parameters(wanted.parameters)
     if not any(run.workload.parameters for run in profile.runs):
         return own
-    kept: dict[object, FittedStates] = {tuple(sorted(wanted.items())): own}
+    kept: dict[object, FittedStates] = {wanted.sorted_parameters: own}
     return replace(own, of_parameters=of_parameters, _answering=kept)
 
 
 def _fit_parameters(
     profile: Profile, logs: Sequence[Run], wanted: Mapping[str, float]
 ) -> FittedStates:
-    """The stages from the logs that have these parameters: nothing here says what others do."""
+    """The stages from the logs with these parameters; this model cannot transfer from others."""
     sharing = sharing_parameters(logs, wanted)
-    own, chosen = completed_runs(sharing), chosen_notice(logs, wanted, len(sharing))
-    fitted = fit_runs(profile, spread_out(own, MOST_LOGS), noise=repetition_spread(own))
-    said = [*([] if chosen is None else [chosen]), *left_aside(sharing)]
-    return replace(fitted, fit_notices=in_order([*said, *fitted.fit_notices])) if said else fitted
-
-
-def spread_out(runs: Sequence[Run], most: int) -> list[Run]:
-    """At most so many runs, spread over sizes and slots; the median time of those alike."""
-    ordered = sorted(
-        runs, key=lambda r: (r.cluster.slots or 0, r.workload.input_bytes or 0.0, r.seconds)
-    )
-    if len(ordered) <= most:
-        return list(runs)
-    parts = np.array_split(np.arange(len(ordered)), most)
-    middle = [sorted((ordered[i] for i in part), key=lambda run: run.seconds) for part in parts]
-    return [part[len(part) // 2] for part in middle]
+    own = completed_runs(sharing)
+    few = own if len(own) <= MOST_LOGS else spread_runs(own, MOST_LOGS)
+    fitted = fit_runs(profile, few, noise=repetition_spread(own))
+    chosen = chosen_notice(logs, wanted, len(sharing))
+    said = in_order([chosen, *left_aside(sharing), *fitted.fit_notices])
+    return replace(fitted, fit_notices=said)
 
 
 def fit_runs(profile: Profile, runs: Sequence[Run], *, noise: float) -> FittedStates:
     """The model of some logs of one application.
 
     Args:
-        noise: standard deviation of log time among repetitions: the least spread.
+        noise: standard deviation of log time between repetitions, which is the least spread.
     """
-    workflow, said = single_job(profile.name, profile), in_part_notice(runs)
-    notices = [notice for run in runs for notice in run.notices] + ([] if said is None else [said])
+    workflow = single_job(profile.name, profile)
+    notices = [*(notice for run in runs for notice in run.notices), in_part_notice(runs)]
     unseen = max(map(unseen_spread, runs))
     runs = [as_if_whole(run) for run in runs]
     plans = [WorkflowPlan((Part(workflow.jobs[0], ObservedJob.of(run)),), "fifo") for run in runs]
     own = np.asarray([own_error(plan) for plan in plans])
     remedy = "add a log of a whole run, or ask the model sparkplan"
     off = misses_itself(own, what="the states of a log are", remedy=remedy)
-    found = (off, *held_up_notices(runs), pause_notice(runs))
-    notices += [notice for notice in found if notice is not None]
+    notices += [off, *held_up_notices(runs), pause_notice(runs)]
     fitted = FittedStates(NAME, profile, workflow, tuple(plans), corrections(own))
     alone = single_run(runs)
     if alone is not None:
@@ -137,7 +127,7 @@ def fit_runs(profile: Profile, runs: Sequence[Run], *, noise: float) -> FittedSt
 
 
 def own_error(plan: WorkflowPlan) -> float:
-    """Log of a run's observed time over its estimate on its own cluster and input."""
+    """Log of the ratio of a run's observed time to its estimate on its own cluster and input."""
     observed = plan.parts[0].observed
     assert observed is not None
     per_node = observed.slots / observed.nodes
@@ -149,8 +139,9 @@ def own_error(plan: WorkflowPlan) -> float:
 
 
 def left_out(fitted: FittedStates, groups: IntArray) -> tuple[LeaveOneOut, float, float]:
-    """Each log predicted from those of other configurations: the errors, the factor on the prior's
-    spread (its variance counts as `PRIOR_DOF` errors of its own), and the degrees of freedom.
+    """Each log predicted from those of other configurations: the errors, the factor by which they
+    scale the prior's spread (whose variance counts as `PRIOR_DOF` errors), and the degrees of
+    freedom.
 
     Args:
         groups: (p,) configuration of each log; each counts once, at its mean square error.
@@ -186,11 +177,11 @@ def fit_workflow(
 
     Args:
         task_profile: "normal" (Algorithm 2), "mean" or "median" (Algorithm 1; section 7.3).
-        printed: Eqs. 7 and 8 as the paper prints them, which know no skew: "normal" is then "mean".
+        printed: whether to use Eqs. 7 and 8 as printed, without skew: "normal" then means "mean".
 
     Raises:
         BadInput: for an unknown task profile.
-        ModelDoesNotFit: for a job whose evidence tells no stages.
+        ModelDoesNotFit: for a job without stages in its evidence.
     """
     if task_profile not in TASK_PROFILES:
         raise BadInput(f"unknown task profile {task_profile!r}", choices=TASK_PROFILES)
@@ -211,12 +202,12 @@ def fit_workflow(
         (plan,),
         np.zeros(1),
         with_disturbance(SPREAD_EXPLICIT if explicit else SPREAD, runs, tested=False),
-        fit_notices=(PRIOR_INTERVAL, *(notice for notice in said if notice is not None)),
+        fit_notices=(PRIOR_INTERVAL, *in_order(said)),
     )
 
 
 def _part(job: WorkflowJob, task_profile: str) -> Part:
-    """A job with the log of its parameters that is nearest to its input."""
+    """A job with the log of its parameters whose input is nearest to its own."""
     if job.profile is None:
         return Part(job)
     logs = logs_of(job.profile.runs)

@@ -47,6 +47,8 @@ def rate_notices(plan: WorkflowPlan, target: Target) -> list[Notice]:
                     f"the throughput of local disks is assumed by their kind "
                     f"({(target.rates.disk or 0.0) / 1e6:,.0f} MB/s a node)",
                     "measure the disks of such a node",
+                    subject="the disks",
+                    severity=-(target.rates.disk or 0.0),
                 )
             )
         elif source is None:

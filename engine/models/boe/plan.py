@@ -12,7 +12,7 @@ from engine.distinct import distinct_rows
 from engine.forecast import IntArray
 from engine.lazy import Recent
 from engine.machines.transfer import Speed, speed_of
-from engine.memory import OVERHEAD_FRACTION, OVERHEAD_MINIMUM_GIB
+from engine.memory import default_overhead_gib
 from engine.models.boe.jobs import NodeRates, ObservedJob, catalog_rates
 from engine.models.boe.printed_states import estimate_printed
 from engine.models.boe.states import estimate
@@ -212,7 +212,7 @@ class WorkflowPlan:
         per_node = slots / nodes
         vcpus = instance.vcpus if instance is not None else math.nan
         heap, executors = float(batch.executor_memory_gib[place]), float(batch.executors[place])
-        memory = executors * (heap + max(OVERHEAD_FRACTION * heap, OVERHEAD_MINIMUM_GIB))
+        memory = executors * (heap + default_overhead_gib(heap))
         return Target(
             slots=math.floor(slots + 1e-9),
             nodes=nodes,

@@ -110,7 +110,7 @@ class WorkflowReport:
             "states": [
                 {"state": number, **asdict(state)} for number, state in enumerate(self.states, 1)
             ],
-            "warnings": [asdict(notice) for notice in found.warnings],
+            "warnings": [notice.to_dict() for notice in found.warnings],
         }
 
 

@@ -97,7 +97,7 @@ def _job(runs: MachineRuns) -> FloatArray:
     """(r,) which parameters of the job each run had; all alike where that is not known."""
     if not runs.observed:
         return np.zeros(len(runs))
-    told = [tuple(sorted(run.workload.parameters.items())) for run in runs.observed]
+    told = [run.workload.sorted_parameters for run in runs.observed]
     places = {parameters: float(place) for place, parameters in enumerate(dict.fromkeys(told))}
     return np.asarray([places[parameters] for parameters in told])
 

@@ -12,6 +12,7 @@ from engine.cluster import Workload
 from engine.fitting import UNKNOWN_SPREAD, Fit, Spread
 from engine.forecast import FloatArray
 from engine.models.curves.machines import MachineRuns
+from engine.models.curves.measured_range import iteration_notice
 from engine.notices import Notice
 
 SMALLEST_SECONDS = 1e-3
@@ -131,10 +132,4 @@ class FittedCurve(TypeCurve):
             return self.fit_notices
         if self.iterations_in_terms and observed[0] <= wanted <= observed[-1]:
             return self.fit_notices
-        scaled = Notice(
-            "extrapolating-iterations",
-            f"no run has {wanted:g} iterations: the time is scaled from runs of "
-            f"{', '.join(f'{count:g}' for count in observed[:6])}",
-            f"add runs of {wanted:g} iterations",
-        )
-        return (*self.fit_notices, scaled)
+        return (*self.fit_notices, iteration_notice(wanted, observed))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.cluster import Workload
-from engine.fitting import PARSIMONY, Spread
+from engine.fitting import PARSIMONY, Spread, rising
 from engine.forecast import FloatArray
 from engine.models.curves.fitted_curve import FittedCurve, TypeCurve
 from engine.models.curves.machines import (
@@ -24,7 +24,6 @@ from engine.models.curves.machines import (
     distinct_configurations,
 )
 from engine.models.curves.measured_range import SPREAD_PER_DOUBLING
-from engine.models.curves.rising import rising
 from engine.models.workloads import SAME
 from engine.notices import Notice
 

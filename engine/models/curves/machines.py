@@ -24,6 +24,7 @@ from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.machines.transfer import speed_of
 from engine.profile import Run
 from engine.runs.configurations import size_levels
+from engine.units import format_count
 
 MINIMUM_CONFIGURATIONS = 3
 """Distinct (machines, size, iterations) that a fit needs: with two, any two terms fit exactly."""
@@ -197,8 +198,8 @@ def families(runs: Sequence[Run]) -> list[MachineRuns]:
     found = distinct_configurations(pool)
     if found < MINIMUM_CONFIGURATIONS:
         raise ModelDoesNotFit(
-            f"{found} configuration{'s' if found != 1 else ''} of machines and size among "
-            f"{len(runs)} fitting run{'s' if len(runs) != 1 else ''}, where at least "
+            f"{format_count(found, 'configuration')} of machines and size among "
+            f"{format_count(len(runs), 'fitting run')}, where at least "
             f"{MINIMUM_CONFIGURATIONS} are needed",
             remedy="add runs with other numbers of nodes or other sizes, or use --model sparkplan",
         )

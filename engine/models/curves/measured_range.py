@@ -49,7 +49,7 @@ def range_notices(
         low, high = runs.machines.min(), runs.machines.max()
         several = f"{runs.unit} were"
         one = f"{runs.unit.removesuffix('s')} was"
-        text = f"only {_span(low, high)} {one if low == high == 1 else several} measured{on}"
+        text = f"only {span_of(runs.machines)} {one if low == high == 1 else several} measured{on}"
         if low == high:
             text += ": such runs do not tell how much of the time more of them share"
         remedy = "add a run nearer to the wanted size of cluster"
@@ -63,5 +63,21 @@ def range_notices(
     return found
 
 
-def _span(low: float, high: float) -> str:
-    return f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
+def iteration_notice(wanted: float, observed: FloatArray) -> Notice:
+    """The warning that no run has the wanted iterations.
+
+    Args:
+        observed: (k,) the numbers of iterations that were run, ascending.
+    """
+    seen = ", ".join(f"{count:g}" for count in observed[:6])
+    return Notice(
+        "extrapolating-iterations",
+        f"no run has {wanted:g} iterations: the time is scaled from runs of {seen}",
+        f"add runs of {wanted:g} iterations",
+    )
+
+
+def span_of(values: FloatArray) -> str:
+    """The least and the largest of some values in words: "2 to 8", or "4" where all are alike."""
+    low, high = f"{values.min():.4g}", f"{values.max():.4g}"
+    return low if low == high else f"{low} to {high}"

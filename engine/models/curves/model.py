@@ -1,7 +1,7 @@
 """Models that are a curve over machines, size and iterations for each measured type.
 
-A model says how its curves come from a profile; predictions for unmeasured types, spreads beyond
-the measured range and warnings are the same for all and live here.
+A model defines how its curves follow from a profile. Predictions for unmeasured types, spreads
+beyond the measured range and warnings are shared by all of them and live here.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from engine.models.base import Explanation, FittedModel, LeaveOneOut
 from engine.models.curves.equivalents import Equivalents, equivalents
 from engine.models.curves.fitted_curve import FittedCurve, TypeCurve
 from engine.models.curves.iteration_curves import along_iterations
-from engine.models.curves.levels import Level, level_notice, level_of
 from engine.models.curves.machines import MachineRuns, families
 from engine.models.curves.measured_range import range_notices, spread_beyond
 from engine.models.workloads import SAME, completed, sharing_parameters
 from engine.notices import Notice, in_order
 from engine.profile import Run
+from engine.units import format_count
 
 PRIOR_DECIDES = Notice(
     "prior-interval",
@@ -36,9 +36,55 @@ PRIOR_DECIDES = Notice(
 )
 
 
+TYPICAL_RESIDUAL = 0.10
+"""Spread of log time about a fitted curve, where the curve's own is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A type's log time relative to what the nearest fitted type foretells.
+
+    Args:
+        shift: expected difference of log time.
+        log_scale: doubt that is left about it.
+        runs: how many runs say so.
+    """
+
+    shift: float
+    log_scale: float
+    runs: int
+
+
+def level_of(residuals: FloatArray, *, prior: float, noise: float, runs: int) -> Level:
+    """The level after a few configurations: the mean residual, shrunk towards 0.
+
+    Residuals are level + noise with level ~ N(0, prior^2) and noise ~ N(0, noise^2); this is the
+    normal posterior.
+
+    Args:
+        residuals: (k,) log(actual / foretold) of each configuration, the mean of its runs.
+        prior: standard deviation of the level before any run: the doubt about the speed.
+        noise: that of a configuration about its curve; NaN takes `TYPICAL_RESIDUAL`.
+        runs: in all.
+    """
+    noise = TYPICAL_RESIDUAL if np.isnan(noise) else noise
+    weight = len(residuals) * prior**2 / (len(residuals) * prior**2 + noise**2)
+    return Level(float(weight * np.mean(residuals)), prior * float(np.sqrt(1.0 - weight)), runs)
+
+
+def level_notice(name: str, level: Level) -> Notice:
+    """What to say about a type that has a level."""
+    return Notice(
+        "transferred-speed",
+        f"{name} has {format_count(level.runs, 'run')}, too few to fit: the curve "
+        "of the nearest fitted type is scaled to them",
+        f"add runs on {name} with other numbers of nodes or sizes",
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class FittedCurves:
-    """The curves for one set of job parameters, and what is known of types without a curve."""
+    """The curves for one set of job parameters, and the levels of types without a curve."""
 
     curves: tuple[TypeCurve, ...]
     levels: Mapping[str, Level]
@@ -46,11 +92,11 @@ class FittedCurves:
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """A batch of n clusters and a workload, and what answers for them.
+    """A batch of n clusters and a workload, with the curves that answer for them.
 
     Args:
-        shift: (n,) by how much log time is known to differ from the curve's.
-        log_scale: (n,) doubt about the type, 0 for a fitted one.
+        shift: (n,) known difference of log time from the curve.
+        log_scale: (n,) doubt about the type; 0 for a fitted one.
     """
 
     workload: Workload
@@ -58,11 +104,11 @@ class Question:
     at: Equivalents
     shift: FloatArray
     log_scale: FloatArray
-    notices: tuple[Notice, ...]
+    notices: tuple[Notice | None, ...]
 
     @property
     def size(self) -> float | None:
-        """Size in the unit of the runs; without sizes, the multiple of the one size there is."""
+        """Size in the unit of the runs; without sizes, a multiple of their common size."""
         given = self.workload.input_bytes
         return self.workload.scale if given is None else given
 
@@ -71,17 +117,17 @@ class Question:
 class CurvesModel(FittedModel):
     """A fitted model that is one curve per measured type, for the wanted job parameters.
 
-    The spread of a prediction is that of the curve's left-out residuals (Student), widened by what
-    is assumed beyond the measured range and about the speed of unmeasured types.
+    The spread of a prediction is that of the curve's left-out residuals (Student), widened for
+    extrapolation beyond the measured range and for the assumed speed of unmeasured types.
 
     Args:
         fit_curve: fits one family of runs.
         given: curves that need no runs (published job profiles); a fitted curve of the same type
-            goes before them.
-        iterations_in_model: whether iterations are a term of the model; if not, runs of the
-            wanted number of iterations are fitted alone where there are enough of them.
-        prior: spread of log time where too few runs could be left out to tell it; without one
-            there is no interval then.
+            takes precedence.
+        iterations_in_model: whether iterations are a term of the model. If not, runs with the
+            wanted number of iterations are fitted alone if there are enough.
+        prior: spread of log time if too few runs could be left out to measure it; without a prior
+            there is then no interval.
     """
 
     fit_curve: Callable[[MachineRuns], FittedCurve]
@@ -92,8 +138,7 @@ class CurvesModel(FittedModel):
     _families: dict[object, FittedCurve] = field(default_factory=dict, repr=False)
 
     def validated(self) -> Self:
-        """The model with the curves of the reference workload, and what these predicted for the
-        runs that they had not seen.
+        """The model with the validation of the reference workload's curves on left-out runs.
 
         Raises:
             ModelDoesNotFit: when too few runs have the parameters of the reference workload.
@@ -102,7 +147,7 @@ class CurvesModel(FittedModel):
         return replace(self, validation=_validation_of(curves))
 
     def completed(self, workload: Workload) -> Workload:
-        """The workload with what it leaves open (see `machines.completed`)."""
+        """The workload with what it leaves open (see `workloads.completed`)."""
         return completed(workload, self.profile)
 
     def curves(self, workload: Workload) -> tuple[TypeCurve, ...]:
@@ -115,7 +160,7 @@ class CurvesModel(FittedModel):
 
     def _curves(self, workload: Workload) -> FittedCurves:
         key = (
-            tuple(sorted(workload.parameters.items())),
+            workload.sorted_parameters,
             None if self.iterations_in_model else workload.iterations,
         )
         if key not in self._fitted:
@@ -173,7 +218,7 @@ class CurvesModel(FittedModel):
         return level_of(means, prior=prior, noise=noise, runs=int(known.sum()))
 
     def _fit_family(self, runs: MachineRuns) -> FittedCurve:
-        """`fit_curve`, once for the same runs: they answer for any number of iterations."""
+        """`fit_curve`, kept by its runs, which answer for any number of iterations."""
         columns = (runs.machines, runs.size, runs.iterations, runs.seconds)
         key = (runs.members, bool(runs.observed), *(column.tobytes() for column in columns))
         if key not in self._families:
@@ -222,7 +267,7 @@ class CurvesModel(FittedModel):
             at=at,
             shift=shift,
             log_scale=log_scale,
-            notices=tuple(notice for notice in notices if notice is not None),
+            notices=tuple(notices),
         )
 
     def _spread(self, curve: TypeCurve) -> Spread:
@@ -302,8 +347,7 @@ class CurvesModel(FittedModel):
 def _extrapolation_spread(
     curve: TypeCurve, machines: FloatArray, *, size: float | None, iterations: float | None
 ) -> FloatArray:
-    """(n,) prior spread of log time for what lies beyond the measured machines, size and
-    iterations."""
+    """(n,) prior spread of log time beyond the measured machines, size and iterations."""
     runs = curve.runs
     observed = runs.iterations[~np.isnan(runs.iterations)]
     by_size = spread_beyond(np.asarray([1.0 if size is None else size]), runs.size)
@@ -313,7 +357,7 @@ def _extrapolation_spread(
 
 
 def _validation_of(curves: Sequence[TypeCurve]) -> LeaveOneOut | None:
-    """What fitted curves predicted for left-out runs; None where none could be left out."""
+    """The predictions of fitted curves for left-out runs; None if none could be left out."""
     pairs = [
         (predicted, actual)
         for curve in curves

@@ -1,13 +1,14 @@
-"""sparkplan on run times alone: which runs answer for a question, and what to say about it.
+"""sparkplan on run times alone: which runs answer for a question, and the warnings about it.
 
-Two fits can answer: one of the runs of the wanted type and parameters alone, and one of all runs,
-in which types and parameters share what they have in common. Their weights come from the errors on
-the wanted runs that were left out. Where there are too few wanted runs, all runs answer.
+Two fits can answer: one of only the runs with the wanted type and parameters, and one of all runs,
+in which types and parameters share what they have in common. Their weights come from their errors
+on left-out runs of the wanted kind. If there are too few of these, only the fit of all runs
+answers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -16,12 +17,13 @@ from engine.batch import ClusterBatch
 from engine.catalog import Catalog
 from engine.cluster import Workload
 from engine.errors import ModelDoesNotFit
+from engine.fitting import rising
 from engine.forecast import BoolArray, FloatArray, Forecast, IntArray
 from engine.models.base import Explanation, FittedModel
 from engine.models.curves.machines import runs_by_type
 from engine.models.curves.parameter_scales import nearest
 from engine.models.laws.design import Rows, kinds_of, rows_of
-from engine.models.laws.iteration_course import along_iterations, counts_run
+from engine.models.laws.laws import Laws
 from engine.models.laws.measured_configurations import (
     left_out,
     observed_of,
@@ -41,7 +43,7 @@ from engine.models.laws.notices import (
     shape_notices,
 )
 from engine.models.laws.parameter_fit import ParameterFit
-from engine.models.laws.run_times import LogTimes, RunTimes, fit_run_times
+from engine.models.laws.run_times import LogTimes, RunTimes, along_laws, fit_run_times
 from engine.models.laws.shares import Share, distinct_rows, heaviest, means_of, told_by
 from engine.models.laws.terms import PHASES
 from engine.models.laws.wrong_pairs import slower_of_two
@@ -65,10 +67,10 @@ from engine.runs.slow_runs import (
 )
 
 MOST_RUNS = 300
-"""Runs that are fitted together: of more, those with the wanted parameters and some others."""
+"""The most runs that are fitted together: those with the wanted parameters first."""
 
 FEW = 3
-"""Configurations that a fit of their own needs."""
+"""The fewest configurations for a separate fit."""
 
 SMALLEST_PHASE = 0.002
 """Share of the time below which a phase is not listed."""
@@ -78,7 +80,7 @@ def fit_table(profile: Profile) -> TableModel:
     """The model of runs without stages.
 
     Raises:
-        ModelDoesNotFit: when runs do not say on how many machines they ran.
+        ModelDoesNotFit: when the runs do not tell on how many machines they ran.
     """
     model = TableModel("sparkplan", profile)
     wanted = completed(profile.reference_workload, profile)
@@ -100,7 +102,7 @@ class TableModel(FittedModel):
 
     def answers(self, wanted: Workload) -> ParameterFit:
         """The fits for a completed workload's parameters."""
-        key = (tuple(sorted(wanted.parameters.items())), wanted.iterations)
+        key = (wanted.sorted_parameters, wanted.iterations)
         if key not in self._answers:
             self._answers[key] = self._fit(wanted)
         return self._answers[key]
@@ -168,7 +170,7 @@ class TableModel(FittedModel):
         return Forecast.of(np.exp(mean), scale, dof, scale_below=below_mean).widened(doubt)
 
     def _told(self, wanted: Workload, asked: Rows, family: IntArray) -> LogTimes:
-        """What the fits say of n rows of some types, made to grow with the iterations."""
+        """The log times of n rows of some types, made to grow with the iterations."""
         answers = self.answers(wanted)
         here = told_by(answers.shares, asked, family)
         counts = counts_run(answers.joint.rows)
@@ -190,8 +192,8 @@ class TableModel(FittedModel):
         return [*answers.aside, *unusual_runs(fits, run_once(answers.tables, answers.places))]
 
     def _unusual_here(self, wanted: Workload) -> list[UnusualRun]:
-        """Those of a completed workload's parameters that `fit_notices`, which is about the largest
-        run's, does not name."""
+        """Unusual runs with a completed workload's parameters that `fit_notices`, which is about
+        the largest run's parameters, does not name."""
         named = {id(one.run) for one in self.unusual_runs(self.profile.reference_workload)}
         return [one for one in self.unusual_runs(wanted) if id(one.run) not in named]
 
@@ -215,8 +217,7 @@ class TableModel(FittedModel):
         shares = answers.shares[int(at.family[0])]
         own = shares[1].weight if len(shares) > 1 else 0.0
         fit = heaviest(shares)
-        found = [notice for notice in at.notices if notice is not None]
-        found += run_notices(answers.runs, fit)
+        found = [*at.notices, *run_notices(answers.runs, fit)]
         found += answers.beside_notices
         found += unusual_notices(self._unusual_here(wanted))
         found += parameter_notices(wanted, answers.names, answers.same, answers.runs, own)
@@ -232,7 +233,7 @@ class TableModel(FittedModel):
 
 
 def _telling(runs: Sequence[Run], wanted: Workload) -> list[Run]:
-    """The runs that say all that the question depends on."""
+    """The runs that tell everything that the question depends on."""
     telling = telling_runs(runs, wanted)
     if not telling:
         said = [*wanted.parameters, *(["iterations"] if wanted.iterations is not None else [])]
@@ -264,7 +265,7 @@ def _evenly(runs: Sequence[Run], count: int) -> list[Run]:
 
 
 def _varying(runs: Sequence[Run], wanted: Workload) -> list[str]:
-    """Parameters that differ among the runs: one that never did says nothing of its effect."""
+    """Parameters that differ between runs: the effect of a constant one is unknown."""
     names = sorted(wanted.parameters)
     return [name for name in names if len({run.workload.parameters[name] for run in runs}) > 1]
 
@@ -277,7 +278,7 @@ def _alike(rows: Rows, wanted: Workload, names: Sequence[str]) -> BoolArray:
 
 
 def _shares(rows: Rows, seconds: FloatArray, joint: RunTimes, own: BoolArray) -> tuple[Share, ...]:
-    """The fit of all runs, and one of the type's own where there are enough of them."""
+    """The fit of all runs, and one of the type's own runs if there are enough."""
     picked = rows.taken(own)
     if own.all() or len(np.unique(picked.configurations, axis=0)) < FEW:
         return (Share(joint, 1.0),)
@@ -287,3 +288,38 @@ def _shares(rows: Rows, seconds: FloatArray, joint: RunTimes, own: BoolArray) ->
     errors = joint.inside.errors[joint.places_of(alone.rows)]
     weights = weights_of(np.stack((errors, alone.inside.errors)), alone.counts)
     return Share(joint, float(weights[0])), Share(alone, float(weights[1]))
+
+
+MOST_COUNTS = 8
+"""Numbers of iterations through which the course goes; of more, some evenly."""
+
+
+def counts_run(rows: Rows) -> dict[float, int]:
+    """The numbers of iterations that runs did, in rising order, and how many runs did each: with
+    any parameters, since what runs of others say of a number counts for the wanted ones too."""
+    counts, runs = np.unique(rows.iterations, return_counts=True)
+    places = np.linspace(0, len(counts) - 1, min(len(counts), MOST_COUNTS)).round().astype(int)
+    return dict(zip(counts[places].tolist(), runs[places].tolist(), strict=True))
+
+
+def along_iterations(
+    told: Mapping[float, FloatArray], laws: Laws, counts: dict[float, int], wanted: float
+) -> FloatArray:
+    """(n,) mean log time for the wanted iterations: it never falls with them.
+
+    Fits of one number of iterations answer where it was run, the fit of all numbers between them:
+    from the one to the other the time fell for more iterations. So the answers for the numbers that
+    were run are made not to fall, and the laws say how the time goes from one to the next; beyond
+    them it follows the laws.
+
+    Args:
+        told: (n,) mean log time of the answer for each number of iterations that was run.
+        laws: after the runs of all numbers.
+        counts: two numbers of iterations or more that were run, and how many runs did each.
+    """
+    runs = np.asarray([*counts.values()], dtype=float)
+    course = rising(np.stack([told[count] for count in counts]), runs)
+    if wanted in counts:
+        return np.asarray(course[[*counts].index(wanted)])
+    means = laws.mean_log_iterations(np.asarray([*counts, wanted]))
+    return along_laws(means[:-1, None], course, means[-1:])

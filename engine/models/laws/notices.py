@@ -14,7 +14,7 @@ from engine.models.base import LeaveOneOut
 from engine.models.curves.applicability import ERROR_LIMIT, size_notices
 from engine.models.curves.equivalents import Equivalents
 from engine.models.curves.machines import MachineRuns, vcpus_of
-from engine.models.curves.measured_range import range_notices
+from engine.models.curves.measured_range import iteration_notice, range_notices
 from engine.models.laws.averaging import Cliff
 from engine.models.laws.design import Rows
 from engine.models.laws.run_times import RunTimes
@@ -85,14 +85,7 @@ def iteration_notices(wanted: Workload, rows: Rows) -> list[Notice]:
     observed, count = np.unique(rows.iterations), wanted.iterations
     if count is None or observed[0] * 0.999 <= count <= observed[-1] * 1.001:
         return []
-    seen = ", ".join(f"{value:g}" for value in observed[:6])
-    return [
-        Notice(
-            "extrapolating-iterations",
-            f"no run has {count:g} iterations: the time is scaled from runs of {seen}",
-            f"add runs of {count:g} iterations",
-        )
-    ]
+    return [iteration_notice(count, observed)]
 
 
 def range_warnings(size: float, tables: Sequence[MachineRuns], at: Equivalents) -> list[Notice]:
@@ -171,16 +164,20 @@ def memory_notices(fit: RunTimes, asked: Rows, *, unit: str, in_gib: bool) -> li
                 f"{format_number(cliff.times, figures=2)} times as long, and "
                 f"this cluster is one of these{amounts if in_gib else ''}",
                 f"take {nodes:,} {unit} or more, or nodes with more memory",
+                subject="cached data",
+                severity=cliff.times,
             )
         ]
     if in_gib and here < lowest - MORE_INPUT and len(fit.rows) >= 2:
-        times = format_number(float(np.exp(lowest - here)), figures=2)
+        times = math.exp(lowest - here)
         return [
             Notice(
                 "memory-not-proven",
-                f"no run had so much input for its memory ({times} times the most): whether "
-                "cached data still fits is not known",
+                f"no run had so much input for its memory ({format_number(times, figures=2)} times "
+                "the most): whether cached data still fits is not known",
                 "add a run with as much input per memory, or take more nodes",
+                subject="cached data",
+                severity=times,
             )
         ]
     return []

@@ -119,8 +119,7 @@ def with_job_profiles(
 def _of_unfinished(runs: Sequence[Run]) -> list[Notice]:
     """What to say where a job profile is measured on runs whose end was not seen."""
     found = [notice for run in runs for notice in run.notices if notice.code == "incomplete-log"]
-    in_part = in_part_notice(runs)
-    return found if in_part is None else [*found, in_part]
+    return [*found, *filter(None, [in_part_notice(runs)])]
 
 
 def _kept(name: str | None) -> Notice:

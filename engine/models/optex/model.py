@@ -1,9 +1,9 @@
 """OptEx: closed-form phases of a Spark job from a job profile.
 
 Sidhanta, Golab and Mukhopadhyay, "OptEx: A Deadline-Aware Cost Optimization Model for Spark",
-CCGrid 2016. Equations 1 to 9 are one function each; where the paper contradicts itself the
-consistent reading is the default and the printed one an argument (docs/models/optex.md).
-All of them broadcast over arrays.
+CCGrid 2016. Equations 1 to 9 are one function each, and all of them broadcast over arrays. Where
+the paper contradicts itself, the consistent reading is the default and the printed one an argument
+(docs/models/optex.md).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def communication_seconds(
 ) -> Quantity:
     """III-C Eq. 2: T_commn = cf_commn x T_commn_baseline x s / s_baseline, in seconds.
 
-    The print lacks s_baseline, which A of Eqs. 7 and 8 has; s_baseline = 1 is the printed form.
+    The printed equation lacks s_baseline, which A of Eqs. 7 and 8 has; s_baseline = 1 gives it.
     """
     return cf_commn * t_commn_baseline_seconds * size / s_baseline
 
@@ -77,8 +77,8 @@ def unit_tasks(
 ) -> Quantity:
     """IV-B Eq. 4: n_unit = n_unit_baseline x s / s_baseline, the unit RDD tasks of one iteration.
 
-    The print multiplies by iter here and again in Eq. 5; Eq. 8 and every table count it once.
-    `iterations` makes the printed form.
+    The paper multiplies by iter here and again in Eq. 5; Eq. 8 and every table count it once.
+    `iterations` gives the printed form.
     """
     return n_unit_baseline * size / s_baseline * iterations
 
@@ -104,7 +104,7 @@ def computation_seconds(
 ) -> Quantity:
     """IV-B Eq. 6: T_comp = T_commn / n + T_exec / n^exponent, in seconds.
 
-    The print divides both by n (exponent 1); Tables IV and VI obey exponent 2.
+    The paper divides both by n (exponent 1); Tables IV and VI follow exponent 2.
     """
     return t_commn_seconds / nodes + t_exec_seconds / nodes**exponent
 
@@ -262,7 +262,8 @@ def job_phases(
 
 
 def _iterations(job: OptexProfile, workload: Workload) -> tuple[Notice, ...]:
-    """What to say where the job iterates and nobody knows how often, or does not and should."""
+    """The warning about a job that iterates an unknown number of times, or that is asked to iterate
+    and does not."""
     if job.iterative and workload.iterations is None:
         return (
             Notice(
@@ -334,7 +335,7 @@ class OptexFitted(CurvesModel):
         return workload
 
     def _completed_from_runs(self, workload: Workload) -> Workload:
-        """As the runs say; iterations that no run tells are known to an iterative job profile."""
+        """Completed from the runs; an iterative job profile accepts iterations that no run has."""
         told = any(run.workload.iterations for run in self.profile.runs)
         iterative = any(job.iterative for job in self.profile.optex)
         if told or not iterative or workload.iterations is None:

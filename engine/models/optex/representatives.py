@@ -160,4 +160,6 @@ def varying_choice(seconds: FloatArray) -> Notice:
         f"the mean of {len(seconds)} job profiles: {mean} s, standard deviation "
         f"{deviation} s, 95 % confidence of the mean {half} s",
         "leave the job profile that resembles the job most to have its time alone",
+        subject="the mean",
+        severity=found.half_width,
     )

@@ -1,8 +1,8 @@
 """PERIDOT: two small runs of equal cores and different input -> any cores and any input.
 
 Shah, Amannejad, Krishnamurthy, Wang, "Quick Execution Time Predictions for Spark Applications",
-CNSM 2019. Its equations are in `equations`; where the print contradicts itself the
-consistent reading is the default (docs/models/peridot.md).
+CNSM 2019. Its equations are in `equations`; where the paper contradicts itself, the consistent
+reading is the default (docs/models/peridot.md).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from engine.errors import BadInput
 from engine.forecast import FloatArray, Forecast, IntArray
 from engine.machines.transfer import notice_of, speed_of
 from engine.models.base import Explanation, FittedModel, LeaveOneOut, Model, StageForecast
+from engine.models.curves.measured_range import span_of
 from engine.models.log_notices import chosen_notice
 from engine.models.peridot.equations import Parameters
 from engine.models.peridot.references import References, find_references
@@ -39,19 +40,19 @@ from engine.scheduling.waves import waves
 from engine.units import format_number
 
 ENOUGH_LEFT_OUT = 4
-"""Left-out configurations from which on an interval rests on them more than on the prior."""
+"""With this many left-out configurations, an interval rests more on them than on the prior."""
 
 FAR = 2.0
 """Cores or input beyond this factor from the references are extrapolation."""
 
 NOT_CONSTANT = 1.25
-"""Fixed time that differs by more than this factor between references is not fixed."""
+"""Fixed time that differs by a larger factor between references is not fixed."""
 
 SMALL_FIXED = 0.1
-"""A smaller share of the time than this may differ: it hardly moves the prediction."""
+"""A smaller share of the time may differ: it hardly affects the prediction."""
 
 SHOWN_PHASES = 20
-"""Groups that are phases of their own; smaller ones are one phase together."""
+"""The largest groups, each its own phase; the smaller ones together form one phase."""
 
 PHASE_FIXED = "fixed groups and driver"
 PHASE_OTHERS = "other variable groups"
@@ -110,7 +111,7 @@ class PeridotFitted(FittedModel):
         return len(self.references)
 
     def _prior(self, size: float, cores: FloatArray, seconds: FloatArray) -> FloatArray:
-        """(n,) the prior's spread; cores that no group can use are no distance."""
+        """(n,) the prior's spread; cores that no group can use do not count as distance."""
         useful = self._useful_slots(size)
         return prior_spread(
             near=self.doubt.near,
@@ -124,11 +125,12 @@ class PeridotFitted(FittedModel):
         return max(partitions, float(self.references.cores))
 
     def left_out(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Predicted and recorded times of runs whose times the parameters had not seen, and what
-        error of log time the prior expects: each (k,).
+        """(k,) predicted and (k,) recorded times of left-out runs, and (k,) the error of log time
+        that the prior expects.
 
-        Every reference by those of other sizes (which groups are fixed is taken from all of them:
-        one reference alone cannot tell), and every run of the application on other cores.
+        These are every reference, predicted from those of other sizes, and every run of the
+        application on other cores. Which groups are fixed is taken from all references, since one
+        alone cannot tell.
         """
         references = self.references
         sizes = size_levels(references.sizes)
@@ -160,7 +162,7 @@ class PeridotFitted(FittedModel):
         return predicted, actual, expected_errors
 
     def _size(self, workload: Workload) -> float:
-        """The input size that is asked for.
+        """The requested input size.
 
         Raises:
             BadInput: for iterations or parameters that the references did not have.
@@ -244,7 +246,7 @@ class PeridotFitted(FittedModel):
             found.append(
                 Notice(
                     "extrapolating-nodes",
-                    f"the references ran on {references.cores} slots, asked for {_span(known)}",
+                    f"the references ran on {references.cores} slots, asked for {span_of(known)}",
                     "add a log from a cluster nearer to that size: it tests the prediction",
                 )
             )
@@ -269,7 +271,7 @@ class PeridotFitted(FittedModel):
                     "use --model sparkplan",
                 )
             )
-        return in_order([notice for notice in found if notice is not None])
+        return in_order(found)
 
 
 def _near(references: References, parameters: Parameters) -> float:
@@ -291,11 +293,10 @@ _SAME_STRUCTURE = Notice(
 def _fit_notices(
     logs: Sequence[Run], references: References, parameters: Parameters, left_out: IntArray
 ) -> tuple[Notice, ...]:
-    """What is to be said of the references, taken from the logs; `left_out`: (k,) configurations
+    """Notices about the references, which are taken from `logs`; `left_out`: (k,) configurations
     that tested them."""
-    found = [notice for run in references.runs for notice in run.notices]
     chosen = chosen_notice(logs, references.workload.parameters, len(references))
-    found += [] if chosen is None else [chosen]
+    found = [*(notice for run in references.runs for notice in run.notices), chosen]
     if len(completed_runs(references.runs)) == len(references):
         found += left_aside(sharing_parameters(logs, references.workload.parameters))
     found += references.notices
@@ -305,7 +306,7 @@ def _fit_notices(
         _few_tests(left_out),
         _misfit(references, parameters),
     )
-    return in_order([*found, *(notice for notice in said if notice is not None)])
+    return in_order([*found, *said])
 
 
 def _few_tests(left_out: IntArray) -> Notice | None:
@@ -321,7 +322,7 @@ def _few_tests(left_out: IntArray) -> Notice | None:
 
 
 def _misfit(references: References, parameters: Parameters) -> Notice | None:
-    """Where no group is variable, or what counts as constant is not."""
+    """The warning that no group is variable, or that the constant time is not constant."""
     if not references.variable.any():
         return Notice(
             "model-does-not-fit",
@@ -339,8 +340,3 @@ def _misfit(references: References, parameters: Parameters) -> Notice | None:
         f"reference and {format_number(fixed.max())} s in another",
         "use --model sparkplan, or references nearer to the wanted input",
     )
-
-
-def _span(values: FloatArray) -> str:
-    low, high = f"{values.min():.4g}", f"{values.max():.4g}"
-    return low if low == high else f"{low} to {high}"

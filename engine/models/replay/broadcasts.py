@@ -22,7 +22,7 @@ from engine.models.replay.times import Times
 from engine.models.stages.partitions import configured_number
 from engine.models.stages.task_times import StageShape
 from engine.notices import Notice
-from engine.runs.stage_labels import stage_label
+from engine.runs.stage_labels import numbered_label
 from engine.stage_run import StageRun, total_of
 from engine.units import MIB, format_bytes, format_seconds
 
@@ -245,11 +245,13 @@ def turning_notice(
     saved = float(saved_seconds(replay, ratio, at, shuffle_partitions)[0]) / speed
     return Notice(
         "broadcast-possible",
-        f"stage {shape.stage.stage_id} ({stage_label(shape.stage)}) sorts and merges a table of "
+        f"{numbered_label(shape.stage)} sorts and merges a table of "
         f"{format_bytes(here)}, {format_bytes(here * shape.data(ratio))} if that shrinks as it is "
         "taken to: Spark may broadcast it then. The time is that of the log's plan; "
         f"the interval reaches {format_seconds(saved)} less, inferred from what the join takes",
         "add a log of a run with less input",
+        subject=numbered_label(shape.stage),
+        severity=saved,
     )
 
 
@@ -279,11 +281,13 @@ def broadcast_notice(
     )
     return Notice(
         "broadcast-outgrown",
-        f"stage {stage.stage_id} ({stage_label(stage)}) broadcasts {format_bytes(here)} to every "
+        f"{numbered_label(stage)} broadcasts {format_bytes(here)} to every "
         f"executor, {format_bytes(there)} if that grows as it is taken to: more than {key} "
         f"({format_bytes(most or 0)}), so that Spark shuffles both sides of the join instead. "
         f"{held}",
         "add a log of a run with more input, or keep the broadcast by a hint",
+        subject=numbered_label(stage),
+        severity=added,
     )
 
 

@@ -6,15 +6,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from engine.forecast import FloatArray
-from engine.models.replay.known_orders import known_orders
+from engine.forecast import FloatArray, IntArray
 from engine.models.replay.time_between import usual_idle
 from engine.models.stages.application_graph import ApplicationGraph, ran_alone
-from engine.models.stages.in_vain import seconds_in_vain
 from engine.models.stages.launch_order import LONGEST_FIRST, turned
 from engine.models.stages.locality import Locality
 from engine.models.stages.partitioned_stage import Scaled
@@ -27,8 +26,9 @@ from engine.models.stages.slots_over_time import (
 from engine.models.stages.task_times import StageShape
 from engine.profile import Run
 from engine.runs.unused_slots import unused_met
-from engine.scheduling.launch_orders import ORDERS, TURNED_TASKS, LaunchOrder
+from engine.scheduling.launch_orders import ORDERS, TURNED_TASKS, LaunchOrder, luck_of
 from engine.scheduling.waves import Tasks
+from engine.stage_run import StageRun
 
 TURNS = (*(part / ORDERS for part in range(ORDERS)), LONGEST_FIRST)
 """Launch orders of a stage that are tried on the observed cluster: where the longest tasks stand is
@@ -114,3 +114,57 @@ def _fitted(
     if came_and_went(run):
         idle = min(idle, DYNAMIC_DISPATCH * shape.mean_seconds)
     return idle, best_turn, lost
+
+
+def seconds_in_vain(stages: Sequence[StageRun]) -> FloatArray:
+    """(s,) task time in vain that may have lengthened each stage.
+
+    Where an executor is lost with its output, the stage that reads it is tried again, and waits for
+    the tasks that write that output a second time: these count as in vain for the stage of which
+    they are, which had ended before.
+    """
+    by_id = {stage.stage_id: stage for stage in stages}
+    found = []
+    for stage in stages:
+        again = (by_id[parent].waste for parent in stage.parents if parent in by_id)
+        repeated = sum(waste.seconds for waste in again if waste.retried_stages)
+        found.append(stage.waste.seconds + (repeated if stage.waste.retried_stages else 0.0))
+    return np.asarray(found)
+
+
+def known_orders(
+    shapes: Sequence[StageShape],
+    slots: int,
+    *,
+    dispatch_seconds: FloatArray,
+    rotation: FloatArray,
+    unused_met: IntArray,
+) -> tuple[LaunchOrder, ...]:
+    """(s,) the orders of the stages of a log on so many slots.
+
+    Args:
+        dispatch_seconds, rotation: (s,) as in `Replay`.
+        unused_met: (s,) their tasks on slots that never ran one.
+    """
+    columns = zip(shapes, dispatch_seconds, rotation, unused_met, strict=True)
+    return tuple(
+        _order(shape, slots, float(idle), float(turn), int(met))
+        for shape, idle, turn, met in columns
+    )
+
+
+def _order(shape: StageShape, slots: int, idle: float, turn: float, met: int) -> LaunchOrder:
+    """That of a stage whose tasks are turned so far on its own slots."""
+    by = 0.0 if turn == LONGEST_FIRST else turn
+    if shape.stage.tasks > TURNED_TASKS:
+        return LaunchOrder(by)
+    return LaunchOrder(by, partial(_luck, shape, slots, idle=idle, rotation=turn, met=met, turn=by))
+
+
+def _luck(
+    shape: StageShape, slots: int, *, idle: float, rotation: float, met: int, turn: float
+) -> float:
+    alike = Scaled(shape.stage.tasks, 1.0)
+    tasks = shape.tasks(alike, dispatch_seconds=idle, rotation=rotation)
+    lanes = max(1, slots // shape.stage.task_cpus)
+    return luck_of(tasks, lanes, unused=met, turn=turn)

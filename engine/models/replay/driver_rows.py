@@ -7,7 +7,7 @@ from engine.models.replay.replayed_run import Replay
 from engine.models.stages.fetched_rows import rows_by_stage, sends_more
 from engine.models.stages.partitions import configured_number
 from engine.notices import Notice
-from engine.runs.stage_labels import stage_label
+from engine.runs.stage_labels import numbered_label
 from engine.units import GIB, format_bytes, format_seconds, format_share
 
 
@@ -37,13 +37,15 @@ def rows_notice(replay: Replay, ratio: float, seconds: float) -> Notice | None:
     stage = max(sent, key=lambda stage: rows[stage.stage_id])
     return Notice(
         "rows-fetched",
-        f"stage {stage.stage_id} ({stage_label(stage)}) sent the driver "
+        f"{numbered_label(stage)} sent the driver "
         f"{format_bytes(rows[stage.stage_id])} of rows, and no job ran for "
         f"{format_seconds(nodes[most].delay_seconds)} after that: "
         f"{format_share(replay.on_rows[most])} of it is taken for work on them, which grows with "
         f"the input ({format_seconds(abs(added))} {'more' if added > 0.0 else 'less'} here, in "
         "all). That is inferred: the interval reaches less and more of it",
         "add a log of a run with another input, which tells; leave such work to executors",
+        subject=numbered_label(stage),
+        severity=abs(added),
     )
 
 
@@ -73,7 +75,7 @@ def result_notice(replay: Replay, ratio: float) -> Notice | None:
         return None
     return Notice(
         "result-too-large",
-        f"stage {stage.stage_id} ({stage_label(stage)}) sent the driver {format_bytes(sent)}, "
+        f"{numbered_label(stage)} sent the driver {format_bytes(sent)}, "
         f"{format_bytes(ratio * sent)} if that grows as it is taken to: more than {MOST_FETCHED} "
         f"({format_bytes(limit)}), so that Spark ends the job",
         f"write the rows from executors, or raise {MOST_FETCHED} and the driver's memory",

@@ -19,7 +19,7 @@ from engine.models.replay.spilling import (
 )
 from engine.notices import Notice
 from engine.profile import Run
-from engine.runs.stage_labels import stage_label
+from engine.runs.stage_labels import numbered_label
 from engine.units import format_bytes, format_count
 
 INFERRED_FROM = 0.5
@@ -87,12 +87,14 @@ def _does_not_fit(
         f"{format_bytes(needed)} are to be cached, the executors hold {format_bytes(storage)}: "
         f"{again} or compute{'s' if count == 1 else ''} the rest again{unknown}",
         f"use at least {least} such {unit}, {remedy}" if least is not None else remedy,
+        subject="cached data",
+        severity=needed - storage,
     )
 
 
 def _driven_out(pressing: Pressing, needed: float, left: float) -> Notice:
     stage, count = pressing.stage.shape.stage, len(pressing.places)
-    which = f"stage {stage.stage_id} ({stage_label(stage)})"
+    which = numbered_label(stage)
     others = f" and {format_count(count - 1, 'other stage')}" if count > 1 else ""
     return Notice(
         "cache-driven-out",
@@ -101,6 +103,8 @@ def _driven_out(pressing: Pressing, needed: float, left: float) -> Notice:
         "rest again",
         "give executors more memory for each core, raise --shuffle-partitions, or set "
         "spark.memory.storageFraction higher",
+        subject=which,
+        severity=needed - left,
     )
 
 
@@ -139,7 +143,7 @@ def spill_notices(
             most, worst = spilled, stage
     if worst is None:
         return []
-    name = f"stage {worst.shape.stage.stage_id} ({stage_label(worst.shape.stage)})"
+    name = numbered_label(worst.shape.stage)
     available = memory_of_task(worst, offered, ratio, shuffle_partitions)
     return [
         Notice(
@@ -147,6 +151,8 @@ def spill_notices(
             f"{name} spills about {format_bytes(most)}: a task has "
             f"{format_bytes(available)} of memory",
             "raise --shuffle-partitions, or give executors more memory for each core",
+            subject=name,
+            severity=most,
         )
     ]
 

@@ -327,7 +327,7 @@ class ReplayModel(FittedModel):
             ratio, partitions = ratio_of(wanted, replay.run), wanted.shuffle_partitions
             notices.append(scan_notice(replay, ratio, slots, partitions))
             notices.append(groups_notice(replay, ratio))
-        return in_order([notice for notice in notices if notice is not None])
+        return in_order(notices)
 
     def _broadcast_notices(
         self, replay: Replay, batch: ClusterBatch, wanted: Workload, slots: float

@@ -21,7 +21,7 @@ from engine.models.stages.pauses import pause_notice
 from engine.models.stages.slots_over_time import missing_seconds
 from engine.notices import Notice, in_order
 from engine.profile import Run
-from engine.runs.stage_labels import stage_label
+from engine.runs.stage_labels import numbered_label
 from engine.units import format_bytes, format_count, format_seconds, format_share
 
 LOST_WORTH_SAYING = 0.02
@@ -100,7 +100,8 @@ def iteration_notices(replay: Replay, wanted: Workload) -> list[Notice | None]:
         else f"no stages are seen to repeat: {wanted.iterations:g} iterations are given the time "
         f"of {own:g}"
     )
-    return [Notice("extrapolating-iterations", text, "add a log with that many iterations")]
+    remedy, subject = "add a log with that many iterations", "iterations"
+    return [Notice("extrapolating-iterations", text, remedy, subject=subject)]
 
 
 def fit_notices(replays: Sequence[Replay], own: FloatArray) -> tuple[Notice, ...]:
@@ -110,20 +111,15 @@ def fit_notices(replays: Sequence[Replay], own: FloatArray) -> tuple[Notice, ...
         own: (r,) log of observed over replayed time of each.
     """
     runs = [replay.run for replay in replays]
-    found = [notice for run in runs for notice in run.notices]
-    alone = single_run(runs)
-    if alone is not None:
-        found.append(alone)
+    found = [*(notice for run in runs for notice in run.notices), single_run(runs)]
     lost = max(map(_lost_share, replays))
     if lost > LOST_WORTH_SAYING:
         found.append(_lost_work(lost, max(replays, key=_lost_share).run))
     remedy = "add a log of a whole run with a fixed number of executors"
-    off = misses_itself(own, what="the replay of a log is", remedy=remedy)
-    if off is not None:
-        found.append(off)
-    found += [notice for replay in replays if (notice := _slow_start(replay)) is not None]
-    said = (in_part_notice(runs), *held_up_notices(runs), pause_notice(runs), unstored_notice(runs))
-    return in_order([*found, *(notice for notice in said if notice is not None)])
+    found.append(misses_itself(own, what="the replay of a log is", remedy=remedy))
+    found += map(_slow_start, replays)
+    found += [in_part_notice(runs), *held_up_notices(runs), pause_notice(runs)]
+    return in_order([*found, unstored_notice(runs)])
 
 
 def _lost_work(share: float, run: Run) -> Notice:
@@ -192,13 +188,15 @@ def scan_notice(
             told = "," if files.number is None else ", as those of another query,"
             return Notice(
                 "scan-size-inferred",
-                f"no plan of the log tells how large the files are that stage "
-                f"{shape.stage.stage_id} ({stage_label(shape.stage)}) scans: they are taken to "
+                f"no plan of the log tells how large the files are that "
+                f"{numbered_label(shape.stage)} scans: they are taken to "
                 f"have {format_bytes(files.total_bytes)} there{told} which makes "
                 f"{format_count(held, 'task')} here; it may be {format_bytes(files.least_bytes)} "
                 f"to {format_bytes(files.most_bytes)}, {fewest:,} to {most:,} tasks, which the "
                 "interval reaches",
                 "add a log of a run with other cores or input, which tells",
+                subject=numbered_label(shape.stage),
+                severity=held,
             )
     return None
 
@@ -218,9 +216,11 @@ def groups_notice(replay: Replay, ratio: float) -> Notice | None:
     more = f", and those of {len(apart) - 1} more," if len(apart) > 1 else ""
     return Notice(
         "groups-inferred",
-        f"rows that stage {first.stage.stage_id} ({stage_label(first.stage)}) reads{more} were "
+        f"rows that {numbered_label(first.stage)} reads{more} were "
         f"grouped: it is taken to read {first.read_growth(ratio):.2g} times as much at {ratio:.2g} "
         "times the input, by what groups the tasks of the log have in common; it may be in "
         "proportion to the input, which the interval reaches",
         "add a log of another input, which tells",
+        subject=numbered_label(first.stage),
+        severity=abs(ratio - first.read_growth(ratio)),
     )

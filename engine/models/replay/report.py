@@ -16,8 +16,9 @@ from engine.models.stages.disturbance import computes_elsewhere
 from engine.models.stages.shapes import first_tasks, uneven_data, warm_and_cold
 from engine.models.stages.slots_over_time import waited_seconds
 from engine.notices import Notice
-from engine.runs.stage_labels import stage_label
+from engine.runs.stage_labels import numbered_label, stage_label
 from engine.stage_run import StageRun, total_of
+from engine.units import format_count
 
 DRIVER = "driver"
 WAITING = "wait for executors"
@@ -285,9 +286,9 @@ def too_few_tasks(
     stage, tasks = shapes[worst].stage, found.tasks[worst]
     each = f" of {stage.task_cpus} slots" if stage.task_cpus > 1 else ""
     text = (
-        f"stage {stage.stage_id} ({stage_label(stage)}) has "
-        f"{tasks} task{'' if tasks == 1 else 's'}{each} for "
-        f"{slots} slots: beyond {enough} slot{'' if enough == 1 else 's'} the time hardly falls"
+        f"{numbered_label(stage)} has "
+        f"{format_count(tasks, 'task')}{each} for "
+        f"{slots} slots: beyond {format_count(enough, 'slot')} the time hardly falls"
     )
     if saves >= SHORTER:
         text += (
@@ -298,7 +299,8 @@ def too_few_tasks(
     above = f" above {shuffle_partitions}" if shuffle_partitions else ""
     more = f"raise --shuffle-partitions{above}"
     remedy = f"use fewer nodes, or {more}" if shuffled else "use fewer nodes, or smaller splits"
-    return Notice("too-few-tasks", text, remedy)
+    label = numbered_label(stage)
+    return Notice("too-few-tasks", text, remedy, subject=label, severity=slots)
 
 
 def skewed_stages(replay: Replay, found: Replayed, *, slots: int) -> list[Notice]:
@@ -315,9 +317,11 @@ def skewed_stages(replay: Replay, found: Replayed, *, slots: int) -> list[Notice
         notices.append(
             Notice(
                 "skewed-stage",
-                f"stage {stage.stage_id} ({stage_label(stage)}) waits for one task that takes "
+                f"{numbered_label(stage)} waits for one task that takes "
                 f"{skew_of(stage):.0f} times the mean",
                 SPLIT if SKEW_OF_DATA * uneven_data(stage) >= skew_of(stage) else LOOK,
+                subject=numbered_label(stage),
+                severity=skew_of(stage),
             )
         )
     return notices

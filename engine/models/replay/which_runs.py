@@ -28,10 +28,15 @@ def representatives(runs: Sequence[Run]) -> list[Run]:
     place the one of median time."""
     if len(runs) <= MOST_REPLAYS:
         return list(runs)
+    return spread_runs(runs, min(MOST_REPLAYS, len(runs) // PER_REPLAY))
+
+
+def spread_runs(runs: Sequence[Run], count: int) -> list[Run]:
+    """So many of some runs, spread over slots and sizes: of neighbours that of median time."""
     ordered = sorted(
         runs, key=lambda r: (r.cluster.slots or 0, r.workload.input_bytes or 0.0, r.seconds)
     )
-    parts = np.array_split(np.arange(len(ordered)), min(MOST_REPLAYS, len(ordered) // PER_REPLAY))
+    parts = np.array_split(np.arange(len(ordered)), count)
     return [
         sorted((ordered[i] for i in part), key=lambda run: run.seconds)[len(part) // 2]
         for part in parts

@@ -44,7 +44,7 @@ from engine.models.simcost.sampling import (
     training_cost_ratio,
 )
 from engine.models.simcost.search import optima
-from engine.models.simcost.stages import Clusters, predicted_seconds, transformed
+from engine.models.simcost.stages import Clusters, Stages, predicted_seconds, transformed
 from engine.models.stages.disturbance import with_disturbance
 from engine.models.stages.one_machine import law_doubt, one_machine_notice
 from engine.models.workloads import completed, left_aside, logs_of, sharing_parameters
@@ -93,8 +93,8 @@ def _fit_parameters(
     disturbed = with_disturbance(log_scale, [run.run for run in learnt], tested=tested)
     log_scale, dof = at_least(max(disturbed, repetition_spread(runs)), log_scale, dof)
     log_scale = math.hypot(log_scale, max(map(unseen_spread, chosen_runs)))
-    first = (chosen_notice(logs, wanted, len(sharing)), in_part_notice(chosen_runs))
-    said = [*(notice for notice in first if notice is not None), *left_aside(sharing)]
+    chosen = chosen_notice(logs, wanted, len(sharing))
+    said = [chosen, in_part_notice(chosen_runs), *left_aside(sharing)]
     return SimcostModel(
         Simcost.name,
         profile,
@@ -166,11 +166,7 @@ class SimcostModel(FittedModel):
         self, run: RunCosts, batch: ClusterBatch, wanted: Workload
     ) -> tuple[FloatArray, FloatArray]:
         """(n,) seconds by the costs of one run, and the doubt about the machines' speed."""
-        stages, overhead = run.at(
-            ratio=ratio_of(wanted, run.run),
-            shuffle_partitions=wanted.shuffle_partitions,
-            iterations=wanted.iterations,
-        )
+        stages, overhead = _stages_of(run, wanted)
         _, doubt = batch.speeds(run.run.cluster.instance)
         at = clusters_of(run, batch)
         rows = np.column_stack((at.vcores, at.vcores_per_node, batch.type_index))
@@ -193,11 +189,7 @@ class SimcostModel(FittedModel):
         if not batch.slots[0] >= 1.0:
             return Explanation()
         run = self._nearest(batch, wanted)
-        stages, overhead = run.at(
-            ratio=ratio_of(wanted, run.run),
-            shuffle_partitions=wanted.shuffle_partitions,
-            iterations=wanted.iterations,
-        )
+        stages, overhead = _stages_of(run, wanted)
         seconds = float(self.forecast(batch, workload).seconds[0])
         phases = report.phases(stages, clusters_of(run, batch), overhead, seconds=seconds)
         return Explanation(
@@ -234,11 +226,7 @@ class SimcostModel(FittedModel):
         self, run: RunCosts, batch: ClusterBatch, wanted: Workload, memory_gib: float
     ) -> dict[str, float]:
         """What the transformed model of 4.3 says of any number of vcores."""
-        stages, overhead = run.at(
-            ratio=ratio_of(wanted, run.run),
-            shuffle_partitions=wanted.shuffle_partitions,
-            iterations=wanted.iterations,
-        )
+        stages, overhead = _stages_of(run, wanted)
         law = transformed(stages, clusters_of(run, batch), overhead_seconds=overhead)
         return optima(law, gamma_3=costs.THETA * memory_gib)
 
@@ -309,12 +297,21 @@ class SimcostModel(FittedModel):
             found.append(report.idle_notice(run, float(batch.slots[0]), ratio_of(wanted, run.run)))
             if len(self.learnt) > 1:
                 found.append(report.samples_notice(self._samples(batch, wanted)))
-        return in_order([notice for notice in found if notice is not None])
+        return in_order(found)
 
     def _speed_notice(self, batch: ClusterBatch, place: int) -> Notice | None:
         target = batch.types[place]
         speeds = [speed_of(target, r.run.cluster.instance, batch.catalog) for r in self.learnt]
         return notice_of(min(speeds, key=lambda speed: speed.log_scale), target)
+
+
+def _stages_of(run: RunCosts, wanted: Workload) -> tuple[Stages, float]:
+    """The (merged) stages of a run and O_J, for the wanted workload."""
+    return run.at(
+        ratio=ratio_of(wanted, run.run),
+        shuffle_partitions=wanted.shuffle_partitions,
+        iterations=wanted.iterations,
+    )
 
 
 def clusters_of(run: RunCosts, batch: ClusterBatch) -> Clusters:

@@ -72,15 +72,11 @@ def bottleneck(found: Mapping[str, float]) -> str | None:
 
 def fit_notices(learnt: Sequence[RunCosts]) -> tuple[Notice, ...]:
     """What is to be said of the evidence itself."""
-    found = [notice for run in learnt for notice in run.run.notices]
-    alone = single_run([run.run for run in learnt])
-    if alone is not None:
-        found.append(alone)
+    runs = [run.run for run in learnt]
+    found = [*(notice for run in runs for notice in run.notices), single_run(runs)]
     for run in learnt:
         found += rate_notices(run)
-    runs = [run.run for run in learnt]
-    said = (*held_up_notices(runs), pause_notice(runs))
-    return in_order([*found, *(notice for notice in said if notice is not None)])
+    return in_order([*found, *held_up_notices(runs), pause_notice(runs)])
 
 
 def rate_notices(run: RunCosts) -> list[Notice]:
@@ -130,6 +126,8 @@ def idle_notice(run: RunCosts, slots: float, ratio: float) -> Notice | None:
         "too-few-tasks",
         f"no stage has more than {most:.0f} tasks for {slots:.0f} slots",
         "use fewer slots, or more partitions",
+        subject="the slots",
+        severity=slots,
     )
 
 
@@ -143,4 +141,6 @@ def samples_notice(found: Estimate) -> Notice | None:
         f"{found.count} runs agree on the mean only within "
         f"{format_share(found.half_width / found.mean)} ({format_share(CONFIDENCE)} confidence)",
         f"SimCost's stopping rule asks for {format_share(EPSILON)}: about {needed} runs like these",
+        subject="the mean",
+        severity=found.half_width / found.mean,
     )

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from engine.models.stages.match import matches
 from engine.notices import Notice
 from engine.profile import Run, completed_runs
-from engine.runs.stage_labels import stage_label
+from engine.runs.stage_labels import numbered_label
 from engine.stage_run import Measure, StageRun
 from engine.units import format_bytes, format_share
 
@@ -74,8 +74,7 @@ def shape_notices(runs: Sequence[Run]) -> list[Notice]:
     alike: dict[object, list[Run]] = {}
     for run in completed_runs(runs):
         if run.stages and run.batch_id is None:
-            parameters = tuple(sorted(run.workload.parameters.items()))
-            alike.setdefault((family(run), parameters), []).append(run)
+            alike.setdefault((family(run), run.workload.sorted_parameters), []).append(run)
     found = (_notice(group) for group in alike.values() if len(group) > 1)
     return [notice for notice in found if notice is not None]
 
@@ -97,7 +96,7 @@ def _notice(runs: Sequence[Run]) -> Notice | None:
     return Notice(
         CODE,
         f"{latest.source or 'the last log'} worked on data of another shape than {names}{more}: "
-        f"stage {worst.stage.stage_id} ({stage_label(worst.stage)}) {worst.text}; what differs "
+        f"{numbered_label(worst.stage)} {worst.text}; what differs "
         "between them is taken for the effect of more data or more cores",
         "give logs of runs on data like that of the next run",
     )

@@ -33,6 +33,7 @@ from engine.models.stages.stage_law import PRIOR_LAW, StageLaw
 from engine.notices import Notice
 from engine.profile import Run
 from engine.stage_run import StageRun
+from engine.units import format_count
 
 Doublings = TypeVar("Doublings", float, FloatArray)
 
@@ -174,7 +175,7 @@ def one_machine_notice(runs: Sequence[Run], batch: ClusterBatch, *, law: str = "
     return Notice(
         "one-machine",
         f"the log ran on one machine ({runs[0].config['spark.master']}), and does not say how many "
-        f"cores its {slots} task{'' if slots == 1 else 's'} at once had: {given if law else taken}",
+        f"cores its {format_count(slots, 'task')} at once had: {given if law else taken}",
         "add a log of another number of slots, or name the log's machine with --ran-on where the "
         "wanted executors are on others",
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import engine
-from engine.mixing.notices import once
+from engine.notices import worst_of_each
 
 TODAY = date(2026, 8, 1)
 
@@ -82,24 +82,25 @@ def test_what_differs_by_its_figures_alone_is_said_once_with_the_largest(tmp_pat
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_the_largest_figure_is_kept_whatever_the_order(order: int) -> None:
-    said = [
-        engine.Notice("few", f"m5.{size}xlarge has {tasks:,} tasks for {slots} slots", "add 1 log")
-        for size, tasks, slots in ((2, 900, 12), (2, 1200, 8), (4, 3, 2))
-    ]
-    texts = {notice.text for notice in once(said[::order])}
-    assert texts == {said[1].text, said[2].text}
-
-
-def test_each_stage_is_told_of_by_its_number() -> None:
-    """The stages of iterations have one label: of two that wait for a task one was named."""
+def test_of_one_subject_the_worst_is_kept_whatever_the_order(order: int) -> None:
+    """Stages of iterations have one label: they are told apart by their number."""
     said = [
         engine.Notice(
             "skewed-stage",
-            f"stage {stage} (reduce at rank.py:7) waits for one task that takes {times} times the "
-            "mean",
+            f"{stage} waits for one task that takes {times} times the mean",
             "look at its keys",
+            subject=stage,
+            severity=times,
         )
-        for stage, times in ((3, 9), (17, 4), (17, 6))
+        for stage, times in (
+            ("stage 3 (reduce)", 9),
+            ("stage 17 (reduce)", 4),
+            ("stage 17 (reduce)", 16),
+        )
     ]
-    assert once(said) == [said[0], said[2]]
+    assert {notice.text for notice in worst_of_each(said[::order])} == {said[0].text, said[2].text}
+
+
+def test_without_a_subject_each_text_is_kept() -> None:
+    said = [engine.Notice("few", f"{name} has few tasks", "add a log") for name in "aba"]
+    assert worst_of_each(said) == said[:2]

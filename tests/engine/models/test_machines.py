@@ -13,9 +13,9 @@ from engine.catalog import Catalog, InstanceType, Offer, Price
 from engine.cluster import Cluster, Layout, NodeGroup, Workload
 from engine.errors import ModelDoesNotFit
 from engine.models.curves.equivalents import equivalents, nearest
-from engine.models.curves.levels import level_of
 from engine.models.curves.machines import distinct_configurations, families, shape_of, unit_of
 from engine.models.curves.measured_range import beyond
+from engine.models.curves.model import level_of
 from engine.models.ernest import Ernest
 from engine.profile import Profile, Run
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from engine.models.curves.rising import rising
+from engine.fitting import rising
 
 
 def test_neighbours_that_fall_share_their_weighted_mean() -> None:
