@@ -160,3 +160,19 @@ def test_a_step_is_said_in_the_cells_that_there_are():
     assert said == "+1m 36s saves $0.0053"
     (column,) = [c for c in frontier.COLUMNS if c.title == "than next faster"]
     assert len(said) <= column.least
+
+
+async def test_the_fastest_at_any_price_has_one_beside_it_that_is_as_fast(planner):
+    async with at_rest(planner(budget_usd=1000.0), (120, 40)) as (app, _):
+        found = app.answer.report.recommendation
+        (line,) = words.as_good(found)
+        said = "".join(part for part, _ in line)
+        near = [
+            choice
+            for choice in found.frontier
+            if choice.seconds <= 1.01 * found.recommended.seconds
+        ]
+        assert said.startswith(words.composition(near[-1]))
+        assert "at most 1 % slower and costs $" in said
+    async with at_rest(planner(deadline_seconds=3000.0), (120, 40)) as (app, _):
+        assert words.as_good(app.answer.report.recommendation) == []

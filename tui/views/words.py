@@ -173,11 +173,22 @@ def reasons(state: PlanState, answer: Answer) -> list[Line]:
     """Why the best composition won, what of it is owned, and what bounds it."""
     best = answer.best
     lines: list[Line] = [[(sentence(reason), "base")] for reason in (best.why if best else ())]
+    lines += as_good(answer.report.recommendation)
     lines += [[(line, "base")] for line in owned(state, best)]
     bottleneck = answer.explained.bottleneck if answer.explained else None
     if bottleneck:
         lines.append([("Bottleneck: ", "muted"), (bottleneck, "strong")])
     return lines
+
+
+def as_good(found: Recommendation) -> list[Line]:
+    """What is as fast for less money, as far as anybody could tell, where no reason names it."""
+    best, other = found.recommended, found.hardly_slower
+    if best is None or other is None or composition(other) in " ".join(best.why):
+        return []
+    saved = (best.cost_usd or 0.0) - (other.cost_usd or 0.0)
+    said = f" is at most 1 % slower and costs {text.usd_difference(saved)} less."
+    return [[(composition(other), "strong"), (said, "base")]]
 
 
 def decided(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:
