@@ -306,7 +306,7 @@ async def test_the_answer_is_seen_in_full_below_the_chart_of_a_low_terminal(plan
         sentence = app.query_one("#sentence").region
         assert sentence.height == 3
         assert sentence.bottom <= app.query_one("#about").region.y
-        assert "within 1h with" in " ".join(text_of(app).split())
+        assert "likely within 1h" in " ".join(text_of(app).split())
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])

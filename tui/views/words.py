@@ -40,8 +40,9 @@ def _recommended(state: PlanState, choice: Choice, marks: Marks, batch: str) -> 
     line += cost(choice)
     if state.deadline_seconds is not None and choice.p_deadline is not None:
         line += [
-            (f"; within {time_text(state.deadline_seconds)} with ", "base"),
+            ("; ", "base"),
             (text.percent(choice.p_deadline), "strong"),
+            (f" likely within {time_text(state.deadline_seconds)}", "base"),
         ]
     return [*line, (".", "base")]
 
