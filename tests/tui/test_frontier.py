@@ -72,7 +72,7 @@ def test_what_hardly_misses_the_deadline_does_not_read_as_meeting_it():
     [(mark, *_, odds, _)] = frontier.rows(none, [near], MARKS)
     assert (mark[0], odds) == ("x", "<90 %")
     said = " ".join(part for line in words.headline(state, none, MARKS) for part, _ in line)
-    assert "in time with <90 %." in said
+    assert "in time in <90 % of runs." in said
 
 
 def test_a_free_cluster_leaves_no_logarithm():

@@ -268,7 +268,7 @@ class OpenScreen(Picker):
         self.refill(self._typed_text)
         if not message.entries:
             what = "application" if _is_server(message.address) else "file"
-            self._say([(f"it holds no {what}", "warn")])
+            self._say([(f"there are no {what}s yet", "warn")])
 
     # Answering
 

@@ -69,7 +69,7 @@ def _impossible(state: PlanState, found: Recommendation, marks: Marks, batch: st
     if near is not None:
         costs = "" if near.cost_usd is None else f" for {priced(near)}"
         p = text.in_time(near.p_deadline, state.confidence)
-        odds = "" if near.p_deadline is None else f"; in time with {p}"
+        odds = "" if near.p_deadline is None else f"; in time in {p} of runs"
         lines.append(
             [
                 ("Nearest: ", "base"),
