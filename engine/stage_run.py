@@ -152,7 +152,8 @@ class StageRun:
             before compression, of those that Spark may broadcast.
         barrier: it starts all of its tasks at once or none.
         stored_by: the stage that computed the cached or checkpointed RDD of which each task reads
-            one partition; None where it reads anything else. Of a checkpoint Spark counts no bytes.
+            one partition, beside shuffles or other caches too; None where it reads a source. Of a
+            checkpoint Spark counts no bytes.
         cached_rdds: the persisted RDDs that want memory of the heap (not DISK_ONLY, OFF_HEAP);
             disk_backed_rdds: those of them whose blocks go to disk where memory is full, the others
             are computed again; needed_rdds: those that its tasks read or compute, nearest first

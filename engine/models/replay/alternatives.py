@@ -125,6 +125,9 @@ def _changed(
         followed = shape.follows and changed.get(shape.follows.stage.stage_id)
         if followed:
             new = replace(new, follows=followed)
+        whole = shape.part_of and changed.get(shape.part_of.stage.stage_id)
+        if whole:
+            new = replace(new, part_of=whole)
         writer = shape.written_by and changed.get(shape.written_by.stage.stage_id)
         if writer:
             new = replace(new, written_by=writer)

@@ -78,6 +78,7 @@ class PartitionedStage:
         law: what other logs tell of it.
         follows: the stage whose number of partitions this one has: of the input that its shuffle
             takes over, or of what it reads of a cache or a checkpoint.
+        part_of: of one that runs the first partitions alone (`take`), the stage that has all.
         counted_by: what says how many partitions the inputs have which it unites or pairs, one for
             each: the stage that stored it, or what it reads of a shuffle as a stage of its own;
             None for files and rows of the program, and where nobody knows.
@@ -95,6 +96,7 @@ class PartitionedStage:
     partitioning: Partitioning
     law: StageLaw = PRIOR_LAW
     follows: PartitionedStage | None = None
+    part_of: PartitionedStage | None = None
     counted_by: tuple[PartitionedStage | None, ...] = ()
     pairs_share: float = 0.0
     pairs_power: float = 2.0
@@ -136,7 +138,15 @@ class PartitionedStage:
         """What it reads at `ratio` times the input, relative to the observed, by the log itself."""
         if self.growth is Growth.NONE:
             return 1.0
-        return ratio if self.growing is None else self.growing(ratio)
+        read, whole = ratio if self.growing is None else self.growing(ratio), self.part_of
+        if whole is None:
+            return read
+        return read * whole.stage.tasks / whole.partition_count(ratio, None).own
+
+    @property
+    def in_proportion(self) -> bool:
+        """Whether that is in proportion to the input."""
+        return self.growing is None and self.part_of is None
 
     @property
     def pairs(self) -> bool:

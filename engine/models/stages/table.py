@@ -123,7 +123,7 @@ class StageTable:
 
     @cached_property
     def _not_in_proportion(self) -> list[int]:
-        return [place for place, shape in enumerate(self.shapes) if shape.growing is not None]
+        return [place for place, shape in enumerate(self.shapes) if not shape.in_proportion]
 
     def _read_growth(self, ratio: float) -> FloatArray:
         """(s,) `StageShape.read_growth`."""
