@@ -7,7 +7,7 @@ from functools import partial
 
 from engine.forecast import FloatArray, IntArray
 from engine.models.stages.launch_order import LONGEST_FIRST
-from engine.models.stages.partitioned_stage import Scaled
+from engine.models.stages.partitions import Scaled
 from engine.models.stages.task_times import StageShape
 from engine.scheduling.launch_orders import TURNED_TASKS, LaunchOrder, luck_of
 

@@ -28,8 +28,7 @@ from engine.models.stages.launching import launch_seconds, launching_seconds
 from engine.models.stages.locality import Locality
 from engine.models.stages.one_machine import executor_slots_of, of_local_master, waiting_law
 from engine.models.stages.partition_counts import CountedStages, PartitionCounts
-from engine.models.stages.partitioned_stage import Scaled
-from engine.models.stages.partitions import whole_tasks
+from engine.models.stages.partitions import Scaled, whole_tasks
 from engine.models.stages.pauses import idle_seconds
 from engine.models.stages.prepared import PreparedStages
 from engine.models.stages.shapes import shapes_of

@@ -92,6 +92,12 @@ class InputSplits:
             return self._whole_files and not self._whole_blocks
         return self.at_most or (self.packed is not None and self.packed.may_stay)
 
+    @property
+    def may_be_files(self) -> bool:
+        """Whether splits that are taken for those of one small file may be files, of which more
+        data has more."""
+        return self.is_hadoop and self.tasks > 1 and not self._each_multiplies
+
     def one_each(self) -> PartitionCount:
         """One for each core and range, whatever the input."""
         each = PerCore(self.rule.own_cores, float(self.scans), 0.0, math.inf, 0.0, math.inf)

@@ -27,6 +27,7 @@ from engine.models.stages.partitions import (
     ByInput,
     PartitionCount,
     Partitioning,
+    Scaled,
     whole_tasks,
 )
 from engine.models.stages.stage_law import PRIOR_LAW, StageLaw
@@ -46,26 +47,6 @@ class Growth(Enum):
     """A fixed number of partitions: each grows."""
     NONE = "none"
     """Reads nothing, or the first rows alone: stays as it is."""
-
-
-@dataclass(frozen=True, slots=True)
-class Scaled:
-    """A stage for another input.
-
-    Args:
-        tasks: how many it has.
-        work: of a task of a whole partition, relative to the observed (overhead apart).
-        last: share of a whole partition that the last one holds.
-    """
-
-    tasks: int
-    work: float
-    last: float = 1.0
-
-    @property
-    def partitions(self) -> float:
-        """Whole partitions and the part of the last one."""
-        return self.tasks - 1.0 + self.last
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -224,10 +205,20 @@ class PartitionedStage:
     def may_stay(self) -> bool:
         """Whether more data may come in as many splits, though they are taken to become more with
         it: no log of another input says that they do."""
+        return self._splits_open and self._splits.may_stay
+
+    @property
+    def may_be_files(self) -> bool:
+        """Whether more data may come in more splits, though it is taken to come in as many larger
+        ones: no log of another input says that it does."""
+        return self._splits_open and self._splits.may_be_files
+
+    @property
+    def _splits_open(self) -> bool:
+        """Whether nothing but its own splits says how many more data has."""
         told = self.law.partitions is not None or self.law.cut is not None
-        if told or self._combines or self.growth is not Growth.TASKS or self._written_by:
-            return False
-        return self._splits.may_stay
+        alone = self.growth is Growth.TASKS and not (self._combines or self._written_by)
+        return alone and not told
 
     @property
     def early_cores(self) -> int | None:

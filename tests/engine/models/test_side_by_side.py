@@ -1,6 +1,7 @@
 """Caches and shuffles that lie side by side have as many partitions, as GraphX has them: on real
 logs, of which each foretells the other (three files of edges and nine, on two slots)."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from made_runs import Stage, measure, observed
 
 from engine import read
+from engine.models.replay.alternatives import alternatives_of
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.partitioned_stage import Growth
 from engine.models.stages.shapes import shapes_of
@@ -79,3 +81,16 @@ def test_splits_of_which_none_holds_half_are_whole_files(mib: tuple[int, ...], t
     (shape,) = shapes_of(run, 2)
     assert shape.scaled(FILES, None).tasks == tasks
     assert shape.may_stay == (tasks == 9)
+    assert shape.may_be_files == (tasks != 9)
+
+
+def test_two_splits_may_be_two_files_within_the_interval() -> None:
+    """Nine times as much is two tasks of nine times as much, or eighteen with a part each that
+    does not grow."""
+    text = Stage(np.full(2, 2.0), input_bytes=20.0 * MIB, more=TEXT)
+    replay = Replay.of(observed([text], slots=2))
+    (files,) = alternatives_of(replay)
+    assert replay.replayed(2, ratio=9.0).tasks == (2,)
+    assert files.replayed(2, ratio=9.0).tasks == (18,)
+    cached = replace(replay.run.stages[0], cached_input_bytes=20.0 * MIB)
+    assert not alternatives_of(Replay.of(replace(replay.run, stages=(cached,))))
