@@ -154,7 +154,8 @@ class StageRun:
             side, if Spark may broadcast that.
         barrier: it starts all of its tasks at once or none.
         stored_by: the stage that computed the cached or checkpointed RDD of which each task reads
-            one partition; None if it reads anything else. Spark counts no bytes for a checkpoint.
+            one partition, beside shuffles or other caches too; None if it reads a source. Spark
+            counts no bytes for a checkpoint.
         cached_rdds: persisted RDDs that use the heap (not DISK_ONLY, OFF_HEAP).
         disk_backed_rdds: those of them whose blocks go to disk when memory is full; the others are
             computed again.

@@ -341,7 +341,7 @@ class Application:
         stage.combined = self.lineage.combined_in(info.rdds)
         stage.file_scans = self.lineage.file_scans_in(info.rdds)
         describe_cache(stage, info, self.lineage)
-        stage.kept_rdd = self.lineage.kept_in(info.rdds)
+        stage.kept_rdds = self.lineage.kept_in(info.rdds)
 
     def _attempt(self, stage: Stage, info: events.StageInfo | events.AttemptInfo) -> Attempt:
         """The attempt that an event is about."""

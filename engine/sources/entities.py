@@ -91,10 +91,10 @@ class Stage:
     the log does not say; `file_scans` name the scans of files that its tasks compute, one each.
     `persisted` are its persisted RDDs with their partitions, `fed` is the one that it computes from
     a source, `held` which partitions of these had blocks when it began, `copies` on how many
-    executors a block of those is to lie of which more than one is to hold it. `kept_rdd` is what it
-    reads of a cache or a checkpoint, where it reads nothing else. `generated` are the partitions of
-    the program's own rows, where it works on nothing else, `combined` the inputs of a union or of a
-    product."""
+    executors a block of those is to lie of which more than one is to hold it. `kept_rdds` are
+    those of a cache or a checkpoint of which each task reads one partition. `generated` are the
+    partitions of the program's own rows, where it works on nothing else, `combined` the inputs of a
+    union or of a product."""
 
     stage_id: int
     name: str = ""
@@ -118,7 +118,7 @@ class Stage:
     reads_cache: bool = False
     beside_maker: bool = False
     fed: int | None = None
-    kept_rdd: int | None = None
+    kept_rdds: tuple[int, ...] = ()
     held: frozenset[int] | None = None
     source_read: SourceRead | None = None
     library: str | None = None

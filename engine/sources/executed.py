@@ -228,9 +228,10 @@ class StageGraph:
 
     def stored_by(self, stage_id: int) -> int | None:
         """The stage that computed what this one reads of a cache or a checkpoint, partition by
-        partition; None where it reads anything else, or the log has lost that stage."""
+        partition; None where it reads none so, or a source too, or the log has lost that stage."""
         stage = self._executed[stage_id].stage
-        return self._maker(stage_id, stage.kept_rdd, stage.partitions)
+        makers = (self._maker(stage_id, rdd_id, stage.partitions) for rdd_id in stage.kept_rdds)
+        return next((maker for maker in makers if maker is not None), None)
 
     def combined(self, stage_id: int, own: Container[int]) -> dict[str, tuple[object, ...]]:
         """The `united`, `paired` and `inputs` of a stage, as far as it combines any.
@@ -254,7 +255,7 @@ class StageGraph:
         entry = self._executed[stage_id]
         for other in self._makers.get(rdd_id, ()) if rdd_id is not None else ():
             maker = self._executed[other]
-            earlier = maker.start_ms < entry.start_ms and maker.stage.kept_rdd != rdd_id
+            earlier = maker.start_ms < entry.start_ms and rdd_id not in maker.stage.kept_rdds
             if earlier and maker.stage.tasks.tasks == partitions:
                 return other
         return None

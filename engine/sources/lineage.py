@@ -7,6 +7,7 @@ is in its call stack; operations are the RDD scopes, which Spark names after the
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
@@ -258,26 +259,26 @@ class Lineage:
         alike = {r.partitions for r in rdds if r.level.memory or r.level.disk or r is rdds[0]}
         return fed.pop() if len(fed) == 1 == len(alike) else None
 
-    def kept_in(self, rdds: Sequence[RddInfo]) -> int | None:
-        """The RDD from which each task of a stage reads one partition that an earlier stage has
-        persisted or checkpointed; None where the stage reads anything else."""
+    def kept_in(self, rdds: Sequence[RddInfo]) -> tuple[int, ...]:
+        """The RDDs of which each task of a stage reads one partition that an earlier stage has
+        persisted or checkpointed, nearest first, whatever else of other stages it reads beside
+        them: Spark puts side by side what has as many partitions. None where it reads a source."""
         by_id = {rdd.rdd_id: rdd for rdd in rdds}
-        pending, visited, kept = [rdd.rdd_id for rdd in rdds[:1]], set[int](), set[int]()
+        pending, visited, kept = deque(rdd.rdd_id for rdd in rdds[:1]), set[int](), list[int]()
         while pending:
-            rdd = by_id[pending.pop()]
+            rdd = by_id[pending.popleft()]
             if rdd.rdd_id in visited:
                 continue
             visited.add(rdd.rdd_id)
             above = [by_id[parent] for parent in rdd.parents if parent in by_id]
             cut_off = any(parent.name in CHECKPOINTS for parent in above)
             if cut_off or rdd.rdd_id in self._computed:
-                kept.add(rdd.rdd_id)
-            elif not above or len(above) < len(rdd.parents):
-                return None
+                kept.append(rdd.rdd_id)
+            elif not rdd.parents:
+                return ()
             else:
                 pending.extend(parent.rdd_id for parent in above)
-        whole = {by_id[rdd_id].partitions for rdd_id in kept} == {r.partitions for r in rdds[:1]}
-        return kept.pop() if len(kept) == 1 and whole else None
+        return tuple(one for one in kept if by_id[one].partitions == rdds[0].partitions)
 
     @staticmethod
     def disk_backed_in(rdds: Sequence[RddInfo]) -> tuple[int, ...]:

@@ -175,6 +175,26 @@ def ordered(context: SparkContext, folder: Path) -> None:
         rows.select(column).distinct().groupBy().count().collect()
 
 
+def graph(context: SparkContext, folder: Path) -> None:
+    """GraphX, which lays caches and shuffles side by side and asks whether any messages are left:
+    ranks in two steps and components in two, of edges in as many files as `spark.divided.files`
+    says."""
+    edges, java = folder / "edges", context._jvm
+    edges.mkdir(exist_ok=True)
+    for number in range(int(context.getConf().get("spark.divided.files", "3"))):
+        draw = random.Random(number).randrange
+        pairs = "".join(f"{draw(2000)} {draw(2000)}\n" for _ in range(4000))
+        (edges / f"part-{number}").write_text(pairs)
+    graphx = java.org.apache.spark.graphx
+    level = java.org.apache.spark.storage.StorageLevel.MEMORY_AND_DISK()
+    whole = graphx.GraphLoader.edgeListFile(
+        context._jsc.sc(), edges.as_uri(), False, -1, level, level
+    )
+    tag = java.scala.reflect.ClassTag.Int()
+    graphx.lib.PageRank.run(whole, 2, 0.15, tag, tag).vertices().count()
+    graphx.lib.ConnectedComponents.run(whole, 2, tag, tag).vertices().count()
+
+
 def _lines_and_table(session: SparkSession, folder: Path) -> tuple[Path, Path]:
     """Texts and a table of as many files as `spark.divided.files` says."""
     lines, table = folder / "lines", folder / "table"

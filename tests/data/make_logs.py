@@ -160,6 +160,8 @@ RECIPES = (
     Recipe("grouped", master="local[2]", conf=ONE_FILE),
     also("grouped_more", "grouped", 12, slots=2),
     Recipe("ordered", master="local[2]", conf=ONE_FILE),
+    also("graph", "graph", 3, slots=2),
+    also("graph_more", "graph", 9, slots=2),
     Recipe("clients", master="local[2]", conf=ONE_FILE),
     Recipe("python_source", master="local[2]", conf=ONE_FILE),
     Recipe("python_workers", conf=ONE_FILE),

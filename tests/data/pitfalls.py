@@ -21,6 +21,7 @@ from divisions import (
     columns,
     combined,
     divided,
+    graph,
     grouped,
     merged,
     ordered,
@@ -370,6 +371,7 @@ DIVIDED: dict[str, Callable[[SparkContext, Path], None]] = {
     job.__name__: job
     for job in (
         divided, paired, combined, planned_early, columns, merged, written, grouped, ordered,
+        graph,
     )
 }  # fmt: skip
 

@@ -1,7 +1,8 @@
 """What one log leaves open of its stages: the same run as it would be if something else were true.
 
 What looks alike in a log need not be with another input. Splits that a program asked for stay as
-many, where files become more; and files that nothing cuts may get larger instead. Of two inputs
+many, where files become more; files that nothing cuts may get larger instead, and two splits may be
+two files. Of two inputs
 that are paired one may stay, where pairs of both become as many as the square, and rows of a join
 may be such pairs; how much goes to pairs is a guess, as is what of the driver's time goes to rows
 that it fetched. Scans may have been cut before executors came, and files of which no plan tells be
@@ -29,6 +30,7 @@ from engine.models.stages.task_times import StageShape
 def alternatives_of(replay: Replay) -> tuple[Replay, ...]:
     """The replays of a log that hold the other, as far as its stages leave that open."""
     stay = _changed(replay, lambda shape: shape.may_stay, _as_many)
+    files = _changed(replay, lambda shape: shape.may_be_files, _as_files)
     both = _changed(replay, lambda shape: shape.pairs_open, _all_pairs)
     one = _changed(replay, lambda shape: shape.pairs_open, _pairs_of_one)
     multiplied = _changed(
@@ -37,7 +39,8 @@ def alternatives_of(replay: Replay) -> tuple[Replay, ...]:
         lambda shape: _by_pairs(shape, multiplied_share(replay, shape)),
     )
     more = _changed(replay, groups_open, _in_proportion)
-    found = tuple(found for found in (stay, both, one, multiplied, more) if found is not None)
+    others = (stay, files, both, one, multiplied, more)
+    found = (other for other in others if other is not None)
     return (*found, *_other_driver(replay), *other_cuts(replay))
 
 
@@ -55,6 +58,10 @@ def other_cuts(replay: Replay) -> tuple[Replay, ...]:
 
 def _as_many(shape: StageShape) -> StageShape:
     return replace(shape, growth=Growth.WORK)
+
+
+def _as_files(shape: StageShape) -> StageShape:
+    return replace(shape, law=replace(shape.law, partitions=1.0))
 
 
 def groups_open(shape: StageShape) -> bool:
@@ -125,6 +132,9 @@ def _changed(
         followed = shape.follows and changed.get(shape.follows.stage.stage_id)
         if followed:
             new = replace(new, follows=followed)
+        whole = shape.part_of and changed.get(shape.part_of.stage.stage_id)
+        if whole:
+            new = replace(new, part_of=whole)
         writer = shape.written_by and changed.get(shape.written_by.stage.stage_id)
         if writer:
             new = replace(new, written_by=writer)

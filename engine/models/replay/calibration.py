@@ -16,7 +16,7 @@ from engine.models.replay.time_between import usual_idle
 from engine.models.stages.application_graph import ApplicationGraph, ran_alone
 from engine.models.stages.launch_order import LONGEST_FIRST, turned
 from engine.models.stages.locality import Locality
-from engine.models.stages.partitioned_stage import Scaled
+from engine.models.stages.partitions import Scaled
 from engine.models.stages.slots_over_time import (
     came_and_went,
     end_of_tasks,

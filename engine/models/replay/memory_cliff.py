@@ -34,9 +34,9 @@ from engine.models.replay.executor_memory import ExecutorMemory, own_batch
 from engine.models.replay.fitted_share import share_in_log
 from engine.models.replay.found_again import with_all_found
 from engine.models.replay.priors import POWER_SPREAD, SIZE_NOISE, ratio_of
+from engine.models.replay.reading_tasks import ReadingTasks
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.task_times import StageShape
-from engine.profile import Run
 
 LEAST_READ = 0.05
 """A stage that reads cached data keeps this share of its time when nothing is computed again."""
@@ -87,10 +87,10 @@ class MemoryCliff:
             kept, inferred = max(read, cache.most_bytes if cache is not None else 0.0), True
         memory, storage = ExecutorMemory.of(run), run.storage_memory_bytes or math.inf
         if all_on_disk(run.stages, sources) or (not inferred and kept > storage):
-            fits = min(1.0, _own_storage(run, memory, sources) / kept)
+            fits = min(1.0, _own_storage(replay, memory, sources) / kept)
         else:
             if inferred:
-                storage = _own_storage(run, memory, sources)
+                storage = _own_storage(replay, memory, sources)
             fits = share_in_log(run, sources, kept, storage)
             kept = (storage if inferred and fits < 1.0 else kept) / fits
         if inferred and cache is not None:
@@ -209,15 +209,28 @@ class MemoryCliff:
             return np.full(np.shape(executors), grown)
         return grown * self.cache.copied(executors)
 
-    def storage_bytes(self, batch: ClusterBatch) -> FloatArray:
-        """(n,) memory for cached blocks of the whole cluster; NaN where its memory is unknown."""
-        return self.memory.storage_bytes(batch, _task_bytes(self.replay.run, self.sources))
+    def storage_bytes(
+        self, batch: ClusterBatch, ratio: float, shuffle_partitions: int | None = None
+    ) -> FloatArray:
+        """(n,) memory for cached blocks of the whole cluster while stages read them at `ratio`
+        times the input; NaN where its memory is unknown."""
+        if self.reading is None:
+            return self.memory.storage_bytes(batch, 0.0)
+        slots = np.where(batch.slots >= 1.0, batch.slots, 1.0)
+        taken = self.reading.core_bytes(ratio, shuffle_partitions, slots)
+        return self.memory.storage_bytes(batch, taken)
 
-    def fitting_share(self, batch: ClusterBatch, ratio: float) -> FloatArray:
+    @cached_property
+    def reading(self) -> ReadingTasks | None:
+        """What the tasks that read it take for themselves; None where they take nothing."""
+        return ReadingTasks.of(self.replay, self.sources)
+
+    def fitting_share(
+        self, batch: ClusterBatch, ratio: float, shuffle_partitions: int | None = None
+    ) -> FloatArray:
         """(n,) share of the cached data that fits; as in the log where memory is unknown."""
-        share = np.minimum(
-            1.0, self.storage_bytes(batch) / self.needed_bytes(ratio, batch.executors)
-        )
+        needed = self.needed_bytes(ratio, batch.executors)
+        share = np.minimum(1.0, self.storage_bytes(batch, ratio, shuffle_partitions) / needed)
         as_there = np.isnan(share) | np.isclose(share, self.fits, rtol=1e-9, atol=0.0)
         return np.asarray(np.where(as_there, self.fits, share))
 
@@ -255,7 +268,8 @@ class MemoryCliff:
     ) -> BoolArray:
         """(n,) clusters of which more nodes would hold no more of the cached data: all of it fits,
         or nobody knows their memory."""
-        short = self.storage_bytes(batch) < self.needed_bytes(ratio, batch.executors)
+        room = self.storage_bytes(batch, ratio, shuffle_partitions)
+        short = room < self.needed_bytes(ratio, batch.executors)
         return np.asarray(~short & ~(self._left(batch, ratio, shuffle_partitions) < 1.0))
 
     def added_seconds(
@@ -359,22 +373,12 @@ SAME_SHARE = 0.02
 """Caches that fitted to shares closer than this behave alike."""
 
 
-def _task_bytes(run: Run, sources: Mapping[int, int]) -> float:
-    """Execution memory for each core that running tasks hold of the stages that read the cache (the
-    largest)."""
-    found = [
-        (stage.peak_execution_memory_bytes.mean or 0.0) / stage.task_cpus
-        for stage in map(run.stages.__getitem__, sources)
-        if stage.peak_execution_memory_bytes is not None
-    ]
-    return max(found, default=0.0)
-
-
-def _own_storage(run: Run, memory: ExecutorMemory, sources: Mapping[int, int]) -> float:
+def _own_storage(replay: Replay, memory: ExecutorMemory, sources: Mapping[int, int]) -> float:
     """Memory for cached blocks of the run's own cluster, by the rule that holds for others, so that
     as much fits there as in the log; what the log tells where that says nothing."""
-    told, batch = run.storage_memory_bytes or math.inf, own_batch(run)
+    told, batch = replay.run.storage_memory_bytes or math.inf, own_batch(replay.run)
     if batch is None or math.isinf(told):
         return told
-    own = float(memory.storage_bytes(batch, _task_bytes(run, sources))[0])
+    reading = ReadingTasks.of(replay, sources)
+    own = float(memory.storage_bytes(batch, reading.peak_bytes if reading else 0.0)[0])
     return own if own > 0.0 else told

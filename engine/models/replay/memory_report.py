@@ -30,7 +30,7 @@ def cache_notices(
     cliff: MemoryCliff, batch: ClusterBatch, ratio: float, shuffle_partitions: int | None
 ) -> list[Notice]:
     """Warnings about the cache on the one cluster of `batch` at `ratio` times the input."""
-    storage = float(cliff.storage_bytes(batch)[0])
+    storage = float(cliff.storage_bytes(batch, ratio, shuffle_partitions)[0])
     needed = float(cliff.needed_bytes(ratio, batch.executors)[0])
     notices: list[Notice] = []
     if math.isnan(storage):
@@ -121,7 +121,7 @@ def not_fitting_share(
 ) -> float:
     """Share of the predicted time of the one cluster of `batch` that goes to what does not fit."""
     speed = float(cliff.replay.nodes.speeds(batch)[0][0])
-    share = cliff.fitting_share(batch, ratio)
+    share = cliff.fitting_share(batch, ratio, shuffle_partitions)
     left = cliff.left_share(batch, ratio, shuffle_partitions)
     lost = float(cliff.added_seconds(batch.slots, share, ratio, shuffle_partitions, left)[0])
     added = max(0.0, lost) / speed

@@ -228,7 +228,7 @@ class ReplayModel(FittedModel):
         ratio, added = ratio_of(wanted, run), np.zeros(len(batch))
         found = np.ones(len(batch))
         if cliff is not None:
-            share = cliff.fitting_share(batch, ratio)
+            share = cliff.fitting_share(batch, ratio, shuffle_partitions)
             left = cliff.left_share(batch, ratio, shuffle_partitions)
             added += cliff.added_seconds(batch.slots, share, ratio, shuffle_partitions, left)
             more = cliff.found_again(share, left)

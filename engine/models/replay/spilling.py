@@ -110,11 +110,8 @@ def spilling_stages(replay: Replay) -> tuple[SpillingStage, ...]:
     own, found = _own(replay.run), []
     for shape in replay.shapes:
         stage = shape.stage
-        peak = stage.peak_execution_memory_bytes
         spilled = stage.memory_spilled_bytes or 0.0
-        moved = max(stage.read_bytes, total_of(stage.shuffle_write_bytes))
-        most = MOST_EXPANSION * moved / stage.tasks
-        held = min(peak.mean or 0.0, most) if peak else 0.0
+        held = growing_bytes(stage)
         if held + spilled > 0.0:
             share, rate = _disk(stage, spilled)
             had = float(own.to_each(stage.tasks, stage.task_cpus)[0]) if own else 0.0
@@ -125,6 +122,13 @@ def spilling_stages(replay: Replay) -> tuple[SpillingStage, ...]:
             need = held + spilled / stage.tasks
             found.append(SpillingStage(shape, need, spilled, share, rate, fills))
     return tuple(found)
+
+
+def growing_bytes(stage: StageRun) -> float:
+    """What of the execution memory that a task of a stage held, on average, its data took."""
+    peak = stage.peak_execution_memory_bytes
+    moved = max(stage.read_bytes, total_of(stage.shuffle_write_bytes))
+    return min(peak.mean or 0.0, MOST_EXPANSION * moved / stage.tasks) if peak else 0.0
 
 
 def _own(run: Run) -> Offered | None:

@@ -25,7 +25,7 @@ from engine.models.replay.priors import (
 )
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.match import matches
-from engine.models.stages.partitioned_stage import Scaled
+from engine.models.stages.partitions import Scaled
 from engine.models.stages.stage_law import StageLaw
 from engine.models.stages.task_times import StageShape
 from engine.models.stages.warm_up import Cut, combined_each, warmed, work_of_slots

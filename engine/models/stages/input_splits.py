@@ -89,8 +89,14 @@ class InputSplits:
         Hadoop, which then cuts files to about it, or of a `coalesce` that found no more than it
         allows. And files that are not cut may get larger."""
         if self.is_hadoop:
-            return self.tasks > OF_ONE_FILE and not self._whole_blocks
+            return self._whole_files and not self._whole_blocks
         return self.at_most or (self.packed is not None and self.packed.may_stay)
+
+    @property
+    def may_be_files(self) -> bool:
+        """Whether splits that are taken for those of one small file may be files, of which more
+        data has more."""
+        return self.is_hadoop and self.tasks > 1 and not self._each_multiplies
 
     def one_each(self) -> PartitionCount:
         """One for each core and range, whatever the input."""
@@ -159,11 +165,16 @@ class InputSplits:
     @property
     def _each_multiplies(self) -> bool:
         """Whether the splits that Hadoop cut are whole files or whole blocks. It puts no two files
-        together, and cuts a file in two for want of splits, or where a block ends: more splits than
-        those of one file are files or blocks, and so is one that is as large as a block."""
-        if not self.is_hadoop:
-            return False
-        return self._whole_blocks or self.tasks > OF_ONE_FILE
+        together, and cuts a file in two for want of splits, or where a block ends."""
+        return self.is_hadoop and (self._whole_blocks or self._whole_files)
+
+    @property
+    def _whole_files(self) -> bool:
+        """Whether none of the splits that Hadoop cut is a part of a file for want of splits: where
+        two are wanted (`defaultMinPartitions`) a file that is cut is cut at half of all bytes."""
+        if self.tasks > OF_ONE_FILE or not self.read_bytes:
+            return self.tasks > OF_ONE_FILE
+        return self.largest_read_bytes < NEARLY_HALF * self.read_bytes
 
     @property
     def _whole_blocks(self) -> bool:
@@ -272,8 +283,11 @@ COALESCES = frozenset(("Coalesce", "coalesce"))
 """How Spark calls what puts partitions together to no more than a number, in SQL and of RDDs."""
 
 OF_ONE_FILE = 3
-"""Into no more splits than this a small file is cut, of which a program wants two unless told
-otherwise (`defaultMinPartitions`)."""
+"""More splits than this are files, whatever each holds."""
+
+NEARLY_HALF = 0.45
+"""Of all bytes: who reads half of a file reads on to the end of a line, and as far as buffers
+reach, which others read as well."""
 
 BLOCK_BYTES = 128.0 * MIB
 BLOCK_POWERS = (-2, -1, 0, 1, 2)

@@ -27,6 +27,7 @@ from engine.models.stages.partitions import (
     ByInput,
     PartitionCount,
     Partitioning,
+    Scaled,
     whole_tasks,
 )
 from engine.models.stages.stage_law import PRIOR_LAW, StageLaw
@@ -48,26 +49,6 @@ class Growth(Enum):
     """Reads nothing, or the first rows alone: stays as it is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scaled:
-    """A stage for another input.
-
-    Args:
-        tasks: how many it has.
-        work: of a task of a whole partition, relative to the observed (overhead apart).
-        last: share of a whole partition that the last one holds.
-    """
-
-    tasks: int
-    work: float
-    last: float = 1.0
-
-    @property
-    def partitions(self) -> float:
-        """Whole partitions and the part of the last one."""
-        return self.tasks - 1.0 + self.last
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PartitionedStage:
     """The partitions of one observed stage.
@@ -78,6 +59,7 @@ class PartitionedStage:
         law: what other logs tell of it.
         follows: the stage whose number of partitions this one has: of the input that its shuffle
             takes over, or of what it reads of a cache or a checkpoint.
+        part_of: of one that runs the first partitions alone (`take`), the stage that has all.
         counted_by: what says how many partitions the inputs have which it unites or pairs, one for
             each: the stage that stored it, or what it reads of a shuffle as a stage of its own;
             None for files and rows of the program, and where nobody knows.
@@ -95,6 +77,7 @@ class PartitionedStage:
     partitioning: Partitioning
     law: StageLaw = PRIOR_LAW
     follows: PartitionedStage | None = None
+    part_of: PartitionedStage | None = None
     counted_by: tuple[PartitionedStage | None, ...] = ()
     pairs_share: float = 0.0
     pairs_power: float = 2.0
@@ -136,7 +119,15 @@ class PartitionedStage:
         """What it reads at `ratio` times the input, relative to the observed, by the log itself."""
         if self.growth is Growth.NONE:
             return 1.0
-        return ratio if self.growing is None else self.growing(ratio)
+        read, whole = ratio if self.growing is None else self.growing(ratio), self.part_of
+        if whole is None:
+            return read
+        return read * whole.stage.tasks / whole.partition_count(ratio, None).own
+
+    @property
+    def in_proportion(self) -> bool:
+        """Whether that is in proportion to the input."""
+        return self.growing is None and self.part_of is None
 
     @property
     def pairs(self) -> bool:
@@ -214,10 +205,20 @@ class PartitionedStage:
     def may_stay(self) -> bool:
         """Whether more data may come in as many splits, though they are taken to become more with
         it: no log of another input says that they do."""
+        return self._splits_open and self._splits.may_stay
+
+    @property
+    def may_be_files(self) -> bool:
+        """Whether more data may come in more splits, though it is taken to come in as many larger
+        ones: no log of another input says that it does."""
+        return self._splits_open and self._splits.may_be_files
+
+    @property
+    def _splits_open(self) -> bool:
+        """Whether nothing but its own splits says how many more data has."""
         told = self.law.partitions is not None or self.law.cut is not None
-        if told or self._combines or self.growth is not Growth.TASKS or self._written_by:
-            return False
-        return self._splits.may_stay
+        alone = self.growth is Growth.TASKS and not (self._combines or self._written_by)
+        return alone and not told
 
     @property
     def early_cores(self) -> int | None:

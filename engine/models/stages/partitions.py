@@ -259,6 +259,26 @@ def _open_cost_bytes(config: Mapping[str, str]) -> float:
     return configured_number(config, key) or OPEN_COST_BYTES
 
 
+@dataclass(frozen=True, slots=True)
+class Scaled:
+    """A stage for another input.
+
+    Args:
+        tasks: how many it has.
+        work: of a task of a whole partition, relative to the observed (overhead apart).
+        last: share of a whole partition that the last one holds.
+    """
+
+    tasks: int
+    work: float
+    last: float = 1.0
+
+    @property
+    def partitions(self) -> float:
+        """Whole partitions and the part of the last one."""
+        return self.tasks - 1.0 + self.last
+
+
 def whole_tasks(wanted: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """(n,) tasks of as many stages in (n,) wanted partitions, the partitions that they get, and the
     share of a whole one that the last task holds."""

@@ -17,28 +17,23 @@ from engine.models.stages.first_tasks import starts_executors, warm_task
 from engine.models.stages.match import code_of
 from engine.models.stages.paired_inputs import pairs_power, pairs_share
 from engine.models.stages.partitioned_stage import Growth, PartitionedStage
-from engine.models.stages.partitions import Partitioning, configured_number, spark_version
+from engine.models.stages.partitions import Partitioning
 from engine.models.stages.python_workers import start_share, without_start
+from engine.models.stages.stage_growth import (
+    growth_of,
+    is_merged,
+    shuffle_partitions_of,
+)
 from engine.models.stages.task_times import LEAST_WARM, StageShape
 from engine.models.stages.unplanned_scans import Scans, planned_files, unplanned_files
 from engine.models.stages.warm_up import falling_to, warm_up_of
 from engine.profile import Run
 from engine.stage_run import Measure, StageRun, total_of
 
-SHUFFLE_PARTITIONS = 200
-"""Default of `spark.sql.shuffle.partitions`."""
-
-MERGED_READS = frozenset(("AQEShuffleRead", "CustomShuffleReader"))
-"""What plans call the reader of merged partitions, since 3.2 and before."""
-
-ADAPTIVE_SINCE = (3, 2)
-"""First Spark version that re-plans (and merges shuffle partitions) unless told otherwise."""
-
 
 def shapes_of(run: Run, slots: int) -> list[StageShape]:
     """The stages of a run on so many slots, in its order."""
     reading = [stage for stage in run.stages if stage.outside_bytes > 0.0]
-    measured = {stage.tasks for stage in reading if _cut_by_input(stage)}
     knows_input = bool(reading) and run.workload.input_bytes is not None
     rules, planned = Partitioning.of(run, slots), planned_files(run)
     alike: dict[Hashable, list[StageShape]] = {}
@@ -46,7 +41,7 @@ def shapes_of(run: Run, slots: int) -> list[StageShape]:
     shapes = []
     for stage in run.stages:
         before = alike.setdefault(code_of(stage), [])
-        shape = _shape(run, stage, measured, rules, planned, knows_input=knows_input)
+        shape = _shape(run, stage, rules, planned, knows_input=knows_input)
         starts = stage.stage_id == python
         once = without_start(stage) if start_share(run, stage) else stage
         warm_up = warm_up_of(once, slots, before=len(before), starts_python=starts)
@@ -91,25 +86,21 @@ def _from_first_tasks(shape: StageShape, lanes: int, before: Sequence[StageShape
 
 
 def _with_followers(run: Run, shapes: Sequence[StageShape]) -> list[StageShape]:
-    """The stages, with those whose number of partitions they take over: what reads a cache or a
-    checkpoint, and each stored input of a union or a product, has those of the stage that made it,
-    whatever decides how many these are, and each shuffled input follows rules of its own; shuffles
-    of RDDs that name no number take the largest of their inputs', unless
-    `spark.default.parallelism` says one (Spark's default partitioner)."""
+    """The stages, with those whose number of partitions they take over (`_following`); each stored
+    input of a union or a product has that of the stage that made it, and each shuffled input
+    follows rules of its own."""
     named = "spark.default.parallelism" in run.config
     followers, by_id, writers = list(shapes), dict[int, StageShape](), dict[int, int]()
+    outside = dict[int, StageShape]()
     for place, shape in enumerate(shapes):
-        stage, above = shape.stage, list[StageShape]()
-        if stage.stored_by is not None:
-            above = [by_id[maker] for maker in (stage.stored_by,) if maker in by_id]
-        elif not named and stage.sql_execution_id is None and stage.tasks > 1:
-            above = [by_id[p] for p in stage.parents if p in by_id and _hands_on(by_id[p])]
-        largest = max(above, key=lambda one: one.stage.tasks, default=None)
-        if shape.growth is Growth.WORK and largest and largest.stage.tasks == stage.tasks:
-            followers[place] = replace(shape, follows=largest)
+        stage = shape.stage
+        if shape.growth is Growth.WORK:
+            followers[place] = _following(shape, by_id, outside.get(stage.tasks), named=named)
+        elif shape.growth is Growth.TASKS and stage.outside_bytes > 0.0:
+            outside[stage.tasks] = shape
         if stage.inputs:
             counted_by = _counted_by(run, shape, by_id)
-            followers[place] = replace(shape, counted_by=counted_by)
+            followers[place] = replace(followers[place], counted_by=counted_by)
         told_by = (followers[place].follows, *followers[place].counted_by)
         behind = max((writers.get(one.stage.stage_id, 0) for one in told_by if one), default=0)
         if stage.files_by in by_id and writers[stage.files_by] < MOST_WRITERS:
@@ -117,6 +108,56 @@ def _with_followers(run: Run, shapes: Sequence[StageShape]) -> list[StageShape]:
             behind = max(behind, 1 + writers[stage.files_by])
         by_id[stage.stage_id], writers[stage.stage_id] = followers[place], behind
     return followers
+
+
+def _following(
+    shape: StageShape, by_id: Mapping[int, StageShape], outside: StageShape | None, *, named: bool
+) -> StageShape:
+    """A stage with the one whose number of partitions it takes over, of those before it.
+
+    What reads a cache or a checkpoint has those of the stage that made it, whatever decides how
+    many these are; where that is not known, of the last that read as many from outside. Shuffles
+    of RDDs that name no number take the largest of their inputs', unless
+    `spark.default.parallelism` says one (Spark's default partitioner). Who takes the first rows of
+    these has some of those partitions, which are as large as they are.
+
+    Args:
+        outside: the last that read from outside in as many tasks.
+        named: whether it does.
+    """
+    stage, maker, above = shape.stage, shape.stage.stored_by, list[StageShape]()
+    if maker is not None:
+        above = [by_id[maker]] if maker in by_id else []
+    elif _reads_cache_alone(stage):
+        above = [outside] if outside is not None else []
+    elif not named and stage.sql_execution_id is None and (stage.tasks > 1 or stage.in_part):
+        above = [by_id[p] for p in stage.parents if p in by_id and _hands_on(by_id[p])]
+    largest = max(above, key=lambda one: one.stage.tasks, default=None)
+    if largest is None:
+        return shape
+    if stage.in_part:
+        whole = maker is not None or _has_its_share(stage, largest, by_id)
+        return replace(shape, part_of=largest) if whole else shape
+    return replace(shape, follows=largest) if largest.stage.tasks == stage.tasks else shape
+
+
+def _reads_cache_alone(stage: StageRun) -> bool:
+    """Whether all that a stage reads is from a cache, whose partitions it has."""
+    cached = total_of(stage.input_bytes) > 0.0 and stage.outside_bytes <= 0.0
+    return cached and not (total_of(stage.shuffle_read_bytes) or stage.coalesced or stage.in_part)
+
+
+def _has_its_share(stage: StageRun, whole: StageShape, by_id: Mapping[int, StageShape]) -> bool:
+    """Whether the tasks of a stage read as much of its shuffles as so many partitions have where
+    there are as many as `whole` has: the program asked for no other number."""
+    read = total_of(stage.shuffle_read_bytes) / stage.tasks
+    before = (by_id[parent].stage for parent in stage.parents if parent in by_id)
+    wrote = sum(total_of(one.shuffle_write_bytes) for one in before) / whole.stage.tasks
+    return read > 0.0 and 1.0 / UNEVEN < wrote / read < UNEVEN
+
+
+UNEVEN = 1.5
+"""So many times the mean a partition may have."""
 
 
 def _counted_by(
@@ -149,7 +190,7 @@ def _shuffled_input(run: Run, shape: StageShape, place: int) -> PartitionedStage
         inputs=(),
         shuffle_read_bytes=Measure(tasks, read, (read / tasks,)),
     )
-    growth = Growth.MERGED if _merged(run, alone, shape.partitioning) else Growth.WORK
+    growth = Growth.MERGED if is_merged(run, alone, shape.partitioning) else Growth.WORK
     return PartitionedStage(
         stage=alone,
         growth=growth,
@@ -194,7 +235,6 @@ def _hands_on(shape: StageShape) -> bool:
 def _shape(
     run: Run,
     stage: StageRun,
-    measured: set[int],
     partitioning: Partitioning,
     planned: Scans,
     *,
@@ -204,103 +244,17 @@ def _shape(
     outside = stage.overhead_seconds.mean if stage.overhead_seconds else None
     return StageShape(
         stage=stage,
-        growth=_growth(run, stage, measured, partitioning, knows_input=knows_input),
+        growth=growth_of(run, stage, partitioning, knows_input=knows_input),
         warm=warm,
         mean_seconds=mean,
         cold=cold,
         overhead_seconds=(outside or 0.0) + mean * start_share(run, stage),
-        shuffle_partitions=_shuffle_partitions(run),
+        shuffle_partitions=shuffle_partitions_of(run),
         pairs_share=pairs_share(stage) if stage.paired else 0.0,
         pairs_power=pairs_power(stage),
         partitioning=partitioning,
         unplanned=unplanned_files(stage, partitioning, planned),
     )
-
-
-def _growth(
-    run: Run, stage: StageRun, measured: set[int], rules: Partitioning, *, knows_input: bool
-) -> Growth:
-    """Partitions follow the input where it is read from outside, and where it is read from a cache
-    that has as many partitions as an input; merged partitions follow it up to their configured
-    number; other data, tables in buckets and sources whose bytes nobody counts too, keeps its
-    number of partitions, and so does what the program put together to a number of its own. Who
-    takes the first rows of an input reads no more of a larger one."""
-    shuffled = stage.shuffle_read_bytes is not None and stage.shuffle_read_bytes.total > 0.0
-    counted = stage.outside_bytes > 0.0
-    if any(one.origin != "made" for one in stage.inputs) and _cut_by_input(stage):
-        return Growth.TASKS
-    if counted or _scans_uncounted(stage):
-        if stage.in_part and not shuffled:
-            return Growth.NONE
-        return Growth.TASKS if counted and _cut_by_input(stage) else Growth.WORK
-    if stage.stored_by is not None:
-        return Growth.WORK
-    if stage.read_bytes > 0.0 and (stage.coalesced or (stage.in_part and not shuffled)):
-        return Growth.WORK
-    if shuffled:
-        return Growth.MERGED if _merged(run, stage, rules) else Growth.WORK
-    if stage.input_bytes is not None and stage.input_bytes.total > 0.0:
-        return Growth.TASKS if stage.tasks in measured else Growth.WORK
-    return Growth.NONE if knows_input else Growth.WORK
-
-
-def _cut_by_input(stage: StageRun) -> bool:
-    """Whether a stage that reads from outside has partitions as its input has them."""
-    asked = stage.coalesced or stage.in_part or stage.bucketed
-    return not (asked or _joins_scans(stage))
-
-
-def _joins_scans(stage: StageRun) -> bool:
-    """Whether its tasks read several tables side by side without a shuffle: these lie in equal
-    numbers of buckets, which more rows make larger, not more."""
-    if BESIDE.intersection(stage.operations):
-        return False
-    counts = stage.operation_counts or (1,) * len(stage.operations)
-    named = zip(stage.operations, counts, strict=True)
-    return sum(count for name, count in named if name.startswith("Scan ")) > 1
-
-
-BESIDE = frozenset(("Union", "CartesianProduct", "union", "cartesian"))
-"""Operations that put the partitions of several inputs beside each other, or multiply them."""
-
-
-SCANS = ("Scan ", "BatchScan ", "MicroBatchScan ", "JDBCRDD")
-"""How plans call what reads a source, by its old and its new interface, and Spark the tables of
-databases."""
-
-
-def _scans_uncounted(stage: StageRun) -> bool:
-    """Whether it reads records of a source whose bytes its tasks do not count: a database, a table
-    format with a file access of its own, a source written in Python, a stream of messages."""
-    if not stage.input_records or stage.input_bytes is not None:
-        return False
-    return any(name.startswith(SCANS) for name in stage.operations)
-
-
-def _merged(run: Run, stage: StageRun, rules: Partitioning) -> bool:
-    """Whether adaptive execution gives the stage as many partitions as its data asks for: it has
-    fewer than configured, as its plan says where that is known (a number of partitions that the
-    query asks for is never merged). Of as many as configured none was merged where no two of them
-    are as small as the target together; elsewhere they may be."""
-    partitions = _shuffle_partitions(run)
-    said = run.config.get("spark.sql.adaptive.enabled")
-    adaptive = said.lower() == "true" if said else spark_version(run) >= ADAPTIVE_SINCE
-    if stage.sql_execution_id is None or not adaptive or stage.shuffle_read_bytes is None:
-        return False
-    if stage.tasks == partitions > 1:
-        return 2.0 * rules.merged(stage.shuffle_read_bytes.total, None) >= partitions
-    if stage.operations and not MERGED_READS.intersection(stage.operations):
-        return False
-    return stage.tasks < partitions and (stage.tasks > 1 or bool(stage.operations))
-
-
-def _shuffle_partitions(run: Run) -> int:
-    """As many as a shuffle of Spark SQL has before any are merged."""
-    first = "spark.sql.adaptive.coalescePartitions.initialPartitionNum"
-    named = configured_number(run.config, first) or configured_number(
-        run.config, "spark.sql.shuffle.partitions"
-    )
-    return named or SHUFFLE_PARTITIONS
 
 
 def warm_and_cold(stage: StageRun) -> tuple[FloatArray, float, FloatArray]:

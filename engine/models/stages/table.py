@@ -12,8 +12,8 @@ from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.stages.drawn_times import longest_share, stand_for_more
 from engine.models.stages.launch_order import LONGEST_FIRST
 from engine.models.stages.paired_inputs import grown_pairs
-from engine.models.stages.partitioned_stage import Growth, Scaled
-from engine.models.stages.partitions import LARGEST_TASKS, whole_tasks
+from engine.models.stages.partitioned_stage import Growth
+from engine.models.stages.partitions import LARGEST_TASKS, Scaled, whole_tasks
 from engine.models.stages.ranked_tasks import DeferredTasks
 from engine.models.stages.set_up import SET_UP_SECONDS, stretched
 from engine.models.stages.stage_law import faster_by
@@ -123,7 +123,7 @@ class StageTable:
 
     @cached_property
     def _not_in_proportion(self) -> list[int]:
-        return [place for place, shape in enumerate(self.shapes) if shape.growing is not None]
+        return [place for place, shape in enumerate(self.shapes) if not shape.in_proportion]
 
     def _read_growth(self, ratio: float) -> FloatArray:
         """(s,) `StageShape.read_growth`."""

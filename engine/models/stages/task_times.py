@@ -16,7 +16,8 @@ from engine.forecast import FloatArray
 from engine.models.stages.drawn_times import drawn, drawn_outline
 from engine.models.stages.hot_partitions import HotPartitions, hot_partitions
 from engine.models.stages.launch_order import LONGEST_FIRST, last_launched, launched
-from engine.models.stages.partitioned_stage import Growth, PartitionedStage, Scaled
+from engine.models.stages.partitioned_stage import Growth, PartitionedStage
+from engine.models.stages.partitions import Scaled
 from engine.models.stages.ranked_tasks import RankedTasks
 from engine.models.stages.set_up import SET_UP_SECONDS, set_up_share, stretched
 from engine.models.stages.warm_up import WarmUp

@@ -19,7 +19,7 @@ import numpy as np
 
 from engine.forecast import FloatArray, IntArray
 from engine.models.stages.first_tasks import lost_to_new_code
-from engine.models.stages.partitioned_stage import Scaled
+from engine.models.stages.partitions import Scaled
 from engine.models.stages.python_workers import MOST_START
 from engine.scheduling.waves import Tasks
 from engine.stage_run import Measure, StageRun

@@ -239,7 +239,7 @@ def test_running_tasks_leave_less_memory_to_the_cache() -> None:
         for s, peak in zip(run.stages, peaks, strict=True)
     ]
     plain, busy = cliff_of(run), cliff_of(replace(run, stages=tuple(stages)))
-    taken = plain.storage_bytes(asked(3)) - busy.storage_bytes(asked(3))
+    taken = plain.storage_bytes(asked(3), 1.0) - busy.storage_bytes(asked(3), 1.0)
     assert taken == pytest.approx([3 * 2 * 4e8])
 
 
@@ -293,7 +293,7 @@ def test_more_nodes_hold_no_more_where_all_fits_whichever_input_is_asked_about()
     greedy = replace(large, cached_bytes=2.0 * large.cached_bytes)
     assert roomy_with((small, greedy), asked(4), (few,)) == np.asarray([False])
     assert roomy_with((None, None), asked(4), (few,)) is None
-    exact = replace(small, cached_bytes=float(small.storage_bytes(asked(4))[0]))
+    exact = replace(small, cached_bytes=float(small.storage_bytes(asked(4), 1.0)[0]))
     assert exact.roomy(asked(4), 1.0).tolist() == [True]
 
 

@@ -329,7 +329,7 @@ def test_old_spark_gives_a_fixed_share_to_storage() -> None:
     cliff = MemoryCliff.of(Replay.of(run))
     cluster = Cluster.of_executors(executors=3, executor_cores=2, executor_memory_gib=10.0)
     batch = ClusterBatch.of([cluster], Profile("job", (run,)))
-    assert cliff.storage_bytes(batch)[0] == pytest.approx(3 * 0.54 * 10.0 * GIB)
+    assert cliff.storage_bytes(batch, 1.0)[0] == pytest.approx(3 * 0.54 * 10.0 * GIB)
 
 
 def test_unknown_memory_is_taken_as_the_log_s_where_executors_are_alike() -> None:
@@ -339,14 +339,10 @@ def test_unknown_memory_is_taken_as_the_log_s_where_executors_are_alike() -> Non
     profile = Profile("job", (run,))
     for cores, known in ((2, True), (8, False)):
         cluster = Cluster.of_executors(executors=3, executor_cores=cores)
-        storage = cliff.storage_bytes(ClusterBatch.of([cluster], profile))[0]
+        storage = cliff.storage_bytes(ClusterBatch.of([cluster], profile), 1.0)[0]
         assert math.isnan(storage) is not known
-    assert storage_of(3) == pytest.approx(
-        cliff.storage_bytes(
-            ClusterBatch.of([Cluster.of_executors(executors=3, executor_cores=2)], profile)
-        )[0],
-        rel=1e-6,
-    )
+    alike = ClusterBatch.of([Cluster.of_executors(executors=3, executor_cores=2)], profile)
+    assert storage_of(3) == pytest.approx(cliff.storage_bytes(alike, 1.0)[0], rel=1e-6)
 
 
 def test_what_is_computed_again_is_shared_by_the_tasks_that_each_cluster_has() -> None:

@@ -33,10 +33,15 @@ def test_how_stages_grow_with_input() -> None:
     small = replace(SHUFFLED, more=sql, shuffle_bytes=1e7)
     assert growth_of(small, **ten)[0] is Growth.WORK  # they could have been merged, and were not
     assert growth_of(Stage(np.full(3, 1.0)))[0] is Growth.NONE
-    cached = {"input_bytes": measure(np.full(20, 5.0)), "cached_input_bytes": 100.0}
-    assert growth_of(Stage(np.full(20, 1.0), more=cached))[0] is Growth.TASKS
-    blocks = {"input_bytes": measure(np.full(7, 5.0)), "cached_input_bytes": 35.0}
-    assert growth_of(Stage(np.full(7, 1.0), more=blocks))[0] is Growth.WORK
+
+
+def test_a_cache_with_as_many_partitions_as_the_input_follows_it() -> None:
+    for partitions, more in ((20, 60), (7, 7)):
+        read = measure(np.full(partitions, 5.0))
+        cached = {"input_bytes": read, "cached_input_bytes": read.total}
+        growth, replay = growth_of(Stage(np.full(partitions, 1.0), more=cached))
+        assert growth is Growth.WORK
+        assert replay.replayed(4, ratio=3.0).tasks == (60, more)
 
 
 @pytest.mark.parametrize("scan", ["BatchScan orders", "JDBCRDD"])

@@ -11,7 +11,7 @@ from engine.cluster import Workload
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import SLOTS, WORK, pair_fit, typical_seconds, with_laws
 from engine.models.stages.first_tasks import lost_to_new_code
-from engine.models.stages.partitioned_stage import Scaled
+from engine.models.stages.partitions import Scaled
 from engine.models.stages.set_up import MOST_SET_UP, SET_UP_SECONDS, SET_UP_SHARE
 from engine.models.stages.shapes import shapes_of
 from engine.models.stages.warm_up import (

@@ -51,12 +51,12 @@ def test_a_cache_is_made_by_the_first_stage_that_needs_it(tmp_path: Path) -> Non
     assert [stage.stored_by for stage in kept.stages] == [None, 0, 0]
 
 
-def test_what_reads_anything_else_is_not_made_by_one_stage(tmp_path: Path) -> None:
-    """A join with a file, with a shuffle (whose writer is of another stage), with another cache,
-    and one of fewer partitions."""
+def test_what_lies_beside_a_shuffle_or_another_cache_has_its_partitions(tmp_path: Path) -> None:
+    """Spark puts partitions side by side where there are as many of each: not those of a file,
+    which may say how many there are, nor one of fewer partitions."""
     caches = [rdd(1, 0, cached=True), rdd(0), rdd(11, 10, cached=True), rdd(10)]
     first = [rdd(2, 1, 11), *caches]
     file, shuffle = [rdd(3, 1, 9), *caches, rdd(9)], [rdd(4, 1, 8), *caches, rdd(8, 7)]
     both, fewer = [rdd(5, 1, 11), *caches], [rdd(6, 1), *caches]
     fewer[0]["Number of Partitions"] = 1
-    assert stored_by(tmp_path, first, file, shuffle, both, fewer) == [None] * 5
+    assert stored_by(tmp_path, first, file, shuffle, both, fewer) == [None, None, 0, 0, None]

@@ -1,0 +1,96 @@
+"""Caches and shuffles that lie side by side have as many partitions, as GraphX has them: on real
+logs, of which each foretells the other (three files of edges and nine, on two slots)."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made_runs import Stage, measure, observed
+
+from engine import read
+from engine.models.replay.alternatives import alternatives_of
+from engine.models.replay.replayed_run import Replay
+from engine.models.stages.partitioned_stage import Growth
+from engine.models.stages.shapes import shapes_of
+from engine.profile import Run
+from engine.units import MIB
+
+DATA = Path(__file__).parents[2] / "data"
+FEW, MORE = (read(DATA / name).runs[0] for name in ("graph.zstd", "graph_more.zstd"))
+FILES = 3.0
+"""So many times the files has the larger run."""
+
+TEXT = {"operations": ("textFile", "map")}
+
+
+@pytest.mark.parametrize(("known", "asked", "ratio"), [(FEW, MORE, FILES), (MORE, FEW, 1 / FILES)])
+def test_each_log_foretells_the_partitions_of_the_other(
+    known: Run, asked: Run, ratio: float
+) -> None:
+    seen = [stage.tasks for stage in asked.stages]
+    assert list(Replay.of(known).replayed(2, ratio=ratio).tasks) == seen
+    assert set(seen) == {1, 9 if asked is MORE else 3}
+
+
+def test_who_asks_whether_there_are_any_rows_reads_one_partition_of_more() -> None:
+    """`isEmpty` of messages, after each step: they had been taken to become three times as long."""
+    first = [shape for shape in shapes_of(FEW, 2) if shape.stage.in_part]
+    assert len(first) == 3
+    assert [shape.read_growth(FILES) for shape in first] == [1.0] * 3
+    assert all(shape.scaled(FILES, None).work == 1.0 for shape in first)
+
+
+@pytest.mark.parametrize(("share", "grown"), [(1 / 3, 1.0), (1 / 16, FILES)])
+def test_the_first_rows_of_a_shuffle_in_a_number_that_was_asked_for_grow(
+    share: float, grown: float
+) -> None:
+    """One of three partitions, as the input has, or one of sixteen."""
+    wrote = {**TEXT, "shuffle_write_bytes": measure(np.full(3, 4.0 * MIB))}
+    stages = [
+        Stage(np.full(3, 2.0), input_bytes=30.0 * MIB, more=wrote),
+        Stage(np.ones(1), (0,), shuffle_bytes=share * 12.0 * MIB, more={"in_part": True}),
+    ]
+    shape = shapes_of(observed(stages, slots=2), 2)[1]
+    assert shape.read_growth(FILES) == pytest.approx(grown)
+
+
+def test_what_is_read_of_a_cache_of_unknown_make_has_the_partitions_of_the_input() -> None:
+    """Three tasks as the files have, on a cache that two stages may have made."""
+    cached = {"cached_input_bytes": 30.0 * MIB}
+    stages = [
+        Stage(np.full(3, 2.0), input_bytes=30.0 * MIB, more=TEXT),
+        Stage(np.ones(3), input_bytes=30.0 * MIB, more=cached),
+        Stage(np.ones(2), input_bytes=30.0 * MIB, more=cached),
+    ]
+    replay = Replay.of(observed(stages, slots=2))
+    assert [shape.growth for shape in replay.shapes] == [Growth.TASKS, Growth.WORK, Growth.WORK]
+    assert replay.replayed(2, ratio=FILES).tasks == (9, 9, 2)
+
+
+@pytest.mark.parametrize(
+    ("mib", "tasks"),
+    [((10, 10, 10), 9), ((8, 9, 13), 9), ((15, 3, 12), 3), ((15, 15), 2)],
+)
+def test_splits_of_which_none_holds_half_are_whole_files(mib: tuple[int, ...], tasks: int) -> None:
+    """Hadoop cuts a file for want of two splits at half of all bytes: three files, and one of 18
+    MiB beside one of 12. Two splits may be one file."""
+    read_bytes = measure(MIB * np.asarray(mib, dtype=float))
+    stage = Stage(np.full(len(mib), 2.0), more={**TEXT, "input_bytes": read_bytes})
+    run = observed([stage], slots=2, input_bytes=read_bytes.total)
+    (shape,) = shapes_of(run, 2)
+    assert shape.scaled(FILES, None).tasks == tasks
+    assert shape.may_stay == (tasks == 9)
+    assert shape.may_be_files == (tasks != 9)
+
+
+def test_two_splits_may_be_two_files_within_the_interval() -> None:
+    """Nine times as much is two tasks of nine times as much, or eighteen with a part each that
+    does not grow."""
+    text = Stage(np.full(2, 2.0), input_bytes=20.0 * MIB, more=TEXT)
+    replay = Replay.of(observed([text], slots=2))
+    (files,) = alternatives_of(replay)
+    assert replay.replayed(2, ratio=9.0).tasks == (2,)
+    assert files.replayed(2, ratio=9.0).tasks == (18,)
+    cached = replace(replay.run.stages[0], cached_input_bytes=20.0 * MIB)
+    assert not alternatives_of(Replay.of(replace(replay.run, stages=(cached,))))
