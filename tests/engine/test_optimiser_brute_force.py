@@ -269,7 +269,7 @@ def check_reasons(answer: Recommendation) -> None:
         assert ("deadline" in entry.reason) == late
         assert ("over budget" in entry.reason) == over
         if entry.late_seconds is not None and entry.late_seconds >= 0.001:
-            least = 0.01 * (goal.deadline_seconds or 0.0) if " with " in entry.reason else 0.0
+            least = 0.01 * (goal.deadline_seconds or 0.0) if "%" in entry.reason else 0.0
             told = max(least, entry.late_seconds)
             by = format_seconds(float(f"{told:.2g}"), figures=2)
             assert f"by {'less than ' * (entry.late_seconds < least)}{by}" in entry.reason
