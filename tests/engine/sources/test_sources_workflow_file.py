@@ -187,6 +187,18 @@ BAD = {
         "jobs:\n- {name: a, source: word-count-small, input_size: 9e20}\n",
         r"w.yaml:4: input_size: '9e20' is more than 1,000,000 times .*; check the unit",
     ),
+    "an empty size in quotes": (
+        "jobs:\n- {name: a, source: word-count-small, input_size: ''}\n",
+        r"w.yaml:4: input_size: '' is not a size",
+    ),
+    "an empty type in quotes": (
+        "jobs:\n- {name: a, source: word-count-small, ran_on: ''}\n",
+        r"w.yaml:4: ran_on: unknown instance type ''",
+    ),
+    "no memory but a word": (
+        "cluster: {nodes: 1, cores: 2, memory: 'null'}\njobs: []\n",
+        r"w.yaml:3: memory: 'null' is not an amount of memory",
+    ),
     "bad type": ("jobs: [{name: a, ran_on: m5.xlrge, source: word-count-small}]\n", "m5.xlrge"),
 }
 
