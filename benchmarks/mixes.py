@@ -87,12 +87,8 @@ def best_single(law: MixLaw, market: Market, goal: Goal) -> float:
     return float(values_of(law, market, goal, rows, counts).min())
 
 
-MOST_SECONDS = 2.0
-"""That `milp` may take."""
-
-
 def by_program(law: MixLaw, rates: FloatArray, capacity: float, q: int) -> float:
-    """The least hourly price of at least `capacity`, of at most q types, by HiGHS."""
+    """The least hourly price of at least `capacity`, of at most q types, by HiGHS in 2 s."""
     k = len(rates)
     one, zero = np.ones(k), np.zeros(k)
     uses = np.hstack([np.eye(k), -NODES * np.eye(k)])
@@ -105,7 +101,7 @@ def by_program(law: MixLaw, rates: FloatArray, capacity: float, q: int) -> float
     upper = np.concatenate([np.full(k, NODES), one])
     found = milp(
         np.concatenate([rates, zero]), constraints=constraints, integrality=np.ones(2 * k),
-        bounds=Bounds(0.0, upper), options={"time_limit": MOST_SECONDS, "mip_rel_gap": 0.0},
+        bounds=Bounds(0.0, upper), options={"time_limit": 2.0, "mip_rel_gap": 0.0},
     )  # fmt: skip
     return float(found.fun) if found.status == 0 else float("nan")
 
