@@ -151,6 +151,10 @@ BAD = {
     ),
     "not a list": ("jobs: {a: 1}\n", "jobs must be a list"),
     "not a mapping": ("jobs: [a]\n", "jobs must be a list of mappings"),
+    "the second is not a mapping": (
+        "jobs:\n- {name: a, stages: [{tasks: 1, load: 1s}]}\n- b\n",
+        r"w.yaml:5: jobs must be a list of mappings",
+    ),
     "a year's task": (
         "jobs:\n- name: a\n  stages:\n  - {tasks: 1, steps: [{cpu: 1e300}]}\n",
         r"w.yaml:6: cpu: a task takes between a microsecond and a year, not '1e300'",
