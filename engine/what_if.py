@@ -14,7 +14,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from engine.catalog import Billing
-from engine.choosing.recommendation import Change, Choice, Goal, Recommendation, Sensitivity
+from engine.choosing.recommendation import (
+    HARDLY,
+    Change,
+    Choice,
+    Goal,
+    Recommendation,
+    Sensitivity,
+)
 from engine.choosing.surface import Surface
 from engine.choosing.sweeps import TIE
 from engine.cost import billed_seconds
@@ -88,6 +95,7 @@ class WhatIf:
             holds_until=until,
             holds_note=note,
             holds_warnings=warnings,
+            hardly_slower=self._hardly_slower(),
         )
 
     def _hour(self, promised: float) -> Change | None:
@@ -113,6 +121,18 @@ class WhatIf:
             replace(self.goal, deadline_seconds=None, budget_usd=budget + 1.0, objective="time")
         )
         return found if found and found.saved_seconds > self.best.seconds * TIE else None
+
+    def _hardly_slower(self) -> Change | None:
+        """The cheapest that is as fast as far as anybody could tell: the fastest may be dearer by
+        half for a millionth of the time."""
+        if not self.goal.by_time:
+            return None
+        latest = self.best.seconds * (1.0 + HARDLY)
+        asked = replace(self.goal, deadline_seconds=latest, confidence=0.5, objective="cost")
+        found = self._change(asked)
+        if found is None or found.promised > (self.goal.deadline_seconds or math.inf):
+            return None
+        return found if found.saved_usd > (self.best.cost_usd or 0.0) * HARDLY else None
 
     def _below_deadline(self, promised: float) -> Change | None:
         """The answer to a deadline that the present one just does not meet; None where nothing
@@ -249,6 +269,7 @@ class WhatIf:
             saved_usd=(self.best.cost_usd or 0.0) - found.cost_usd,
             saved_seconds=self.best.seconds - found.seconds,
             saved_vcore_seconds=(self.best.vcore_seconds or 0.0) - (found.vcore_seconds or 0.0),
+            spot=dict(found.spot),
         )
 
     def _promised(self, choice: Choice) -> float:

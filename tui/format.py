@@ -126,7 +126,7 @@ def composition(types: dict[str, int]) -> str:
     return " + ".join(f"{count} × {name}" for name, count in types.items())
 
 
-def rented(choice: engine.Choice) -> str:
+def rented(choice: engine.Choice | engine.Change) -> str:
     """A composition, and where not all of its nodes are rented at spot prices which ones are:
     "9 × c7a.xlarge (4 of them spot)"."""
     spot, said = dict(choice.spot), composition(dict(choice.composition))

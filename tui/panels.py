@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tui.views.marks import Marks
     from tui.widgets.glyphs import Glyphs
 
-NARROW_BELOW, SHORT_BELOW, LOW_BELOW = 100, 30, 22
+NARROW_BELOW, SHORT_BELOW, LOW_BELOW, SCANT_BELOW = 100, 30, 22, 18
 """Columns and rows from which there is room for a column of inputs, for two charts, and for some
 compositions below one."""
 
@@ -94,7 +94,7 @@ class Panels:
         app, screen = self._app, self._app.screen_stack[0]
         narrow, short = app.size.width < NARROW_BELOW, app.size.height < SHORT_BELOW
         shown = {"-narrow": narrow, "-wide": not narrow, "-short": short, "-tall": not short}
-        shown["-low"] = app.size.height < LOW_BELOW
+        shown |= {"-low": app.size.height < LOW_BELOW, "-scant": app.size.height < SCANT_BELOW}
         screen.update_classes(shown, animate=False)
         screen.set_class(app.glyphs.ascii_only, "-ascii")
 
@@ -225,7 +225,9 @@ class Panels:
         """Give the notice the rows that it needs at this width."""
         prose = self.prose("notice")
         width = max(20, self._app.size.width - 2)
-        prose.styles.height = min(3, max(1, len(prose.rows(width))))
+        rows = min(3, max(1, len(prose.rows(width))))
+        prose.styles.height = rows
+        self._app.screen_stack[0].set_class(rows > 1 and bool(prose.lines), "noticed")
 
     def measure(self, built: Built, answer: Answer | None) -> None:
         """Let the sliders reach what new evidence makes sensible."""

@@ -71,8 +71,8 @@ class Candidates:
             *self.told,
             Notice(
                 "assumed-architecture",
-                f"what processors it ran on is not known: {self.assumed_arch} is assumed, and "
-                "types of others are left out",
+                f"which processors it ran on is not known: {self.assumed_arch} is assumed, and "
+                "types with others are left out",
                 "name where it ran with --ran-on TYPE, or the types with --instances",
             ),
         )

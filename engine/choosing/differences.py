@@ -16,7 +16,7 @@ LEAST_USD = 0.001
 
 def missed_by(late: float, confidence: float | None, *, deadline_seconds: float) -> str:
     """How late, in words: by how much the time that is kept with that probability exceeds the
-    deadline ("misses the deadline by 7m 20s with 90 %"): two digits tell how much it matters, and
+    deadline ("misses the deadline by 7m 20s at 90 %"): two digits tell how much it matters, and
     intervals of minutes support no third. A confidence of None is a model without intervals, whose
     predicted time is held to T < D."""
     if confidence is None:
@@ -25,7 +25,7 @@ def missed_by(late: float, confidence: float | None, *, deadline_seconds: float)
         return f"misses the deadline by {_two_digits(late)}"
     least = LEAST_LATE_SHARE * deadline_seconds
     by = f"less than {_two_digits(least)}" if late < least else _two_digits(late)
-    return f"misses the deadline by {by} with {100.0 * confidence:.10g} %"
+    return f"misses the deadline by {by} at {100.0 * confidence:.10g} %"
 
 
 def _two_digits(seconds: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from itertools import takewhile
 from typing import Any
 
 from engine.cluster import BesideHeap, Layout, is_finite, is_number
@@ -163,7 +164,8 @@ class Change:
 
     `deadline_seconds` and `budget_usd` are those of the changed goal; `promised` is the shortest
     deadline that the composition meets at the goal's confidence; savings are against the answer
-    to the goal asked, negative where the change costs more.
+    to the goal asked, negative where the change costs more. `spot` are the nodes that are rented at
+    spot prices.
     """
 
     deadline_seconds: float | None
@@ -175,6 +177,7 @@ class Change:
     saved_usd: float
     saved_seconds: float
     saved_vcore_seconds: float
+    spot: Mapping[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -182,6 +185,7 @@ class Change:
             "deadline_seconds": self.deadline_seconds,
             "budget_usd": self.budget_usd,
             "composition": dict(self.composition),
+            "spot": dict(self.spot),
             "seconds": self.seconds,
             "promised_seconds": self.promised,
             "cost_usd": self.cost_usd,
@@ -189,6 +193,11 @@ class Change:
             "saved_seconds": self.saved_seconds,
             "saved_vcore_seconds": self.saved_vcore_seconds,
         }
+
+
+HARDLY = 0.01
+"""Share of a time that nobody could tell: surfaces of times are right to it, and no interval is as
+narrow."""
 
 
 @dataclass(frozen=True)
@@ -199,6 +208,8 @@ class Sensitivity:
         one_more_hour: the cheapest with an hour more than the deadline, or than the answer where
             the least time is asked or there is none; None where that saves nothing.
         one_more_dollar: the fastest with a dollar more; None where that saves no time.
+        hardly_slower: where the least time is asked, the cheapest that is predicted to take at most
+            `HARDLY` longer; None where that saves nothing.
         least_deadline_seconds, least_budget_usd: below these the recommendation changes; None
             where there is no such limit.
         below, below_budget: what it is then, below the least deadline (the least budget, where no
@@ -224,6 +235,7 @@ class Sensitivity:
     holds_note: str
     holds_warnings: tuple[Notice, ...] = ()
     optimal: bool = True
+    hardly_slower: Change | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -261,6 +273,18 @@ class Recommendation:
     warnings: tuple[Notice, ...] = field(default=(), repr=False)
     sensitivity: Sensitivity | None = None
     dynamic_allocation: tuple[int, int] | None = None
+
+    @property
+    def hardly_slower(self) -> Choice | None:
+        """Where the least time is asked, without a deadline: the cheapest of the frontier that is
+        predicted to take at most `HARDLY` longer; None where that saves nothing."""
+        best = self.recommended
+        if best is None or not self.goal.by_time or self.goal.deadline_seconds is not None:
+            return None
+        latest = best.seconds * (1.0 + HARDLY)
+        near = list(takewhile(lambda choice: choice.seconds <= latest, self.frontier))
+        least = (best.cost_usd or 0.0) * (1.0 - HARDLY)
+        return near[-1] if near and (near[-1].cost_usd or 0.0) < least else None
 
     @property
     def nearest_miss(self) -> Rejected | None:

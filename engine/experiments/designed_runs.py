@@ -175,7 +175,7 @@ def _lessons(rows: FloatArray, earlier: FloatArray | None, names: Sequence[str])
         direction, left = inverse @ row, 1.0 - float(row @ inverse @ row)
         if left < 1e-9:
             place = int(np.argmax(np.square(direction) / variance))
-            words.append(f"{names[place]}: nothing else tells it")
+            words.append(f"{names[place]}: no other run does")
             continue
         rise = np.square(direction) / left / variance
         place = int(np.argmax(rise))

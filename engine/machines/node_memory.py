@@ -81,7 +81,7 @@ def crowded_notice(instance: InstanceType, layout: Layout, catalog: Catalog) -> 
     return Notice(
         CODE,
         f"{executors} that the log had on each {instance.name} take {taken:.3g} GiB, more than "
-        f"{offered}: not all of them start where nothing else is set",
+        f"{offered}: unless something else is set, not all of them start",
         "check the type that --ran-on names and the --platform, or take a type that was not "
         "measured: its executors are made to fit",
     )

@@ -87,10 +87,12 @@ def _named(ran_on: str, platform: str | None, wanted: Sequence[str]) -> Catalog 
 
 
 def _by_name(catalog: Catalog) -> str:
-    """That the prices are of the catalog beside the measured type; "" of the default one."""
+    """That the prices are of the catalog beside the measured type, and of when where that is long
+    ago; "" of the default one. Who asks where a job ran need not mean to pay what it cost then."""
     if catalog.name == DEFAULT_CATALOG:
         return ""
-    return f"no catalog is named by itself: prices are of {catalog.name}, as --ran-on names it"
+    said = f"no catalog is named but in --ran-on: prices are of {catalog.name}"
+    return f"{said}, historic ones of {catalog.date}" if catalog.historic else said
 
 
 def _of_most(profiles: Sequence[Profile]) -> list[str]:

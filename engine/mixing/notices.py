@@ -35,10 +35,10 @@ def not_mixed(surface: Surface, row: int, common: int, share: float) -> Notice:
     most = f"at most {100.0 * share:.2g} % better" if share > TIE else "no better"
     return Notice(
         "layout-not-mixed",
-        f"{name} ran with executors of {format_count(own, 'core')}, the other types have "
-        f"executors of {common}: of an application all executors are alike, so that {name} is "
-        f"mixed with none of them; if it took as long with executors of {common}, the answer "
-        f"would be {most}",
+        f"{name} ran with executors of {format_count(own, 'core')}, the other types get "
+        f"executors of {common}: all executors of an application are alike, so {name} is not "
+        f"mixed with them; if it were as fast with executors of {common}, the answer would be "
+        f"{most}",
         f"plan its nodes like theirs with --fill-nodes, or add a run on {name} with executors of "
         f"{common} cores",
     )

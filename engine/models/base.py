@@ -328,7 +328,7 @@ def no_interval_notice(model: str) -> Notice:
     """The warning about a time without an interval."""
     return Notice(
         "no-interval",
-        "this model and evidence give no interval: how sure the time is, is not known",
+        "this model gives no interval for this evidence: how far off the time may be is not known",
         "add more runs" if model == "sparkplan" else "add more runs, or use --model sparkplan",
     )
 

@@ -26,9 +26,9 @@ def single_run(runs: Sequence[Run]) -> Notice | None:
         return None
     return Notice(
         "single-run",
-        f"{'one run only' if len(runs) == 1 else f'{len(runs)} runs of one configuration'}: how "
-        "time changes with cores and input follows from its stages and a prior, not from "
-        "measurement",
+        f"{'only one run' if len(runs) == 1 else f'{len(runs)} runs of one configuration'}: how "
+        "the time changes with cores and input is inferred from its stages and a prior, not "
+        "measured",
         "add a log of a run with other cores or input",
     )
 

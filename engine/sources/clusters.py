@@ -330,7 +330,7 @@ def _late(executors: Sequence[Executor], end_ms: int) -> Notice:
 _DYNAMIC = Notice(
     "dynamic-allocation",
     "executors came and went: the cluster is their mean number while stages ran, and predictions "
-    "are for a number that stays",
+    "are for a fixed number of them",
     "for sharper answers log a run with a fixed number of executors",
 )
 _MIXED = Notice(

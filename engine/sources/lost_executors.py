@@ -139,7 +139,7 @@ def lost_notice(lost: Sequence[Executor], *, executors: int, started_ms: int) ->
     return Notice(
         "lost-executors",
         f"{number} {went} {after} after the start ({why}): the run is replayed with the executors "
-        "that were there, and predictions are for a number that stays",
+        "that were there, and predictions are for a fixed number of them",
         remedy,
     )
 

@@ -118,14 +118,14 @@ def old_version(application: Application, *, early: bool = False) -> list[Notice
     described = [stage for stage in application.stages.values() if stage.attempts]
     if not described or any(stage.parents is not None for stage in described):
         return []
-    name = f"Spark {application.version}" if application.version else "so early a Spark"
+    name = f"Spark {application.version}" if application.version else "a Spark this old"
     if not application.version and spark_version(application, early=early) == EARLIEST:
-        name = f"so early a Spark ({EARLIEST} or older: its log names no version)"
+        name = f"a Spark this old ({EARLIEST} or older: its log names no version)"
     return [
         Notice(
             "old-log",
-            f"{name} does not log which stage reads which: taken from which had ended before; CPU "
-            "time and peak memory are not known",
+            f"{name} does not log which stage reads which: that is inferred from which had ended "
+            "before; CPU time and peak memory are not known",
             "log a run with Spark 2 or later for sharper answers",
         )
     ]

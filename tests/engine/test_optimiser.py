@@ -90,7 +90,7 @@ def test_the_nearest_miss_keeps_every_constraint() -> None:
     assert answer.nearest.p_deadline < 0.9
     by_type = {entry.instance: entry for entry in answer.rejected}
     assert by_type["fast"].composition == {"fast": 8}
-    assert by_type["fast"].reason == "misses the deadline by 1m 08s with 90 % at 8 nodes"
+    assert by_type["fast"].reason == "misses the deadline by 1m 08s at 90 % at 8 nodes"
     assert by_type["fast"].late_seconds == pytest.approx(
         112.5 * math.exp(0.1 * 1.2815516) - 60, rel=1e-4
     )
@@ -102,7 +102,7 @@ def test_a_miss_by_doubt_alone_is_told_alike() -> None:
     fitted = model(lambda name, nodes: 100.0 / nodes, log_scale=0.5)
     answer = recommend(fitted, catalog=catalog_of(SLOW), deadline_seconds=60.0, max_nodes=2)
     assert answer.recommended is None
-    assert answer.rejected[0].reason == "misses the deadline by 35 s with 90 % at 2 nodes"
+    assert answer.rejected[0].reason == "misses the deadline by 35 s at 90 % at 2 nodes"
     assert answer.rejected[0].late_seconds == pytest.approx(
         50 * math.exp(0.5 * 1.2815516) - 60, rel=1e-4
     )
@@ -122,13 +122,13 @@ def test_misses_go_by_what_they_say() -> None:
 @pytest.mark.parametrize(
     ("late", "confidence", "said"),
     [
-        (5.664, 0.9, "misses the deadline by 5.7 s with 90 %"),
-        (443.0, 0.9, "misses the deadline by 7m 20s with 90 %"),
-        (83.0, 0.999, "misses the deadline by 1m 23s with 99.9 %"),
-        (83.0, 0.9999999, "misses the deadline by 1m 23s with 99.99999 %"),
-        (1.21, 0.9, "misses the deadline by 1.2 s with 90 %"),
-        (1.19, 0.9, "misses the deadline by less than 1.2 s with 90 %"),
-        (1e-9, 0.9, "misses the deadline by less than 1.2 s with 90 %"),
+        (5.664, 0.9, "misses the deadline by 5.7 s at 90 %"),
+        (443.0, 0.9, "misses the deadline by 7m 20s at 90 %"),
+        (83.0, 0.999, "misses the deadline by 1m 23s at 99.9 %"),
+        (83.0, 0.9999999, "misses the deadline by 1m 23s at 99.99999 %"),
+        (1.21, 0.9, "misses the deadline by 1.2 s at 90 %"),
+        (1.19, 0.9, "misses the deadline by less than 1.2 s at 90 %"),
+        (1e-9, 0.9, "misses the deadline by less than 1.2 s at 90 %"),
         (83.0, None, "misses the deadline by 1m 23s"),
         (0.0, None, "takes all of the time up to the deadline"),
     ],

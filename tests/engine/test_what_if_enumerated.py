@@ -241,3 +241,31 @@ def test_a_step_of_a_mix_is_the_first_that_saves_so_much(seed: int) -> None:
         goal["deadline_seconds"] = step.deadline_seconds * (1 - 1e-6)
         assert small.ask(**goal).recommended.cost_usd > 0.95 * last * (1 - 1e-6)
         last = step.cost_usd
+
+
+@pytest.mark.parametrize("sure", [True, False])
+def test_what_is_cheaper_and_as_fast_as_anybody_could_tell(sure: bool) -> None:
+    """Of the fastest at any price; with a deadline as well it is still in time."""
+    as_fast = 0
+    for seed in SEEDS:
+        # From about seven nodes on another one hardly matters.
+        small = random_small(seed, sure=sure)
+        flat = {name: (fixed, 50.0 * more, more) for name, (fixed, _, more) in small.laws.items()}
+        small = replace(small, laws=flat)
+        answer = small.ask(budget_usd=1e6)
+        best = answer.recommended
+        near = [one for one in small.points if small.seconds(*one) <= 1.01 * best.seconds]
+        cheapest = min(near, key=lambda one: small.cost(*one))
+        named = answer.sensitivity.hardly_slower
+        saves = small.cost(*cheapest) < 0.99 * best.cost_usd
+        assert [named is not None, answer.hardly_slower is not None] == [saves, saves], seed
+        if named is None or answer.hardly_slower is None:
+            continue
+        as_fast += 1
+        assert named.composition == answer.hardly_slower.composition == dict([cheapest])
+        assert named.saved_usd == pytest.approx(best.cost_usd - small.cost(*cheapest))
+        just_late = small.promised(*cheapest) * (1.0 - 1e-6)
+        late = small.ask(budget_usd=1e6, deadline_seconds=just_late, objective="time")
+        assert late.recommended.composition == best.composition
+        assert late.sensitivity.hardly_slower is None
+    assert as_fast

@@ -306,7 +306,7 @@ async def test_the_answer_is_seen_in_full_below_the_chart_of_a_low_terminal(plan
         sentence = app.query_one("#sentence").region
         assert sentence.height == 3
         assert sentence.bottom <= app.query_one("#about").region.y
-        assert "within 1h with" in " ".join(text_of(app).split())
+        assert "likely within 1h" in " ".join(text_of(app).split())
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
@@ -324,3 +324,23 @@ async def test_a_mix_that_comes_or_goes_moves_no_column_of_the_list(planner, siz
             mixed.add(app.answer.best.instance is None)
         assert mixed == {True, False}
         assert len(heads) == 1
+
+
+@pytest.mark.parametrize(
+    ("title", "order"), [(" time", "time"), ("cost", "cost"), ("in time", "odds")]
+)
+async def test_a_click_on_a_title_sorts_by_it(planner, title, order):
+    async with at_rest(planner(), (120, 40), "2") as (app, pilot):
+        await pilot.pause()
+        rows = text_of(app).splitlines()
+        y = next(n for n, row in enumerate(rows) if "composition  " in row)
+        x = rows[y].index(title) + 1
+        await pilot.click(offset=(x, y))
+        await settled(pilot)
+        assert app.state.order == order
+        await pilot.click(offset=(x, y))
+        await settled(pilot)
+        assert app.state.order == "best"
+        await pilot.click(offset=(rows[y].index("interval"), y))
+        await settled(pilot)
+        assert app.state.order == "best"

@@ -50,7 +50,7 @@ async def test_it_says_what_to_run_what_that_costs_and_what_is_known(planner):
         assert not waiting
         assert found.suggested
         assert found.plan.cost <= found.amount
-        assert f"{len(found.plan.runs)} training runs would take" in shown
+        assert f"{len(found.plan.runs)} training runs would narrow" in shown
         # What is shown is what the engine says to the same question.
         again = engine.advise(
             app.built.plan.fitted,
@@ -385,7 +385,7 @@ async def test_a_model_without_an_interval_is_not_said_to_narrow_one(planner):
         await opened(pilot)
         shown = text_of(app)
         assert "no interval" in shown
-        assert "training runs would take" not in shown
+        assert "training runs would narrow" not in shown
 
 
 def test_sizes_that_are_written_alike_are_written_once():

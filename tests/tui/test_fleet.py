@@ -121,7 +121,7 @@ def test_why_the_nearest_does_not_count_is_said(capsys: pytest.CaptureFixture[st
     (job,) = answer(capsys, f"fleet {one}", status=1)["jobs"]
     assert job["nearest"]["seconds"] < job["deadline_seconds"]
     assert job["nearest_misses"].startswith("misses the deadline by ")
-    assert "with 90 %" in job["nearest_misses"]
+    assert "at 90 %" in job["nearest_misses"]
     out, _ = run(capsys, f"fleet {one}", status=1)
     assert out.count("it misses the deadline by") == 1
     deadline = out.partition("--deadline ")[2].split()[0]

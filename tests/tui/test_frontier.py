@@ -72,7 +72,7 @@ def test_what_hardly_misses_the_deadline_does_not_read_as_meeting_it():
     [(mark, *_, odds, _)] = frontier.rows(none, [near], MARKS)
     assert (mark[0], odds) == ("x", "<90 %")
     said = " ".join(part for line in words.headline(state, none, MARKS) for part, _ in line)
-    assert "in time with <90 %." in said
+    assert "in time in <90 % of runs." in said
 
 
 def test_a_free_cluster_leaves_no_logarithm():
@@ -160,3 +160,19 @@ def test_a_step_is_said_in_the_cells_that_there_are():
     assert said == "+1m 36s saves $0.0053"
     (column,) = [c for c in frontier.COLUMNS if c.title == "than next faster"]
     assert len(said) <= column.least
+
+
+async def test_the_fastest_at_any_price_has_one_beside_it_that_is_as_fast(planner):
+    async with at_rest(planner(budget_usd=1000.0), (120, 40)) as (app, _):
+        found = app.answer.report.recommendation
+        (line,) = words.as_good(found)
+        said = "".join(part for part, _ in line)
+        near = [
+            choice
+            for choice in found.frontier
+            if choice.seconds <= 1.01 * found.recommended.seconds
+        ]
+        assert said.startswith(words.composition(near[-1]))
+        assert "at most 1 % slower and costs $" in said
+    async with at_rest(planner(deadline_seconds=3000.0), (120, 40)) as (app, _):
+        assert words.as_good(app.answer.report.recommendation) == []

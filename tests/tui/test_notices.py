@@ -4,7 +4,7 @@ from dataclasses import replace
 from threading import Event
 
 import pytest
-from fakes import FakeSession
+from fakes import FakeSession, profile
 from screen import at_rest, compared, settled, shows, text_of
 
 import engine
@@ -130,3 +130,32 @@ async def test_of_several_warnings_their_number_is_not_cut_off(planner):
         many = len(words.first_of_each(words.notices(answer)))
         assert many > 1
         assert line[1][0].startswith(f"{many} warnings (key 5): A long sentence")
+
+
+async def test_in_a_small_terminal_a_question_of_two_rows_leaves_the_whole_answer(planner):
+    """Of three rows it had one; the line of help stands back, and is there again without it."""
+    asking = FakeSession(evidence=profile(ran_on=None, runs=1))
+    async with at_rest(planner(asking), (60, 15)) as (app, pilot):
+        await pilot.pause()
+        rows = text_of(app)
+        assert "Where did it run?" in rows
+        assert "is assumed: press w" in rows
+        best = app.answer.best
+        for said in (words.composition(best), "9 in 10 runs", "within "):
+            assert said in rows
+        assert not app.query_one("#about").display
+        await pilot.press("2")
+        await pilot.pause()
+        assert sum("4xlarge" in row or "2xlarge" in row for row in text_of(app).splitlines()) > 2
+        await pilot.press("escape")
+        await pilot.pause()
+        assert app.query_one("#about").display
+
+
+async def test_a_chart_of_one_row_leaves_it_to_the_list(planner):
+    async with at_rest(planner(), (60, 15), "3") as (app, pilot):
+        await pilot.pause()
+        assert not app.query_one("#frontier-chart-panel").display
+        await pilot.resize_terminal(60, 24)
+        await pilot.pause()
+        assert app.query_one("#frontier-chart-panel").display

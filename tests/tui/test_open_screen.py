@@ -296,6 +296,37 @@ async def test_a_server_that_does_not_answer_is_one_line(planner, folder, monkey
         assert isinstance(app.screen, OpenScreen)
 
 
+async def test_what_to_do_about_a_server_is_read_in_full(planner, folder, monkeypatch):
+    """One row cut it: what is wrong was there, and what to do was not."""
+    remedy = "give its address as http://HOST:18080, the page that lists applications in a browser"
+
+    def fail(address, limit):
+        raise engine.ServiceUnavailable("no history server", where=address, remedy=remedy)
+
+    monkeypatch.setattr(engine, "list_applications", fail)
+    async with planner().run_test(size=(80, 24)) as pilot:
+        app = await opened(pilot)
+        await typed_address(pilot, "http://h:18080")
+        await shows(pilot, "no history server; give its address")
+        await shows(pilot, "in a browser")
+        assert isinstance(app.screen, OpenScreen)
+
+
+async def test_a_name_that_is_not_listed_is_said_and_asked_for(planner, folder, monkeypatch):
+    """Of thousands of applications the newest are listed; an older one has a name too."""
+    many = tuple(replace(applications()[0], app_id=f"app-{n}", name=f"job {n}") for n in range(200))
+    monkeypatch.setattr(engine, "list_applications", lambda address, limit: many[:limit])
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await opened(pilot)
+        await typed_address(pilot, "http://h:18080")
+        await shows(pilot, "the newest 200 are listed: #app=NAME behind the address")
+        await typed(pilot, "old")
+        await shows(pilot, "none of those listed has old in its name")
+        await pilot.press("enter")
+        await settled(pilot)
+        assert app.state.sources == ("http://h:18080#app=old",)
+
+
 async def test_only_the_last_server_asked_counts(planner, folder, monkeypatch):
     release = threading.Event()
 

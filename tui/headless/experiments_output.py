@@ -116,7 +116,7 @@ def cells_of(run: engine.Experiment) -> tuple[str, ...]:
 def _kept(advice: engine.Advice, deadline: float) -> str:
     """How surely a deadline is met; without an interval the time alone decides."""
     if advice.p_deadline is not None:
-        return f"with {text.percent(advice.p_deadline)}"
+        return f"in {text.percent(advice.p_deadline)} of runs"
     return f"by the time alone: {'met' if advice.seconds < deadline else 'not met'}"
 
 

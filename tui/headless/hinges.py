@@ -11,6 +11,7 @@ def lines(found: engine.Sensitivity, answer: engine.Recommendation) -> list[str]
     return [
         f"{_which_hour(answer.goal)}: {_hour(found.one_more_hour, answer.goal)}",
         f"one more dollar: {_dollar(found.one_more_dollar)}",
+        *_hardly_slower(found, answer.goal),
         *_looser(found, answer),
         *_least(found, answer.goal),
         f"input: {_input(found)}",
@@ -49,6 +50,13 @@ def _dollar(change: engine.Change | None) -> str:
         f"{_composition(change)} is {saved} faster "
         f"({text.seconds(change.seconds)}, {text.usd(change.cost_usd)})"
     )
+
+
+def _hardly_slower(found: engine.Sensitivity, goal: engine.Goal) -> list[str]:
+    """What is as fast for less money; nothing where there is none."""
+    if found.hardly_slower is None:
+        return []
+    return [f"at most 1 % slower: {_hour(found.hardly_slower, goal)}"]
 
 
 def _looser(found: engine.Sensitivity, answer: engine.Recommendation) -> list[str]:
@@ -108,4 +116,4 @@ def _times(value: float) -> str:
 
 
 def _composition(change: engine.Change) -> str:
-    return text.composition(dict(change.composition))
+    return text.rented(change)

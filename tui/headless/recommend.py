@@ -259,7 +259,7 @@ def describe(choice: engine.Choice, goal: engine.Goal | None = None) -> str:
         parts.append(f"{named}{resource}")
     if choice.p_deadline is not None:
         p = text.in_time(choice.p_deadline, goal.confidence if goal else None)
-        parts.append(f"deadline met with {p}")
+        parts.append(f"deadline met in {p} of runs")
     return "  ".join(parts)
 
 

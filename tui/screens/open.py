@@ -37,6 +37,8 @@ from tui.workers import Latest
 
 LISTED_APPLICATIONS = 200
 LISTED_FILES = 1000
+
+NEWEST = f"; the newest {LISTED_APPLICATIONS} are listed: #app=NAME behind the address opens others"
 REMOTE = "://"
 
 
@@ -190,7 +192,9 @@ class OpenScreen(Picker):
             for entry in self._entries
         ]
         typed, empty = self._typed_text, self._empty
-        if REMOTE in typed:
+        if self._server is not None and typed.startswith(self._server[0]) and self._server[1]:
+            empty = f"none of those listed has {self._name_in(typed)} in its name"
+        elif REMOTE in typed:
             empty = f"press enter to {_on_enter(typed)}"
         self.matched.show(rows, message=empty, cursor=cursor)
 
@@ -264,7 +268,7 @@ class OpenScreen(Picker):
         self.refill(self._typed_text)
         if not message.entries:
             what = "application" if _is_server(message.address) else "file"
-            self._say([(f"it holds no {what}", "warn")])
+            self._say([(f"there are no {what}s yet", "warn")])
 
     # Answering
 
@@ -275,7 +279,7 @@ class OpenScreen(Picker):
         if self._marked and not (entry and entry.folder):
             self._leave_with(tuple(self._marked), add=False)
             return
-        address = typed.strip()
+        address = self._named(typed.strip())
         if entry is None and (_is_server(address) or _is_remote_folder(address)):
             self._ask(address)
             return
@@ -288,6 +292,15 @@ class OpenScreen(Picker):
                 self._ask(source)
         elif source:
             self._leave_with((source,), add=False)
+
+    def _named(self, address: str) -> str:
+        """An address with a name typed right behind it, as that application: of those that are
+        listed none has it, and there may be older ones."""
+        if self._server is None or not _is_server(address) or not self._server[1]:
+            return address
+        behind = address.removeprefix(self._server[0])
+        meant = behind != address and behind and behind[0] not in "/:?#"
+        return f"{self._server[0]}#app={behind}" if meant else address
 
     def completed(self, typed: str, option: object) -> str:
         """The whole path."""
@@ -338,7 +351,17 @@ class OpenScreen(Picker):
             line = [(f"{self._hidden} more: type the beginning of a name", "muted")]
         elif line is None and (entry := cast(Entry | None, self.current)) is not None:
             line = [(entry.detail, "muted")]
-        self.query_one("#said", Prose).show([line] if line else [])
+        if line is not None and self._is_cut(self._typed_text):
+            line = [*line, (NEWEST, "muted")]
+        said = self.query_one("#said", Prose)
+        said.show([line] if line else [])
+        said.styles.height = min(3, max(1, len(said.rows(max(20, said.size.width)))))
+
+    def _is_cut(self, typed: str) -> bool:
+        """Whether a server is looked at that may have more applications than are listed."""
+        if self._server is None or not typed.startswith(self._server[0]):
+            return False
+        return _is_server(self._server[0]) and len(self._server[1]) >= LISTED_APPLICATIONS
 
 
 def _listed(address: str) -> list[Entry]:

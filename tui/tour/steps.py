@@ -32,7 +32,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         "The answer",
-        "No slower than it was: the goal is {deadline}, kept with {confidence}. {answer}"
+        "No slower than it was: the goal is {deadline}, met in {confidence} of runs. {answer}"
         " {evaluated} compositions were compared.",
         (":deadline {as_measured}",),
     ),
@@ -54,7 +54,8 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         "How sure",
-        "The deadline kept with {confidence} instead of {was_confidence}. {change}",
+        "The deadline is now to be met in {confidence} of runs instead of {was_confidence}."
+        " {change}",
         (":confidence 99%",),
     ),
     Step(

@@ -71,11 +71,17 @@ SHORTER = {"speed transferred": "transferred", "source type unknown": "speed gue
 
 
 class Compositions(Table):
-    """The list in the view of its own: keys sort it."""
+    """The list in the view of its own: keys sort it, and clicks on the titles."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(key, f"app.{action}", f"Sort by {what}", show=False) for key, what, action in KEYS
     ]
+
+    def press_title(self, column: int) -> None:
+        """The order that the key of a column asks for."""
+        for _, what, action in KEYS:
+            if what == COLUMNS[column].title:
+                self.run_worker(self.app.run_action(action))
 
 
 class ShortList(Table):

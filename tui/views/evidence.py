@@ -315,7 +315,7 @@ def model_line(answer: Answer) -> Line:
         return [*line, (f" on {jobs}; it was tried on no run of the whole.", "base")]
     line.append((f" on {used}", "base"))
     if fitted.validation is None:
-        return [*line, ("; with so few runs it could not be tried on one left out.", "base")]
+        return [*line, ("; too few runs to try it on one that it has not seen.", "base")]
     return [
         *line,
         ("; on each run, fitted without it, it was off by ", "base"),

@@ -189,7 +189,7 @@ def _narrowed(found: Found, answer: Answer) -> list[Line]:
         return []
     return [
         [
-            (f"{text.counted(len(plan.runs), 'training run')} would take ", "base"),
+            (f"{text.counted(len(plan.runs), 'training run')} would narrow ", "base"),
             (text.composition(dict(answer.alike or answer.best.composition)), "strong"),
             (f" from {text.span(narrowing.low, narrowing.high, to='–')} to ", "base"),
             (text.span(narrowing.then_low, narrowing.then_high, to="–"), "strong"),

@@ -40,8 +40,9 @@ def _recommended(state: PlanState, choice: Choice, marks: Marks, batch: str) -> 
     line += cost(choice)
     if state.deadline_seconds is not None and choice.p_deadline is not None:
         line += [
-            (f"; within {time_text(state.deadline_seconds)} with ", "base"),
+            ("; ", "base"),
             (text.percent(choice.p_deadline), "strong"),
+            (f" likely within {time_text(state.deadline_seconds)}", "base"),
         ]
     return [*line, (".", "base")]
 
@@ -68,7 +69,7 @@ def _impossible(state: PlanState, found: Recommendation, marks: Marks, batch: st
     if near is not None:
         costs = "" if near.cost_usd is None else f" for {priced(near)}"
         p = text.in_time(near.p_deadline, state.confidence)
-        odds = "" if near.p_deadline is None else f"; in time with {p}"
+        odds = "" if near.p_deadline is None else f"; in time in {p} of runs"
         lines.append(
             [
                 ("Nearest: ", "base"),
@@ -173,11 +174,22 @@ def reasons(state: PlanState, answer: Answer) -> list[Line]:
     """Why the best composition won, what of it is owned, and what bounds it."""
     best = answer.best
     lines: list[Line] = [[(sentence(reason), "base")] for reason in (best.why if best else ())]
+    lines += as_good(answer.report.recommendation)
     lines += [[(line, "base")] for line in owned(state, best)]
     bottleneck = answer.explained.bottleneck if answer.explained else None
     if bottleneck:
         lines.append([("Bottleneck: ", "muted"), (bottleneck, "strong")])
     return lines
+
+
+def as_good(found: Recommendation) -> list[Line]:
+    """What is as fast for less money, as far as anybody could tell, where no reason names it."""
+    best, other = found.recommended, found.hardly_slower
+    if best is None or other is None or composition(other) in " ".join(best.why):
+        return []
+    saved = (best.cost_usd or 0.0) - (other.cost_usd or 0.0)
+    said = f" is at most 1 % slower and costs {text.usd_difference(saved)} less."
+    return [[(composition(other), "strong"), (said, "base")]]
 
 
 def decided(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:

@@ -147,6 +147,16 @@ def _texts(rows: tuple[Row, ...], index: int, *, ascii_only: bool) -> Iterator[s
     return (plain(text_of(cell), ascii_only=ascii_only) for cell in cells)
 
 
+def column_at(fitted: Fitted, x: int) -> int | None:
+    """The index of the column that has a cell; None between two and beside all."""
+    start = 0
+    for index, width in fitted:
+        if start <= x < start + width:
+            return index
+        start += width + GAP
+    return None
+
+
 def title_start(columns: Sequence[Column], fitted: Fitted) -> int:
     """The cells before the first title: those of a first column without one. None where the last
     has no title either, which could be in the way."""

@@ -18,6 +18,7 @@ from tui.widgets.columns import (
     Column,
     Fitted,
     Row,
+    column_at,
     cut_alike_in,
     fit_columns,
     natural_widths,
@@ -265,14 +266,10 @@ class Table(FrameWidget, can_focus=True):
         self.redraw()
         self.post_message(self.Asked(self))
 
-    def on_mouse_move(self, event: events.MouseMove) -> None:
+    def on_mouse_move(self, event: events.MouseEvent) -> None:
         """The column under the mouse is asked about."""
-        x, hovered = _MARK, None
-        for index, width in self._fitted(self.size.width):
-            if x <= event.x - self.gutter.left < x + width:
-                hovered = index
-            x += width + GAP
-        self._hover(hovered)
+        x = event.x - self.gutter.left - _MARK
+        self._hover(column_at(self._fitted(self.size.width), x))
 
     def on_leave(self) -> None:
         """Nothing is under the mouse any more."""
@@ -284,14 +281,20 @@ class Table(FrameWidget, can_focus=True):
             self.post_message(self.Asked(self))
 
     def on_click(self, event: events.Click) -> None:
-        """A click moves the cursor, a double click chooses."""
+        """A click moves the cursor, a double click chooses; one on a title is told."""
         offset = event.get_content_offset(self)
+        self.on_mouse_move(event)
+        if offset is not None and offset.y == 0 and self._hovered is not None:
+            self.press_title(self._hovered)
         if offset is None or not 1 <= offset.y <= len(self._kept) - self._top:
             return
         event.stop()
         self._go(self._top + offset.y - 1)
         if event.chain == 2:
             self.action_choose()
+
+    def press_title(self, column: int) -> None:
+        """What a click on the title of a column does: nothing, where rows have one order."""
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         """The wheel moves the cursor."""

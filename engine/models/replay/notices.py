@@ -140,7 +140,7 @@ def _lost_work(share: float, run: Run) -> Notice:
     return Notice(
         "retried-work",
         f"{who} took {format_share(share)} of the task time: as much is expected again",
-        f"{why}, or add the log of a run without",
+        f"{why}, or add the log of a run without failures",
     )
 
 
@@ -213,14 +213,14 @@ def groups_notice(replay: Replay, ratio: float) -> Notice | None:
     if sum(apart.values()) < GROUPS_WORTH_SAYING * in_all or not in_all:
         return None
     first = max(apart, key=lambda shape: apart[shape])
-    more = f", and those of {len(apart) - 1} more," if len(apart) > 1 else ""
+    more = f", like {len(apart) - 1} more," if len(apart) > 1 else ""
     return Notice(
         "groups-inferred",
-        f"rows that {numbered_label(first.stage)} reads{more} were "
-        f"grouped: it is taken to read {first.read_growth(ratio):.2g} times as much at {ratio:.2g} "
-        "times the input, by what groups the tasks of the log have in common; it may be in "
-        "proportion to the input, which the interval reaches",
-        "add a log of another input, which tells",
+        f"{numbered_label(first.stage)}{more} reads rows that were grouped: at {ratio:.2g} times "
+        f"the input it is taken to read {first.read_growth(ratio):.2g} times as much, judging by "
+        "the groups that tasks of the log have in common; the interval allows for growth in "
+        "proportion to the input",
+        "add a log of a run with another input, which tells",
         subject=numbered_label(first.stage),
         severity=abs(ratio - first.read_growth(ratio)),
     )

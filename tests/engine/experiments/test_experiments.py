@@ -60,7 +60,7 @@ def test_a_run_without_which_a_term_is_unknown_says_so() -> None:
     """The budget holds one run on a single node, and two of each other number."""
     plan = designed(Grid.of(nodes=(1, 2, 8), fractions=(0.1, 1.0)), budget=12.0)
     assert [run.nodes for run in plan.runs] == [8, 8, 2, 2, 1]
-    assert plan.runs[-1].teaches == "aggregation time: nothing else tells it"
+    assert plan.runs[-1].teaches == "aggregation time: no other run does"
     assert not any("nothing else" in run.teaches for run in plan.runs[:-1])
 
 

@@ -145,7 +145,7 @@ def test_the_catalog_that_the_user_named_beside_the_type() -> None:
     old = engine.where_it_ran(ran(None), ran_on="m4.xlarge@papers")
     assert old.catalog == "papers"
     assert old.notice is not None
-    assert old.notice.text.endswith("prices are of papers, as --ran-on names it")
+    assert old.notice.text.endswith("prices are of papers, historic ones of 2016-11-30")
     assert engine.where_it_ran(ran(None), ran_on="m5.xlarge@aws").notice is None
 
 
