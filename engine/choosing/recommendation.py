@@ -209,7 +209,7 @@ class Sensitivity:
             the least time is asked or there is none; None where that saves nothing.
         one_more_dollar: the fastest with a dollar more; None where that saves no time.
         hardly_slower: where the least time is asked, the cheapest that is predicted to take at most
-            `HARDLY` longer; None where that saves nothing.
+            `HARDLY` longer; None where that saves nothing, or would miss the deadline.
         least_deadline_seconds, least_budget_usd: below these the recommendation changes; None
             where there is no such limit.
         below, below_budget: what it is then, below the least deadline (the least budget, where no

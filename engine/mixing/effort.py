@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 MOST_BOUNDS = 8e6
-"""Bounds of parts that a search works out at most: about two seconds on a quiet machine, of 0.2 to
+"""Bounds of parts that a search works out at most: two to three seconds of processor time, 0.2 to
 0.4 µs each."""
 
 FOR_EACH_CALL = 2_000

@@ -95,6 +95,9 @@ class Search:
         # The most promising shape of executors goes first: what it finds spares most of the others.
         for queue in sorted(shapes, key=lambda queue: queue.least):
             for group, windows, floor in queue:
+                if self.effort.over:  # the others of the queue are no more promising
+                    bound = min(bound, float(floor.min()))
+                    break
                 bound = min(bound, group.search(windows, floor))
         optimal = bound >= self.worth
         return FoundMix(

@@ -174,7 +174,7 @@ def _job(
     profile = None
     if sources:
         profile = _evidence(entry, sources, folder, ran_on, cache)
-    elif entry.get("input_size", str) is not None:
+    elif entry.entries.get("input_size") is not None:
         raise BadInput(
             "input_size scales what was observed; stages say their own amounts",
             where=entry.where_of("input_size"),
@@ -232,8 +232,7 @@ def _beside(source: str, folder: Path | None, where: str) -> str:
 
 
 def _workload(entry: Section, profile: Profile) -> Workload | None:
-    text = entry.get("input_size", str)
-    if text is None:
+    if entry.entries.get("input_size") is None:
         return None
     times = entry.get("input_size", input_times)
     if times is not None:

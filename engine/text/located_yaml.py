@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from engine.errors import BadInput, UnknownName
 from engine.files import read_text
-from engine.text.yaml_values import NULLS, STAND_IN, Located, load
+from engine.text.yaml_values import STAND_IN, Located, load
 
 MAX_FILE_BYTES = 32 * 1024 * 1024
 _WHOLE, _FRACTION = re.compile(r"-?[0-9]+\Z"), re.compile(r"[0-9]+\Z")
@@ -107,14 +107,15 @@ class Section:
                 )
 
     def get(self, key: str, convert: Convert[T]) -> T | None:
-        """A plain value, converted; None where the key is absent or empty. What `convert` raises
-        gets the name and the line of the key."""
+        """A plain value, converted; None where the key is absent or empty, and for an empty text.
+        Any other value in quotes is one: "" is no number. What `convert` raises gets the name and
+        the line of the key."""
         value = self.entries.get(key)
         if isinstance(value, Block):
             value = "\n".join(line.strip() for _, line in value.lines)
         if value is not None and not isinstance(value, str):
             raise BadInput(f"{key} must be a plain value", where=self.where_of(key))
-        if value is None or value in NULLS:
+        if value is None or (value == "" and convert is str):
             return None
         try:
             return convert(value)

@@ -176,3 +176,18 @@ async def test_the_fastest_at_any_price_has_one_beside_it_that_is_as_fast(planne
         assert "at most 1 % slower and costs $" in said
     async with at_rest(planner(deadline_seconds=3000.0), (120, 40)) as (app, _):
         assert words.as_good(app.answer.report.recommendation) == []
+
+
+def test_a_reason_names_a_cluster_only_where_it_is_all_of_one():
+    from types import SimpleNamespace as Some
+
+    def said(*why: str) -> bool:
+        best = Some(why=why, cost_usd=0.5)
+        other = Some(composition={"c5.xlarge": 2}, spot={}, note="", cost_usd=0.3)
+        return bool(words.as_good(Some(recommended=best, hardly_slower=other)))
+
+    assert said()
+    assert not said("the next best type, 2 × c5.xlarge, takes 138 ms longer")
+    assert said("the next best type, 12 × c5.xlarge, takes 138 ms longer")
+    assert said("2 × c5.xlarge + 1 × m5.xlarge costs less")
+    assert said("1 × m5.xlarge + 2 × c5.xlarge costs less")

@@ -1,6 +1,8 @@
 """What is said of a cluster of unlike nodes is true of that cluster, and said once."""
 
+import re
 from collections import Counter
+from collections.abc import Callable, Iterable
 from datetime import date
 from pathlib import Path
 
@@ -79,6 +81,50 @@ def test_what_differs_by_its_figures_alone_is_said_once_with_the_largest(tmp_pat
         if notice.code == "memory-not-proven"
     }
     assert len(own) == 2
+
+
+LARGE, SMALL = {"m5.8xlarge": 2, "c5.xlarge": 40}, {"c5.xlarge": 1, "m5a.xlarge": 1}
+
+
+@pytest.mark.parametrize(
+    ("job", "model", "times", "nodes", "code", "figure", "worst"),
+    [
+        ("sales-report-large", "sparkplan", 1, LARGE, "too-few-tasks", r"for (\S+) slots", max),
+        ("movie-als-large", "simcost", 1, LARGE, "too-few-tasks", r"for (\S+) slots", max),
+        ("movie-als-large", "sparkplan", 1000, SMALL, "cache-does-not-fit", r"hold (\S+) GB", min),
+        ("movie-als-large", "sparkplan", 1000, SMALL, "memory-spill", r"about (\S+) GB", max),
+        ("movie-als-large", "boe", 1000, SMALL, "disk-does-not-fit", r"up to (\S+) GB", max),
+    ],
+)
+def test_the_worst_of_the_clusters_behind_a_mix_is_said_once(
+    job: str, model: str, times: float, nodes: dict[str, int], code: str, figure: str,
+    worst: Callable[[list[float]], float], monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """For each stage and type; the others say the same of a few nodes more or less."""
+    told: list[engine.Notice] = []
+
+    def kept(notices: Iterable[engine.Notice]) -> list[engine.Notice]:
+        told.extend(found := list(notices))
+        return worst_of_each(found)
+
+    monkeypatch.setattr("engine.mixing.notices.worst_of_each", kept)
+    profile = engine.read(job)
+    found = engine.predict_composition(
+        engine.fit(profile, model=model), composition=nodes,
+        catalog=engine.load_catalog("aws"), workload=profile.workload_at(times), today=TODAY,
+    ).choice.warnings  # fmt: skip
+
+    def figures(notices: Iterable[engine.Notice]) -> dict[str, list[float]]:
+        by_subject: dict[str, list[float]] = {}
+        for text in sorted({notice.text for notice in notices if notice.code == code}):
+            subject = " ".join(re.findall(r"stage \d+|\w+\.\d*xlarge", text)[:1])
+            number = float(re.search(figure, text)[1].replace(",", ""))
+            by_subject.setdefault(subject, []).append(number)
+        return by_subject
+
+    every, said = figures(told), figures(found)
+    assert max(len(values) for values in every.values()) > 1, "they differ by their figures"
+    assert said == {subject: [worst(values)] for subject, values in every.items()}
 
 
 @pytest.mark.parametrize("order", [1, -1])

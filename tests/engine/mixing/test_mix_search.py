@@ -15,7 +15,7 @@ from engine.choosing.surface import Surface
 from engine.forecast import student_quantile
 from engine.mixing.bounds import Windows
 from engine.mixing.columns import Columns
-from engine.mixing.effort import Effort
+from engine.mixing.effort import FOR_EACH_CALL, Effort, OutOfEffort
 from engine.mixing.hulls import hull_chains
 from engine.mixing.market import Market, values_of
 from engine.mixing.mix_law import MixLaw
@@ -383,3 +383,14 @@ def test_a_search_stops_soon_after_its_effort_is_spent() -> None:
     Search(law, market, goal, 3, value=np.inf, effort=whole).run()
     Search(law, market, goal, 3, value=np.inf, effort=part).run()
     assert 0.0 < part.spent < whole.spent
+
+
+def test_a_call_counts_however_little_it_looks_at() -> None:
+    """Thousands of calls for a window or two would take seconds, though they look at little."""
+    effort = Effort(most=2.0 * FOR_EACH_CALL)
+    effort.spend(0.0)
+    effort.check()
+    effort.spend(0.0)
+    assert effort.over
+    with pytest.raises(OutOfEffort):
+        effort.check()

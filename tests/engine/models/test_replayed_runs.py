@@ -8,8 +8,9 @@ from made_runs import BLOCK, Stage, observed
 from sparkplan_runs import BY_NAME, codes, executors, fit, run_of
 
 from engine.cluster import Workload
+from engine.models.boe.model import MOST_LOGS
 from engine.models.replay.model import ReplayModel
-from engine.models.replay.which_runs import replayable
+from engine.models.replay.which_runs import MOST_REPLAYS, replayable, representatives, spread_runs
 from engine.notices import Notice
 from engine.profile import Profile, Run
 
@@ -27,6 +28,32 @@ def test_whole_runs_go_before_incomplete_ones() -> None:
     whole, torn = run_of(8), replace(run_of(16), complete=False)
     assert replayable([torn, whole]) == [whole]
     assert replayable([torn]) == [torn]
+
+
+def test_of_many_runs_each_number_of_slots_keeps_the_one_of_median_time() -> None:
+    """What the files are called, or the order in which they are given, does not matter."""
+    usual, rng = run_of(8), np.random.default_rng(3)
+    runs = [
+        replace(usual, seconds=seconds, cluster=replace(usual.cluster, executors=executors))
+        for executors in (2, 4, 8)
+        for seconds in (100.0 / executors, 90.0 / executors, 400.0 / executors)
+    ]
+    shuffled = [runs[place] for place in rng.permutation(len(runs))]
+    found = spread_runs(shuffled, 3)
+    assert [(run.cluster.executors, run.seconds) for run in found] == [
+        (2, 50.0), (4, 25.0), (8, 12.5)
+    ]  # fmt: skip
+    many = [run for run in runs for _ in range(MOST_REPLAYS)]
+    assert representatives(shuffled[:2]) == shuffled[:2]
+    assert {run.cluster.executors for run in representatives(many)} == {2, 4, 8}
+    assert len(representatives(many)) <= MOST_REPLAYS
+
+
+def test_of_many_logs_eight_are_estimated_by_their_states() -> None:
+    usual = run_of(8)
+    runs = tuple(replace(usual, seconds=usual.seconds * (1.0 + 0.01 * n)) for n in range(11))
+    fitted = BY_NAME["boe"].fit(Profile("job", runs), models=BY_NAME)
+    assert len(fitted.plans) == MOST_LOGS == 8
 
 
 @pytest.mark.parametrize("model", ["sparkplan", "boe", "simcost"])

@@ -151,6 +151,10 @@ BAD = {
     ),
     "not a list": ("jobs: {a: 1}\n", "jobs must be a list"),
     "not a mapping": ("jobs: [a]\n", "jobs must be a list of mappings"),
+    "the second is not a mapping": (
+        "jobs:\n- {name: a, stages: [{tasks: 1, load: 1s}]}\n- b\n",
+        r"w.yaml:5: jobs must be a list of mappings",
+    ),
     "a year's task": (
         "jobs:\n- name: a\n  stages:\n  - {tasks: 1, steps: [{cpu: 1e300}]}\n",
         r"w.yaml:6: cpu: a task takes between a microsecond and a year, not '1e300'",
@@ -186,6 +190,18 @@ BAD = {
     "a size out of reach": (
         "jobs:\n- {name: a, source: word-count-small, input_size: 9e20}\n",
         r"w.yaml:4: input_size: '9e20' is more than 1,000,000 times .*; check the unit",
+    ),
+    "an empty size in quotes": (
+        "jobs:\n- {name: a, source: word-count-small, input_size: ''}\n",
+        r"w.yaml:4: input_size: '' is not a size",
+    ),
+    "an empty type in quotes": (
+        "jobs:\n- {name: a, source: word-count-small, ran_on: ''}\n",
+        r"w.yaml:4: ran_on: unknown instance type ''",
+    ),
+    "no memory but a word": (
+        "cluster: {nodes: 1, cores: 2, memory: 'null'}\njobs: []\n",
+        r"w.yaml:3: memory: 'null' is not an amount of memory",
     ),
     "bad type": ("jobs: [{name: a, ran_on: m5.xlrge, source: word-count-small}]\n", "m5.xlrge"),
 }
