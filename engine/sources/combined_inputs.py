@@ -92,12 +92,14 @@ def _through(
 ) -> RddInfo | None:
     """The RDD at the other end of those that hand on each partition of one other: that combines
     several, reads a source or a shuffle, or was computed before. None where the number of
-    partitions changes between."""
+    partitions changes between, or where a damaged log has one come from itself."""
+    visited = set[int]()
     while rdd.rdd_id not in computed and len(rdd.parents) == 1 and rdd.name not in UNIONS:
+        visited.add(rdd.rdd_id)
         above = by_id.get(rdd.parents[0])
         if above is None:
             return rdd
-        if above.partitions != rdd.partitions:
+        if above.partitions != rdd.partitions or above.rdd_id in visited:
             return None
         rdd = above
     return rdd
@@ -108,12 +110,15 @@ def _ends(
 ) -> list[RddInfo] | None:
     """What the inputs of a union or a product begin with, those of unions within a union too; None
     where that is not told."""
-    found, waiting = list[RddInfo](), [top]
+    found, waiting, put_together = list[RddInfo](), [top], 0
     while waiting:
         rdd = waiting.pop()
         if rdd is not top and not (unions and rdd.name in UNIONS):
             found.append(rdd)
             continue
+        put_together += 1
+        if put_together > MOST_INPUTS:  # in a damaged log a union may be one of its own inputs
+            return None
         above = [by_id[parent] for parent in rdd.parents if parent in by_id]
         ends = [_through(one, by_id, computed) for one in above]
         if len(above) < len(rdd.parents) or len(found) + len(ends) > MOST_INPUTS:
@@ -142,11 +147,14 @@ def _combined(
 
 def _all_outside(rdd: RddInfo, by_id: Mapping[int, RddInfo], computed: Container[int]) -> bool:
     """Whether all that an RDD is computed from is read from outside."""
-    waiting = [rdd.rdd_id]
+    waiting, visited = [rdd.rdd_id], set[int]()
     while waiting:
         one = by_id.get(waiting.pop())
         if one is None or one.rdd_id in computed:
             return False
+        if one.rdd_id in visited:
+            continue
+        visited.add(one.rdd_id)
         if not one.parents and one.name in NO_INPUT | CHECKPOINTS:
             return False
         waiting.extend(one.parents)

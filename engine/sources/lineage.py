@@ -262,7 +262,7 @@ class Lineage:
     def kept_in(self, rdds: Sequence[RddInfo]) -> tuple[int, ...]:
         """The RDDs of which each task of a stage reads one partition that an earlier stage has
         persisted or checkpointed, nearest first, whatever else of other stages it reads beside
-        them: Spark puts side by side what has as many partitions. None where it reads a source."""
+        them: Spark puts side by side what has as many partitions. Empty where it reads a source."""
         by_id = {rdd.rdd_id: rdd for rdd in rdds}
         pending, visited, kept = deque(rdd.rdd_id for rdd in rdds[:1]), set[int](), list[int]()
         while pending:

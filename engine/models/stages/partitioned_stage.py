@@ -122,7 +122,8 @@ class PartitionedStage:
         read, whole = ratio if self.growing is None else self.growing(ratio), self.part_of
         if whole is None:
             return read
-        return read * whole.stage.tasks / whole.partition_count(ratio, None).own
+        there = max(self.stage.tasks, whole.partition_count(ratio, None).own)
+        return read * whole.stage.tasks / there
 
     @property
     def in_proportion(self) -> bool:

@@ -96,8 +96,6 @@ def _with_followers(run: Run, shapes: Sequence[StageShape]) -> list[StageShape]:
         stage = shape.stage
         if shape.growth is Growth.WORK:
             followers[place] = _following(shape, by_id, outside.get(stage.tasks), named=named)
-        elif shape.growth is Growth.TASKS and stage.outside_bytes > 0.0:
-            outside[stage.tasks] = shape
         if stage.inputs:
             counted_by = _counted_by(run, shape, by_id)
             followers[place] = replace(followers[place], counted_by=counted_by)
@@ -107,6 +105,8 @@ def _with_followers(run: Run, shapes: Sequence[StageShape]) -> list[StageShape]:
             followers[place] = replace(followers[place], written_by=by_id[stage.files_by])
             behind = max(behind, 1 + writers[stage.files_by])
         by_id[stage.stage_id], writers[stage.stage_id] = followers[place], behind
+        if shape.growth is Growth.TASKS and stage.outside_bytes > 0.0:
+            outside[stage.tasks] = followers[place]
     return followers
 
 

@@ -41,6 +41,17 @@ def test_who_asks_whether_there_are_any_rows_reads_one_partition_of_more() -> No
     assert all(shape.scaled(FILES, None).work == 1.0 for shape in first)
 
 
+@pytest.mark.parametrize("ratio", [0.1, 0.3, 1 / 3, 0.5])
+def test_who_asks_so_reads_no_more_than_there_is(ratio: float) -> None:
+    """Of less than the partitions that it ran: all of it."""
+    first = [shape for shape in shapes_of(FEW, 2) if shape.stage.in_part]
+    for shape in first:
+        for ran in (1, 2):
+            some = replace(shape, stage=replace(shape.stage, tasks=ran))
+            assert some.read_growth(ratio) == pytest.approx(min(1.0, FILES * ratio / ran))
+    assert len(first) == 3
+
+
 @pytest.mark.parametrize(("share", "grown"), [(1 / 3, 1.0), (1 / 16, FILES)])
 def test_the_first_rows_of_a_shuffle_in_a_number_that_was_asked_for_grow(
     share: float, grown: float
@@ -66,6 +77,31 @@ def test_what_is_read_of_a_cache_of_unknown_make_has_the_partitions_of_the_input
     replay = Replay.of(observed(stages, slots=2))
     assert [shape.growth for shape in replay.shapes] == [Growth.TASKS, Growth.WORK, Growth.WORK]
     assert replay.replayed(2, ratio=FILES).tasks == (9, 9, 2)
+
+
+def test_what_is_read_of_a_cache_of_files_that_the_run_wrote_follows_their_writer() -> None:
+    """Two writers for each of two slots, eight for each of eight, with a file each."""
+    run = read(DATA / "written.zstd").runs[0]
+    scan = next(stage for stage in run.stages if stage.files_by is not None)
+    last = run.stages[-1]
+    kept = replace(
+        scan,
+        stage_id=last.stage_id + 1,
+        submitted_seconds=last.completed_seconds,
+        completed_seconds=run.seconds,
+        cached_input_bytes=scan.read_bytes,
+        files_by=None,
+        files_read=None,
+        files_bytes=None,
+    )
+    between = [stage for stage in run.stages if stage.submitted_seconds < scan.submitted_seconds]
+    *_, source, cache = shapes_of(replace(run, stages=(*between, scan, kept)), 2)
+    assert source.written_by is not None
+    assert cache.follows is source
+    for ratio, slots in ((1.0, 8), (5.0, 2), (0.5, 3)):
+        tasks = source.scaled(ratio, None, slots).tasks
+        assert cache.scaled(ratio, None, slots).tasks == tasks
+    assert source.scaled(1.0, None, 8).tasks != scan.tasks
 
 
 @pytest.mark.parametrize(

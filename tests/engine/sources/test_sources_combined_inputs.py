@@ -108,3 +108,26 @@ def test_what_is_wrong_with_inputs_of_a_profile_is_said(stage: str, said: str) -
         parse(HEAD + RUN + STAGE + stage, "p.yaml")
     assert str(caught.value).startswith("p.yaml:6: ")
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "rdds",
+    [
+        (rdd(1, "MapPartitionsRDD", 4, 1),),
+        (rdd(1, "MapPartitionsRDD", 4, 2), rdd(2, "MapPartitionsRDD", 4, 1)),
+        (rdd(1, UNION, 4, 1, 2), rdd(2, FILES, 2)),
+        (rdd(1, UNION, 4, 2, 3), rdd(2, UNION, 4, 1, 3), rdd(3, FILES, 2)),
+    ],
+    ids=["itself", "each other", "union of itself", "unions of each other"],
+)
+def test_what_comes_from_itself_in_a_damaged_log_is_not_told(rdds: tuple[RddInfo, ...]) -> None:
+    assert found(*reversed(rdds)) is None
+
+
+def test_an_input_that_comes_from_the_same_many_times_over_is_looked_at_once() -> None:
+    """A loop that zips each generation with itself: twice as many ways to the files with each."""
+    zipped = [rdd(100 + n, "ZippedPartitionsRDD2", 4, *(2 * [99 + n])) for n in range(1, 60)]
+    scan, made = rdd(100, FILES, 4), rdd(2, MADE, 2)
+    told = found(scan, *zipped, made, rdd(4, PRODUCT, 8, zipped[-1].rdd_id, 2))
+    assert told is not None
+    assert told.inputs == (Combined(4, "files"), Combined(2, "made"))
