@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from dataclasses import replace
 
 import pytest
 from fakes import FakeSession, profile, without_stages
@@ -19,6 +20,8 @@ from tui.changes import (
 )
 from tui.cli import main
 from tui.session import EngineSession
+from tui.views import experiments
+from tui.views.marks import Marks
 from tui.words.training_lines import TARGETS, collect_line, rendered
 from tui.words.training_words import budget_of, span, stepped
 
@@ -50,7 +53,7 @@ async def test_it_says_what_to_run_what_that_costs_and_what_is_known(planner):
         assert not waiting
         assert found.suggested
         assert found.plan.cost <= found.amount
-        assert f"{len(found.plan.runs)} training runs would narrow" in shown
+        assert f"{len(found.plan.runs)} training runs would leave 7 × c6i.2xlarge at 44" in shown
         # What is shown is what the engine says to the same question.
         again = engine.advise(
             app.built.plan.fitted,
@@ -385,7 +388,21 @@ async def test_a_model_without_an_interval_is_not_said_to_narrow_one(planner):
         await opened(pilot)
         shown = text_of(app)
         assert "no interval" in shown
-        assert "training runs would narrow" not in shown
+        assert "training runs would" not in shown
+
+
+async def test_runs_that_narrow_an_interval_say_from_where_to_where(planner):
+    """Of runs that hardly do it said "would narrow it from 44–58 min to 44–58 min"."""
+    app = planner()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        found, _ = app.advised(app.answer)
+        narrowing = replace(found.narrowing, then_low=2760.0, then_high=3300.0)
+        lines = experiments.about(
+            app.state, app.answer, replace(found, narrowing=narrowing), Marks("*", "x", "!")
+        )
+        said = "\n".join("".join(part for part, _ in line) for line in lines)
+        assert "would narrow 7 × c6i.2xlarge from 44–58 min to 46–55 min, and tell" in said
 
 
 def test_sizes_that_are_written_alike_are_written_once():

@@ -174,5 +174,9 @@ async def test_the_fastest_at_any_price_has_one_beside_it_that_is_as_fast(planne
         ]
         assert said.startswith(words.composition(near[-1]))
         assert "at most 1 % slower and costs $" in said
+        for before, lines in (("", []), ("1", [line])):
+            why = (f"the next best type, {before}{words.composition(near[-1])}, takes 1 s longer",)
+            told = replace(found, recommended=replace(found.recommended, why=why))
+            assert words.as_good(told) == lines
     async with at_rest(planner(deadline_seconds=3000.0), (120, 40)) as (app, _):
         assert words.as_good(app.answer.report.recommendation) == []

@@ -312,8 +312,12 @@ async def test_what_to_do_about_a_server_is_read_in_full(planner, folder, monkey
         assert isinstance(app.screen, OpenScreen)
 
 
-async def test_a_name_that_is_not_listed_is_said_and_asked_for(planner, folder, monkeypatch):
-    """Of thousands of applications the newest are listed; an older one has a name too."""
+@pytest.mark.parametrize(("key", "before"), [("enter", ()), ("ctrl+a", ("nightly-als",))])
+async def test_a_name_that_is_not_listed_is_said_and_asked_for(
+    planner, folder, monkeypatch, key, before
+):
+    """Of thousands of applications the newest are listed; an older one has a name too. Added to
+    what is open it was the name of a host."""
     many = tuple(replace(applications()[0], app_id=f"app-{n}", name=f"job {n}") for n in range(200))
     monkeypatch.setattr(engine, "list_applications", lambda address, limit: many[:limit])
     async with planner().run_test(size=(120, 40)) as pilot:
@@ -321,10 +325,10 @@ async def test_a_name_that_is_not_listed_is_said_and_asked_for(planner, folder, 
         await typed_address(pilot, "http://h:18080")
         await shows(pilot, "the newest 200 are listed: #app=NAME behind the address")
         await typed(pilot, "old")
-        await shows(pilot, "none of those listed has old in its name")
-        await pilot.press("enter")
+        await shows(pilot, "none of those listed has old in its name; press enter to open it")
+        await pilot.press(key)
         await settled(pilot)
-        assert app.state.sources == ("http://h:18080#app=old",)
+        assert app.state.sources == (*before, "http://h:18080#app=old")
 
 
 async def test_only_the_last_server_asked_counts(planner, folder, monkeypatch):
