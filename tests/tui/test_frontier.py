@@ -61,7 +61,7 @@ def test_rows_go_from_fast_to_cheap_and_say_what_waiting_saves():
 
 
 def test_what_hardly_misses_the_deadline_does_not_read_as_meeting_it():
-    """A row with the sign of a miss said "90 %" of a deadline that is to be met with 90 %, and so
+    """A row with the sign of a miss said "90 %" of a deadline that is to be met at 90 %, and so
     did the sentence about the nearest one."""
     _, state, answer = answered(deadline_seconds=1500.0)
     found = answer.report.recommendation
