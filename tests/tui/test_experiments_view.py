@@ -1,7 +1,7 @@
 """The Experiments view: what to run next, what it costs and teaches, and the line to paste."""
 
-import json
 import shlex
+from dataclasses import replace
 
 import pytest
 from fakes import FakeSession, profile, without_stages
@@ -17,16 +17,10 @@ from tui.changes import (
     SetSpot,
     SetTrainingBudget,
 )
-from tui.cli import main
 from tui.session import EngineSession
-from tui.words.training_lines import TARGETS, collect_line, rendered
-from tui.words.training_words import budget_of, span, stepped
-
-EXPERIMENTS = [
-    engine.Experiment(4, 0.05, "m5.xlarge"),
-    engine.Experiment(1, 0.123456, "m5.xlarge"),
-]
-LAYOUT = engine.Layout(2, 3, 4.5)
+from tui.views import experiments
+from tui.views.marks import Marks
+from tui.words.training_words import stepped
 
 
 async def opened(pilot):
@@ -50,7 +44,7 @@ async def test_it_says_what_to_run_what_that_costs_and_what_is_known(planner):
         assert not waiting
         assert found.suggested
         assert found.plan.cost <= found.amount
-        assert f"{len(found.plan.runs)} training runs would narrow" in shown
+        assert f"{len(found.plan.runs)} training runs would leave 7 × c6i.2xlarge at 44" in shown
         # What is shown is what the engine says to the same question.
         again = engine.advise(
             app.built.plan.fitted,
@@ -281,63 +275,6 @@ async def test_in_ascii_and_without_colour_every_sign_is_plain(planner, monkeypa
         assert not options or shown.isascii()
 
 
-def test_the_line_is_one_that_collect_takes(capsys, tmp_path):
-    words = shlex.split(collect_line(EXPERIMENTS, LAYOUT))
-    words[words.index("--into") + 1] = str(tmp_path)
-    assert main([*words[1:], "--dry-run"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 2
-    assert "spark.executor.instances=8" in lines[0]
-    assert "spark.executor.cores=3" in lines[0]
-    assert "spark.executor.memory=4608m" in lines[0]
-    assert "--sample 0.05" in lines[0]
-    assert "--sample 0.123456" in lines[1]
-
-
-@pytest.mark.parametrize("target", [name for name, *_ in TARGETS])
-def test_every_target_holds_every_run(target):
-    content = rendered(target, EXPERIMENTS, LAYOUT)
-    assert content.endswith("\n")
-    if target == "plan":
-        assert [run["nodes"] for run in json.loads(content)["plan"]["runs"]] == [4, 1]
-        assert engine.experiments_in(content, where="x")[1].fraction == 0.123456
-    else:
-        assert content.count("--sample") == (1 if target == "collect" else 2)
-        assert "# on a cluster of 4 x m5.xlarge" in content
-
-
-def test_a_type_with_a_strange_name_stays_in_its_comment():
-    strange = [engine.Experiment(1, 0.5, "m5\nrm -rf $HOME;`x`")]
-    content = rendered("collect", strange, None)
-    lines = [line for line in content.splitlines() if not line.startswith("#")]
-    assert len(lines) == 1
-    assert "rm" not in shlex.split(lines[0])
-
-
-@pytest.mark.parametrize(
-    ("amount", "unit", "above", "below"),
-    [
-        (0.23, "usd", 0.5, 0.2),
-        (5.0, "usd", 10.0, 2.0),
-        (7200.0, "seconds", 10800.0, 3600.0),
-        (10.0, "smallest runs", 20.0, 5.0),
-    ],
-)
-def test_a_budget_steps_over_round_amounts(amount, unit, above, below):
-    assert stepped(amount, unit, 1) == pytest.approx(above)
-    assert stepped(amount, unit, -1) == pytest.approx(below)
-
-
-def test_a_typed_budget_is_money_time_or_a_number_of_runs():
-    assert budget_of("$5") == (5.0, "usd")
-    assert budget_of("2h") == (7200.0, "seconds")
-    assert budget_of("12") == (12.0, "smallest runs")
-    with pytest.raises(engine.BadInput, match="'inf' is not a budget"):
-        budget_of("inf")
-    with pytest.raises(engine.BadInput, match="not a budget"):
-        budget_of("five")
-
-
 def test_the_command_and_the_scenario_take_the_same_words():
     from tui.commands import outcome_of
     from tui.verbs import Names
@@ -385,11 +322,18 @@ async def test_a_model_without_an_interval_is_not_said_to_narrow_one(planner):
         await opened(pilot)
         shown = text_of(app)
         assert "no interval" in shown
-        assert "training runs would narrow" not in shown
+        assert "training runs would" not in shown
 
 
-def test_sizes_that_are_written_alike_are_written_once():
-    """Batches of nearly the same size were "4.38 MB to 4.38 MB"."""
-    assert span(["4.38 MB", "4.38 MB"]) == "4.38 MB"
-    assert span(["1 GB", "2 GB", "3 GB"]) == "1 GB to 3 GB"
-    assert (span(["1"]), span([])) == ("1", text.UNKNOWN)
+async def test_runs_that_narrow_an_interval_say_from_where_to_where(planner):
+    """Of runs that hardly do it said "would narrow it from 44–58 min to 44–58 min"."""
+    app = planner()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        found, _ = app.advised(app.answer)
+        narrowing = replace(found.narrowing, then_low=2760.0, then_high=3300.0)
+        lines = experiments.about(
+            app.state, app.answer, replace(found, narrowing=narrowing), Marks("*", "x", "!")
+        )
+        said = "\n".join("".join(part for part, _ in line) for line in lines)
+        assert "would narrow 7 × c6i.2xlarge from 44–58 min to 46–55 min, and tell" in said

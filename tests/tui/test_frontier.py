@@ -61,7 +61,7 @@ def test_rows_go_from_fast_to_cheap_and_say_what_waiting_saves():
 
 
 def test_what_hardly_misses_the_deadline_does_not_read_as_meeting_it():
-    """A row with the sign of a miss said "90 %" of a deadline that is to be met with 90 %, and so
+    """A row with the sign of a miss said "90 %" of a deadline that is to be met at 90 %, and so
     did the sentence about the nearest one."""
     _, state, answer = answered(deadline_seconds=1500.0)
     found = answer.report.recommendation
@@ -174,6 +174,10 @@ async def test_the_fastest_at_any_price_has_one_beside_it_that_is_as_fast(planne
         ]
         assert said.startswith(words.composition(near[-1]))
         assert "at most 1 % slower and costs $" in said
+        for before, lines in (("", []), ("1", [line])):
+            why = (f"the next best type, {before}{words.composition(near[-1])}, takes 1 s longer",)
+            told = replace(found, recommended=replace(found.recommended, why=why))
+            assert words.as_good(told) == lines
     async with at_rest(planner(deadline_seconds=3000.0), (120, 40)) as (app, _):
         assert words.as_good(app.answer.report.recommendation) == []
 

@@ -10,24 +10,12 @@ from screen import at_rest, settled, text_of, typed
 
 import engine
 from tui.screens.open import OpenScreen
-from tui.screens.open_rows import (
-    MOST_FETCHED,
-    Entry,
-    Listing,
-    application_entries,
-    remote_entries,
-    row,
-)
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "engine" / "sources"))
 
 import sparklog as log
 
 TEXT = log.text(log.one_stage())
-LOG = engine.Peek(
-    kind="event log", name="etl", spark_version="3.5.1", seconds=95.0, cores=16,
-    input_bytes=48e9, complete=True, whole=True,
-)  # fmt: skip
 
 
 @pytest.fixture
@@ -61,57 +49,6 @@ async def opened(pilot):
     await pilot.pause()
     assert isinstance(pilot.app.screen, OpenScreen)
     return pilot.app
-
-
-# Rows
-
-
-def test_what_is_known_of_a_log():
-    assert [c if isinstance(c, str) else c[0] for c in row(Entry("a", "a"), LOG, marked=True)] == [
-        "• a", "etl", "1m 35s", "complete", "16", "48 GB", "3.5.1", "",
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("seconds", "said"), [(184.4, "3m 04s"), (36.2, "36.2 s"), (3900.0, "1h 05m")]
-)
-def test_a_time_reads_as_on_every_other_screen(seconds, said):
-    """It was written as sliders have it, without its point: 36s."""
-    log = engine.Peek(kind="event log", seconds=seconds)
-    assert row(Entry("a", "a"), log, marked=False)[2] == said
-
-
-def test_what_is_not_known_is_a_dash_and_part_of_the_cores_has_a_plus():
-    partly = engine.Peek(kind="event log", cores=8, complete=False)
-    cells = [c if isinstance(c, str) else c[0] for c in row(Entry("a", "a"), partly, marked=False)]
-    assert cells == ["  a", "–", "–", "not ended", "8+", "–", "–", ""]
-
-
-def test_other_things_say_what_they_are():
-    table = engine.Peek(kind="run table")
-    assert row(Entry("a", "a"), table, marked=False)[1] == ("run table", "muted")
-    assert row(Entry("a", "a"), engine.Peek(), marked=False)[1] == ("–", "muted")
-    assert row(Entry("a/", "a/", "folder", folder=True), None, marked=False)[1][0] == "folder"
-
-
-def test_a_folder_of_thousands_of_files_shows_the_first_ones(tmp_path):
-    for number in range(2_500):
-        (tmp_path / f"app-{number:05}").touch()
-    listing = Listing(tmp_path)
-    entries, hidden = listing.entries("")
-    assert len(entries) == 200
-    assert hidden == 2_300
-    entries, hidden = listing.entries("app-0123")
-    assert [entry.label for entry in entries] == [f"app-0123{n}" for n in range(10)]
-    assert hidden == 0
-    (tmp_path / "app-01239x").touch()
-    assert len(listing.entries("app-0123")[0]) == 11
-
-
-def test_odd_names_and_places_list_nothing(tmp_path):
-    listing = Listing(tmp_path)
-    for typed_text in ("no/such/", "\0", "~nobody-here/", "x" * 5000):
-        assert listing.entries(typed_text)[0] == []
 
 
 # The screen
@@ -197,7 +134,7 @@ async def test_a_slow_look_does_not_hold_the_keyboard(planner, folder, monkeypat
 
     def slow(source):
         release.wait(10)
-        return LOG
+        return engine.Peek(kind="event log", name="etl")
 
     monkeypatch.setattr(engine, "peek", slow)
     async with planner().run_test(size=(120, 40)) as pilot:
@@ -312,8 +249,12 @@ async def test_what_to_do_about_a_server_is_read_in_full(planner, folder, monkey
         assert isinstance(app.screen, OpenScreen)
 
 
-async def test_a_name_that_is_not_listed_is_said_and_asked_for(planner, folder, monkeypatch):
-    """Of thousands of applications the newest are listed; an older one has a name too."""
+@pytest.mark.parametrize(("key", "before"), [("enter", ()), ("ctrl+a", ("nightly-als",))])
+async def test_a_name_that_is_not_listed_is_said_and_asked_for(
+    planner, folder, monkeypatch, key, before
+):
+    """Of thousands of applications the newest are listed; an older one has a name too. Added to
+    what is open it was the name of a host."""
     many = tuple(replace(applications()[0], app_id=f"app-{n}", name=f"job {n}") for n in range(200))
     monkeypatch.setattr(engine, "list_applications", lambda address, limit: many[:limit])
     async with planner().run_test(size=(120, 40)) as pilot:
@@ -321,10 +262,10 @@ async def test_a_name_that_is_not_listed_is_said_and_asked_for(planner, folder, 
         await typed_address(pilot, "http://h:18080")
         await shows(pilot, "the newest 200 are listed: #app=NAME behind the address")
         await typed(pilot, "old")
-        await shows(pilot, "none of those listed has old in its name")
-        await pilot.press("enter")
+        await shows(pilot, "none of those listed has old in its name; press enter to open it")
+        await pilot.press(key)
         await settled(pilot)
-        assert app.state.sources == ("http://h:18080#app=old",)
+        assert app.state.sources == (*before, "http://h:18080#app=old")
 
 
 async def test_only_the_last_server_asked_counts(planner, folder, monkeypatch):
@@ -390,18 +331,6 @@ async def test_a_store_that_holds_no_such_folder_is_one_line(planner, folder, st
         await typed_address(pilot, "memory://nowhere/")
         await shows(pilot, "memory://nowhere")
         assert isinstance(app.screen, OpenScreen)
-
-
-def test_of_very_many_files_in_a_store_only_the_first_are_fetched():
-    found = [engine.RemoteEntry(f"s3://b/{n}", str(n), 5) for n in range(MOST_FETCHED + 3)]
-    assert [e.stamp is None for e in remote_entries(found)].count(True) == 3
-
-
-def test_the_names_of_applications_are_not_markup():
-    (entry,) = application_entries(
-        [engine.HistoryApplication(source="s", app_id="a", name="[b]x[/b]\x1b[2J")]
-    )
-    assert row(entry, None, marked=False)[1] == "[b]x[/b]\x1b[2J"  # the table makes it visible
 
 
 async def test_names_of_samples_and_titles_are_whole_at_80_columns(planner):

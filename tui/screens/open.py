@@ -194,6 +194,7 @@ class OpenScreen(Picker):
         typed, empty = self._typed_text, self._empty
         if self._server is not None and typed.startswith(self._server[0]) and self._server[1]:
             empty = f"none of those listed has {self._name_in(typed)} in its name"
+            empty += f"; press enter to {_on_enter(self._named(typed))}"
         elif REMOTE in typed:
             empty = f"press enter to {_on_enter(typed)}"
         self.matched.show(rows, message=empty, cursor=cursor)
@@ -325,7 +326,7 @@ class OpenScreen(Picker):
     def action_add(self) -> None:
         """Read what is marked or under the cursor beside what is open."""
         entry = self.current
-        one = entry.value if entry else self._typed_text
+        one = entry.value if entry else self._named(self._typed_text)
         if sources := tuple(self._marked) or ((one,) if one else ()):
             self._leave_with(sources, add=True)
 

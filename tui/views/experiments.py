@@ -187,12 +187,15 @@ def _narrowed(found: Found, answer: Answer) -> list[Line]:
     narrowing, plan = found.narrowing, found.plan
     if narrowing is None or plan is None or answer.best is None or answer.best.low is None:
         return []
+    now = text.span(narrowing.low, narrowing.high, to="–")
+    then = text.span(narrowing.then_low, narrowing.then_high, to="–")
+    does, much = ("leave", " at ") if then == now else ("narrow", f" from {now} to ")
     return [
         [
-            (f"{text.counted(len(plan.runs), 'training run')} would narrow ", "base"),
+            (f"{text.counted(len(plan.runs), 'training run')} would {does} ", "base"),
             (text.composition(dict(answer.alike or answer.best.composition)), "strong"),
-            (f" from {text.span(narrowing.low, narrowing.high, to='–')} to ", "base"),
-            (text.span(narrowing.then_low, narrowing.then_high, to="–"), "strong"),
+            (much, "base"),
+            (then, "strong"),
             (", and tell of other inputs and clusters too.", "base"),
         ]
     ]

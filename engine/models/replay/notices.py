@@ -140,7 +140,7 @@ def _lost_work(share: float, run: Run) -> Notice:
     return Notice(
         "retried-work",
         f"{who} took {format_share(share)} of the task time: as much is expected again",
-        f"{why}, or add the log of a run without failures",
+        f"{why}, or add the log of a run without such attempts",
     )
 
 

@@ -82,6 +82,7 @@ def test_killed_attempts_are_slow_tasks_and_no_failures(
     (said,) = (one for one in fit_notices([replay], np.zeros(1)) if one.code == "retried-work")
     assert said.text.startswith(text)
     assert remedy in (said.remedy or "")
+    assert "a run without such attempts" in said.remedy, "killed ones did not fail"
 
 
 def lost_output() -> Run:
