@@ -42,9 +42,27 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--repeat", type=options.whole(), default=1, metavar="N", help="of each run"
     )
-    parser.add_argument("--executors-per-node", type=options.whole(), default=1, metavar="N")
-    parser.add_argument("--executor-cores", type=options.whole(), default=1, metavar="C")
-    parser.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE")
+    parser.add_argument(
+        "--executors-per-node",
+        type=options.whole(),
+        default=1,
+        metavar="N",
+        help="executors that a node holds (default: 1)",
+    )
+    parser.add_argument(
+        "--executor-cores",
+        type=options.whole(),
+        default=1,
+        metavar="C",
+        help="cores of each of them (default: 1)",
+    )
+    parser.add_argument(
+        "--conf",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a setting of every run; may be repeated",
+    )
     parser.add_argument("--spark-submit", metavar="PATH", help="default: SPARK_HOME, then PATH")
     parser.add_argument("--timeout", type=options.duration, metavar="T", help="of each run")
     parser.add_argument("--keep-going", action="store_true", help="go on after a failed run")
