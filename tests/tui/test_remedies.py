@@ -60,9 +60,13 @@ REACHED_BY = {
 @cache
 def options_of(command: str) -> frozenset[str]:
     """The options of a command, those of the commands below it included."""
+    return frozenset(_options(parser_of(command)))
+
+
+def parser_of(command: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=command)
     import_module(f"tui.headless.{command.replace('-', '_')}").configure(parser)
-    return frozenset(_options(parser))
+    return parser
 
 
 def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
@@ -71,6 +75,16 @@ def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
         if isinstance(action, argparse._SubParsersAction):
             for below in action.choices.values():
                 yield from _options(below)
+
+
+def without_help(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """The arguments of a command, and of those below it, of which --help says nothing."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for below in action.choices.values():
+                yield from without_help(below)
+        elif not action.help:
+            yield from action.option_strings or [action.dest]
 
 
 def texts_of(node: ast.AST) -> str:
@@ -151,3 +165,8 @@ def test_a_command_names_its_own_options(command: str) -> None:
         if command == "recommend":  # `fleet` and `export` ask it for their answers
             missing |= missing_from(said, ("export",))
         assert not missing, f"{path.name}:{line}: {said}"
+
+
+@pytest.mark.parametrize("command", [*cli.COMMANDS])
+def test_help_says_what_every_argument_is(command):
+    assert list(without_help(parser_of(command))) == []

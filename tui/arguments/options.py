@@ -148,6 +148,11 @@ def add_job(parser: argparse.ArgumentParser, *, iterations: str = "") -> None:
 def add_model(parser: argparse.ArgumentParser) -> None:
     """What predicts, and how sure an answer must be."""
     parser.add_argument("--model", default="sparkplan", metavar="NAME", help="see sparkplan models")
+    add_confidence(parser)
+
+
+def add_confidence(parser: argparse.ArgumentParser) -> None:
+    """How sure an answer must be."""
     parser.add_argument(
         "--confidence",
         type=quantity(engine.parse_confidence),

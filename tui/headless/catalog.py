@@ -29,12 +29,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     listing = actions.add_parser("list", help="the bundled catalogs")
     options.add_json(listing)
     show = actions.add_parser("show", help="the types of one catalog and their prices")
-    show.add_argument("name", metavar="NAME|FILE")
+    show.add_argument("name", metavar="NAME|FILE", help="the catalog")
     show.add_argument("--region", metavar="R", help="where there are several")
     show.add_argument("--instances", metavar="GLOB,...", help="only these types")
     options.add_json(show)
     validate = actions.add_parser("validate", help="check a catalog file of one's own")
-    validate.add_argument("name", metavar="FILE")
+    validate.add_argument("name", metavar="FILE", help="the catalog")
     validate.add_argument("--region", metavar="R", help="where there are several")
     options.add_json(validate)
     configure_refresh(actions.add_parser("refresh", help="a new price file from a price list"))
@@ -52,7 +52,14 @@ def configure_refresh(parser: argparse.ArgumentParser) -> None:
         help="a downloaded price list (AWS offer file, JSON or CSV; Azure Retail Prices, all "
         "pages as JSON), or a CSV with name and usd_per_hour; nothing is downloaded",
     )
-    parser.add_argument("-o", "--output", required=True, type=Path, metavar="DIR")
+    parser.add_argument(
+        "-o",
+        "--output",
+        required=True,
+        type=Path,
+        metavar="DIR",
+        help="where the new catalog is written",
+    )
     parser.add_argument("--region", metavar="R", help="where the list has several")
     parser.add_argument("--date", metavar="DAY", help="since when the prices hold: 2026-07-20")
     options.add_json(parser)

@@ -23,8 +23,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     show = what.add_parser("show", help="every setting, checked (also without a word)")
     init = what.add_parser("init", help="begin a file that explains itself")
     setting = what.add_parser("set", help="set one value: theme nord, nodes 200, keys.pin P")
-    setting.add_argument("key", metavar="KEY")
-    setting.add_argument("value", metavar="VALUE")
+    setting.add_argument("key", metavar="KEY", help="a setting, as `show` names it")
+    setting.add_argument("value", metavar="VALUE", help="its new value")
     for action in (path, show, init, setting):
         # Where it is not said here, what stands before the word holds.
         options.add_json(action, default=argparse.SUPPRESS)

@@ -43,7 +43,12 @@ class Point:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     options.add_sources(parser)
-    parser.add_argument("--over", required=True, choices=("nodes", "input-size", "iterations"))
+    parser.add_argument(
+        "--over",
+        required=True,
+        choices=("nodes", "input-size", "iterations"),
+        help="what varies along the curve",
+    )
     parser.add_argument(
         "--nodes", metavar="A:B", help="range of nodes (default 1:64), or N for the other curves"
     )

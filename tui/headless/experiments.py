@@ -52,8 +52,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def _configure_plans(parser: argparse.ArgumentParser) -> None:
     """What the published plans of first runs ask for."""
-    parser.add_argument("--plan", choices=("ernest", "peridot", "simcost"), default="ernest")
-    parser.add_argument("--terms", choices=("ernest", "extended"), default="ernest")
+    parser.add_argument(
+        "--plan",
+        choices=("ernest", "peridot", "simcost"),
+        default="ernest",
+        help="whose design (default: ernest)",
+    )
+    parser.add_argument(
+        "--terms",
+        choices=("ernest", "extended"),
+        default="ernest",
+        help="of the law that is designed for; extended: also √machines and the scale alone",
+    )
     parser.add_argument(
         "--partitions", type=options.whole(), metavar="P", help="of the whole input"
     )
@@ -73,7 +83,12 @@ def _configure_plans(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--target-cores", metavar="C,...", help="SimCost's plan: cores that the job may get"
     )
-    parser.add_argument("--sample-partitions", type=options.whole(), metavar="P")
+    parser.add_argument(
+        "--sample-partitions",
+        type=options.whole(),
+        metavar="P",
+        help="SimCost's plan: of the sample that it runs",
+    )
 
 
 def run(args: argparse.Namespace) -> int:

@@ -56,7 +56,12 @@ def configure_rented(parser: argparse.ArgumentParser) -> None:
 
 def _configure_owned(parser: argparse.ArgumentParser) -> None:
     """Clusters without prices."""
-    parser.add_argument("--executor-cores", type=options.whole(), metavar="C")
+    parser.add_argument(
+        "--executor-cores",
+        type=options.whole(),
+        metavar="C",
+        help="of each executor, on a cluster one owns",
+    )
     options.add_executor_memory(parser)
     parser.add_argument(
         "--max-executors",

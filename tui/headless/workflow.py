@@ -56,9 +56,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="Eqs. 7 and 8 as the paper prints them (they disagree with discrete events)",
     )
     parser.add_argument("--input-size", metavar="Kx", help="2x: every job with twice its input")
-    parser.add_argument(
-        "--confidence", type=options.quantity(engine.parse_confidence), default=0.9, metavar="P"
-    )
+    options.add_confidence(parser)
     goal = parser.add_argument_group("with recommend")
     options.add_goal(goal)
     options.add_json(parser)
