@@ -62,7 +62,7 @@ def _configure_plans(parser: argparse.ArgumentParser) -> None:
         "--terms",
         choices=("ernest", "extended"),
         default="ernest",
-        help="of the law that is designed for; extended: also √machines and the scale alone",
+        help="of the law to design for; extended: also the root of machines, and the scale alone",
     )
     parser.add_argument(
         "--partitions", type=options.whole(), metavar="P", help="of the whole input"
