@@ -39,8 +39,8 @@ class Frame:
     """What laws are relative to: the runs' fewest machines and range.
 
     Args:
-        reference: (9,) the terms on the fewest machines of the runs, at their mean size.
-        scales: (9,) of each term's share there: its concentration is that of `SHARES`.
+        reference: (11,) the terms on the fewest machines of the runs, at their mean size.
+        scales: (11,) of each term's share there: its concentration is that of `SHARES`.
         low, high: range of log memory per input.
         cliff_inside: whether a cliff may lie between the runs.
         iterations: those of the run with the most.
@@ -87,7 +87,7 @@ class Frame:
         )
 
     def relative(self, at: Points) -> FloatArray:
-        """(n, 9) the terms relative to those on the fewest machines."""
+        """(n, 11) the terms relative to those on the fewest machines."""
         found = terms(at) / self.reference
         if not self.cores_differ:
             found[:, BY_MACHINES] = found[:, BY_CORES]
@@ -106,7 +106,7 @@ class Frame:
 
 
 def scales_of_shares(fewest: Points) -> FloatArray:
-    """(9,) scale of the prior of each term's share of the time where the runs begin.
+    """(11,) scale of the prior of each term's share of the time where the runs begin.
 
     Jobs differ widely in how many cores it takes until what is not shared takes as long as what is,
     and whoever ran them began where cores still help. If the first were all, what is not shared
@@ -127,7 +127,7 @@ class Seen:
     """n points as the laws of a frame see them: all of their time that no law has a say in.
 
     Args:
-        terms: (n, 9) relative to those on the fewest machines of the runs.
+        terms: (n, 11) relative to those on the fewest machines of the runs.
         memory_per_input: (n,) its logarithm.
         iterations: (n, 1) relative to those of the run with the most, (1, 1) where all points have
             as many; None where that is as many as that run.

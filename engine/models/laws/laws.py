@@ -32,11 +32,12 @@ from engine.models.laws.terms import (
     Points,
 )
 
-SHARES = np.asarray([0.2, 0.8, 0.02, 0.02, 0.02, 0.35, 0.2, 0.05, 0.1])
+SHARES = np.asarray([0.2, 0.7, 0.02, 0.02, 0.02, 0.35, 0.2, 0.05, 0.1, 0.05, 0.05])
 """Concentration of each term's share of the time (Gamma, together Dirichlet), in the order of
 `terms`; of what size they are, `frame.scales_of_shares` says. Below 1 they favour few terms.
 Computation that is shared is the likeliest, then data that is read serially. The three forms of
-communication share one small weight: what grows with machines, whatever the data, is rare."""
+communication share one small weight: what grows with machines, whatever the data, is rare. What is
+shared and remote has its weight from what is shared."""
 
 CLIFF_HEIGHT, CLIFF_HEIGHT_SPREAD = 10.0, 1.0
 """Median and spread of log of how much more work there would be if no data fitted: to read and
@@ -54,7 +55,8 @@ class Laws:
     """d laws drawn from the prior or from what runs left of it.
 
     Args:
-        log_shares: (d, 9) of the terms on the fewest machines, up to a common factor.
+        log_shares: (d, 11) of the terms on the fewest machines, of those of remote data as if all
+            of it were remote there; up to a common factor.
         cliff: (d,) place of the threshold as a probability of its prior, in [0, 1).
         log_height: (d,) of the cliff.
         logit_once: (d,) share of the time that does not grow with the iterations, as a logit.
@@ -98,7 +100,7 @@ class Laws:
 
     @cached_property
     def shares(self) -> FloatArray:
-        """(d, 9) of the terms on the fewest machines, up to a common factor."""
+        """(d, 11) of the terms on the fewest machines, up to a common factor."""
         return np.exp(self.log_shares)
 
     @cached_property
@@ -230,7 +232,7 @@ class Laws:
         return np.asarray(np.log(once + (1.0 - once) * relative))
 
     def phases(self, at: Points) -> FloatArray:
-        """(d, 10) shares of the terms of the time at one point, then of what memory costs."""
+        """(d, 12) shares of the terms of the time at one point, then of what memory costs."""
         here = self.frame.relative(at)[0]
         missed = self.missed(at.memory_per_input[:1], slice(None))[0]
         again = missed * (self.again @ here[DONE_AGAIN])

@@ -266,7 +266,7 @@ class Throw:
         a, b: (d,) the two laws.
         redrawn, cliff: (d,) who draws a cliff afresh, and where.
         step: (d,) how much of the difference a law moves by; 0 where its cliff is drawn.
-        steps, jitter: (d, 9) the same for each share, and what is added; 0 where it stays.
+        steps, jitter: (d, 11) the same for each share, and what is added; 0 where it stays.
         log_needed: (d,) least gain of log density with which the move is made.
     """
 

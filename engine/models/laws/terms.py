@@ -18,6 +18,8 @@ PHASES = (
     "memory pressure",
     "disk and network",
     "exchange",
+    "remote shuffle",
+    "remote blocks",
 )
 
 
@@ -60,29 +62,46 @@ class Points:
 
 
 def terms(at: Points) -> FloatArray:
-    """(n, 9) the terms of Ernest (Eq. 1) and of `ernest-extended` (`curves/terms`), what is
-    shared counted by cores and what is communicated by machines; then what is shared and waits for
-    the disks or the network of each machine, however many cores it has; then work that grows with
-    the square root of the cores that share it, as what is exchanged between blocks of rows and
-    columns does. Without it no law goes steadily between z / p and z, as where each doubling of the
-    cores makes the same work cost some more."""
+    """(n, 11) what a law consists of, a column each:
+
+    - the terms of Ernest (Eq. 1) and of `ernest-extended` (`curves/terms`), what is shared counted
+      by cores and what is communicated by machines;
+    - z / m, shared work that waits for the disks or the network of each machine, however many cores
+      it has;
+    - z / sqrt(p), work that grows with the square root of the cores that share it, as what is
+      exchanged between blocks of rows and columns does. Without it no law goes steadily between
+      z / p and z, as where each doubling of the cores makes the same work cost some more;
+    - z / p (1 - c / m) for each c of `COPIES`, shared work on data that lies on another machine:
+      the only ones that make the time fall more steeply as machines are added.
+    """
     m, p, z = at.machines, at.machines * at.cores, at.size
     tree = np.log(np.maximum(m, 1.0))
     communicated, sized = (tree, m, np.sqrt(m)), (z, z / p**2, z / m, z / np.sqrt(p))
-    return np.stack((np.ones_like(m), z / p, *communicated, *sized), axis=-1)
+    remote = (z / p * np.maximum(1.0 - copies / m, 0.0) for copies in COPIES)
+    return np.stack((np.ones_like(m), z / p, *communicated, *sized, *remote), axis=-1)
+
+
+COPIES = (1.0, 3.0)
+"""Copies of data that is spread over the machines: a shuffle has one, a block of HDFS three. A task
+finds its data on another machine as often as no copy lies on its own."""
 
 
 def mean_terms(at: Points) -> FloatArray:
-    """(9,) the terms' mean over some points; 1 for one that is nothing there."""
+    """(11,) the terms' mean over some points; 1 for one that is nothing there. Of work on remote
+    data, if all of it were remote: so how much of it there is hangs on no number of machines."""
     found = terms(at).mean(axis=0)
+    found[REMOTE] = found[BY_CORES]
     return np.asarray(np.where(found > 0.0, found, 1.0))
 
 
-GROWING = np.asarray([False, True, False, False, False, True, True, True, True])
+GROWING = np.asarray([False, True, False, False, False, True, True, True, True, True, True])
 """Which terms are in proportion to the size; the others have nothing to do with it."""
 
 BY_CORES, BY_CORES_SQUARED, BY_MACHINES = 1, 6, 7
 """Places of the shared work that cores bound (z / p, z / p^2) and that machines bound (z / m)."""
+
+REMOTE = [9, 10]
+"""Places of the shared work on data that lies on another machine."""
 
 DONE_AGAIN = [BY_CORES, BY_CORES_SQUARED, BY_MACHINES]
 """Places of the terms that are done again where data does not fit."""

@@ -71,9 +71,9 @@ def test_random_numbers_decide_little_of_where_a_cliff_lies_among_many_runs() ->
     logs = np.log(seconds) + 0.02 * np.random.default_rng(3).normal(size=len(seconds))
     evidence = Evidence(points(machines, sizes), logs - logs.mean(), np.full((24, 1), 3.0))
     at = points(np.asarray([2.0]), 2.5)
-    found = [averaged(evidence, seed=seed) for seed in range(10)]
+    found = [averaged(evidence, seed=seed) for seed in range(20)]
     times = [mean_of(one, at)[0] + 3.0 * one.effects.mean() for one in found]
-    assert np.std(times) < 0.35
+    assert np.std(times) < 0.4
 
 
 def test_cliffs_move_within_the_piece_of_the_prior_that_two_laws_share_with_them() -> None:

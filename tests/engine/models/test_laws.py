@@ -47,6 +47,7 @@ def test_terms_are_those_of_ernest_counted_by_cores_and_shared_work_by_machines(
     at = Points(*(np.asarray([value]) for value in (8.0, 2.0, 1.0, 0.5, 1.0)))
     expected = [1.0, 0.5 / 16.0, np.log(8.0), 8.0, np.sqrt(8.0), 0.5, 0.5 / 256.0, 0.5 / 8.0]
     expected.append(0.5 / 4.0)  # work that grows with the square root of the cores
+    expected += [0.5 / 16.0 * 7.0 / 8.0, 0.5 / 16.0 * 5.0 / 8.0]  # one copy of the data, and three
     assert terms(at)[0] == pytest.approx(expected)
 
 
@@ -151,13 +152,14 @@ def shared_at_first(at: Points) -> FloatArray:
     phases = drawn(Frame.of(at), MOST_DRAWN, seed=1).phases(fewest)
     names = (*PHASES, "re-reading")
     kinds = ("parallel", "memory pressure", "disk and network", "re-reading")
+    kinds = (*kinds, "remote shuffle", "remote blocks")
     return np.asarray(phases[:, [names.index(kind) for kind in kinds]].sum(axis=1))
 
 
 def test_where_runs_begin_most_of_the_time_is_shared_before_any_run_says_so() -> None:
     """Wherever the other runs are: the prior is that of the fewest cores."""
     for at in (grid(), points(np.asarray([2.0])), points(np.asarray([2.0, 64.0]))):
-        assert shared_at_first(at).mean() == pytest.approx(0.85, abs=0.02)
+        assert shared_at_first(at).mean() == pytest.approx(0.84, abs=0.02)
 
 
 @pytest.mark.parametrize(
