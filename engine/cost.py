@@ -177,13 +177,7 @@ def master_offer(catalog: Catalog, billing: Billing) -> Offer | None:
 
 
 def itemised(
-    *,
-    nodes: int,
-    seconds: float,
-    offer: Offer,
-    billing: Billing,
-    catalog: Catalog,
-    owned: int = 0,
+    *, nodes: int, seconds: float, offer: Offer, billing: Billing, catalog: Catalog, owned: int = 0
 ) -> Cost:
     """The cost of one run, part by part.
 

@@ -170,11 +170,7 @@ def _sized(fitted: FittedModel, cluster: Cluster, workload: Workload) -> Recomme
 
 
 def compare_models(
-    profile: Profile,
-    *,
-    cluster: Cluster,
-    workload: Workload | None = None,
-    confidence: float = 0.9,
+    profile: Profile, *, cluster: Cluster, workload: Workload | None = None, confidence: float = 0.9
 ) -> Iterator[ModelAnswer]:
     """The answer of every model in `MODELS`, one after the other as they are ready."""
     for model in MODELS:

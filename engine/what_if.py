@@ -14,14 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from engine.catalog import Billing
-from engine.choosing.recommendation import (
-    HARDLY,
-    Change,
-    Choice,
-    Goal,
-    Recommendation,
-    Sensitivity,
-)
+from engine.choosing.recommendation import HARDLY, Change, Choice, Goal, Recommendation, Sensitivity
 from engine.choosing.surface import Surface
 from engine.choosing.sweeps import TIE
 from engine.cost import billed_seconds

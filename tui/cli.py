@@ -104,9 +104,7 @@ def run(arguments: list[str]) -> int:
     if arguments and arguments[0] in COMMANDS:
         command = import_module(f"tui.headless.{arguments[0].replace('-', '_')}")
         parser = OneLineParser(
-            prog=f"sparkplan {arguments[0]}",
-            description=COMMANDS[arguments[0]],
-            allow_abbrev=False,
+            prog=f"sparkplan {arguments[0]}", description=COMMANDS[arguments[0]], allow_abbrev=False
         )
         command.configure(parser)
         return int(command.run(parser.parse_args(arguments[1:])))

@@ -43,8 +43,7 @@ def require_interactive(
             )
     if variables.get("TERM", "").lower() in ("dumb", "unknown"):
         raise engine.BadInput(
-            f"the planner cannot draw on TERM={variables['TERM']}",
-            remedy=f"there use: {HEADLESS}",
+            f"the planner cannot draw on TERM={variables['TERM']}", remedy=f"there use: {HEADLESS}"
         )
 
 

@@ -34,16 +34,7 @@ from tui.changes import (
     SetTrainingPlan,
     ShowChart,
 )
-from tui.state import (
-    AS_RUN,
-    AS_TOLD,
-    MOST_TYPES,
-    NO_LIMITS,
-    TRAINING_PLANS,
-    Job,
-    Limits,
-    Terms,
-)
+from tui.state import AS_RUN, AS_TOLD, MOST_TYPES, NO_LIMITS, TRAINING_PLANS, Job, Limits, Terms
 from tui.views import pages
 from tui.views.goal import Ranges, parse_nodes
 from tui.words import job_words, limit_words, term_words, training_words

@@ -151,13 +151,7 @@ def advise(
 
 
 def _advice(
-    prospects: Prospects,
-    found: Weighed,
-    now: ChosenNow,
-    goal: Goal,
-    *,
-    shown: int,
-    opening: bool,
+    prospects: Prospects, found: Weighed, now: ChosenNow, goal: Goal, *, shown: int, opening: bool
 ) -> Advice:
     """The current choice, and the next runs by the belief about all compositions."""
     runs = _next_runs(prospects, found, now=now, goal=goal, shown=shown, opening=opening)
@@ -198,13 +192,7 @@ CENT = 0.01
 
 
 def _next_runs(
-    prospects: Prospects,
-    found: Weighed,
-    *,
-    now: ChosenNow,
-    goal: Goal,
-    shown: int,
-    opening: bool,
+    prospects: Prospects, found: Weighed, *, now: ChosenNow, goal: Goal, shown: int, opening: bool
 ) -> tuple[NextRun, ...]:
     """The best run of each type, by saving per dollar or, in the `opening`, by information per
     dollar."""

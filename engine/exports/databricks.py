@@ -55,10 +55,7 @@ class Databricks(Export):
 
 def comments(handover: Handover) -> str:
     """What stands above a cluster of Databricks: what it rests on, and what is not in it."""
-    lines = [
-        rented_comments(handover),
-        "# the price of DBUs is in the cost only where it says so",
-    ]
+    lines = [rented_comments(handover), "# the price of DBUs is in the cost only where it says so"]
     if handover.dynamic_allocation is not None:
         lines.append("# bounds of executors are not set: Databricks counts workers")
     if _needs_volumes(handover):

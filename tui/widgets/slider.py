@@ -36,9 +36,7 @@ class Slider(FrameWidget, can_focus=True):
         "caret": "reverse $foreground",
         "error": "bold $text-error",
     }
-    ANSI_STYLES: ClassVar[Mapping[str, str]] = {
-        "track": "dim $text-disabled",
-    }
+    ANSI_STYLES: ClassVar[Mapping[str, str]] = {"track": "dim $text-disabled"}
     FOCUS_STYLES: ClassVar[Mapping[str, str]] = {
         "label": "bold $text-accent",
         "filled": "bold $text-accent",

@@ -50,9 +50,7 @@ class Table(FrameWidget, can_focus=True):
         "message": "$foreground-muted",
         "cursor": "bold $foreground",
     }
-    FOCUS_STYLES: ClassVar[Mapping[str, str]] = {
-        "cursor": "reverse $foreground",
-    }
+    FOCUS_STYLES: ClassVar[Mapping[str, str]] = {"cursor": "reverse $foreground"}
     DEFAULT_CSS = """
     Table {
         height: 1fr;

@@ -20,11 +20,7 @@ from engine.errors import BadInput
 from engine.forecast import FloatArray, Forecast, IntArray
 from engine.machines.transfer import Speed
 from engine.models.base import Explanation, FittedModel, Prediction
-from engine.models.boe.notices import (
-    far_notices,
-    rate_notices,
-    speed_notices,
-)
+from engine.models.boe.notices import far_notices, rate_notices, speed_notices
 from engine.models.boe.plan import Target, WorkflowPlan, one_node, own_target
 from engine.models.boe.surface import seconds_on
 from engine.models.boe.workflow import OwnNodes, Workflow

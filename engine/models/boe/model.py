@@ -19,13 +19,7 @@ from engine.cluster import Workload
 from engine.errors import BadInput, ModelDoesNotFit
 from engine.forecast import IntArray
 from engine.models.base import LeaveOneOut, Model
-from engine.models.boe.fitted_states import (
-    NAME,
-    PRIOR_DOF,
-    SPREAD,
-    FittedStates,
-    input_ratio,
-)
+from engine.models.boe.fitted_states import NAME, PRIOR_DOF, SPREAD, FittedStates, input_ratio
 from engine.models.boe.jobs import ObservedJob
 from engine.models.boe.notices import PRIOR_INTERVAL
 from engine.models.boe.plan import Part, Target, WorkflowPlan

@@ -126,8 +126,7 @@ class WorkflowPlan:
     ) -> tuple[Activity, ...]:
         """All jobs' activities, as on the machines that they were measured on."""
         return self._made.get(
-            (scale, shuffle_partitions),
-            lambda: tuple(self._activities(scale, shuffle_partitions)),
+            (scale, shuffle_partitions), lambda: tuple(self._activities(scale, shuffle_partitions))
         )
 
     def _activities(self, scale: float, shuffle_partitions: int | None) -> list[Activity]:

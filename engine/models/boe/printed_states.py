@@ -139,10 +139,7 @@ def _begin(
 
 
 def _next_start(
-    activities: Sequence[Activity],
-    end: FloatArray,
-    live: dict[int, _Stage],
-    now: float,
+    activities: Sequence[Activity], end: FloatArray, live: dict[int, _Stage], now: float
 ) -> float:
     """When the next activity begins whose predecessors have all ended; inf without any."""
     ready = [

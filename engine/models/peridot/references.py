@@ -205,9 +205,7 @@ def _side_by_side(runs: tuple[Run, ...], elsewhere: tuple[Run, ...]) -> Referenc
 
 
 def _check_matching(
-    runs: Sequence[Run],
-    found: Sequence[Sequence[StageGroup]],
-    places: Sequence[tuple[int, ...]],
+    runs: Sequence[Run], found: Sequence[Sequence[StageGroup]], places: Sequence[tuple[int, ...]]
 ) -> None:
     for row, run in enumerate(runs):
         total = sum(group.seconds for group in found[row])
@@ -223,9 +221,7 @@ def _check_matching(
 
 
 def _unmatched(
-    runs: Sequence[Run],
-    found: Sequence[Sequence[StageGroup]],
-    places: Sequence[tuple[int, ...]],
+    runs: Sequence[Run], found: Sequence[Sequence[StageGroup]], places: Sequence[tuple[int, ...]]
 ) -> tuple[Notice, ...]:
     """What to say of groups that not all references have."""
     told = []

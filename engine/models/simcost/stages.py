@@ -98,13 +98,7 @@ class Stages:
 
 _TINY = 1e-12
 
-_PER_BYTE = (
-    "compute_seconds_per_byte",
-    "input_ratio",
-    "output_ratio",
-    "read_ratio",
-    "write_ratio",
-)
+_PER_BYTE = ("compute_seconds_per_byte", "input_ratio", "output_ratio", "read_ratio", "write_ratio")
 
 
 @dataclass(frozen=True, eq=False)
