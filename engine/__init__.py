@@ -42,6 +42,7 @@ _HOMES = {
         "parse_times",
         "parse_usd",
     ),
+    "engine.text.lists": ("printable",),
     "engine.text.reachable": ("reachable_seconds", "reachable_usd"),
     "engine.notices": ("Notice", "in_order", "of_one_batch"),
     "engine.catalog": ("Billing", "Catalog", "InstanceType", "Offer", "Price"),
@@ -99,6 +100,7 @@ _HOMES = {
     "engine.optimiser": ("recommend", "sensitivity"),
     "engine.choosing.owned": ("recommend_owned",),
     "engine.choosing.recommendation": (
+        "HARDLY_SLOWER",
         "Change",
         "Choice",
         "Goal",

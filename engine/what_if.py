@@ -14,7 +14,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from engine.catalog import Billing
-from engine.choosing.recommendation import HARDLY, Change, Choice, Goal, Recommendation, Sensitivity
+from engine.choosing.recommendation import (
+    HARDLY_SLOWER,
+    Change,
+    Choice,
+    Goal,
+    Recommendation,
+    Sensitivity,
+)
 from engine.choosing.surface import Surface
 from engine.choosing.sweeps import TIE
 from engine.cost import billed_seconds
@@ -120,12 +127,12 @@ class WhatIf:
         half for a millionth of the time."""
         if not self.goal.by_time:
             return None
-        latest = self.best.seconds * (1.0 + HARDLY)
+        latest = self.best.seconds * (1.0 + HARDLY_SLOWER)
         asked = replace(self.goal, deadline_seconds=latest, confidence=0.5, objective="cost")
         found = self._change(asked)
         if found is None or found.promised > (self.goal.deadline_seconds or math.inf):
             return None
-        return found if found.saved_usd > (self.best.cost_usd or 0.0) * HARDLY else None
+        return found if found.saved_usd > (self.best.cost_usd or 0.0) * HARDLY_SLOWER else None
 
     def _below_deadline(self, promised: float) -> Change | None:
         """The answer to a deadline that the present one just does not meet; None where nothing

@@ -13,10 +13,10 @@ from engine.exports.base import (
     Export,
     Handover,
     only_type,
-    printable,
     rented_comments,
     spark_properties,
 )
+from engine.text.lists import printable
 
 RUNTIME = "15.4.x-scala2.12"
 """A runtime with Spark 3.5 and long support; written so that it can be changed."""

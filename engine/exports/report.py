@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from engine.choosing.recommendation import Choice, Goal, Recommendation
-from engine.exports.base import Handover, printable
+from engine.exports.base import Handover
+from engine.text.lists import printable
 from engine.units import (
     format_count,
     format_interval,

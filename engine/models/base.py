@@ -82,9 +82,8 @@ class LeaveOneOut:
     @property
     def mean_relative_error(self) -> float:
         """Mean of |predicted - actual| / actual (OptEx VI-D)."""
-        pairs = zip(self.predicted_seconds, self.actual_seconds, strict=True)
-        errors = [abs(predicted - actual) / actual for predicted, actual in pairs]
-        return sum(errors) / len(errors)
+        actual = np.asarray(self.actual_seconds)
+        return float(np.mean(np.abs((self.predicted_seconds - actual) / actual)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -56,7 +56,9 @@ def _hardly_slower(found: engine.Sensitivity, goal: engine.Goal) -> list[str]:
     """What is as fast for less money; nothing where there is none."""
     if found.hardly_slower is None:
         return []
-    return [f"at most 1 % slower: {_hour(found.hardly_slower, goal)}"]
+    return [
+        f"at most {text.percent(engine.HARDLY_SLOWER)} slower: {_hour(found.hardly_slower, goal)}"
+    ]
 
 
 def _looser(found: engine.Sensitivity, answer: engine.Recommendation) -> list[str]:

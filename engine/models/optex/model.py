@@ -153,16 +153,6 @@ def cost_usd(
     return rate * seconds / SECONDS_PER_HOUR
 
 
-def relative_error(estimated: FloatArray, recorded: FloatArray) -> FloatArray:
-    """VI-D: RE = (T_Est - T_Rec) / T_Rec, (k,) signed."""
-    return (estimated - recorded) / recorded
-
-
-def mean_relative_error(estimated: FloatArray, recorded: FloatArray) -> float:
-    """VI-D: delta = mean of |T_Est - T_Rec| / T_Rec over k jobs."""
-    return float(np.mean(np.abs(relative_error(estimated, recorded))))
-
-
 def deadline_satisfaction(recorded: FloatArray, deadlines: FloatArray) -> float:
     """VI-F: the statistic S, the share of k cases whose recorded time kept the deadline."""
     return float(np.mean(recorded <= deadlines))
