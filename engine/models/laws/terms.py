@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from typing import Self
 
 import numpy as np
 
@@ -41,9 +42,8 @@ class Points:
     def __len__(self) -> int:
         return len(self.machines)
 
-    def taken(self, places: IntArray | BoolArray | slice) -> Points:
-        """Some of them."""
-        return Points(*(getattr(self, entry.name)[places] for entry in fields(self)))
+    def taken(self, places: IntArray | BoolArray | slice) -> Self:
+        return type(self)(*(getattr(self, entry.name)[places] for entry in fields(self)))
 
     def times(self, factor: float) -> Points:
         """On so many times the machines."""
@@ -60,12 +60,11 @@ class Points:
 
 
 def terms(at: Points) -> FloatArray:
-    """(n, 9) the terms of Ernest (Eq. 1) and of `ernest-extended` (`curves/terms`), what is
-    shared counted by cores and what is communicated by machines; then what is shared and waits for
-    the disks or the network of each machine, however many cores it has; then work that grows with
-    the square root of the cores that share it, as what is exchanged between blocks of rows and
-    columns does. Without it no law goes steadily between z / p and z, as where each doubling of the
-    cores makes the same work cost some more."""
+    """(n, 9) the terms of Ernest (Eq. 1) and of `ernest-extended` (`curves/terms`), with shared
+    work counted by cores and communication by machines; then shared work that waits for the disks
+    or the network of each machine; then work that grows with the square root of the cores that
+    share it, as exchanges between blocks of rows and columns do. Without the last, no law lies
+    between z / p and z."""
     m, p, z = at.machines, at.machines * at.cores, at.size
     tree = np.log(np.maximum(m, 1.0))
     communicated, sized = (tree, m, np.sqrt(m)), (z, z / p**2, z / m, z / np.sqrt(p))
@@ -79,7 +78,7 @@ def mean_terms(at: Points) -> FloatArray:
 
 
 GROWING = np.asarray([False, True, False, False, False, True, True, True, True])
-"""Which terms are in proportion to the size; the others have nothing to do with it."""
+"""Which terms are in proportion to the size; the others do not depend on it."""
 
 BY_CORES, BY_CORES_SQUARED, BY_MACHINES = 1, 6, 7
 """Places of the shared work that cores bound (z / p, z / p^2) and that machines bound (z / m)."""
