@@ -107,7 +107,6 @@ class ModelAnswer:
 
     @property
     def model(self) -> str:
-        """Its name."""
         return self.outcome.model
 
 

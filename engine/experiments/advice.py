@@ -140,7 +140,8 @@ def advise(
         surface = surface_of(
             fitted, catalog, workload=whole, instances=instances, max_nodes=max(nodes)
         )
-    _check_priced(surface, billing)
+    if surface is None and billing is not None and billing.spot:
+        raise BadInput("spot prices need a catalog", remedy="name one with --catalog")
     found = weighed(
         fitted, surface=surface, instances=instances, nodes=nodes, workload=whole, goal=goal,
         billing=billing,
@@ -175,11 +176,6 @@ def _advice(
         opening=opening,
         notices=now.notices,
     )
-
-
-def _check_priced(surface: Surface | None, billing: Billing | None) -> None:
-    if surface is None and billing is not None and billing.spot:
-        raise BadInput("spot prices need a catalog", remedy="name one with --catalog")
 
 
 FIRST_RUNS = (
