@@ -292,7 +292,6 @@ class Panels:
 
     @property
     def pins(self) -> tuple[Pin, ...]:
-        """The pinned scenarios."""
         return self._app.pins
 
     # Finding
@@ -308,7 +307,6 @@ class Panels:
 
     @property
     def state(self) -> PlanState:
-        """The state of the app."""
         return self._app.state
 
     @property

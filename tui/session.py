@@ -171,7 +171,6 @@ class EngineSession:
 
     @property
     def models(self) -> tuple[str, ...]:
-        """All of them."""
         return tuple(model.name for model in engine.MODELS)
 
     def ask(

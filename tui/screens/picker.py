@@ -135,7 +135,6 @@ class Picker(Dialog[str | None]):
         return keys([("⏎", enter, ""), ("↑ ↓", "move", ""), ("tab", "complete", "")])
 
     def refill(self, typed: str) -> None:
-        """Show what matches."""
         self._options = list(self._matches(typed))[:MOST_MATCHES]
         rows: list[Row] = [(option.label, (option.detail, "muted")) for option in self._options]
         self.matched.show(rows, cursor=0)
@@ -168,7 +167,6 @@ class Picker(Dialog[str | None]):
         self._tell_soon()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Typing filters."""
         event.stop()
         self.refill(event.value)
 
