@@ -73,7 +73,6 @@ class ClusterBatch:
         return relative[self.type_index], doubt[self.type_index]
 
     def taken(self, rows: IntArray) -> ClusterBatch:
-        """Some of the clusters."""
         names = ("type_index", "nodes", "executors", "executor_cores", "executor_memory_gib")
         return taken(self, rows, *names)
 

@@ -67,7 +67,6 @@ class Cost:
 
     @property
     def total_usd(self) -> float:
-        """The sum of all parts."""
         return sum(self.parts.values())
 
     @property

@@ -220,7 +220,6 @@ class PlannerApp(
 
     @cached_property
     def comparing(self) -> Comparing:
-        """The other models' answers."""
         from tui.behaviours.comparing import Comparing
 
         return Comparing(self._session, self.post_message)
@@ -233,7 +232,6 @@ class PlannerApp(
 
     @property
     def ranges(self) -> Ranges:
-        """What the sliders reach."""
         return self._panels.ranges
 
     # State
@@ -259,7 +257,6 @@ class PlannerApp(
             self._panels.show()
 
     def on_compared(self, message: Compared) -> None:
-        """Another model has answered."""
         if self.comparing.take(message) and self.state.view == "evidence":
             self._panels.show()
 
@@ -348,7 +345,6 @@ class PlannerApp(
         self.action_view(names[(names.index(self.state.view) + by) % len(names)])
 
     def action_chart(self, chart: ChartKind) -> None:
-        """Show the other chart."""
         self.dispatch(ShowView("curves"))
         self.dispatch(ShowChart(chart))
 

@@ -149,7 +149,6 @@ def open_planner(arguments: list[str]) -> int:
 
 
 def planner_parser() -> argparse.ArgumentParser:
-    """The options of the planner."""
     parser = OneLineParser(
         prog="sparkplan",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -190,7 +189,6 @@ def defaults_of(config: Config) -> dict[str, object]:
 
 
 def app_options(args: argparse.Namespace, config: Config, kept: Kept | None) -> AppOptions:
-    """What the planner opens with."""
     from tui.start import AppOptions
     from tui.state import Limits, Terms
     from tui.words.job_words import job_of

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 
 def palette(app: PlannerApp) -> None:
-    """Every action by name."""
     options = [Option(action, what, app.key_shown(action, key)) for action, what, key in COMMANDS]
 
     async def run(action: str | None) -> None:
@@ -86,7 +85,6 @@ def names(app: PlannerApp) -> Names:
 
 
 def themes(app: PlannerApp) -> None:
-    """Every theme by name."""
     options = [Option(name, name) for name in sorted(app.available_themes)]
     app.push_screen(
         _choice_of(app, "Theme", options, app.theme), _unless_left(app.action_set_theme)

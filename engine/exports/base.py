@@ -75,19 +75,16 @@ class Handover:
     spark_version: str | None = None
 
     def on_spot(self, name: str) -> int:
-        """Spot nodes of a type."""
         if self.part_spot is not None:
             return self.part_spot.get(name, 0)
         return self.composition[name] if self.spot else 0
 
     @property
     def spot_nodes(self) -> int:
-        """Spot nodes in all."""
         return sum(map(self.on_spot, self.composition))
 
     @property
     def nodes(self) -> int:
-        """Worker nodes in all."""
         return sum(self.composition.values())
 
 

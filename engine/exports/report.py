@@ -34,7 +34,6 @@ class Section:
 
 
 def title_of(handover: Handover) -> str:
-    """The heading of the whole."""
     return f"Capacity plan for {printable(handover.application)}"
 
 
@@ -68,7 +67,6 @@ def sections(handover: Handover) -> Iterator[Section]:
 
 
 def goal_lines(goal: Goal) -> Iterator[str]:
-    """The goal in lines."""
     if goal.deadline_seconds is not None:
         deadline = format_seconds(goal.deadline_seconds)
         yield f"deadline {deadline}, met in {100.0 * goal.confidence:.8g} % of runs"

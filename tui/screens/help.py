@@ -173,7 +173,6 @@ class HelpScreen(Dialog[None]):
             yield Bar(self._glyphs, firm=True, id="dialog-keys")
 
     def text(self) -> list[Line]:
-        """What is read here."""
         return lines(self._section, self._here, ascii_only=self._glyphs.ascii_only)
 
     def on_mount(self) -> None:

@@ -120,12 +120,10 @@ class Picker(Dialog[str | None]):
 
     @property
     def matched(self) -> Table:
-        """The list of matches."""
         return self.query_one("#matches", Table)
 
     @property
     def current(self) -> Option | None:
-        """The option under the cursor."""
         place = self.matched.cursor
         return self._options[place] if place < len(self._options) else None
 
@@ -180,7 +178,6 @@ class Picker(Dialog[str | None]):
             self.answer(event.value)
 
     def on_table_chosen(self, event: Table.Chosen) -> None:
-        """A double click answers."""
         event.stop()
         if self._returns_typed:
             self.action_complete()

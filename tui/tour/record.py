@@ -52,7 +52,6 @@ class CastRecorder:
         self._events.append((self._clock() - self._start + self._skipped, data))
 
     def paused(self, app: App[Any], seconds: float) -> None:
-        """Later events move on."""
         self._skipped += seconds
 
     def finish(self, path: Path, size: tuple[int, int]) -> None:
@@ -79,7 +78,6 @@ class SvgRecorder:
         """The pictures are taken in the pauses."""
 
     def paused(self, app: App[Any], seconds: float) -> None:
-        """Take a picture."""
         self._pages.append((app.export_screenshot(title="sparkplan tour"), seconds))
 
     def finish(self, path: Path, size: tuple[int, int]) -> None:

@@ -59,7 +59,6 @@ class Canvas:
         self._shade_ink: dict[int, str] = {}
 
     def column_of(self, position: float) -> int:
-        """The dot column at `position`."""
         return round(position * (self.columns - 1))
 
     def row_of(self, position: float) -> int:

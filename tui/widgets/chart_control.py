@@ -277,7 +277,6 @@ class ChartControl(FrameWidget):
         self._wheel(event, 1)
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """The wheel zooms out."""
         self._wheel(event, -1)
 
     def _wheel(self, event: events.MouseEvent, direction: int) -> None:

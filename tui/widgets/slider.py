@@ -190,11 +190,9 @@ class Slider(FrameWidget, can_focus=True):
         self._choose(step(self._value, coarse=coarse))
 
     def action_step(self, direction: int) -> None:
-        """To the next stop."""
         self._move(direction, coarse=False)
 
     def action_stride(self, direction: int) -> None:
-        """To the next big stop."""
         self._move(direction, coarse=True)
 
     def action_to_end(self, end: int) -> None:

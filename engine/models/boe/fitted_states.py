@@ -135,7 +135,6 @@ class FittedStates(FittedModel):
 
     @cached_property
     def _runs(self) -> list[Run]:
-        """The runs behind the plans."""
         return [part.observed.run for plan in self.plans for part in plan.parts if part.observed]
 
     @property

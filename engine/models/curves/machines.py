@@ -69,7 +69,6 @@ class MachineRuns:
         return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
     def taken(self, mask: BoolArray) -> MachineRuns:
-        """The runs of the mask."""
         kept = taken(self, mask, "machines", "size", "iterations", "seconds")
         return replace(kept, observed=())
 

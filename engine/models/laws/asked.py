@@ -24,7 +24,6 @@ class Asked:
     largest: float
 
     def taken(self, places: IntArray) -> Asked:
-        """Some of the rows."""
         return Asked(self.new[places], self.machines[places], self.largest)
 
     def shares(self, size: FloatArray) -> dict[str, FloatArray]:

@@ -125,11 +125,9 @@ class Encoding:
 
     @classmethod
     def of(cls, runs: Rows) -> Encoding:
-        """The encoding for these runs."""
         return cls(runs, float(runs.size.max()), ParameterScales.of(runs.parameters))
 
     def points(self, rows: Rows) -> Points:
-        """What the laws see."""
         memory = rows.memory / self._memory
         return Points(rows.machines, rows.cores, memory, rows.size / self.largest, rows.iterations)
 

@@ -76,7 +76,6 @@ class Laws:
         return len(self.cliff)
 
     def taken(self, places: IntArray | slice) -> Laws:
-        """Some of the laws."""
         if isinstance(places, slice):
             return Laws(self.frame, *(values[places] for values in self._numbers))
         return Laws(self.frame, *(values.take(places, axis=0) for values in self._numbers))
@@ -108,7 +107,6 @@ class Laws:
         return self._again(slice(None))
 
     def _again(self, laws: IntArray | slice) -> FloatArray:
-        """`again` of some laws."""
         shares, height = self.shares[laws], np.exp(self.log_height[laws])
         moved = (shares[:, BY_CORES] + shares[:, BY_MACHINES]) * height
         read = moved / (1.0 + np.exp(-self.logit_reading[laws]))

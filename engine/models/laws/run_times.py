@@ -52,7 +52,6 @@ class LogTimes(NamedTuple):
     dof: FloatArray
 
     def taken(self, places: IntArray) -> LogTimes:
-        """Those at some places."""
         return LogTimes(*(part[..., places] for part in self))
 
 

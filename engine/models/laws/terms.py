@@ -50,7 +50,6 @@ class Points:
         return replace(self, machines=factor * self.machines)
 
     def sized(self, size: float) -> Points:
-        """The same with another size."""
         return replace(self, size=np.full(len(self), size))
 
     @property

@@ -119,7 +119,6 @@ class Clusters:
     shared: bool
 
     def taken(self, rows: IntArray) -> Clusters:
-        """Those of some rows."""
         vcores, per_node = self.vcores[rows], self.vcores_per_node[rows]
         return Clusters(vcores, per_node, self.speed[rows], self.rates[rows], self.shared)
 
