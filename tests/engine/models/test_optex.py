@@ -185,11 +185,7 @@ def test_table_iii_refitted() -> None:
     fitted = Optex().fit(table_iii_profile(), models={})
     phases = fitted.predict(cluster=nodes_of(10, "m1.large"), workload=Workload(1.0, 10)).phases
     assert phases == pytest.approx(
-        {
-            "initialization and preparation": 47.08,
-            "execution": 10.91,
-            "communication": 13.146,
-        },
+        {"initialization and preparation": 47.08, "execution": 10.91, "communication": 13.146},
         abs=0.01,
     )
     times = fitted.predict_many(

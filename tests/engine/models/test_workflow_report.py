@@ -42,10 +42,7 @@ def test_states_that_skew_alone_divides_are_one(
 
 def test_a_state_is_divided_among_its_stages_by_their_tasks() -> None:
     """Of 10 s three tasks of four are bound by cores, one by the disk; stretched to 20 s."""
-    running = (
-        Running(0, 3, (3,), 0, CPU),
-        Running(1, 1, (1,), 0, TaskTime(10.0, "disk", False)),
-    )
+    running = (Running(0, 3, (3,), 0, CPU), Running(1, 1, (1,), 0, TaskTime(10.0, "disk", False)))
     stages = [Activity(job, "s", 3 - 2 * job, TaskWork(10.0), cores=2.0) for job in (0, 1)]
     state = State(0.0, 10.0, running)
     timeline = Course(tuple(stages), np.zeros(2), np.full(2, 10.0), (state,))
