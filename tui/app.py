@@ -78,9 +78,10 @@ from tui.workers import Latest
 
 if TYPE_CHECKING:
     from engine import WorkflowReport
-    from tui.answers import Answer, Built, Session
+    from tui.answers import Answer, Built
     from tui.behaviours.comparing import Comparing
     from tui.reading import Reading
+    from tui.session import EngineSession
 
 
 def run(options: AppOptions) -> int:
@@ -126,7 +127,7 @@ class PlannerApp(
     )
 
     def __init__(
-        self, options: AppOptions | None = None, *, session: Session | None = None
+        self, options: AppOptions | None = None, *, session: EngineSession | None = None
     ) -> None:
         options = options or AppOptions()
         self.played = options.tour
@@ -213,7 +214,7 @@ class PlannerApp(
     # What is made when it is first used, after the first paint
 
     @cached_property
-    def _session(self) -> Session:
+    def _session(self) -> EngineSession:
         from tui.session import EngineSession
 
         return self._given or EngineSession()
