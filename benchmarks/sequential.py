@@ -130,10 +130,7 @@ def main() -> None:
     for directory in options.directories:
         for by in options.by or ("dollar", "run"):
             rows += rows_of(
-                directory,
-                options.seeds,
-                per_dollar=by == "dollar",
-                confidence=options.confidence,
+                directory, options.seeds, per_dollar=by == "dollar", confidence=options.confidence
             )
     rows += REFERENCES
     print_table(rows)

@@ -100,9 +100,7 @@ def lag(session: PtySession) -> float:
     """Milliseconds that a slow line still works after the last key."""
     keys = [_RIGHT] * (_LAG_KEYS // 2) + [_LEFT] * (_LAG_KEYS - _LAG_KEYS // 2)
     return 1e3 * session.lag_seconds(
-        keys,
-        keys_per_second=_KEYS_PER_SECOND,
-        line_bytes_per_second=_LINE_BYTES_PER_SECOND,
+        keys, keys_per_second=_KEYS_PER_SECOND, line_bytes_per_second=_LINE_BYTES_PER_SECOND
     )
 
 

@@ -12,6 +12,7 @@ from engine.catalog_files.reader import load_catalog as load_catalog
 from engine.catalog_files.reader import validate_catalog as validate_catalog
 from engine.choosing.limits import Limits as Limits
 from engine.choosing.owned import recommend_owned as recommend_owned
+from engine.choosing.recommendation import HARDLY_SLOWER as HARDLY_SLOWER
 from engine.choosing.recommendation import Change as Change
 from engine.choosing.recommendation import Choice as Choice
 from engine.choosing.recommendation import Goal as Goal
@@ -140,6 +141,7 @@ from engine.sources.workflow_file import is_workflow as is_workflow
 from engine.sources.workflow_file import read_workflow as read_workflow
 from engine.stage_run import Measure as Measure
 from engine.stage_run import StageRun as StageRun
+from engine.text.lists import printable as printable
 from engine.text.located_yaml import Section as Section
 from engine.text.located_yaml import read_yaml as read_yaml
 from engine.text.reachable import reachable_seconds as reachable_seconds

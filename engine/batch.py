@@ -11,7 +11,7 @@ import numpy as np
 from engine.catalog import Catalog, InstanceType, MemoryRule
 from engine.cluster import Cluster, Layout
 from engine.errors import BadInput, require_kind
-from engine.forecast import BoolArray, FloatArray, IntArray
+from engine.forecast import BoolArray, FloatArray, IntArray, taken
 from engine.machines.beside_heap import observed_layout, planned_beside
 from engine.machines.transfer import speed_of
 from engine.memory import executor_cores_for, layout_of
@@ -73,15 +73,8 @@ class ClusterBatch:
         return relative[self.type_index], doubt[self.type_index]
 
     def taken(self, rows: IntArray) -> ClusterBatch:
-        """Some of the clusters."""
-        return replace(
-            self,
-            type_index=self.type_index[rows],
-            nodes=self.nodes[rows],
-            executors=self.executors[rows],
-            executor_cores=self.executor_cores[rows],
-            executor_memory_gib=self.executor_memory_gib[rows],
-        )
+        names = ("type_index", "nodes", "executors", "executor_cores", "executor_memory_gib")
+        return taken(self, rows, *names)
 
     def same_as(self, other: ClusterBatch) -> bool:
         """Whether the other batch holds the same clusters in the same order."""

@@ -301,11 +301,7 @@ class Catalog:
     def unknown_type(self, name: str, *, kind: str = "instance type") -> UnknownName:
         """The error for a name that no type has."""
         return UnknownName(
-            kind,
-            name,
-            self.offers,
-            where=f"catalog {self.name}",
-            remedy=self._listing,
+            kind, name, self.offers, where=f"catalog {self.name}", remedy=self._listing
         )
 
     @property

@@ -67,7 +67,6 @@ class Cost:
 
     @property
     def total_usd(self) -> float:
-        """The sum of all parts."""
         return sum(self.parts.values())
 
     @property
@@ -177,13 +176,7 @@ def master_offer(catalog: Catalog, billing: Billing) -> Offer | None:
 
 
 def itemised(
-    *,
-    nodes: int,
-    seconds: float,
-    offer: Offer,
-    billing: Billing,
-    catalog: Catalog,
-    owned: int = 0,
+    *, nodes: int, seconds: float, offer: Offer, billing: Billing, catalog: Catalog, owned: int = 0
 ) -> Cost:
     """The cost of one run, part by part.
 

@@ -17,7 +17,7 @@ from engine.cluster import Cluster, Workload
 from engine.errors import EngineError
 from engine.models import MODELS
 from engine.models.base import FittedModel, LeaveOneOut, Model, Prediction
-from engine.models.optex.model import deadline_satisfaction, mean_relative_error, relative_error
+from engine.models.optex.model import deadline_satisfaction
 from engine.profile import Profile, Run
 
 
@@ -36,8 +36,7 @@ class LeftOut:
     @property
     def relative_error(self) -> float:
         """RE = (T_Est - T_Rec) / T_Rec (OptEx VI-D), signed."""
-        pair = np.asarray([self.estimated_seconds]), np.asarray([self.recorded_seconds])
-        return float(relative_error(*pair)[0])
+        return (self.estimated_seconds - self.recorded_seconds) / self.recorded_seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +67,11 @@ class FitOutcome:
             return ()
         return left_out_runs(self.fitted.profile, self.fitted.validation)
 
-    @cached_property
+    @property
     def mean_relative_error(self) -> float | None:
         """delta over the left-out runs (OptEx VI-D); None where none could be left out."""
-        pairs = self.left_out
-        if not pairs:
-            return None
-        return mean_relative_error(
-            np.asarray([pair.estimated_seconds for pair in pairs]),
-            np.asarray([pair.recorded_seconds for pair in pairs]),
-        )
+        validation = self.fitted.validation if self.fitted else None
+        return None if validation is None else validation.mean_relative_error
 
     def deadline_record(self, deadline_seconds: float) -> DeadlineRecord | None:
         """The record of a deadline; None without left-out runs."""
@@ -113,7 +107,6 @@ class ModelAnswer:
 
     @property
     def model(self) -> str:
-        """Its name."""
         return self.outcome.model
 
 
@@ -170,11 +163,7 @@ def _sized(fitted: FittedModel, cluster: Cluster, workload: Workload) -> Recomme
 
 
 def compare_models(
-    profile: Profile,
-    *,
-    cluster: Cluster,
-    workload: Workload | None = None,
-    confidence: float = 0.9,
+    profile: Profile, *, cluster: Cluster, workload: Workload | None = None, confidence: float = 0.9
 ) -> Iterator[ModelAnswer]:
     """The answer of every model in `MODELS`, one after the other as they are ready."""
     for model in MODELS:
@@ -197,10 +186,7 @@ def errors_on_common_runs(outcomes: Sequence[FitOutcome]) -> tuple[dict[str, flo
     if not common:
         return {}, 0
     errors = {
-        model: mean_relative_error(
-            np.asarray([pairs[run].estimated_seconds for run in common]),
-            np.asarray([pairs[run].recorded_seconds for run in common]),
-        )
+        model: float(np.mean([abs(pairs[run].relative_error) for run in common]))
         for model, pairs in told.items()
     }
     return errors, len(common)

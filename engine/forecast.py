@@ -17,18 +17,36 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
+Held = TypeVar("Held", bound="DataclassInstance")
+
 
 def known(value: float) -> float | None:
     """None for NaN."""
     return None if np.isnan(value) else float(value)
+
+
+def taken(value: Held, places: IntArray | BoolArray | slice, *names: str) -> Held:
+    """A dataclass with some places of the fields named: arrays, values with a `taken` of their own,
+    or None."""
+
+    def part(held: Any) -> Any:
+        if held is None:
+            return None
+        return held[places] if isinstance(held, np.ndarray) else held.taken(places)
+
+    return replace(value, **{name: part(getattr(value, name)) for name in names})
 
 
 @dataclass(frozen=True, eq=False)

@@ -95,11 +95,7 @@ class Plan:
     surface: Surface
 
     def report(
-        self,
-        goal: Goal,
-        *,
-        billing: Billing | None = None,
-        today: date | None = None,
+        self, goal: Goal, *, billing: Billing | None = None, today: date | None = None
     ) -> PlanReport:
         """The best composition for a goal, and the curve of its type.
 

@@ -185,11 +185,7 @@ def _check_master(base: Catalog, offers: Mapping[str, Offer], where: str) -> Non
 
 
 def _report(
-    path: Path,
-    base: Catalog,
-    fresh: Catalog,
-    shapeless: tuple[str, ...],
-    prices: RegionPrices,
+    path: Path, base: Catalog, fresh: Catalog, shapeless: tuple[str, ...], prices: RegionPrices
 ) -> Refreshed:
     same_region = fresh.region == base.region
     both = [name for name in fresh.offers if name in base.offers] if same_region else []

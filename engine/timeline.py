@@ -51,7 +51,6 @@ class StageSpan:
 
     @property
     def seconds(self) -> float:
-        """How long it ran."""
         return self.end_seconds - self.start_seconds
 
 

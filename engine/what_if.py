@@ -15,7 +15,7 @@ import numpy as np
 
 from engine.catalog import Billing
 from engine.choosing.recommendation import (
-    HARDLY,
+    HARDLY_SLOWER,
     Change,
     Choice,
     Goal,
@@ -83,13 +83,15 @@ class WhatIf:
         until, note, warnings = self._holds_until()
         bound_by_time = self.goal.deadline_seconds is not None
         by_budget = self.goal.budget_usd is not None
-        below_budget = self._below_budget(cost)
+        below = below_budget = self._below_budget(cost)
+        if bound_by_time:
+            below = self._change(replace(self.goal, deadline_seconds=promised * (1.0 - 1e-6)))
         return Sensitivity(
             one_more_hour=self._hour(promised),
             one_more_dollar=self._dollar(cost),
             least_deadline_seconds=promised if bound_by_time else None,
             least_budget_usd=cost if by_budget and cost > 0.0 else None,
-            below=self._below_deadline(promised) if bound_by_time else below_budget,
+            below=below,
             below_budget=below_budget,
             looser=tuple(self._looser() if self.steps else self._looser_of_mixes()),
             holds_until=until,
@@ -127,17 +129,12 @@ class WhatIf:
         half for a millionth of the time."""
         if not self.goal.by_time:
             return None
-        latest = self.best.seconds * (1.0 + HARDLY)
+        latest = self.best.seconds * (1.0 + HARDLY_SLOWER)
         asked = replace(self.goal, deadline_seconds=latest, confidence=0.5, objective="cost")
         found = self._change(asked)
         if found is None or found.promised > (self.goal.deadline_seconds or math.inf):
             return None
-        return found if found.saved_usd > (self.best.cost_usd or 0.0) * HARDLY else None
-
-    def _below_deadline(self, promised: float) -> Change | None:
-        """The answer to a deadline that the present one just does not meet; None where nothing
-        does."""
-        return self._change(replace(self.goal, deadline_seconds=promised * (1.0 - 1e-6)))
+        return found if found.saved_usd > (self.best.cost_usd or 0.0) * HARDLY_SLOWER else None
 
     def _below_budget(self, cost: float) -> Change | None:
         """The answer to a budget that the present one just exceeds; None where there is no budget,

@@ -1,4 +1,4 @@
-"""Every action by name, as the palette offers them."""
+"""Every action by name, as the palette offers them, and its key."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("chart('time')", "Show the time chart", "t"),
     ("chart('cost')", "Show the cost chart", "c"),
     ("crosshair", "Read the charts at a number of nodes", "v"),
-    ("zoom_in", "Zoom into the chart", "+"),
-    ("zoom_out", "Zoom out of the chart", "-"),
-    ("zoom_all", "Show the whole chart again", "a"),
-    ("pan_left", "Look at the left of a zoomed chart", "<"),
-    ("pan_right", "Look at the right of a zoomed chart", ">"),
-    ("log_x", "Make the horizontal axis linear or logarithmic", "X"),
-    ("log_y", "Make the vertical axis linear or logarithmic", "Y"),
+    ("zoom('in')", "Zoom into the chart", "+"),
+    ("zoom('out')", "Zoom out of the chart", "-"),
+    ("zoom('all')", "Show the whole chart again", "a"),
+    ("pan('left')", "Look at the left of a zoomed chart", "<"),
+    ("pan('right')", "Look at the right of a zoomed chart", ">"),
+    ("log('x')", "Make the horizontal axis linear or logarithmic", "X"),
+    ("log('y')", "Make the vertical axis linear or logarithmic", "Y"),
     ("draw", "Draw the curve of the type under the cursor as well", "d"),
     ("save_chart", "Save the chart as a picture (SVG) or as numbers (CSV)", "E"),
     ("theme", "Choose the theme", ""),
@@ -56,3 +56,15 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("quit", "Quit", "^q"),
 )
 """Action of the app, what it does, its key."""
+
+KEYS = {
+    "?": "?,f1", "+": "+,=", "del": "delete",
+    "^y": "ctrl+y", "^z": "ctrl+z", "^q": "ctrl+q,ctrl+c",
+}  # fmt: skip
+"""Keys as Textual names them, where that is not how they are shown or there are several."""
+
+FIRST = ("suspend", "quit")
+"""Actions whose keys hold wherever the keyboard is."""
+
+ELSEWHERE = ("instances", "sort(", "training(")
+"""How actions begin whose keys are those of a single view, which binds them."""

@@ -15,7 +15,8 @@ from tui.views.words import in_planner
 from tui.workers import Latest
 
 if TYPE_CHECKING:
-    from tui.answers import Answer, Session
+    from tui.answers import Answer
+    from tui.session import EngineSession
 
 NODES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """Node counts that training runs may have: up to twice those of the best composition, or
@@ -70,7 +71,7 @@ class Found:
 class Advising:
     """Works out one question at a time, in a thread of its own, and keeps the last answer."""
 
-    def __init__(self, session: Session, post: Callable[[Advised], object]) -> None:
+    def __init__(self, session: EngineSession, post: Callable[[Advised], object]) -> None:
         self._session = session
         self._post = post
         self._latest = Latest("experiments")
@@ -131,7 +132,7 @@ def _decision(state: PlanState, answer: Answer) -> Hashable:
 
 
 def found_for(
-    session: Session, state: PlanState, answer: Answer, before: Found | None = None
+    session: EngineSession, state: PlanState, answer: Answer, before: Found | None = None
 ) -> Found:
     """Everything about the experiments of a state; what fails is said in its place.
 

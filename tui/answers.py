@@ -1,4 +1,4 @@
-"""What the planner asks for and is told: a plan that was built, an answer, and who gives both.
+"""What the planner is told: a plan that was built, and an answer.
 
 Nothing here touches widgets.
 """
@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import engine
-from tui.state import PlanState
 
 Say = Callable[[str], None]
 """Takes a few words on what is being done."""
@@ -66,61 +64,6 @@ class Answer:
         """What is recommended, else the nearest miss."""
         found = self.report.recommendation
         return found.recommended or found.nearest
-
-
-class Session(Protocol):
-    """Builds plans and asks them."""
-
-    def build(self, state: PlanState, say: Say) -> Built:
-        """Reads and builds what `state` needs; slow. What `say` raises ends it.
-
-        Raises:
-            EngineError: what is wrong with the evidence, the catalog or the model.
-        """
-
-    def answer(self, state: PlanState, built: Built) -> Answer:
-        """What a plan says about the goal of `state`; fast.
-
-        Raises:
-            EngineError: for a goal that cannot be asked.
-        """
-
-    def course(self, state: PlanState, answer: Answer) -> engine.WorkflowReport | None:
-        """The states of the best composition; None where there are none to estimate.
-
-        Raises:
-            EngineError: what is wrong with the evidence or the cluster.
-        """
-
-    def mixed(self, state: PlanState, answer: Answer) -> Answer:
-        """The same answer, or one with a better mix of types; for a worker.
-
-        Raises:
-            EngineError: as `answer`.
-        """
-
-    def apart(self, state: PlanState, built: Built) -> engine.FittedModel:
-        """The model of a plan once more, for experiments, which ask it about other clusters and
-        sizes: what the plan's own keeps of its last inputs stays what sliders go back to. Slow the
-        first time.
-
-        Raises:
-            EngineError: as `build`.
-        """
-
-    @property
-    def models(self) -> tuple[str, ...]:
-        """The models that can be compared, by name."""
-
-    def ask(
-        self,
-        model: str,
-        profile: engine.Profile,
-        cluster: engine.Cluster,
-        workload: engine.Workload,
-    ) -> engine.ModelAnswer:
-        """What a model says of one question, or why it does not answer; slow the first time, and
-        only ever called by one thread."""
 
 
 def curve_of(

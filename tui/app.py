@@ -26,8 +26,9 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from tui import terminal
+from tui.action_list import COMMANDS, ELSEWHERE, FIRST, KEYS
 from tui.behaviours.actions import DialogActions
-from tui.behaviours.charting import CHART_BINDINGS, ChartActions
+from tui.behaviours.charting import ChartActions
 from tui.behaviours.experimenting import ExperimentActions
 from tui.behaviours.habits import HabitActions
 from tui.behaviours.key_order import KeyOrder
@@ -68,7 +69,6 @@ from tui.tour.actions import TOUR_BINDINGS, TourActions
 from tui.views import bars
 from tui.views.goal import Ranges
 from tui.views.marks import marks_of
-from tui.views.pages import PAGES, key_of
 from tui.views.prose import Line, Tone
 from tui.views.words import in_planner
 from tui.widgets.glyphs import choose_glyphs
@@ -78,9 +78,10 @@ from tui.workers import Latest
 
 if TYPE_CHECKING:
     from engine import WorkflowReport
-    from tui.answers import Answer, Built, Session
+    from tui.answers import Answer, Built
     from tui.behaviours.comparing import Comparing
     from tui.reading import Reading
+    from tui.session import EngineSession
 
 
 def run(options: AppOptions) -> int:
@@ -115,46 +116,18 @@ class PlannerApp(
     VERTICAL_BREAKPOINTS = [(0, "-short"), (SHORT_BELOW, "-tall")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = with_ids(
         *(
-            Binding(key_of(page.name), f"view({page.name!r})", page.title, show=False)
-            for page in PAGES
-            if key_of(page.name)
+            Binding(KEYS.get(key, key), action, what, show=False, priority=action in FIRST)
+            for action, what, key in COMMANDS
+            if key and not action.startswith(ELSEWHERE)
         ),
-        Binding("left_square_bracket", "previous_view", "Previous view", show=False),
-        Binding("right_square_bracket", "next_view", "Next view", show=False),
-        Binding("t", "chart('time')", "Time chart", show=False),
-        Binding("c", "chart('cost')", "Cost chart", show=False),
-        Binding("o", "open", "Open", show=False),
-        Binding("w", "ran_on", "Where it ran", show=False),
-        Binding("slash", "filter", "Filter", show=False),
-        Binding("dollar_sign", "catalog", "Prices", show=False),
-        Binding("b", "limits", "Limits", show=False),
-        Binding("x", "mix", "Types per cluster", show=False),
-        Binding("s", "spot", "Spot", show=False),
-        Binding("m", "model", "Model", show=False),
-        Binding("J", "job", "Job", show=False),
-        Binding("g", "category", "Kind of job", show=False),
-        Binding("e", "export", "Export", show=False),
-        Binding("y", "copy", "Copy", show=False),
-        Binding("question_mark,f1", "help", "Help", show=False),
-        Binding("f", "jump", "Jump", show=False),
         Binding("ctrl+p", "palette", "Actions", show=False),
-        Binding("u", "undo", "Undo", show=False),
-        Binding("ctrl+y", "redo", "Redo", show=False),
-        Binding("r", "training_plan", "Training runs", show=False),
-        Binding("p", "pin", "Pin", show=False),
-        Binding("delete", "unpin", "Unpin", show=False),
-        Binding("n", "notices", "Notices", show=False),
-        Binding("colon", "command", "Command", show=False),
         Binding("escape", "close_notice", "Close notice", show=False),
-        Binding("ctrl+z", "suspend", "To the shell", show=False, priority=True),
-        Binding("ctrl+q,ctrl+c", "quit", "Quit", show=False, priority=True),
-        *CHART_BINDINGS,
         *TOUR_BINDINGS,
         *VI_BINDINGS,
     )
 
     def __init__(
-        self, options: AppOptions | None = None, *, session: Session | None = None
+        self, options: AppOptions | None = None, *, session: EngineSession | None = None
     ) -> None:
         options = options or AppOptions()
         self.played = options.tour
@@ -241,14 +214,13 @@ class PlannerApp(
     # What is made when it is first used, after the first paint
 
     @cached_property
-    def _session(self) -> Session:
+    def _session(self) -> EngineSession:
         from tui.session import EngineSession
 
         return self._given or EngineSession()
 
     @cached_property
     def comparing(self) -> Comparing:
-        """The other models' answers."""
         from tui.behaviours.comparing import Comparing
 
         return Comparing(self._session, self.post_message)
@@ -261,7 +233,6 @@ class PlannerApp(
 
     @property
     def ranges(self) -> Ranges:
-        """What the sliders reach."""
         return self._panels.ranges
 
     # State
@@ -287,7 +258,6 @@ class PlannerApp(
             self._panels.show()
 
     def on_compared(self, message: Compared) -> None:
-        """Another model has answered."""
         if self.comparing.take(message) and self.state.view == "evidence":
             self._panels.show()
 
@@ -376,7 +346,6 @@ class PlannerApp(
         self.action_view(names[(names.index(self.state.view) + by) % len(names)])
 
     def action_chart(self, chart: ChartKind) -> None:
-        """Show the other chart."""
         self.dispatch(ShowView("curves"))
         self.dispatch(ShowChart(chart))
 

@@ -1,4 +1,5 @@
-"""What can happen to the planner's state; `tui.reducer` says what each does to it."""
+"""What can happen to the planner's state; `tui.reducer` says what each does to it. An action that
+only sets fields of the state names them as the state does."""
 
 from __future__ import annotations
 
@@ -64,7 +65,7 @@ class SetDeadline(NamedTuple):
 class SetBudget(NamedTuple):
     """The user moved the budget; None switches it off."""
 
-    usd: float | None
+    budget_usd: float | None
 
 
 class SetScale(NamedTuple):
@@ -100,7 +101,7 @@ class SetInstances(NamedTuple):
 class SetRanOn(NamedTuple):
     """Where the job was measured; None leaves it to the log."""
 
-    instance: str | None
+    ran_on: str | None
 
 
 class SetCategory(NamedTuple):
@@ -181,7 +182,7 @@ class ShowChart(NamedTuple):
 class Select(NamedTuple):
     """The cursor of the compositions went to a type."""
 
-    instance: str | None
+    selected: str | None
 
 
 class FilterList(NamedTuple):
@@ -214,7 +215,7 @@ class FollowPoint(NamedTuple):
 class PointAt(NamedTuple):
     """The crosshair went to a number of nodes (in the frontier: seconds), or away."""
 
-    x: float | None
+    crosshair: float | None
 
 
 class LookAt(NamedTuple):
@@ -242,41 +243,9 @@ class Draw(NamedTuple):
 
 
 Action = (
-    OpenSources
-    | Reread
-    | EvidenceRead
-    | DeadlineRelaxed
-    | PlanRefused
-    | Restore
-    | Adopt
-    | SetDeadline
-    | SetBudget
-    | SetScale
-    | SetJob
-    | SetMaxNodes
-    | SetConfidence
-    | SetInstances
-    | SetRanOn
-    | SetCategory
-    | SetCatalog
-    | SetTerms
-    | SetModel
-    | SetSpot
-    | SetMix
-    | SetLimits
-    | SetTrainingBudget
-    | SetSamples
-    | SetTrainingPlan
-    | ShowView
-    | ShowChart
-    | Select
-    | FilterList
-    | SortList
-    | SelectPoint
-    | FollowPoint
-    | PointAt
-    | LookAt
-    | LookAtAll
-    | ScaleAxis
-    | Draw
-)
+    OpenSources | Reread | EvidenceRead | DeadlineRelaxed | PlanRefused | Restore | Adopt
+    | SetDeadline | SetBudget | SetScale | SetJob | SetMaxNodes | SetConfidence | SetInstances
+    | SetRanOn | SetCategory | SetCatalog | SetTerms | SetModel | SetSpot | SetMix | SetLimits
+    | SetTrainingBudget | SetSamples | SetTrainingPlan | ShowView | ShowChart | Select | FilterList
+    | SortList | SelectPoint | FollowPoint | PointAt | LookAt | LookAtAll | ScaleAxis | Draw
+)  # fmt: skip

@@ -104,9 +104,7 @@ def run(arguments: list[str]) -> int:
     if arguments and arguments[0] in COMMANDS:
         command = import_module(f"tui.headless.{arguments[0].replace('-', '_')}")
         parser = OneLineParser(
-            prog=f"sparkplan {arguments[0]}",
-            description=COMMANDS[arguments[0]],
-            allow_abbrev=False,
+            prog=f"sparkplan {arguments[0]}", description=COMMANDS[arguments[0]], allow_abbrev=False
         )
         command.configure(parser)
         return int(command.run(parser.parse_args(arguments[1:])))
@@ -151,7 +149,6 @@ def open_planner(arguments: list[str]) -> int:
 
 
 def planner_parser() -> argparse.ArgumentParser:
-    """The options of the planner."""
     parser = OneLineParser(
         prog="sparkplan",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -192,7 +189,6 @@ def defaults_of(config: Config) -> dict[str, object]:
 
 
 def app_options(args: argparse.Namespace, config: Config, kept: Kept | None) -> AppOptions:
-    """What the planner opens with."""
     from tui.start import AppOptions
     from tui.state import Limits, Terms
     from tui.words.job_words import job_of

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 
 def palette(app: PlannerApp) -> None:
-    """Every action by name."""
     options = [Option(action, what, app.key_shown(action, key)) for action, what, key in COMMANDS]
 
     async def run(action: str | None) -> None:
@@ -59,18 +58,11 @@ def command_line(app: PlannerApp, begun: str = "") -> None:
         if line is not None and line.strip():
             await app.run_line(line)
 
-    app.push_screen(
-        CommandLine(
-            "Command",
-            matches,
-            glyphs=app.glyphs,
-            typed=begun,
-            placeholder="deadline 45m, nodes 1:200, model ernest",
-            returns_typed=True,
-            empty="no command begins so",
-        ),
-        run,
-    )
+    dialog = CommandLine(
+        "Command", matches, glyphs=app.glyphs, typed=begun, returns_typed=True,
+        placeholder="deadline 45m, nodes 1:200, model ernest", empty="no command begins so",
+    )  # fmt: skip
+    app.push_screen(dialog, run)
 
 
 def names(app: PlannerApp) -> Names:
@@ -93,14 +85,10 @@ def names(app: PlannerApp) -> Names:
 
 
 def themes(app: PlannerApp) -> None:
-    """Every theme by name."""
     options = [Option(name, name) for name in sorted(app.available_themes)]
-
-    def apply(name: str | None) -> None:
-        if name is not None:
-            app.theme = name
-
-    app.push_screen(_choice_of(app, "Theme", options, app.theme), apply)
+    app.push_screen(
+        _choice_of(app, "Theme", options, app.theme), _unless_left(app.action_set_theme)
+    )
 
 
 def open_sources(app: PlannerApp) -> None:
@@ -202,22 +190,14 @@ def instances(app: PlannerApp) -> None:
             if not last or fnmatchcase(option.value, last) or option.value.startswith(last)
         ]
 
-    def apply(typed: str | None) -> None:
-        if typed is not None:
-            globs = tuple(part.strip() for part in typed.replace(" ", ",").split(","))
-            app.dispatch(SetInstances(tuple(glob for glob in globs if glob)))
-
-    app.push_screen(
-        Picker(
-            "Instance types",
-            matches,
-            glyphs=app.glyphs,
-            typed=", ".join(app.state.instances),
-            placeholder="r5.*, c6i.4xlarge; * for all; nothing for the default ones",
-            returns_typed=True,
-            empty="no type of this catalog matches",
-        ),
-        apply,
+    _ask(
+        app,
+        "Instance types",
+        matches,
+        lambda typed: app.dispatch(SetInstances(tuple(typed.replace(",", " ").split()))),
+        typed=", ".join(app.state.instances),
+        placeholder="r5.*, c6i.4xlarge; * for all; nothing for the default ones",
+        empty="no type of this catalog matches",
     )
 
 
@@ -231,24 +211,19 @@ def limits(app: PlannerApp, line: str | None = None) -> None:
     left to be mended, with what is wrong beside it."""
     offers = app.built.catalog.offers if app.built else {}
 
-    def apply(typed: str | None) -> None:
-        if typed is None:
-            return
+    def apply(typed: str) -> None:
         try:
             app.dispatch(SetLimits(limit_words.parsed(typed)))
         except engine.EngineError:
             limits(app, typed)
 
-    app.push_screen(
-        Picker(
-            "Limits",
-            partial(limit_options, offers),
-            glyphs=app.glyphs,
-            typed=limit_words.line_of(app.state.limits) if line is None else line,
-            placeholder="own m5.xlarge=10, limit c5.*=20, max-vcpus 512, min-nodes 3",
-            returns_typed=True,
-        ),
+    _ask(
+        app,
+        "Limits",
+        partial(limit_options, offers),
         apply,
+        typed=limit_words.line_of(app.state.limits) if line is None else line,
+        placeholder="own m5.xlarge=10, limit c5.*=20, max-vcpus 512, min-nodes 3",
     )
 
 
@@ -301,7 +276,7 @@ def listed(app: PlannerApp) -> None:
             for row in shown
         ]
 
-    _filter(
+    _ask(
         app,
         "Filter the compositions",
         matches,
@@ -322,47 +297,37 @@ def narrowed(app: PlannerApp, name: str) -> None:
         others = [words for place, words in enumerate(said) if words and place != named]
         return Option(said[named], said[named] or "  ".join(others), "  ".join(others))
 
-    def apply(typed: str) -> None:
-        table.focus()
-        table.narrow(typed)
-
-    _filter(
+    _ask(
         app,
         "Filter the list",
         lambda typed: [option(index) for index in table.matching(typed)[:MOST_MATCHES]],
-        apply,
+        lambda typed: table.focus().narrow(typed),
         typed=table.wanted,
         placeholder="words that a row is to have; nothing for all",
         empty="no row has that",
     )
 
 
-def _filter(
+def _ask(
     app: PlannerApp,
     title: str,
     matches: Callable[[str], list[Option]],
-    apply: Callable[[str], None],
-    *,
-    typed: str,
-    placeholder: str,
-    empty: str,
+    apply: Callable[[str], object],
+    **looks: str,
 ) -> None:
-    """Words that rows are to have, with what is left of them while typing."""
+    """Have a line typed, while what it matches is shown; `looks` are those of `Picker`."""
+    dialog = Picker(title, matches, glyphs=app.glyphs, returns_typed=True, **looks)
+    app.push_screen(dialog, _unless_left(apply))
 
-    def apply_typed(wanted: str | None) -> None:
-        if wanted is not None:
-            apply(wanted)
 
-    picker = Picker(
-        title,
-        matches,
-        glyphs=app.glyphs,
-        typed=typed,
-        placeholder=placeholder,
-        returns_typed=True,
-        empty=empty,
-    )
-    app.push_screen(picker, apply_typed)
+def _unless_left(apply: Callable[[str], object]) -> Callable[[str | None], None]:
+    """What is done with an answer; nothing where the dialog was left without one."""
+
+    def answered(answer: str | None) -> None:
+        if answer is not None:
+            apply(answer)
+
+    return answered
 
 
 def type_option(offer: Offer) -> Option:
@@ -380,11 +345,8 @@ def _pick(
     now: str,
     action: Callable[[str], SetRanOn | SetCategory | SetModel | SetCatalog],
 ) -> None:
-    def apply(value: str | None) -> None:
-        if value is not None:
-            app.dispatch(action(value))
-
-    app.push_screen(_choice_of(app, title, options, now), apply)
+    chosen = _unless_left(lambda value: app.dispatch(action(value)))
+    app.push_screen(_choice_of(app, title, options, now), chosen)
 
 
 def _choice_of(app: PlannerApp, title: str, options: list[Option], now: str) -> Picker:

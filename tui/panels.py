@@ -61,7 +61,6 @@ class Panels:
     # Making
 
     def compose(self) -> Iterator[Widget]:
-        """The whole screen."""
         glyphs = self._app.glyphs
         table, prose = partial(self.new, Table), partial(self.new, Prose)
         yield self._keep(Bar(glyphs, firm=True, id="header"))
@@ -292,7 +291,6 @@ class Panels:
 
     @property
     def pins(self) -> tuple[Pin, ...]:
-        """The pinned scenarios."""
         return self._app.pins
 
     # Finding
@@ -308,7 +306,6 @@ class Panels:
 
     @property
     def state(self) -> PlanState:
-        """The state of the app."""
         return self._app.state
 
     @property
@@ -323,7 +320,6 @@ class Panels:
 
     @property
     def width(self) -> int:
-        """Columns of the terminal."""
         return self._app.size.width
 
     @property
@@ -354,7 +350,6 @@ class Panels:
         return self._app.screen_stack[0].query_one("#goal", GoalPanel)
 
     def slider(self, name: str) -> Slider:
-        """A slider of the goal."""
         return self._goal.slider(cast("Name", name))
 
     def entitle(self, name: str, title: str) -> None:

@@ -75,7 +75,6 @@ def with_pin(pins: tuple[Pin, ...], pin: Pin) -> tuple[Pin, ...]:
 
 
 def without_pin(pins: tuple[Pin, ...], name: str) -> tuple[Pin, ...]:
-    """All but that one."""
     return tuple(pin for pin in pins if pin.name != name)
 
 

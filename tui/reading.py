@@ -25,7 +25,6 @@ class Ticket:
             self.watch.follow(sources)
 
     def cancel(self) -> None:
-        """Nobody waits for it any more."""
         self._cancelled.set()
 
     def check(self) -> None:
@@ -57,6 +56,5 @@ class Reading:
         self.watch = self._current.watch
 
     def cancel(self) -> None:
-        """Give up the current reading."""
         self._current.cancel()
         self._current = Ticket(None)

@@ -4,47 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
-from tui.changes import (
-    Action,
-    Adopt,
-    DeadlineRelaxed,
-    Draw,
-    EvidenceRead,
-    FilterList,
-    FollowPoint,
-    LookAt,
-    LookAtAll,
-    OpenSources,
-    PlanRefused,
-    PointAt,
-    Reread,
-    Restore,
-    ScaleAxis,
-    Select,
-    SelectPoint,
-    SetBudget,
-    SetCatalog,
-    SetCategory,
-    SetConfidence,
-    SetDeadline,
-    SetInstances,
-    SetJob,
-    SetLimits,
-    SetMaxNodes,
-    SetMix,
-    SetModel,
-    SetRanOn,
-    SetSamples,
-    SetScale,
-    SetSpot,
-    SetTerms,
-    SetTrainingBudget,
-    SetTrainingPlan,
-    ShowChart,
-    ShowView,
-    SortList,
-)
+from tui import changes
+from tui.changes import Action
 from tui.state import (
     AS_RUN,
     AS_TOLD,
@@ -56,6 +19,7 @@ from tui.state import (
     NO_LIMITS,
     WHOLE,
     Axes,
+    AxisName,
     PlanState,
     with_inputs,
 )
@@ -71,43 +35,70 @@ _NICE = (
 def reduce(state: PlanState, action: Action) -> PlanState:
     """The state after an action; pure, and total over `Action`."""
     match action:
-        case OpenSources(sources, add):
+        case changes.OpenSources(sources, add):
             return _opened(state, sources, add=add)
-        case Reread(sources):
+        case changes.Reread(sources):
             return replace(state, sources=sources, reading=state.reading + 1)
-        case EvidenceRead(measured, deadline):
+        case changes.EvidenceRead(measured, deadline):
             return _with_starting_deadline(state, measured, deadline)
-        case DeadlineRelaxed(seconds):
+        case changes.DeadlineRelaxed(seconds):
             return _relaxed(state, seconds)
-        case PlanRefused(good, whole):
+        case changes.PlanRefused(good, whole):
             return _refused(state, good, whole=whole)
-        case Restore(inputs):
+        case changes.Restore(inputs):
             return with_inputs(state, inputs)
-        case Adopt(inputs, read):
+        case changes.Adopt(inputs, read):
             return _adopted(state, inputs, read=read)
-        case SetDeadline() | SetBudget() | SetScale() | SetMaxNodes() | SetConfidence():
-            return _with_goal(state, action)
-        case FollowPoint(seconds, nodes):
+        case changes.SetDeadline(seconds):
+            return replace(state, deadline_seconds=seconds, deadline_chosen=True)
+        case changes.SetScale(scale):
+            return replace(state, scale=min(MOST_SCALE, max(LEAST_SCALE, scale)))
+        case changes.SetMaxNodes(nodes):
+            return replace(state, max_nodes=min(MAX_NODES, max(1, nodes)))
+        case changes.SetMix(types):
+            return replace(state, mix=min(MOST_TYPES, max(1, types)))
+        case changes.SetInstances(globs):
+            return replace(state, instances=globs, selected=None)
+        case changes.SetTerms(terms):
+            return replace(state, terms=terms, selected=None)
+        case changes.SetCatalog(catalog, region):
+            return _with_catalog(state, catalog, region)
+        case changes.SetTrainingBudget() | changes.SetSamples() | changes.SetTrainingPlan():
+            return replace(state, training=state.training._replace(**action._asdict()))
+        case changes.FollowPoint(seconds, nodes):
             return _followed(state, seconds, nodes)
-        case SetTrainingBudget() | SetSamples() | SetTrainingPlan():
-            return _with_training(state, action)
-        case ShowView(view):
+        case _:
+            return _looked_at(state, action)
+
+
+def _looked_at(state: PlanState, action: Action) -> PlanState:
+    """After an action of a view; every other one sets the fields that it names."""
+    match action:
+        case changes.ShowView(view):
             return replace(state, view=view, crosshair=None)
-        case ShowChart(chart):
-            return replace(state, chart=chart)
-        case Select(instance):
-            return replace(state, selected=instance)
-        case FilterList(words):
+        case changes.FilterList(words):
             return replace(state, listed=words, selected=None)
-        case SortList(order):
+        case changes.SortList(order):
             order = "best" if order == state.order else order
             return replace(state, order=order, selected=None)
-        case SelectPoint(instance, nodes):
+        case changes.SelectPoint(instance, nodes):
             return replace(state, point=(instance, nodes))
-        case PointAt() | LookAt() | LookAtAll() | ScaleAxis() | Draw():
-            return _with_look(state, action)
+        case changes.LookAt(axis, window):
+            return _with_axis(state, axis, window=window)
+        case changes.ScaleAxis(axis, log):
+            return _with_axis(state, axis, log=log)
+        case changes.LookAtAll():
+            return replace(state, axes=Axes(*(look._replace(window=None) for look in state.axes)))
+        case changes.Draw(instances):
+            return replace(state, drawn=tuple(dict.fromkeys(instances))[:MOST_DRAWN])
         case _:
-            return _with_input(state, action)
+            return replace(state, **action._asdict())
+
+
+def _with_axis(state: PlanState, name: AxisName, **look: Any) -> PlanState:
+    """With an axis looked at in another way."""
+    axis = getattr(state.axes, name)._replace(**look)
+    return replace(state, axes=state.axes._replace(**{name: axis}))
 
 
 def _adopted(state: PlanState, inputs: PlanState, *, read: bool) -> PlanState:
@@ -117,23 +108,6 @@ def _adopted(state: PlanState, inputs: PlanState, *, read: bool) -> PlanState:
         reading=state.reading + (read and inputs.sources == state.sources),
         pricing=state.pricing + (read and inputs.catalog == state.catalog),
     )
-
-
-def _with_goal(
-    state: PlanState, action: SetDeadline | SetBudget | SetScale | SetMaxNodes | SetConfidence
-) -> PlanState:
-    """After a slider."""
-    match action:
-        case SetDeadline(seconds):
-            return replace(state, deadline_seconds=seconds, deadline_chosen=True)
-        case SetBudget(usd):
-            return replace(state, budget_usd=usd)
-        case SetScale(scale):
-            return replace(state, scale=min(MOST_SCALE, max(LEAST_SCALE, scale)))
-        case SetMaxNodes(nodes):
-            return replace(state, max_nodes=min(MAX_NODES, max(1, nodes)))
-        case SetConfidence(confidence):
-            return replace(state, confidence=confidence)
 
 
 def _followed(state: PlanState, seconds: float, nodes: int) -> PlanState:
@@ -146,77 +120,6 @@ def _followed(state: PlanState, seconds: float, nodes: int) -> PlanState:
         max_nodes=max(state.max_nodes, nodes),
         selected=None,
     )
-
-
-def _with_training(
-    state: PlanState, action: SetTrainingBudget | SetSamples | SetTrainingPlan
-) -> PlanState:
-    """After an action on the training runs."""
-    training = state.training
-    match action:
-        case SetTrainingBudget(amount, unit):
-            return replace(state, training=training._replace(amount=amount, unit=unit))
-        case SetSamples(fractions):
-            return replace(state, training=training._replace(fractions=fractions))
-        case SetTrainingPlan(plan):
-            return replace(state, training=training._replace(plan=plan))
-
-
-def _with_look(
-    state: PlanState, action: PointAt | LookAt | LookAtAll | ScaleAxis | Draw
-) -> PlanState:
-    """After an action of a chart: nothing is computed anew."""
-    axes = state.axes
-    match action:
-        case PointAt(x):
-            return replace(state, crosshair=x)
-        case LookAt(axis, window):
-            look = getattr(axes, axis)._replace(window=window)
-            return replace(state, axes=axes._replace(**{axis: look}))
-        case LookAtAll():
-            return replace(state, axes=Axes(*(look._replace(window=None) for look in axes)))
-        case ScaleAxis(axis, log):
-            look = getattr(axes, axis)._replace(log=log)
-            return replace(state, axes=axes._replace(**{axis: look}))
-        case Draw(instances):
-            return replace(state, drawn=tuple(dict.fromkeys(instances))[:MOST_DRAWN])
-
-
-def _with_input(
-    state: PlanState,
-    action: SetInstances
-    | SetRanOn
-    | SetCategory
-    | SetJob
-    | SetCatalog
-    | SetTerms
-    | SetModel
-    | SetSpot
-    | SetMix
-    | SetLimits,
-) -> PlanState:
-    """After an action of the inputs panel."""
-    match action:
-        case SetInstances(globs):
-            return replace(state, instances=globs, selected=None)
-        case SetRanOn(instance):
-            return replace(state, ran_on=instance)
-        case SetCategory(category):
-            return replace(state, category=category)
-        case SetJob(job):
-            return replace(state, job=job)
-        case SetCatalog(catalog, region):
-            return _with_catalog(state, catalog, region)
-        case SetTerms(terms):
-            return replace(state, terms=terms, selected=None)
-        case SetModel(model):
-            return replace(state, model=model)
-        case SetSpot(spot):
-            return replace(state, spot=spot)
-        case SetMix(types):
-            return replace(state, mix=min(MOST_TYPES, max(1, types)))
-        case SetLimits(limits):
-            return replace(state, limits=limits)
 
 
 def _with_catalog(state: PlanState, catalog: str | None, region: str | None) -> PlanState:

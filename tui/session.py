@@ -41,7 +41,8 @@ class _Last(Generic[T]):
 
 @dataclass
 class EngineSession:
-    """The session of the installed command; keeps what it read last."""
+    """Builds plans and asks them; keeps what it read last. Methods raise EngineErrors for what is
+    wrong with the evidence, the catalog or the model, and for goals that cannot be asked."""
 
     _profile: engine.Profile | None = None
     _profile_key: Hashable = None
@@ -60,8 +61,9 @@ class EngineSession:
     _outcomes_of: tuple[tuple[engine.Run, ...], str | None] = ((), None)
 
     def build(self, state: PlanState, say: Say) -> Built:
-        """Reads what is not yet read, then fits the model and builds the surface. What is read for
-        a plan that is refused is not kept: once mended it has to be read again."""
+        """Reads what is not yet read, then fits the model and builds the surface; slow. What `say`
+        raises ends it. What is read for a plan that is refused is not kept: once mended it has to
+        be read again."""
         read_before, catalogs = self._profile_key, dict(self._catalogs)
         try:
             return self._build(state, say)
@@ -138,7 +140,7 @@ class EngineSession:
         return self._limited.get(plan, limits, lambda: plan.limited(limits))
 
     def course(self, state: PlanState, answer: Answer) -> engine.WorkflowReport | None:
-        """The states of the best composition, of a mix those of `alike`."""
+        """The states of the best composition, of a mix those of `alike`; None without any."""
         best, plan = answer.best, answer.built.plan
         if best is None:
             return None
@@ -165,13 +167,13 @@ class EngineSession:
         return self._states.get(built.profile, None, lambda: engine.fit_states(built.profile))
 
     def apart(self, state: PlanState, built: Built) -> engine.FittedModel:
-        """Fitted once per evidence and model."""
+        """The model of a plan once more, for experiments, which ask it about other clusters and
+        sizes: what the plan's own keeps of its last inputs stays what sliders go back to."""
         profile, model = built.profile, state.model
         return self._apart.get(profile, model, lambda: engine.fit(profile, model=model))
 
     @property
     def models(self) -> tuple[str, ...]:
-        """All of them."""
         return tuple(model.name for model in engine.MODELS)
 
     def ask(

@@ -43,8 +43,7 @@ def require_interactive(
             )
     if variables.get("TERM", "").lower() in ("dumb", "unknown"):
         raise engine.BadInput(
-            f"the planner cannot draw on TERM={variables['TERM']}",
-            remedy=f"there use: {HEADLESS}",
+            f"the planner cannot draw on TERM={variables['TERM']}", remedy=f"there use: {HEADLESS}"
         )
 
 
@@ -89,13 +88,9 @@ def has_few_colors(environ: Mapping[str, str]) -> bool:
     return not any(word in environ.get("TERM", "").lower() for word in _RICH_TERMS)
 
 
-def is_light(environ: Mapping[str, str]) -> bool:
-    """Whether the terminal says that its background is light (COLORFGBG, as rxvt sets it)."""
-    return environ.get("COLORFGBG", "").rpartition(";")[2] in _BACKGROUNDS_LIGHT
-
-
 def choose_theme(environ: Mapping[str, str], *, colourless: bool = False) -> str:
-    """The theme for a terminal; where it has 16 colours, or nobody wants any (NO_COLOR), its own
-    are used."""
+    """The theme for a terminal, light where that says its background is (COLORFGBG, as rxvt sets
+    it); where it has 16 colours, or nobody wants any (NO_COLOR), its own are used."""
     family = "ansi" if colourless or has_few_colors(environ) else "textual"
-    return f"{family}-{'light' if is_light(environ) else 'dark'}"
+    light = environ.get("COLORFGBG", "").rpartition(";")[2] in _BACKGROUNDS_LIGHT
+    return f"{family}-{'light' if light else 'dark'}"

@@ -10,40 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import engine
+from tui import changes
 from tui.arguments.options import parse_wait
-from tui.changes import (
-    Action,
-    OpenSources,
-    SetBudget,
-    SetCatalog,
-    SetCategory,
-    SetConfidence,
-    SetDeadline,
-    SetInstances,
-    SetJob,
-    SetLimits,
-    SetMaxNodes,
-    SetMix,
-    SetModel,
-    SetRanOn,
-    SetSamples,
-    SetScale,
-    SetSpot,
-    SetTerms,
-    SetTrainingBudget,
-    SetTrainingPlan,
-    ShowChart,
-)
-from tui.state import (
-    AS_RUN,
-    AS_TOLD,
-    MOST_TYPES,
-    NO_LIMITS,
-    TRAINING_PLANS,
-    Job,
-    Limits,
-    Terms,
-)
+from tui.changes import Action
+from tui.state import AS_RUN, AS_TOLD, MOST_TYPES, NO_LIMITS, TRAINING_PLANS, Job, Limits, Terms
 from tui.views import pages
 from tui.views.goal import Ranges, parse_nodes
 from tui.words import job_words, limit_words, term_words, training_words
@@ -95,77 +65,55 @@ class Verb:
     values: Callable[[Names], Sequence[str]] = lambda names: ()
 
 
-def _deadline(typed: str, names: Names) -> Action:
-    return SetDeadline(None if typed in OFF else parse_wait(typed))
-
-
-def _budget(typed: str, names: Names) -> Action:
-    return SetBudget(None if typed in OFF else engine.parse_usd(typed))
-
-
-def _size(typed: str, names: Names) -> Action:
-    return SetScale(names.ranges.parse_size(typed))
-
-
 def _nodes(typed: str, names: Names) -> Action:
     """ "200" or "1:200": plans always begin at one node."""
     low, colon, high = typed.rpartition(":")
     if colon and low.strip() != "1":
         raise engine.BadInput(f"{typed!r} does not begin at one node", remedy="type nodes 1:200")
-    return SetMaxNodes(parse_nodes(high))
+    return changes.SetMaxNodes(parse_nodes(high))
 
 
-def _confidence(typed: str, names: Names) -> Action:
-    return SetConfidence(engine.parse_confidence(typed))
-
-
-def _one_of(known: Callable[[Names], Sequence[str]], what: str, typed: str, names: Names) -> str:
-    if typed not in known(names):
-        raise engine.UnknownName(what, typed, known(names))
+def _one_of(known: Sequence[str], what: str, typed: str) -> str:
+    if typed not in known:
+        raise engine.UnknownName(what, typed, known)
     return typed
-
-
-def _model(typed: str, names: Names) -> Action:
-    return SetModel(_one_of(lambda n: n.models, "model", typed, names))
 
 
 def _catalog(typed: str, names: Names) -> Action:
     """Its region may stand behind it; a path may hold spaces."""
     if typed in OFF:
-        return SetCatalog(None)
+        return changes.SetCatalog(None)
     name, space, region = typed.rpartition(" ")
     if space and not Path(typed).exists():
-        return SetCatalog(name.strip(), region)
-    return SetCatalog(typed)
+        return changes.SetCatalog(name.strip(), region)
+    return changes.SetCatalog(typed)
 
 
 def _category(typed: str, names: Names) -> Action:
     if typed in OFF:
-        return SetCategory(None)
-    return SetCategory(_one_of(lambda n: n.categories, "kind of job", typed, names))
-
-
-def _ran_on(typed: str, names: Names) -> Action:
-    return SetRanOn(None if typed in OFF else typed)
+        return changes.SetCategory(None)
+    return changes.SetCategory(_one_of(names.categories, "kind of job", typed))
 
 
 def _instances(typed: str, names: Names) -> Action:
     globs = () if typed in OFF else typed.replace(",", " ").split()
-    return SetInstances(tuple(globs))
+    return changes.SetInstances(tuple(globs))
 
 
 def _limit(word: str) -> Callable[[str, Names], Outcome]:
-    return lambda typed, names: SetLimits(limit_words.changed(names.limits, word, typed))
+    return lambda typed, names: changes.SetLimits(limit_words.changed(names.limits, word, typed))
 
 
 def _limits(typed: str, names: Names) -> Outcome:
     return (
-        SetLimits(NO_LIMITS if typed in OFF else limit_words.parsed(typed)) if typed else "limits"
+        changes.SetLimits(NO_LIMITS if typed in OFF else limit_words.parsed(typed))
+        if typed
+        else "limits"
     )
 
 
 def _term(word: str) -> Callable[[str, Names], Outcome]:
-    return lambda typed, names: SetTerms(term_words.changed(names.terms, word, typed))
+    return lambda typed, names: changes.SetTerms(term_words.changed(names.terms, word, typed))
 
 
 def _term_values(word: str) -> Callable[[Names], Sequence[str]]:
@@ -182,42 +130,36 @@ def _limit_values(word: str) -> Callable[[Names], Sequence[str]]:
     return lambda names: names.instances if word == "exclude" else ("off",)
 
 
-def _param(typed: str, names: Names) -> Action:
-    return SetJob(job_words.with_parameters(names.job, typed, known=names.parameters))
-
-
-def _iterations(typed: str, names: Names) -> Action:
-    return SetJob(job_words.with_iterations(names.job, typed))
-
-
 def _mix(typed: str, names: Names) -> Action:
     if typed not in _TYPES:
         raise engine.BadInput(
             f"{typed!r} is not a number of types", remedy=f"type 1 to {MOST_TYPES}"
         )
-    return SetMix(int(typed))
+    return changes.SetMix(int(typed))
 
 
 def _spot(typed: str, names: Names) -> Outcome:
     if not typed:
         return "spot"
-    return SetSpot(_one_of(lambda n: _SWITCH, "state of spot prices", typed, names) == "on")
+    return changes.SetSpot(_one_of(_SWITCH, "state of spot prices", typed) == "on")
 
 
 def _training(typed: str, names: Names) -> Action:
     if typed in OFF:
-        return SetTrainingBudget(None)
+        return changes.SetTrainingBudget(None)
     amount, unit = training_words.budget_of(typed)
-    return SetTrainingBudget(amount, unit)
+    return changes.SetTrainingBudget(amount, unit)
 
 
 def _samples(typed: str, names: Names) -> Action:
-    return SetSamples(() if typed in OFF else training_words.fractions_of(typed, _SAMPLE_STEPS))
+    return changes.SetSamples(
+        () if typed in OFF else training_words.fractions_of(typed, _SAMPLE_STEPS)
+    )
 
 
 def _plan(typed: str, names: Names) -> Action:
-    _one_of(lambda n: TRAINING_PLANS, "plan", typed, names)
-    return SetTrainingPlan(next(plan for plan in TRAINING_PLANS if plan == typed))
+    _one_of(TRAINING_PLANS, "plan", typed)
+    return changes.SetTrainingPlan(next(plan for plan in TRAINING_PLANS if plan == typed))
 
 
 def _view(typed: str, names: Names) -> Outcome:
@@ -234,13 +176,13 @@ def _chart(typed: str, names: Names) -> Outcome:
         raise engine.BadInput(
             f"there is no chart {typed!r}", remedy="type time, cost, or a file .svg or .csv"
         )
-    return ShowChart("cost" if typed == "cost" else "time")
+    return changes.ShowChart("cost" if typed == "cost" else "time")
 
 
 def _zoom(typed: str, names: Names) -> Outcome:
     """ "4:32" nodes, "10m:1h" of time, "$1:$4" of cost; "in", "out", "all"."""
     if typed in _ZOOMS:
-        return f"zoom_{typed}"
+        return f"zoom({typed!r})"
     low, colon, high = (part.strip() for part in typed.partition(":"))
     if not (low and colon and high):
         raise engine.BadInput(
@@ -267,11 +209,7 @@ def _axis(typed: str, names: Names) -> Outcome:
         raise engine.BadInput(
             f"{typed!r} is no kind of axis", remedy="type x log, x linear, y log or y linear"
         )
-    return f"scale({axis!r}, {kind.strip()!r})"
-
-
-def _at(typed: str, names: Names) -> Outcome:
-    return f"at({parse_nodes(typed)})"
+    return f"log({axis!r}, {kind.strip()!r})"
 
 
 def _draw(typed: str, names: Names) -> Outcome:
@@ -280,12 +218,12 @@ def _draw(typed: str, names: Names) -> Outcome:
     wanted = typed.replace(",", " ").split()
     if names.instances:
         for name in wanted:
-            _one_of(lambda n: n.instances, "instance type", name, names)
+            _one_of(names.instances, "instance type", name)
     return f"draw_types({' '.join(wanted)!r})"
 
 
 def _theme(typed: str, names: Names) -> str:
-    return f"set_theme({_one_of(lambda n: n.themes, 'theme', typed, names)!r})"
+    return f"set_theme({_one_of(names.themes, 'theme', typed)!r})"
 
 
 def _app(action: str) -> Callable[[str, Names], Outcome]:
@@ -300,38 +238,32 @@ _SWITCH, _CHARTS = ("on", "off"), ("time", "cost")
 _CHART_FILES, _ZOOMS = (".svg", ".csv"), ("in", "out", "all")
 _TYPES = tuple(str(number) for number in range(1, MOST_TYPES + 1))
 EXAMPLES = {
-    "deadline": "45m",
-    "budget": "$12.50",
-    "size": "3x",
-    "nodes": "1:200",
-    "param": "k=9",
-    "iterations": "20",
-    "own": "m5.xlarge=10",
-    "limit": "c5.*=20",
-    "max-vcpus": "512",
-    "max-spot": "50%",
-    "min-nodes": "3",
-    "exclude": "t3.* t2.*",
-    "mix": "2",
-    "training": "$5",
-    "samples": "1%:10%",
-    "zoom": "4:32",
-    "axis": "y linear",
-    "at": "12",
-    "draw": "c5.2xlarge",
-}
+    "deadline": "45m", "budget": "$12.50", "size": "3x", "nodes": "1:200", "param": "k=9",
+    "iterations": "20", "own": "m5.xlarge=10", "limit": "c5.*=20", "max-vcpus": "512",
+    "max-spot": "50%", "min-nodes": "3", "exclude": "t3.* t2.*", "mix": "2", "training": "$5",
+    "samples": "1%:10%", "zoom": "4:32", "axis": "y linear", "at": "12", "draw": "c5.2xlarge",
+}  # fmt: skip
 _SAMPLE_STEPS = 10
 
 VERBS: tuple[Verb, ...] = (
-    Verb("deadline", "TIME|off", "finish within this time", _deadline),
-    Verb("budget", "USD|off", "pay at most this much for one run", _budget),
-    Verb("size", "SIZE|Nx", "input of this size", _size),
-    Verb("param", "NAME=VALUE|off", "a parameter of the job", _param,
+    Verb("deadline", "TIME|off", "finish within this time",
+         lambda typed, _: changes.SetDeadline(None if typed in OFF else parse_wait(typed))),
+    Verb("budget", "USD|off", "pay at most this much for one run",
+         lambda typed, _: changes.SetBudget(None if typed in OFF else engine.parse_usd(typed))),
+    Verb("size", "SIZE|Nx", "input of this size",
+         lambda typed, names: changes.SetScale(names.ranges.parse_size(typed))),
+    Verb("param", "NAME=VALUE|off", "a parameter of the job",
+         lambda typed, names: changes.SetJob(
+             job_words.with_parameters(names.job, typed, known=names.parameters)),
          lambda names: [*(f"{name}=" for name in names.parameters or ()), "off"]),
-    Verb("iterations", "K|off", "of an iterative job", _iterations),
+    Verb("iterations", "K|off", "of an iterative job",
+         lambda typed, names: changes.SetJob(job_words.with_iterations(names.job, typed))),
     Verb("nodes", "N", "at most this many nodes", _nodes),
-    Verb("confidence", "P", "meet the deadline this surely", _confidence),
-    Verb("model", "NAME", "predict with this model", _model, lambda names: names.models),
+    Verb("confidence", "P", "meet the deadline this surely",
+         lambda typed, _: changes.SetConfidence(engine.parse_confidence(typed))),
+    Verb("model", "NAME", "predict with this model",
+         lambda typed, names: changes.SetModel(_one_of(names.models, "model", typed)),
+         lambda names: names.models),
     Verb("catalog", "NAME|FILE [REGION]|off", "prices; off: of where it ran", _catalog,
          lambda names: [*names.catalogs, "off"]),
     *(
@@ -340,7 +272,8 @@ VERBS: tuple[Verb, ...] = (
     ),
     Verb("instances", "GLOB,...|off", "candidate types", _instances,
          lambda names: names.instances),
-    Verb("ran-on", "TYPE|off", "where the job was measured", _ran_on,
+    Verb("ran-on", "TYPE|off", "where the job was measured",
+         lambda typed, _: changes.SetRanOn(None if typed in OFF else typed),
          lambda names: names.instances),
     Verb("category", "KIND|off", "kind of job", _category, lambda names: names.categories),
     Verb("spot", "[on|off]", "spot or on-demand prices", _spot, lambda names: _SWITCH),
@@ -357,9 +290,10 @@ VERBS: tuple[Verb, ...] = (
          lambda names: ("off",)),
     Verb("plan", "|".join(TRAINING_PLANS), "whose rule chooses the training runs", _plan,
          lambda names: TRAINING_PLANS),
-    Verb("open", "SOURCE", "read this instead", lambda typed, _: OpenSources((typed,)),
+    Verb("open", "SOURCE", "read this instead", lambda typed, _: changes.OpenSources((typed,)),
          lambda names: names.sources),
-    Verb("add", "SOURCE", "read this as well", lambda typed, _: OpenSources((typed,), add=True),
+    Verb("add", "SOURCE", "read this as well",
+         lambda typed, _: changes.OpenSources((typed,), add=True),
          lambda names: names.sources),
     Verb("view", "NAME", "look at another question", _view,
          lambda names: pages.NAMES),
@@ -369,7 +303,7 @@ VERBS: tuple[Verb, ...] = (
          lambda names: _ZOOMS),
     Verb("axis", "x|y [log|linear]", "an axis linear or logarithmic", _axis,
          lambda names: ("x log", "x linear", "y log", "y linear")),
-    Verb("at", "NODES", "what the charts say there", _at),
+    Verb("at", "NODES", "what the charts say there", lambda typed, _: f"at({parse_nodes(typed)})"),
     Verb("draw", "TYPE,...|off", "draw the curves of these types as well", _draw,
          lambda names: names.instances),
     Verb("save", "NAME|FILE", "keep every input as a scenario", _named("scenario_save")),

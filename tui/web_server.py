@@ -81,7 +81,8 @@ class Guarded(Server):
         await runner.setup()
         try:
             await web.TCPSite(runner, self.host, self.port).start()
-            where = f"http://{_bracketed(self.host)}:{self.port}/?{PARAMETER}={self._secret}"
+            host = f"[{self.host}]" if ":" in self.host else self.host
+            where = f"http://{host}:{self.port}/?{PARAMETER}={self._secret}"
             print(f"sparkplan is at {where}  (ctrl+c ends it)", flush=True)
             ended, loop = asyncio.Event(), asyncio.get_running_loop()
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -89,8 +90,3 @@ class Guarded(Server):
             await ended.wait()
         finally:
             await runner.cleanup()
-
-
-def _bracketed(host: str) -> str:
-    """An address as it stands in a URL."""
-    return f"[{host}]" if ":" in host else host

@@ -58,8 +58,7 @@ class Latest:
         while True:
             with self._condition:
                 self._condition.wait_for(
-                    lambda: self._waiting is not None or self._abandoned != generation,
-                    IDLE_SECONDS,
+                    lambda: self._waiting is not None or self._abandoned != generation, IDLE_SECONDS
                 )
                 if self._abandoned != generation:
                     return

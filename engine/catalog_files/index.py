@@ -56,7 +56,6 @@ def _entry(path: Path) -> CatalogEntry:
 
 
 def bundled_folder() -> Path:
-    """Where the bundled catalogs are."""
     return Path(str(resources.files("catalogs")))
 
 

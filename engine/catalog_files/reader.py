@@ -13,12 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from engine.catalog import MOST_MEMORY_GIB, MOST_VCPUS, Catalog, InstanceType, Offer, Price
-from engine.catalog_files.index import (
-    OTHER_REGIONS,
-    SHAPES,
-    bundled_folder,
-    catalog_path,
-)
+from engine.catalog_files.index import OTHER_REGIONS, SHAPES, bundled_folder, catalog_path
 from engine.catalog_files.rules import (
     NOT_NEGATIVE,
     POSITIVE,

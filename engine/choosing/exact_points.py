@@ -16,12 +16,7 @@ from engine.forecast import FloatArray, Forecast
 
 
 def with_exact(
-    grid: Forecast,
-    places: Sequence[int],
-    exact: Forecast,
-    *,
-    known: Collection[int],
-    row: int,
+    grid: Forecast, places: Sequence[int], exact: Forecast, *, known: Collection[int], row: int
 ) -> Forecast:
     """The grid with exact points, and with the others corrected by its error there.
 

@@ -225,11 +225,7 @@ def interruption_notice(
 
 
 def _expected(
-    held: Held,
-    members: Sequence[SpotNodes],
-    nodes: int,
-    seconds: float,
-    usd_per_second: float,
+    held: Held, members: Sequence[SpotNodes], nodes: int, seconds: float, usd_per_second: float
 ) -> str:
     """How many interruptions are expected and what they cost; if fewer than one in a hundred runs,
     only one in how many: milliseconds and fractions of cents are of no use."""

@@ -174,9 +174,7 @@ class Limits:
             room = format_count(together, "node") if together else "no node"
             need = f", at least {self.min_nodes} are asked for" if together else ""
             raise BadInput(
-                f"the limits leave room for {room}{need}",
-                where="limits",
-                remedy=self._loosened(),
+                f"the limits leave room for {room}{need}", where="limits", remedy=self._loosened()
             )
         if self.executors is not None:
             self._hold_executors(layouts, constraints, max_nodes)

@@ -195,7 +195,7 @@ class Change:
         }
 
 
-HARDLY = 0.01
+HARDLY_SLOWER = 0.01
 """Share of a time that nobody could tell: surfaces of times are right to it, and no interval is as
 narrow."""
 
@@ -209,7 +209,7 @@ class Sensitivity:
             the least time is asked or there is none; None where that saves nothing.
         one_more_dollar: the fastest with a dollar more; None where that saves no time.
         hardly_slower: where the least time is asked, the cheapest that is predicted to take at most
-            `HARDLY` longer; None where that saves nothing, or would miss the deadline.
+            `HARDLY_SLOWER` longer; None where that saves nothing, or would miss the deadline.
         least_deadline_seconds, least_budget_usd: below these the recommendation changes; None
             where there is no such limit.
         below, below_budget: what it is then, below the least deadline (the least budget, where no
@@ -277,13 +277,16 @@ class Recommendation:
     @property
     def hardly_slower(self) -> Choice | None:
         """Where the least time is asked, without a deadline: the cheapest of the frontier that is
-        predicted to take at most `HARDLY` longer; None where that saves nothing."""
+        predicted to take at most `HARDLY_SLOWER` longer; None where that saves nothing.
+
+        At every step of a slider this costs nothing; `Sensitivity.hardly_slower` asks the optimiser
+        anew, and so answers under a deadline too."""
         best = self.recommended
         if best is None or not self.goal.by_time or self.goal.deadline_seconds is not None:
             return None
-        latest = best.seconds * (1.0 + HARDLY)
+        latest = best.seconds * (1.0 + HARDLY_SLOWER)
         near = list(takewhile(lambda choice: choice.seconds <= latest, self.frontier))
-        least = (best.cost_usd or 0.0) * (1.0 - HARDLY)
+        least = (best.cost_usd or 0.0) * (1.0 - HARDLY_SLOWER)
         return near[-1] if near and (near[-1].cost_usd or 0.0) < least else None
 
     @property

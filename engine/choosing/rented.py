@@ -14,14 +14,7 @@ import numpy as np
 from engine.catalog import Billing, Offer
 from engine.choosing.interruptions import LostWork, rate_of, with_hold_ups
 from engine.cluster import Cluster, Workload
-from engine.cost import (
-    EXACT_BILLING,
-    assumptions,
-    cost_usd,
-    master_offer,
-    price_of,
-    service_rate,
-)
+from engine.cost import EXACT_BILLING, assumptions, cost_usd, master_offer, price_of, service_rate
 from engine.errors import BadInput
 from engine.forecast import known
 from engine.models.base import FittedModel, Predictions

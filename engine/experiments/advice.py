@@ -140,7 +140,8 @@ def advise(
         surface = surface_of(
             fitted, catalog, workload=whole, instances=instances, max_nodes=max(nodes)
         )
-    _check_priced(surface, billing)
+    if surface is None and billing is not None and billing.spot:
+        raise BadInput("spot prices need a catalog", remedy="name one with --catalog")
     found = weighed(
         fitted, surface=surface, instances=instances, nodes=nodes, workload=whole, goal=goal,
         billing=billing,
@@ -151,13 +152,7 @@ def advise(
 
 
 def _advice(
-    prospects: Prospects,
-    found: Weighed,
-    now: ChosenNow,
-    goal: Goal,
-    *,
-    shown: int,
-    opening: bool,
+    prospects: Prospects, found: Weighed, now: ChosenNow, goal: Goal, *, shown: int, opening: bool
 ) -> Advice:
     """The current choice, and the next runs by the belief about all compositions."""
     runs = _next_runs(prospects, found, now=now, goal=goal, shown=shown, opening=opening)
@@ -183,11 +178,6 @@ def _advice(
     )
 
 
-def _check_priced(surface: Surface | None, billing: Billing | None) -> None:
-    if surface is None and billing is not None and billing.spot:
-        raise BadInput("spot prices need a catalog", remedy="name one with --catalog")
-
-
 FIRST_RUNS = (
     f"fewer than {RUNS_FOR_PROCESS} run times: the first runs are those that tell most of all "
     "compositions for their price"
@@ -198,13 +188,7 @@ CENT = 0.01
 
 
 def _next_runs(
-    prospects: Prospects,
-    found: Weighed,
-    *,
-    now: ChosenNow,
-    goal: Goal,
-    shown: int,
-    opening: bool,
+    prospects: Prospects, found: Weighed, *, now: ChosenNow, goal: Goal, shown: int, opening: bool
 ) -> tuple[NextRun, ...]:
     """The best run of each type, by saving per dollar or, in the `opening`, by information per
     dollar."""

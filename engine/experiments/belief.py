@@ -304,7 +304,7 @@ def _from_model(told: Forecast, every: Points, n: int, profile: Profile, noise: 
     peculiar to single places, such as the edge of a memory cliff, which no smooth correction can
     follow: so much is each place's own, and what was measured is believed as it was measured.
     """
-    mean, scale = np.log(told.seconds), known_scale(told)
+    mean, scale = np.log(told.seconds), with_known_scales(told).usual_scale
     known = np.flatnonzero(np.isfinite(mean[n:])) + n
     observed = np.log([profile.runs[place - n].seconds for place in known])
     own = misfit(observed - mean[known], noise.scale) if len(known) else 0.0
@@ -327,11 +327,6 @@ def with_known_scales(told: Forecast) -> Forecast:
         return np.clip(scale, SMALLEST_SPREAD, MOST_SPREAD)
 
     return told.rescaled(known)
-
-
-def known_scale(told: Forecast) -> FloatArray:
-    """(n,) scale of log time, also where the model gives no interval."""
-    return with_known_scales(told).usual_scale
 
 
 def misfit(residuals: FloatArray, noise: float) -> float:

@@ -105,11 +105,7 @@ def covariance(rows: FloatArray) -> FloatArray:
 
 
 def a_optimal(
-    features: FloatArray,
-    costs: FloatArray,
-    budget: float,
-    *,
-    known: FloatArray | None = None,
+    features: FloatArray, costs: FloatArray, budget: float, *, known: FloatArray | None = None
 ) -> Optimum:
     """The continuous A-optimal design (Ernest 3.3).
 

@@ -96,11 +96,7 @@ NEAR_ENOUGH = 0.95
 
 
 def _whole_design(
-    features: FloatArray,
-    prices: FloatArray,
-    budget: float,
-    earlier: FloatArray | None,
-    unit: str,
+    features: FloatArray, prices: FloatArray, budget: float, earlier: FloatArray | None, unit: str
 ) -> tuple[IntArray, float]:
     """The runs to make, and a bound that no whole runs within the budget can beat.
 

@@ -54,11 +54,7 @@ class Prospects(NamedTuple):
 
 
 def prospects_of(
-    fitted: FittedModel,
-    found: Weighed,
-    workload: Workload,
-    fractions: Sequence[float],
-    goal: Goal,
+    fitted: FittedModel, found: Weighed, workload: Workload, fractions: Sequence[float], goal: Goal
 ) -> Prospects:
     """The prospects of compositions for one workload, and of runs on these shares of it."""
     n = len(found.clusters)

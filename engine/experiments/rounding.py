@@ -207,7 +207,8 @@ class _Offered:
             fitting = joining[self.costs[joining] <= self.room - spent + freed]
             if not len(fitting):
                 continue
-            traces = _traces_with(self.information(kept), self.features[fitting])
+            rows = self.features[fitting]
+            traces = _traces(self.information(kept) + rows[:, :, None] * rows[:, None, :])
             place = int(np.argmin(traces))
             if traces[place] < best * (1.0 - _IMPROVES_BY) and (
                 found is None or traces[place] < found[0]
@@ -314,11 +315,6 @@ def _missed_least(
 
 
 _NEEDED = 1e-9
-
-
-def _traces_with(information: FloatArray, rows: FloatArray) -> FloatArray:
-    """(n,) tr((M + a a^T)^-1) for each of n rows."""
-    return _traces(information + rows[:, :, None] * rows[:, None, :])
 
 
 def _traces(information: FloatArray) -> FloatArray:

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from engine.choosing.recommendation import Choice, Recommendation
 from engine.cluster import Layout
 from engine.errors import BadInput
-from engine.memory import OVERHEAD_FRACTION, OVERHEAD_MINIMUM_GIB
+from engine.memory import default_overhead_gib
 from engine.notices import Notice
+from engine.text.lists import printable
 
 IDLE_MINUTES = 10
 """A rented cluster ends after so long without work. It ends only then: what is pasted begins no job
@@ -74,19 +75,16 @@ class Handover:
     spark_version: str | None = None
 
     def on_spot(self, name: str) -> int:
-        """Spot nodes of a type."""
         if self.part_spot is not None:
             return self.part_spot.get(name, 0)
         return self.composition[name] if self.spot else 0
 
     @property
     def spot_nodes(self) -> int:
-        """Spot nodes in all."""
         return sum(map(self.on_spot, self.composition))
 
     @property
     def nodes(self) -> int:
-        """Worker nodes in all."""
         return sum(self.composition.values())
 
 
@@ -124,7 +122,7 @@ def heap_mib(layout: Layout) -> int | None:
 def overhead_mib(heap: int) -> int:
     """`spark.executor.memoryOverhead` in whole MiB: max(10 %, 384 MiB) of the heap, rounded down as
     Spark's default is: rounded up, heap and overhead may be a MiB more than the container."""
-    return math.floor(max(OVERHEAD_FRACTION * heap, OVERHEAD_MINIMUM_GIB * 1024.0))
+    return math.floor(1024.0 * default_overhead_gib(heap / 1024.0))
 
 
 def yarn_memory(handover: Handover) -> dict[str, str]:
@@ -235,11 +233,6 @@ def rented_comments(handover: Handover) -> str:
             f"starts the nodes you own as well ({owned}): billed unless a reservation covers them"
         )
     return "\n".join([comments(handover), *(f"# {printable(line)}" for line in lines)])
-
-
-def printable(text: str) -> str:
-    """Text from a log without anything that could end a line or steer a terminal."""
-    return "".join(char if char.isprintable() else "?" for char in text)
 
 
 def resource_name(application: str) -> str:

@@ -13,10 +13,10 @@ from engine.exports.base import (
     Export,
     Handover,
     only_type,
-    printable,
     rented_comments,
     spark_properties,
 )
+from engine.text.lists import printable
 
 RUNTIME = "15.4.x-scala2.12"
 """A runtime with Spark 3.5 and long support; written so that it can be changed."""
@@ -55,10 +55,7 @@ class Databricks(Export):
 
 def comments(handover: Handover) -> str:
     """What stands above a cluster of Databricks: what it rests on, and what is not in it."""
-    lines = [
-        rented_comments(handover),
-        "# the price of DBUs is in the cost only where it says so",
-    ]
+    lines = [rented_comments(handover), "# the price of DBUs is in the cost only where it says so"]
     if handover.dynamic_allocation is not None:
         lines.append("# bounds of executors are not set: Databricks counts workers")
     if _needs_volumes(handover):

@@ -22,12 +22,12 @@ from engine.exports.base import (
     Export,
     Handover,
     mib,
-    printable,
     rented_comments,
     require_provider,
     yarn_memory,
 )
 from engine.exports.base import spark_properties as spark_properties_of
+from engine.text.lists import printable
 
 WITH_STEPS = "with --steps, --auto-terminate ends it right after the last one instead"
 """Without steps EMR would end such a cluster before a job can be submitted to it."""

@@ -14,10 +14,10 @@ from engine.exports.base import (
     heap_mib,
     only_type,
     overhead_mib,
-    printable,
     resource_name,
 )
 from engine.memory import requested_cores
+from engine.text.lists import printable
 from engine.units import format_count
 
 SPARK_VERSION = "3.5.3"

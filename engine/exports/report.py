@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from engine.choosing.recommendation import Choice, Goal, Recommendation
-from engine.exports.base import Handover, printable
+from engine.exports.base import Handover
+from engine.text.lists import printable
 from engine.units import (
     format_count,
     format_interval,
@@ -33,7 +34,6 @@ class Section:
 
 
 def title_of(handover: Handover) -> str:
-    """The heading of the whole."""
     return f"Capacity plan for {printable(handover.application)}"
 
 
@@ -67,7 +67,6 @@ def sections(handover: Handover) -> Iterator[Section]:
 
 
 def goal_lines(goal: Goal) -> Iterator[str]:
-    """The goal in lines."""
     if goal.deadline_seconds is not None:
         deadline = format_seconds(goal.deadline_seconds)
         yield f"deadline {deadline}, met in {100.0 * goal.confidence:.8g} % of runs"

@@ -97,7 +97,6 @@ class _Catalogs:
         return None
 
     def types(self) -> list[InstanceType]:
-        """All types of all catalogs."""
         return [offer.instance for catalog in self._all() for offer in catalog.offers.values()]
 
     def _all(self) -> Iterator[Catalog]:

@@ -51,7 +51,6 @@ class PartialMixes:
         return len(self.nodes)
 
     def taken(self, places: IntArray | slice) -> PartialMixes:
-        """Some of them."""
         index = np.arange(len(self))[places] if isinstance(places, slice) else places
         return PartialMixes(
             self.parts.taken(index), self.rows[index], self.counts[index], self.nodes[index],

@@ -217,7 +217,6 @@ class Placed:
         return law if self.nodes is None else law.at(self.nodes[self.nodes <= surface.max_nodes])
 
     def forecast(self, workload: Workload) -> Forecast:
-        """Its time for a workload."""
         rows, counts = np.asarray([self.found.rows]), np.asarray([self.found.counts])
         return self.law(self.surface(workload)).forecast(rows, counts)
 

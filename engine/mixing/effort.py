@@ -40,7 +40,6 @@ class Effort:
 
     @property
     def over(self) -> bool:
-        """Whether no more may be."""
         return self.spent >= self.most
 
     def check(self) -> None:

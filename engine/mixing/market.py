@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from engine.catalog import Billing
 from engine.choosing.limits import Constraints
 from engine.choosing.recommendation import Goal
 from engine.cost import billed_seconds
-from engine.forecast import BoolArray, FloatArray, IntArray, student_quantile
+from engine.forecast import BoolArray, FloatArray, IntArray, student_quantile, taken
 from engine.mixing.mix_law import MixLaw
 from engine.units import SECONDS_PER_HOUR
 
@@ -35,7 +35,6 @@ class SpotShare:
         return np.asarray(spot <= self.most * counts.sum(axis=1) * (1.0 + 1e-12))
 
     def taken(self, rows: IntArray) -> SpotShare:
-        """Of some rows."""
         return SpotShare(self.types[rows], self.spot[rows], self.most)
 
 
@@ -78,15 +77,7 @@ class Market:
         return cls(rates, head, billing, most, constraints, owned)
 
     def taken(self, rows: IntArray) -> Market:
-        """The market of some types."""
-        return replace(
-            self,
-            rates=self.rates[rows],
-            most=self.most[rows],
-            constraints=None if self.constraints is None else self.constraints.taken(rows),
-            owned=None if self.owned is None else self.owned[rows],
-            share=None if self.share is None else self.share.taken(rows),
-        )
+        return taken(self, rows, "rates", "most", "constraints", "owned", "share")
 
     def hourly(self, rows: IntArray, counts: IntArray | FloatArray) -> FloatArray:
         """(n,) USD per billed hour of compositions, given as in `values_of`."""

@@ -29,7 +29,7 @@ import numpy as np
 
 from engine.choosing.interruptions import NOTHING_LOST, LostWork, with_hold_ups
 from engine.choosing.surface import Surface
-from engine.forecast import FloatArray, Forecast, IntArray
+from engine.forecast import FloatArray, Forecast, IntArray, taken
 from engine.mixing.beyond import Beyond, asked_beyond
 from engine.mixing.columns import Columns
 
@@ -159,14 +159,10 @@ class MixLaw:
 
     def taken(self, rows: IntArray) -> MixLaw:
         """The law over some types, repeated or reordered."""
-        changed = {
-            name: getattr(self, name)[rows]
-            for name in ("seconds", "log_scale", "dof", "slots", "speed", "executor_cores")
-        }
-        for name in ("interrupted", "safe", "scale_below"):
-            held = getattr(self, name)
-            changed[name] = None if held is None else held[rows]
-        return replace(self, **changed)
+        return taken(
+            self, rows, "seconds", "log_scale", "dof", "slots", "speed", "executor_cores",
+            "interrupted", "safe", "scale_below",
+        )  # fmt: skip
 
     @cached_property
     def capacity(self) -> FloatArray:

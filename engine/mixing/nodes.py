@@ -8,7 +8,7 @@ from itertools import combinations, product
 
 import numpy as np
 
-from engine.forecast import FloatArray, IntArray
+from engine.forecast import FloatArray, IntArray, taken
 from engine.mixing.columns import Columns
 from engine.mixing.market import Market
 from engine.mixing.mix_law import MixLaw
@@ -28,11 +28,9 @@ class Curves:
 
     @classmethod
     def of(cls, table: FloatArray, columns: Columns) -> Curves:
-        """Of all rows of a table."""
         return cls(np.ascontiguousarray(table), np.arange(len(table)), columns)
 
     def taken(self, rows: IntArray) -> Curves:
-        """Some of them; nothing is copied."""
         return replace(self, rows=self.rows[rows])
 
     def at(self, counts: FloatArray) -> FloatArray:
@@ -75,11 +73,9 @@ class TypeSpreads:
 
     @classmethod
     def of(cls, law: MixLaw) -> TypeSpreads:
-        """Of a law."""
         return cls(Curves.of(law.log_scale, law.columns), law.dof_ends, law.widest)
 
     def taken(self, rows: IntArray) -> TypeSpreads:
-        """Of some types."""
         return replace(self, scale=self.scale.taken(rows))
 
     def least(self, low: FloatArray, high: FloatArray) -> FloatArray:
@@ -114,7 +110,6 @@ class NodeTerms:
 
     @classmethod
     def of(cls, law: MixLaw, market: Market, most_types: int) -> NodeTerms:
-        """Of a market; a type that is rented both ways counts as two members."""
         members = most_types if market.share is None else 2 * most_types
         work = law.seconds + market.billing.startup_seconds
         work *= law.columns.nodes
@@ -130,17 +125,8 @@ class NodeTerms:
         return replace(self, rates=market.rates + charge, owned=charge, head=market.head - back)
 
     def taken(self, rows: IntArray) -> NodeTerms:
-        """Of some types."""
-        return replace(
-            self,
-            seconds=self.seconds.taken(rows),
-            work=self.work.taken(rows),
-            spread=self.spread.taken(rows),
-            capacity=self.capacity[rows],
-            rates=self.rates[rows],
-            owned=self.owned[rows],
-            saved=self.saved[rows],
-        )
+        names = ("seconds", "work", "spread", "capacity", "rates", "owned", "saved")
+        return taken(self, rows, *names)
 
 
 @dataclass(frozen=True)
@@ -232,7 +218,6 @@ class PartialSums:
         return cls(np.arange(windows), zero + price, zero, zero, zero, zero)
 
     def taken(self, places: IntArray) -> PartialSums:
-        """Some of them, repeated or reordered."""
         return PartialSums(
             self.window[places],
             self.price[places],

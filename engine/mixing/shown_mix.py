@@ -42,7 +42,6 @@ class Mix:
         return sorted(found, key=lambda one: (-totals[one[0]], one[0], one[1]))
 
     def forecast(self) -> Forecast:
-        """Its time."""
         rows, counts = np.asarray([self.found.rows]), np.asarray([self.found.counts])
         return self.stock.law(self.surface).forecast(rows, counts)
 

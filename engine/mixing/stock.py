@@ -64,7 +64,6 @@ class Stock:
         return cls(billing, base, spot, replace(market, share=share), beyond)
 
     def law(self, surface: Surface) -> MixLaw:
-        """The law of their times."""
         law = MixLaw.of(surface, self.beyond)
         if len(self.base) == len(law.slots) and self.market.share is None:
             return law

@@ -23,11 +23,7 @@ from engine.forecast import FloatArray, Forecast, known
 from engine.lazy import Recent
 from engine.machines.transfer import Speed, notice_of, source_of, speed_of
 from engine.models.assured_memory import AssuredMemory
-from engine.models.cluster_notices import (
-    cluster_notices,
-    fuller_nodes_notice,
-    support_notices,
-)
+from engine.models.cluster_notices import cluster_notices, fuller_nodes_notice, support_notices
 from engine.notices import Notice, in_order
 from engine.profile import Profile
 from engine.runs.barrier_stages import BarrierStage, barrier_stages
@@ -86,9 +82,8 @@ class LeaveOneOut:
     @property
     def mean_relative_error(self) -> float:
         """Mean of |predicted - actual| / actual (OptEx VI-D)."""
-        pairs = zip(self.predicted_seconds, self.actual_seconds, strict=True)
-        errors = [abs(predicted - actual) / actual for predicted, actual in pairs]
-        return sum(errors) / len(errors)
+        actual = np.asarray(self.actual_seconds)
+        return float(np.mean(np.abs((self.predicted_seconds - actual) / actual)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,11 +139,7 @@ class FittedModel(ABC):
     validation: LeaveOneOut | None = field(default=None, kw_only=True)
 
     def predict(
-        self,
-        *,
-        cluster: Cluster,
-        workload: Workload | None = None,
-        confidence: float = 0.9,
+        self, *, cluster: Cluster, workload: Workload | None = None, confidence: float = 0.9
     ) -> Prediction:
         """The time of one run; `workload=None` means that of the profile's largest run.
 

@@ -15,6 +15,14 @@ SAME = 1e-9
 """Sizes or parameters are equal if they differ by less, relatively or absolutely."""
 
 
+def input_ratio(wanted: Workload, run: Run) -> float:
+    """Input of a workload relative to a run's; its scale, or 1, where that is not known."""
+    own = run.workload.input_bytes
+    if wanted.input_bytes is None or own is None:
+        return wanted.scale or 1.0
+    return wanted.input_bytes / own
+
+
 def completed(workload: Workload, profile: Profile) -> Workload:
     """The workload with everything that it leaves open filled in: size and parameters from the
     profile's largest run, and the largest observed iterations (OptEx IV-A).

@@ -76,7 +76,6 @@ def slow_runs(runs: Sequence[Run]) -> list[SlowRun]:
 
 
 def without(runs: Sequence[Run], wrong: Sequence[SlowRun | UnusualRun]) -> tuple[Run, ...]:
-    """The other runs."""
     aside = {id(one.run) for one in wrong}
     return tuple(run for run in runs if id(run) not in aside)
 

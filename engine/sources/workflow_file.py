@@ -13,7 +13,8 @@ from engine.cluster import Workload
 from engine.errors import BadInput, UnknownName
 from engine.files import read_text
 from engine.models.boe.task_time import Step, TaskWork
-from engine.models.boe.workflow import ExplicitStage, OwnNodes, Workflow, WorkflowJob
+from engine.models.boe.workflow import OwnNodes, Workflow, WorkflowJob
+from engine.models.boe.workflow_course import Activity
 from engine.profile import Profile
 from engine.scheduling.drf import scheduler_named
 from engine.sources.merge import together
@@ -249,9 +250,9 @@ def _workload(entry: Section, profile: Profile) -> Workload | None:
     return Workload(size, reference.iterations, reference.parameters)
 
 
-def _stages(entries: list[Section], memory_gib: float) -> tuple[ExplicitStage, ...]:
+def _stages(entries: list[Section], memory_gib: float) -> tuple[Activity, ...]:
     """Stages in their order; each waits for the one before it, unless it says for which."""
-    found: list[ExplicitStage] = []
+    found: list[Activity] = []
     for place, entry in enumerate(entries):
         name = entry.get("name", str) or f"stage {place + 1}"
         known = [stage.name for stage in found]
@@ -267,7 +268,8 @@ def _stages(entries: list[Section], memory_gib: float) -> tuple[ExplicitStage, .
                     )  # fmt: skip
             after = tuple(known.index(other) for other in entry.names("after"))
         found.append(
-            ExplicitStage(
+            Activity(
+                job=0,
                 name=name,
                 tasks=entry.need("tasks", tasks),
                 work=_work(entry),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
+from typing import TypeVar
 
 from engine.catalog import DEFAULT_CATALOG, MOST_MEMORY_GIB, InstanceType
 from engine.catalog_files.find_type import named_type
@@ -24,6 +26,8 @@ _GBPS = re.compile(r"^([\d.]+)\s*([kmgt]?)(?:bps|bit/s)$", re.IGNORECASE)
 _EITHER = re.compile(r"^[\d.]+\s*[KMGT]b(?:/s)?$")
 """Bits by the letter of the law, and bytes by the habit of many."""
 _BITS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
+
+Number = TypeVar("Number", int, float)
 
 
 def instance_type(text: str) -> InstanceType:
@@ -50,47 +54,41 @@ def whole(text: str) -> int:
     return int(value)
 
 
-def node_count(text: str) -> int:
-    """A number of nodes, cores or containers."""
-    value = whole(text)
-    if value > MOST_NODES:
-        raise BadInput(f"must be at most {MOST_NODES:,}, not {text!r}")
-    return value
+def _within(
+    parse: Callable[[str], Number], low: float, high: float, said: str, remedy: str | None = None
+) -> Callable[[str], Number]:
+    """A converter to what `parse` reads, if it lies in the range."""
+
+    def convert(text: str) -> Number:
+        value = parse(text)
+        if not low <= value <= high:
+            raise BadInput(f"{said}, not {text!r}", remedy=remedy)
+        return value
+
+    return convert
 
 
-def core_count(text: str) -> float:
-    """Cores that compute at once on a node, or that a task takes."""
-    value = positive(text)
-    if not LEAST_CORES <= value <= MOST_NODES:
-        raise BadInput(f"must lie between {LEAST_CORES:g} and {MOST_NODES:,}, not {text!r}")
-    return value
+node_count = _within(whole, 1, MOST_NODES, f"must be at most {MOST_NODES:,}")
+"""A number of nodes, cores or containers."""
 
+core_count = _within(
+    positive, LEAST_CORES, MOST_NODES, f"must lie between {LEAST_CORES:g} and {MOST_NODES:,}"
+)
+"""Cores that compute at once on a node, or that a task takes."""
 
-def container_memory(text: str) -> float:
-    """GiB for containers on a node, or of one container."""
-    value = parse_memory_gib(text)
-    if not LEAST_GIB <= value <= MOST_MEMORY_GIB:
-        raise BadInput(
-            f"memory lies between 1 kB and {MOST_MEMORY_GIB:,.0f} GiB, not {text!r}",
-            remedy="check the unit",
-        )
-    return value
+container_memory = _within(
+    parse_memory_gib, LEAST_GIB, MOST_MEMORY_GIB,
+    f"memory lies between 1 kB and {MOST_MEMORY_GIB:,.0f} GiB", "check the unit",
+)  # fmt: skip
+"""GiB for containers on a node, or of one container."""
 
+task_duration = _within(
+    parse_seconds, LEAST_SECONDS, MOST_SECONDS, "a task takes between a microsecond and a year"
+)
+"""Seconds of one task."""
 
-def task_duration(text: str) -> float:
-    """Seconds of one task."""
-    value = parse_seconds(text)
-    if not LEAST_SECONDS <= value <= MOST_SECONDS:
-        raise BadInput(f"a task takes between a microsecond and a year, not {text!r}")
-    return value
-
-
-def task_bytes(text: str) -> float:
-    """Bytes that one task moves."""
-    value = parse_bytes(text)
-    if value > MOST_BYTES:
-        raise BadInput(f"a task moves at most 1 PB, not {text!r}")
-    return value
+task_bytes = _within(parse_bytes, -math.inf, MOST_BYTES, "a task moves at most 1 PB")
+"""Bytes that one task moves."""
 
 
 def input_times(text: str) -> float | None:

@@ -1,4 +1,4 @@
-"""Lists of names in a line of text."""
+"""Names, and lists of them, in a line of text."""
 
 from __future__ import annotations
 
@@ -24,3 +24,8 @@ def listed(names: Sequence[str], most: int = MOST_LISTED) -> str:
     if len(names) <= most:
         return ", ".join(names)
     return f"{', '.join(names[: most - 1])} and {len(names) - most + 1} more"
+
+
+def printable(text: str) -> str:
+    """Text from a log without anything that could end a line or steer a terminal."""
+    return "".join(char if char.isprintable() else "?" for char in text)

@@ -63,7 +63,6 @@ class Section:
 
     @property
     def path(self) -> Path:
-        """The file."""
         return Path(self.located.name)
 
     @property

@@ -11,11 +11,7 @@ from real_spark import SHORT_LIVED, spark_home
 import engine
 from engine.collect import MANIFEST, collect_runs, read_manifest
 from engine.errors import BadInput
-from engine.experiments.commands import (
-    Job,
-    template_of,
-    training_runs,
-)
+from engine.experiments.commands import Job, template_of, training_runs
 from engine.experiments.plans import Experiment
 from engine.sources.collected import changed, code_notices, code_of
 

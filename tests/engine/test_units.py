@@ -178,12 +178,7 @@ def test_a_size_that_is_shown_reads_back_to_three_digits(size: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "text"),
-    [
-        (999.4e15, "999 PB"),
-        (999.6e15, "1,000 PB"),
-        (12e18, "12,000 PB"),
-    ],
+    ("size", "text"), [(999.4e15, "999 PB"), (999.6e15, "1,000 PB"), (12e18, "12,000 PB")]
 )
 def test_what_no_store_holds_is_no_power_of_ten(size: float, text: str) -> None:
     assert units.format_bytes(size) == text

@@ -116,7 +116,7 @@ class Growth:
             elif view == "experiments":
                 await advised(pilot)
         await _closed(pilot)
-        app.action_zoom_all()
+        app.action_zoom("all")
         app.query_one("#deadline").focus()
         await pilot.press("escape", "escape")
         app.noticed = ()

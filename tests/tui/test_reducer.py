@@ -281,10 +281,7 @@ EXACT: list[tuple[Action, dict[str, Any]]] = [
     (SortList("time"), {"order": "time", "selected": None}),
     (SortList("cost"), {"order": "best", "selected": None}),
     (PointAt(6.0), {"crosshair": 6.0}),
-    (
-        LookAt("cost", (7.0, 8.0)),
-        {"axes": BUSY.axes._replace(cost=AxisLook(True, (7.0, 8.0)))},
-    ),
+    (LookAt("cost", (7.0, 8.0)), {"axes": BUSY.axes._replace(cost=AxisLook(True, (7.0, 8.0)))}),
     (LookAtAll(), {"axes": Axes(*(AxisLook(True) for _ in WHOLE))}),
     (
         ScaleAxis("time", False),

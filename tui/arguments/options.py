@@ -68,9 +68,8 @@ def parse_wait(text: str) -> float:
     return seconds
 
 
-def duration(text: str) -> float:
-    """An argument type: see `parse_wait`."""
-    return quantity(parse_wait)(text)
+duration = quantity(parse_wait)
+"""An argument type."""
 
 
 def add_sources(parser: argparse.ArgumentParser) -> None:

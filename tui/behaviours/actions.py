@@ -3,8 +3,9 @@ paint needs none."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import engine
 from tui.behaviours.part import PlannerPart
@@ -15,10 +16,26 @@ if TYPE_CHECKING:
     from tui.views.prose import Tone
 
 
+def _opens(dialog: str) -> Callable[[DialogActions], None]:
+    """The action that opens a dialog: a function of `tui.dialogs` by its name."""
+    return lambda self: self._dialog(dialog)
+
+
 class DialogActions(PlannerPart):
     """A part of `PlannerApp`: keys, palette and typed commands run these by name."""
 
     noticed: tuple[Noticed, ...] = ()
+
+    action_palette = _opens("palette")
+    action_command = _opens("command_line")
+    action_theme = _opens("themes")
+    action_open = _opens("open_sources")
+    action_ran_on = _opens("ran_on")
+    action_category = _opens("category")
+    action_catalog = _opens("catalog")
+    action_instances = _opens("instances")
+    action_limits = _opens("limits")
+    action_model = _opens("model")
 
     def action_help(self) -> None:
         """What has the keyboard, then all keys and words."""
@@ -46,14 +63,6 @@ class DialogActions(PlannerPart):
         kept = self.noticed[: len(self.noticed) - len(same)]
         self.noticed = (*kept, Noticed(datetime.now(), sign, words, tone))[-MOST_NOTICES:]
 
-    def action_palette(self) -> None:
-        """Every action by name."""
-        self._dialog("palette")
-
-    def action_command(self) -> None:
-        """A typed command."""
-        self._dialog("command_line")
-
     def type_command(self, begun: str) -> None:
         """A typed command that is begun already."""
         self._dialog("command_line", begun)
@@ -73,33 +82,8 @@ class DialogActions(PlannerPart):
 
         app.push_screen(JumpScreen(targets_of(app.screen), glyphs=app.glyphs), go)
 
-    def action_theme(self) -> None:
-        """Choose a theme."""
-        self._dialog("themes")
-
     def action_set_theme(self, name: str) -> None:
-        """Use a theme."""
         self.planner.theme = name
-
-    def action_open(self) -> None:
-        """Open other evidence."""
-        self._dialog("open_sources")
-
-    def action_ran_on(self) -> None:
-        """Name the type that was measured."""
-        self._dialog("ran_on")
-
-    def action_category(self) -> None:
-        """Name the kind of job."""
-        self._dialog("category")
-
-    def action_catalog(self) -> None:
-        """Choose the price catalog."""
-        self._dialog("catalog")
-
-    def action_instances(self) -> None:
-        """Choose candidate types."""
-        self._dialog("instances")
 
     def action_filter(self) -> None:
         """Filter the list that is looked at; where there is none, the candidate types."""
@@ -111,10 +95,6 @@ class DialogActions(PlannerPart):
             self._dialog("listed" if name else "instances")
         else:
             self._dialog("narrowed", name)
-
-    def action_limits(self) -> None:
-        """Say what is owned and what may be rented."""
-        self._dialog("limits")
 
     def action_job(self) -> None:
         """Type other parameters or iterations of the job; those that hold are offered."""
@@ -130,12 +110,7 @@ class DialogActions(PlannerPart):
         else:
             self.type_command(begun)
 
-    def action_model(self) -> None:
-        """Choose the model."""
-        self._dialog("model")
-
     def action_export(self) -> None:
-        """Text to paste."""
         from tui.behaviours import handing_over
 
         app = self.planner
@@ -143,7 +118,6 @@ class DialogActions(PlannerPart):
             handing_over.export(app)
 
     def action_copy(self) -> None:
-        """Copy the answer."""
         from tui.behaviours import handing_over
 
         app = self.planner
@@ -166,7 +140,7 @@ class DialogActions(PlannerPart):
         else:
             app.dispatch(outcome)
 
-    def _dialog(self, name: str, *arguments: str) -> Any:
+    def _dialog(self, name: str, *arguments: str) -> None:
         app = self.planner
         if len(app.screen_stack) > 1:
             return

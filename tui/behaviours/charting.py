@@ -5,8 +5,6 @@ from __future__ import annotations
 from time import monotonic
 from typing import TYPE_CHECKING, cast
 
-from textual.binding import Binding
-
 from tui.behaviours.part import PlannerPart
 from tui.changes import (
     Action,
@@ -28,19 +26,6 @@ from tui.widgets.table import Table
 if TYPE_CHECKING:
     from tui.history import History
     from tui.state import PlanState
-
-CHART_BINDINGS = (
-    Binding("v", "crosshair", "Crosshair", show=False),
-    Binding("plus,equals_sign", "zoom_in", "Zoom in", show=False),
-    Binding("minus", "zoom_out", "Zoom out", show=False),
-    Binding("a", "zoom_all", "Whole chart", show=False),
-    Binding("less_than_sign", "pan_left", "Look left", show=False),
-    Binding("greater_than_sign", "pan_right", "Look right", show=False),
-    Binding("X", "log_x", "Linear or log x", show=False),
-    Binding("Y", "log_y", "Linear or log y", show=False),
-    Binding("d", "draw", "Draw this type", show=False),
-    Binding("E", "save_chart", "Save the chart", show=False),
-)
 
 _PAN = 0.25
 """Of what is seen, one step aside."""
@@ -133,7 +118,7 @@ class ChartActions(PlannerPart):
             chart = app._panels.chart(next(name for name in names if name != chart.id))
         chart.focus()
 
-    def point_at(self, nodes: int) -> None:
+    def action_at(self, nodes: int) -> None:
         """The crosshair at a number of nodes."""
         app = self.planner
         if app.state.view != "curves":
@@ -145,37 +130,17 @@ class ChartActions(PlannerPart):
         chart.focus()
         chart.point_at(min(chart.xs, key=lambda x: abs(x - nodes)))
 
-    def action_at(self, nodes: int) -> None:
-        """As typed."""
-        self.point_at(nodes)
+    def action_zoom(self, where: str) -> None:
+        """Closer ("in"), wider ("out"), or the whole of every chart ("all")."""
+        if where == "all":
+            self._look(LookAtAll())
+        elif (chart := self._chart) is not None:
+            chart.action_zoom("x", 1 if where == "in" else -1)
 
-    def action_zoom_in(self) -> None:
-        """Closer, around the crosshair."""
-        self._zoom(1)
-
-    def action_zoom_out(self) -> None:
-        """Wider."""
-        self._zoom(-1)
-
-    def _zoom(self, direction: int) -> None:
+    def action_pan(self, side: str) -> None:
+        """Look at smaller values of x ("left") or at larger ones ("right")."""
         if (chart := self._chart) is not None:
-            chart.action_zoom("x", direction)
-
-    def action_zoom_all(self) -> None:
-        """The whole of every chart."""
-        self._look(LookAtAll())
-
-    def action_pan_left(self) -> None:
-        """Look at smaller values of x."""
-        self._pan(-_PAN)
-
-    def action_pan_right(self) -> None:
-        """Look at larger values of x."""
-        self._pan(_PAN)
-
-    def _pan(self, share: float) -> None:
-        if (chart := self._chart) is not None:
-            chart.action_pan("x", share)
+            chart.action_pan("x", _PAN if side == "right" else -_PAN)
 
     def action_zoom_to(self, axis: str, low: float, high: float) -> None:
         """A typed part of an axis: of nodes, of time or of cost."""
@@ -196,15 +161,7 @@ class ChartActions(PlannerPart):
                     return
         app.show_notice(f"no chart of this view has an axis of {axis}", "warn")
 
-    def action_log_x(self) -> None:
-        """The horizontal axis linear or logarithmic."""
-        self.action_scale("x")
-
-    def action_log_y(self) -> None:
-        """The vertical axis linear or logarithmic."""
-        self.action_scale("y")
-
-    def action_scale(self, axis: str, kind: str = "") -> None:
+    def action_log(self, axis: str, kind: str = "") -> None:
         """An axis "log" or "linear"; without either the other one than now."""
         chart, app = self._chart, self.planner
         if chart is None:

@@ -11,7 +11,8 @@ from tui.workers import Latest
 
 if TYPE_CHECKING:
     from engine import Choice, FitOutcome, ModelAnswer, Plan, Run, Workload
-    from tui.answers import Answer, Built, Session
+    from tui.answers import Answer, Built
+    from tui.session import EngineSession
 
 
 SIZES_EXECUTORS = "simcost"
@@ -26,7 +27,7 @@ class Comparing:
     the last one only the fits stay, and those where they are the same: a time is of one cluster.
     """
 
-    def __init__(self, session: Session, post: Callable[[Compared], object]) -> None:
+    def __init__(self, session: EngineSession, post: Callable[[Compared], object]) -> None:
         self._session = session
         self._post = post
         self._latest = Latest("models")

@@ -44,7 +44,6 @@ class PanelEvents(PlannerPart):
         self._refusal = ()
 
     def on_goal_panel_refused(self, message: GoalPanel.Refused) -> None:
-        """Typed text was not understood."""
         self.show_refusal(message.text)
 
     def show_refusal(self, words: str) -> None:

@@ -185,7 +185,6 @@ class Planning(PlannerPart):
             app._settled()
 
     def on_progress(self, message: Progress) -> None:
-        """Say what is being done."""
         app = self.planner
         if message.key == plan_key(app.state) and app.busy:
             app.busy = message.text

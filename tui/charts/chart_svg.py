@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from itertools import pairwise
+from textwrap import wrap
 from typing import NamedTuple
 
 from tui.format import shown
@@ -63,7 +64,7 @@ class _Plot(NamedTuple):
 
 def format_svg(panels: Sequence[Panel], *, title: str, subtitle: str = "") -> str:
     """The charts one below the other under a heading; the text of a file."""
-    said = list(_wrapped(shown(subtitle)))
+    said = wrap(shown(subtitle), _LINE_LETTERS, break_long_words=False, break_on_hyphens=False)
     head = _HEAD + _LINE * len(said) + 6
     height = head + PANEL_HEIGHT * len(panels)
     parts = [
@@ -77,19 +78,6 @@ def format_svg(panels: Sequence[Panel], *, title: str, subtitle: str = "") -> st
     for place, panel in enumerate(panels):
         parts += _panel(panel, head + PANEL_HEIGHT * place, place)
     return "\n".join([*parts, "</svg>", ""])
-
-
-def _wrapped(text: str) -> Iterator[str]:
-    """Lines of at most `_LINE_LETTERS` letters."""
-    line = ""
-    for word in text.split():
-        if line and len(line) + 1 + len(word) > _LINE_LETTERS:
-            yield line
-            line = word
-        else:
-            line = f"{line} {word}" if line else word
-    if line:
-        yield line
 
 
 def _panel(panel: Panel, top: float, number: int) -> Iterator[str]:

@@ -36,10 +36,8 @@ def _hour(change: engine.Change | None, goal: engine.Goal) -> str:
     if change is None:
         return "saves nothing"
     if goal.by_resource:
-        return f"{_composition(change)} saves {change.saved_vcore_seconds:,.0f} vcore-s"
-    return (
-        f"{_composition(change)} saves {text.usd(change.saved_usd)} ({text.usd(change.cost_usd)})"
-    )
+        return f"{text.rented(change)} saves {change.saved_vcore_seconds:,.0f} vcore-s"
+    return f"{text.rented(change)} saves {text.usd(change.saved_usd)} ({text.usd(change.cost_usd)})"
 
 
 def _dollar(change: engine.Change | None) -> str:
@@ -47,7 +45,7 @@ def _dollar(change: engine.Change | None) -> str:
         return "saves no time"
     saved = text.seconds(change.saved_seconds)
     return (
-        f"{_composition(change)} is {saved} faster "
+        f"{text.rented(change)} is {saved} faster "
         f"({text.seconds(change.seconds)}, {text.usd(change.cost_usd)})"
     )
 
@@ -56,7 +54,9 @@ def _hardly_slower(found: engine.Sensitivity, goal: engine.Goal) -> list[str]:
     """What is as fast for less money; nothing where there is none."""
     if found.hardly_slower is None:
         return []
-    return [f"at most 1 % slower: {_hour(found.hardly_slower, goal)}"]
+    return [
+        f"at most {text.percent(engine.HARDLY_SLOWER)} slower: {_hour(found.hardly_slower, goal)}"
+    ]
 
 
 def _looser(found: engine.Sensitivity, answer: engine.Recommendation) -> list[str]:
@@ -91,7 +91,7 @@ def _then(change: engine.Change | None) -> str:
     """Another answer, or that there is none."""
     if change is None:
         return "nothing satisfies the goal"
-    return f"{_composition(change)} ({text.seconds(change.seconds)}, {text.usd(change.cost_usd)})"
+    return f"{text.rented(change)} ({text.seconds(change.seconds)}, {text.usd(change.cost_usd)})"
 
 
 def _input(found: engine.Sensitivity) -> str:
@@ -113,7 +113,3 @@ def _times(value: float) -> str:
     """Rounded down: 3.1 times still holds."""
     digits = 2 if value < 2.0 else 1
     return f"{int(value * 10**digits) / 10**digits:.{digits}f}"
-
-
-def _composition(change: engine.Change) -> str:
-    return text.rented(change)

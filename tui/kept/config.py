@@ -73,7 +73,6 @@ class Config:
 
 
 def config_path() -> Path:
-    """Where the file is."""
     return home("config") / "config.yaml"
 
 

@@ -18,7 +18,6 @@ _NAME = re.compile(r"[\w][\w .@=-]{0,79}")
 
 
 def session_path() -> Path:
-    """Where the last session is."""
     return home("state") / "session.yaml"
 
 

@@ -68,7 +68,9 @@ def read_kept(path: Path) -> Kept:
         BadInput: with file, line and key for what is unknown, missing or without meaning.
     """
     top = read_top(path)
-    version = top.get("version", _version) if "version" in top.entries else VERSION
+    version: int | None = VERSION
+    if "version" in top.entries:
+        version = top.get("version", lambda text: int(text) if text.isdecimal() else None)
     if version is None or not 1 <= version <= VERSION:
         raise engine.BadInput(
             f"version {top.entries['version']} is none that this sparkplan knows",
@@ -77,11 +79,6 @@ def read_kept(path: Path) -> Kept:
         )
     state = state_of(top, folder=path.parent)
     return Kept(state, _pins(top, path.parent))
-
-
-def _version(text: str) -> int | None:
-    """A version as a number; None for what is none."""
-    return int(text) if text.isdecimal() else None
 
 
 def _pins(top: engine.Section, folder: Path) -> tuple[Pin, ...]:

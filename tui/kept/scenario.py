@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from tui.reducer import reduce
 from tui.state import TRAINING_PLANS, PlanState, Training
 from tui.verbs import Names
 from tui.views.pages import NAMES
-from tui.widgets.numbers import money_text, time_text
+from tui.widgets.numbers import all_digits, fewest_digits, money_text, time_text
 from tui.words import job_words, term_words
 from tui.words.limit_words import line_of
 from tui.words.term_words import TERMS
@@ -84,9 +83,9 @@ def typed_values(state: PlanState) -> dict[str, str]:
         "model": state.model,
         "deadline": _deadline(state),
         "budget": "off" if state.budget_usd is None else _money(state.budget_usd),
-        "size": f"{_short(state.scale)}x",
+        "size": f"{fewest_digits(state.scale)}x",
         "param": job_words.line_of(state.job) or None,
-        "iterations": None if state.job.iterations is None else _short(state.job.iterations),
+        "iterations": None if state.job.iterations is None else fewest_digits(state.job.iterations),
         "nodes": str(state.max_nodes),
         "confidence": _percent(state.confidence),
         "spot": "on" if state.spot else "off",
@@ -104,7 +103,7 @@ def _deadline(state: PlanState) -> str | None:
     seconds = state.deadline_seconds
     if seconds is None:
         return "off" if state.deadline_chosen else None
-    return _exact(time_text(seconds), seconds, engine.parse_seconds, f"{_digits(seconds)}s")
+    return _exact(time_text(seconds), seconds, engine.parse_seconds, f"{all_digits(seconds)}s")
 
 
 def _training(training: Training) -> str | None:
@@ -114,12 +113,12 @@ def _training(training: Training) -> str | None:
     if training.unit == "usd":
         return _money(amount)
     if training.unit == "seconds":
-        return _exact(time_text(amount), amount, engine.parse_seconds, f"{_digits(amount)}s")
-    return _digits(amount)
+        return _exact(time_text(amount), amount, engine.parse_seconds, f"{all_digits(amount)}s")
+    return all_digits(amount)
 
 
 def _money(usd: float) -> str:
-    return _exact(money_text(usd), usd, engine.parse_usd, f"${_digits(usd)}")
+    return _exact(money_text(usd), usd, engine.parse_usd, f"${all_digits(usd)}")
 
 
 def _exact(shown: str, value: float, parse: Callable[[str], float], every_digit: str) -> str:
@@ -130,18 +129,8 @@ def _exact(shown: str, value: float, parse: Callable[[str], float], every_digit:
         return every_digit
 
 
-def _digits(value: float) -> str:
-    """All digits of a number without an exponent."""
-    return f"{Decimal(repr(value)):f}"
-
-
 def _percent(share: float | None) -> str | None:
     return None if share is None else f"{share * 100:.12g}%"
-
-
-def _short(value: float) -> str:
-    """As few digits as tell the number."""
-    return f"{value:g}" if float(f"{value:g}") == value else _digits(value)
 
 
 def scalar(text: str) -> str:

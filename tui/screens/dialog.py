@@ -50,7 +50,6 @@ class Dialog(ModalScreen[Answer]):
             self.dismiss(answer)
 
     def action_leave(self) -> None:
-        """Leave without an answer."""
         self.close()
 
     def on_unmount(self) -> None:

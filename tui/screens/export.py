@@ -128,7 +128,6 @@ class ExportScreen(Dialog[str | None]):
             yield Bar(self._glyphs, firm=True, id="dialog-keys")
 
     def on_mount(self) -> None:
-        """Show the first target."""
         self.set_class(self._glyphs.ascii_only, "-ascii")
         title = plain(f"Export {self._what}", ascii_only=self._glyphs.ascii_only)
         title = fit(title, MOST_TITLE, ellipsis=self._glyphs.ellipsis).rstrip()
@@ -174,7 +173,6 @@ class ExportScreen(Dialog[str | None]):
         self.query_one("#path", Input).focus()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter in the path saves."""
         event.stop()
         self.action_save()
 

@@ -173,11 +173,9 @@ class HelpScreen(Dialog[None]):
             yield Bar(self._glyphs, firm=True, id="dialog-keys")
 
     def text(self) -> list[Line]:
-        """What is read here."""
         return lines(self._section, self._here, ascii_only=self._glyphs.ascii_only)
 
     def on_mount(self) -> None:
-        """Title and keys."""
         self.set_class(self._glyphs.ascii_only, "-ascii")
         self.query_one("#dialog").border_title = self.TITLE_TEXT
         self.query_one("#dialog-keys", Bar).show(keys([("↑ ↓", "scroll", "")]), keys(LEAVE))

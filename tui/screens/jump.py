@@ -108,7 +108,6 @@ class JumpScreen(Dialog[Target]):
         self.close(self._targets.get(event.character or ""))
 
     def on_click(self, event: events.Click) -> None:
-        """Leave."""
         event.stop()
         self.close()
 

@@ -42,5 +42,4 @@ class NoticesScreen(HelpScreen):
         self._noticed = tuple(noticed)
 
     def text(self) -> list[Line]:
-        """What was said."""
         return lines(self._noticed)

@@ -124,7 +124,6 @@ class OpenScreen(Picker):
             yield Bar(self._glyphs, firm=True, id="dialog-keys")
 
     def key_items(self) -> list[Item]:
-        """The keys of this screen."""
         return keys(
             [
                 ("⏎", "open", ""),
@@ -233,7 +232,6 @@ class OpenScreen(Picker):
         return source if REMOTE in source else str(self._here / at_home(source))
 
     def on_looked(self, message: Looked) -> None:
-        """Show what was found."""
         message.stop()
         self._show()
 

@@ -63,7 +63,6 @@ class Entry(Option):
 
 
 def sample_entries() -> list[Entry]:
-    """The bundled samples."""
     return [
         Entry(s.name, s.name, f"sample: {s.shows}", stamp=(0, 0), sample=True)
         for s in engine.list_samples()

@@ -120,12 +120,10 @@ class Picker(Dialog[str | None]):
 
     @property
     def matched(self) -> Table:
-        """The list of matches."""
         return self.query_one("#matches", Table)
 
     @property
     def current(self) -> Option | None:
-        """The option under the cursor."""
         place = self.matched.cursor
         return self._options[place] if place < len(self._options) else None
 
@@ -135,7 +133,6 @@ class Picker(Dialog[str | None]):
         return keys([("⏎", enter, ""), ("↑ ↓", "move", ""), ("tab", "complete", "")])
 
     def refill(self, typed: str) -> None:
-        """Show what matches."""
         self._options = list(self._matches(typed))[:MOST_MATCHES]
         rows: list[Row] = [(option.label, (option.detail, "muted")) for option in self._options]
         self.matched.show(rows, cursor=0)
@@ -168,7 +165,6 @@ class Picker(Dialog[str | None]):
         self._tell_soon()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Typing filters."""
         event.stop()
         self.refill(event.value)
 
@@ -182,7 +178,6 @@ class Picker(Dialog[str | None]):
             self.answer(event.value)
 
     def on_table_chosen(self, event: Table.Chosen) -> None:
-        """A double click answers."""
         event.stop()
         if self._returns_typed:
             self.action_complete()

@@ -47,7 +47,6 @@ class TourActions(PlannerPart):
             self.guide.turn(1)
 
     def action_tour_back(self) -> None:
-        """The step before."""
         if self.guide is not None:
             self.guide.turn(-1)
 

@@ -11,7 +11,7 @@ import re
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from textual.driver import Driver
 from textual.drivers.headless_driver import HeadlessDriver
@@ -23,19 +23,6 @@ if TYPE_CHECKING:
     from textual.app import App
 
 SUFFIXES = (".cast", ".svg")
-
-
-class Recorder(Protocol):
-    """What is told of everything that is drawn, and of the pauses in between."""
-
-    def wrote(self, data: str) -> None:
-        """The driver sent this to the terminal."""
-
-    def paused(self, app: App[Any], seconds: float) -> None:
-        """The screen stays as it is for so long."""
-
-    def finish(self, path: Path, size: tuple[int, int]) -> None:
-        """Write the file, whole or not at all."""
 
 
 class CastRecorder:
@@ -52,7 +39,6 @@ class CastRecorder:
         self._events.append((self._clock() - self._start + self._skipped, data))
 
     def paused(self, app: App[Any], seconds: float) -> None:
-        """Later events move on."""
         self._skipped += seconds
 
     def finish(self, path: Path, size: tuple[int, int]) -> None:
@@ -79,12 +65,15 @@ class SvgRecorder:
         """The pictures are taken in the pauses."""
 
     def paused(self, app: App[Any], seconds: float) -> None:
-        """Take a picture."""
         self._pages.append((app.export_screenshot(title="sparkplan tour"), seconds))
 
     def finish(self, path: Path, size: tuple[int, int]) -> None:
         """All pictures in one file; a viewer without animation shows the first."""
         engine.write_text(path, slideshow(self._pages))
+
+
+Recorder = CastRecorder | SvgRecorder
+"""What is told of everything that is drawn, and of the pauses in between."""
 
 
 def slideshow(pages: list[tuple[str, float]]) -> str:

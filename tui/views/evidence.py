@@ -258,7 +258,8 @@ def about(
             (", none left out." if found.optimal else ", not all of them.", "base"),
         ]
     )
-    lines += [[("Cost: ", "muted"), (words.sentence(line), "base")] for line in _costs(answer)]
+    said = words.assumptions(answer)
+    lines += [[("Cost: ", "muted"), (words.sentence(line), "base")] for line in said]
     return lines
 
 
@@ -377,7 +378,3 @@ def _silent(compared: Sequence[Compared]) -> list[tuple[str, str]]:
 
 def _silence(name: str, why: str, marks: Marks) -> Line:
     return [(f"{marks.missed} ", "muted"), (name, "strong"), (f": {words.sentence(why)}", "base")]
-
-
-def _costs(answer: Answer) -> tuple[str, ...]:
-    return words.assumptions(answer)

@@ -246,7 +246,7 @@ class GoalPanel(Container):
     def on_slider_changed(self, event: Slider.Changed) -> None:
         """Say what the slider asks for."""
         event.stop()
-        name = str(event.slider_id)
+        name = str(event.slider.id)
         self.post_message(self.Moved(name, action_of(name, event.value)))
 
     def on_slider_typing(self, event: Slider.Typing) -> None:

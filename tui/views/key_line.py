@@ -45,7 +45,7 @@ TYPES, FILTER = Key("/", "types", "filter"), Key("/", "filter", "filter")
 COPY, QUIT = Key("y", "copy", "copy"), Key("^q", "quit", "quit")
 PIN, COMMAND = Key("p", "pin", "pin"), Key(":", "command", "command")
 READ = Key("v", "read", "crosshair")
-ZOOM_ALL, LOG_Y = Key("a", "all", "zoom_all"), Key("Y", "log", "log_y")
+ZOOM_ALL, LOG_Y = Key("a", "all", "zoom('all')"), Key("Y", "log", "log('y')")
 SAVE = Key("E", "save", "save_chart")
 
 TYPED = (Key("⏎", "take"), Key("esc", "cancel"))
@@ -97,7 +97,7 @@ def _wide(focused: Widget | None) -> list[Key]:
         forget = [Key("del", "forget", "unpin")] if focused.id == "pins" else []
         return [*_of_table(focused), *forget, choose, Key("← →", "columns"), NEXT]
     if isinstance(focused, Chart):
-        zoom = (Key("+", "zoom", "zoom_in"), Key("-", "out", "zoom_out"))
+        zoom = (Key("+", "zoom", "zoom('in')"), Key("-", "out", "zoom('out')"))
         return [Key("← →", "read"), *zoom, ZOOM_ALL, LOG_Y, SAVE]
     return [Key("↑ ↓", "scroll"), NEXT] if _scrolls(focused) else []
 

@@ -117,7 +117,6 @@ class Prose(ScrollingFrame):
 
     @property
     def lines(self) -> tuple[Line, ...]:
-        """What is shown."""
         return self._lines
 
     def show(self, lines: Sequence[Line]) -> None:

@@ -191,7 +191,8 @@ def as_good(found: Recommendation) -> list[Line]:
     if any(f", {composition(other)}, " in reason for reason in best.why):
         return []
     saved = (best.cost_usd or 0.0) - (other.cost_usd or 0.0)
-    said = f" is at most 1 % slower and costs {text.usd_difference(saved)} less."
+    slower = f" is at most {text.percent(engine.HARDLY_SLOWER)} slower"
+    said = f"{slower} and costs {text.usd_difference(saved)} less."
     return [[(composition(other), "strong"), (said, "base")]]
 
 

@@ -8,7 +8,7 @@ x runs from 0 (left) to 1 (right), y from 0 (bottom) to 1 (top).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from tui.widgets.glyphs import Dots
 
@@ -59,7 +59,6 @@ class Canvas:
         self._shade_ink: dict[int, str] = {}
 
     def column_of(self, position: float) -> int:
-        """The dot column at `position`."""
         return round(position * (self.columns - 1))
 
     def row_of(self, position: float) -> int:
@@ -130,30 +129,24 @@ class Canvas:
 
     def horizontal(self, y: float, style: str) -> None:
         """A dashed rule over the whole width at height `y`, below all curves."""
-        row = self.row_of(y)
-        if not 0 <= row < self.rows:
-            return
-        cell_y, dot_y = divmod(row, self.dots_per_row)
-        for column in range(self.columns):
-            if column % 6 < 4:  # four dots and a gap of two
-                cell_x, dot_x = divmod(column, self.dots_per_column)
-                self._rule_dot(cell_y * self.width + cell_x, self._bits_of[dot_y][dot_x], style)
+        row = self.row_of(y)  # four dots and a gap of two
+        self._rule(((column, row) for column in range(self.columns) if column % 6 < 4), style)
 
     def vertical(self, x: float, style: str) -> None:
         """A dashed rule over the whole height at `x`, below all curves."""
-        column = self.column_of(x)
-        if not 0 <= column < self.columns:
-            return
-        cell_x, dot_x = divmod(column, self.dots_per_column)
-        for row in range(self.rows):
-            if row % 4 < 2:  # two dots and a gap of two
-                cell_y, dot_y = divmod(row, self.dots_per_row)
-                self._rule_dot(cell_y * self.width + cell_x, self._bits_of[dot_y][dot_x], style)
+        column = self.column_of(x)  # two dots and a gap of two
+        self._rule(((column, row) for row in range(self.rows) if row % 4 < 2), style)
 
-    def _rule_dot(self, cell: int, bit: int, style: str) -> None:
-        self._rules[cell] |= bit
-        if not self._curves[cell]:
-            self._ink[cell] = style
+    def _rule(self, dots: Iterable[tuple[int, int]], style: str) -> None:
+        """Set dots (column, row) of the layer of rules; those outside are dropped."""
+        for column, row in dots:
+            if 0 <= column < self.columns and 0 <= row < self.rows:
+                x, across = divmod(column, self.dots_per_column)
+                y, down = divmod(row, self.dots_per_row)
+                cell = y * self.width + x
+                self._rules[cell] |= self._bits_of[down][across]
+                if not self._curves[cell]:
+                    self._ink[cell] = style
 
     def band(
         self, xs: Sequence[float], lows: Sequence[float], highs: Sequence[float], style: str

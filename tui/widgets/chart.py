@@ -8,14 +8,7 @@ from typing import ClassVar
 from textual.geometry import Region
 
 from tui.widgets.chart_control import ChartControl
-from tui.widgets.chart_data import (
-    EMPTY,
-    Axis,
-    ChartData,
-    Point,
-    Series,
-    Threshold,
-)
+from tui.widgets.chart_data import EMPTY, Axis, ChartData, Point, Series, Threshold
 from tui.widgets.chart_message import paint_message
 from tui.widgets.frame import Frame
 from tui.widgets.glyphs import Glyphs, choose_glyphs

@@ -60,11 +60,6 @@ class ChartControl(FrameWidget):
             super().__init__()
             self.chart = chart
 
-        @property
-        def control(self) -> ChartControl:
-            """The chart, for `on` selectors."""
-            return self.chart
-
         def can_replace(self, message: Message) -> bool:
             """Fifty queued steps cause one computation."""
             return type(message) is type(self) and getattr(message, "chart", None) is self.chart
@@ -100,7 +95,6 @@ class ChartControl(FrameWidget):
 
     @property
     def data(self) -> ChartData:
-        """What is shown."""
         return self._data
 
     # Crosshair
@@ -267,7 +261,6 @@ class ChartControl(FrameWidget):
             self._look(*grip.windows(x, y))
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
-        """Let go."""
         if self._grip is not None:
             event.stop()
             self._grip = None
@@ -284,7 +277,6 @@ class ChartControl(FrameWidget):
         self._wheel(event, 1)
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """The wheel zooms out."""
         self._wheel(event, -1)
 
     def _wheel(self, event: events.MouseEvent, direction: int) -> None:

@@ -127,11 +127,9 @@ class Gantt(ScrollingFrame, can_focus=True):
 
     @property
     def data(self) -> GanttData:
-        """What is shown."""
         return self._data
 
     def show(self, data: GanttData) -> None:
-        """Show other rows."""
         if data != self._data:
             self._data = data
             self.redraw()

@@ -41,63 +41,22 @@ class Glyphs(NamedTuple):
 
 
 UNICODE = Glyphs(
-    name="unicode",
-    dots="braille",
-    ascii_only=False,
-    axis_x="─",
-    axis_y="│",
-    corner="└",
-    tick_x="┬",
-    tick_y="┤",
-    ruler="━",
-    ruler_tick="┯",
-    marker="◆",
-    vertical="┊",
-    above="↑",
-    below="↓",
-    track="─",
-    filled="━",
-    knob="●",
-    focus="▸",
-    ellipsis="…",
-    rule="─",
-)
+    name="unicode", dots="braille", ascii_only=False, axis_x="─", axis_y="│", corner="└",
+    tick_x="┬", tick_y="┤", ruler="━", ruler_tick="┯", marker="◆", vertical="┊", above="↑",
+    below="↓", track="─", filled="━", knob="●", focus="▸", ellipsis="…", rule="─",
+)  # fmt: skip
 
 # The kernel console and other bitmap fonts: code page 437 has these, but no braille.
 BLOCKS = UNICODE._replace(
-    name="blocks",
-    dots="half",
-    ruler="═",
-    ruler_tick="╤",
-    marker="♦",
-    vertical="│",
-    filled="═",
-    knob="█",
-    focus="►",
-)
+    name="blocks", dots="half", ruler="═", ruler_tick="╤", marker="♦", vertical="│", filled="═",
+    knob="█", focus="►",
+)  # fmt: skip
 
 ASCII = Glyphs(
-    name="ascii",
-    dots="ascii",
-    ascii_only=True,
-    axis_x="-",
-    axis_y="|",
-    corner="+",
-    tick_x="+",
-    tick_y="+",
-    ruler="=",
-    ruler_tick="#",
-    marker="@",
-    vertical=":",
-    above="^",
-    below="v",
-    track="-",
-    filled="=",
-    knob="O",
-    focus=">",
-    ellipsis="~",
-    rule="-",
-)
+    name="ascii", dots="ascii", ascii_only=True, axis_x="-", axis_y="|", corner="+", tick_x="+",
+    tick_y="+", ruler="=", ruler_tick="#", marker="@", vertical=":", above="^", below="v",
+    track="-", filled="=", knob="O", focus=">", ellipsis="~", rule="-",
+)  # fmt: skip
 
 _SIGNS = {"unicode": "●▲■▼★○", "blocks": "•▲■▼♣○", "ascii": "o*#%+="}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from typing import Literal
 
 Kind = Literal["number", "count", "time", "money", "bytes", "share"]
@@ -21,6 +22,16 @@ def shortest(value: float, digits: int = 4) -> str:
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
     text = f"{value:.{min(decimals, 12)}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def all_digits(value: float) -> str:
+    """Every digit, without an exponent."""
+    return f"{Decimal(repr(value)):f}"
+
+
+def fewest_digits(value: float) -> str:
+    """As few digits as tell the number."""
+    return f"{value:g}" if float(f"{value:g}") == value else all_digits(value)
 
 
 def _scaled(value: float, units: tuple[tuple[float, str], ...]) -> str:

@@ -28,7 +28,6 @@ class ScrollingFrame(FrameWidget):
     _top = 0
 
     def action_scroll_rows(self, rows: int) -> None:
-        """Up or down."""
         self._top = max(0, self._top + rows)
         self.redraw()
 
@@ -37,11 +36,9 @@ class ScrollingFrame(FrameWidget):
         self.action_scroll_rows(pages * max(1, self.size.height - self.KEPT_ROWS))
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """The wheel scrolls."""
         event.stop()
         self.action_scroll_rows(-1)
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """The wheel scrolls."""
         event.stop()
         self.action_scroll_rows(1)

@@ -36,9 +36,7 @@ class Slider(FrameWidget, can_focus=True):
         "caret": "reverse $foreground",
         "error": "bold $text-error",
     }
-    ANSI_STYLES: ClassVar[Mapping[str, str]] = {
-        "track": "dim $text-disabled",
-    }
+    ANSI_STYLES: ClassVar[Mapping[str, str]] = {"track": "dim $text-disabled"}
     FOCUS_STYLES: ClassVar[Mapping[str, str]] = {
         "label": "bold $text-accent",
         "filled": "bold $text-accent",
@@ -70,16 +68,6 @@ class Slider(FrameWidget, can_focus=True):
         slider: Slider
         value: float | None
 
-        @property
-        def control(self) -> Slider:
-            """The slider, for `on` selectors."""
-            return self.slider
-
-        @property
-        def slider_id(self) -> str | None:
-            """The id of the slider."""
-            return self.slider.id
-
         def can_replace(self, message: Message) -> bool:
             """Fifty queued steps cause one computation."""
             return isinstance(message, Slider.Changed) and message.slider is self.slider
@@ -90,11 +78,6 @@ class Slider(FrameWidget, can_focus=True):
         other keys matter, and what was said of a refused text is of nothing on the screen."""
 
         slider: Slider
-
-        @property
-        def control(self) -> Slider:
-            """The slider, for `on` selectors."""
-            return self.slider
 
     def __init__(
         self,
@@ -150,12 +133,10 @@ class Slider(FrameWidget, can_focus=True):
 
     @property
     def value(self) -> float | None:
-        """The value, None when off."""
         return self._value
 
     @property
     def editing(self) -> bool:
-        """Whether a value is being typed."""
         return self._edit is not None
 
     @property
@@ -209,11 +190,9 @@ class Slider(FrameWidget, can_focus=True):
         self._choose(step(self._value, coarse=coarse))
 
     def action_step(self, direction: int) -> None:
-        """To the next stop."""
         self._move(direction, coarse=False)
 
     def action_stride(self, direction: int) -> None:
-        """To the next big stop."""
         self._move(direction, coarse=True)
 
     def action_to_end(self, end: int) -> None:
@@ -304,7 +283,6 @@ class Slider(FrameWidget, can_focus=True):
         event.prevent_default()
 
     def on_paste(self, event: events.Paste) -> None:
-        """Pasted text is typed text."""
         if self._edit is not None:
             event.stop()
             self._edit = self._edit.insert("".join(filter(str.isprintable, event.text)))
@@ -343,7 +321,6 @@ class Slider(FrameWidget, can_focus=True):
             self._move_to(event.x - self.gutter.left)
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
-        """Let go."""
         if self._dragging:
             event.stop()
             self._let_go()
@@ -355,11 +332,9 @@ class Slider(FrameWidget, can_focus=True):
             self.release_mouse()
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """The wheel steps."""
         self._scroll(event, 1)
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """The wheel steps."""
         self._scroll(event, -1)
 
     def _scroll(self, event: events.MouseEvent, direction: int) -> None:
@@ -377,7 +352,6 @@ class Slider(FrameWidget, can_focus=True):
     # Drawing
 
     def draw(self, frame: Frame) -> None:
-        """The line as it is now."""
         paint(
             frame,
             Face(

@@ -50,9 +50,7 @@ class Table(FrameWidget, can_focus=True):
         "message": "$foreground-muted",
         "cursor": "bold $foreground",
     }
-    FOCUS_STYLES: ClassVar[Mapping[str, str]] = {
-        "cursor": "reverse $foreground",
-    }
+    FOCUS_STYLES: ClassVar[Mapping[str, str]] = {"cursor": "reverse $foreground"}
     DEFAULT_CSS = """
     Table {
         height: 1fr;
@@ -77,11 +75,6 @@ class Table(FrameWidget, can_focus=True):
         """What a table tells of itself."""
 
         table: Table
-
-        @property
-        def control(self) -> Table:
-            """The table, for `on` selectors."""
-            return self.table
 
     @dataclass(eq=False, repr=False)
     class Moved(_Told, namespace="table"):
@@ -151,7 +144,6 @@ class Table(FrameWidget, can_focus=True):
 
     @property
     def rows(self) -> tuple[Row, ...]:
-        """What is shown."""
         return self._rows
 
     def show(
@@ -221,7 +213,6 @@ class Table(FrameWidget, can_focus=True):
             self.post_message(self.Moved(self, index))
 
     def action_move(self, rows: int) -> None:
-        """Up or down."""
         self._go(self._place + rows)
 
     def action_page(self, pages: int) -> None:
@@ -233,7 +224,6 @@ class Table(FrameWidget, can_focus=True):
         self._go(len(self._kept) - 1 if end else 0)
 
     def action_choose(self) -> None:
-        """Choose the row under the cursor."""
         if self._kept:
             self.post_message(self.Chosen(self, self._cursor))
 
@@ -297,12 +287,10 @@ class Table(FrameWidget, can_focus=True):
         """What a click on the title of a column does: nothing, where rows have one order."""
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """The wheel moves the cursor."""
         event.stop()
         self.action_move(-1)
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """The wheel moves the cursor."""
         event.stop()
         self.action_move(1)
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import engine
 from tui.state import AS_RUN, Job, PlanState
+from tui.widgets.numbers import fewest_digits
 from tui.words.limit_words import OFF
 
 if TYPE_CHECKING:
@@ -115,12 +116,7 @@ def job_of(args: argparse.Namespace) -> Job:
 
 def line_of(job: Job) -> str:
     """The parameters as they are typed; "" for none."""
-    return " ".join(f"{name}={_digits(value)}" for name, value in job.parameters)
-
-
-def _digits(value: float) -> str:
-    """As few digits as tell the number."""
-    return f"{value:g}" if float(f"{value:g}") == value else repr(value)
+    return " ".join(f"{name}={fewest_digits(value)}" for name, value in job.parameters)
 
 
 def known_parameters(profile: Profile) -> tuple[str, ...]:
@@ -152,4 +148,4 @@ def command_of(workload: Workload) -> str:
     """A typed command that states what holds, to be changed; "" where there is nothing to."""
     if workload.parameters:
         return "param " + line_of(Job(None, tuple(workload.parameters.items())))
-    return "" if workload.iterations is None else f"iterations {_digits(workload.iterations)}"
+    return "" if workload.iterations is None else f"iterations {fewest_digits(workload.iterations)}"

@@ -83,7 +83,7 @@ def heading(runs: Sequence[Experiment]) -> list[str]:
     """Where the runs are to be made."""
     nodes = max(run.nodes or 0 for run in runs)
     cores = max(run.cores or 0 for run in runs)
-    named = on_one_line(runs[0].instance or "nodes")
+    named = engine.printable(runs[0].instance or "nodes")
     size = f"{nodes} x {named}" if nodes else f"{named} with {cores} cores for tasks"
     return [
         f"# on a cluster of {size}; a run with fewer takes part of it",
@@ -97,13 +97,8 @@ def follow_up(runs: Sequence[Experiment]) -> list[str]:
     if runs[0].instance is None:
         return [f"# then: sparkplan {folder}"]
     read = ["sparkplan", "profile", folder, "--ran-on", runs[0].instance, "-o", f"{folder}.yaml"]
-    then = on_one_line(shlex.join(read))
+    then = engine.printable(shlex.join(read))
     return [f"# then: {then}", f"# and add {folder}.yaml to the evidence"]
-
-
-def on_one_line(name: str) -> str:
-    """A name without anything that could end a comment."""
-    return "".join(char if char.isprintable() else "?" for char in name)
 
 
 def _submissions(runs: Sequence[Experiment], layout: Layout | None) -> list[str]:

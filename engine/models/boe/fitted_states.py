@@ -20,11 +20,7 @@ from engine.errors import BadInput
 from engine.forecast import FloatArray, Forecast, IntArray
 from engine.machines.transfer import Speed
 from engine.models.base import Explanation, FittedModel, Prediction
-from engine.models.boe.notices import (
-    far_notices,
-    rate_notices,
-    speed_notices,
-)
+from engine.models.boe.notices import far_notices, rate_notices, speed_notices
 from engine.models.boe.plan import Target, WorkflowPlan, one_node, own_target
 from engine.models.boe.surface import seconds_on
 from engine.models.boe.workflow import OwnNodes, Workflow
@@ -32,7 +28,7 @@ from engine.models.boe.workflow_course import Course
 from engine.models.boe.workflow_report import WorkflowReport, explanation, report_of
 from engine.models.replay.held_answers import held_mean
 from engine.models.stages.one_machine import law_doubt, one_machine_notice
-from engine.models.workloads import completed
+from engine.models.workloads import completed, input_ratio
 from engine.notices import Notice, in_order
 from engine.profile import Run
 from engine.runs.barrier_stages import BarrierStage, barrier_notice
@@ -139,7 +135,6 @@ class FittedStates(FittedModel):
 
     @cached_property
     def _runs(self) -> list[Run]:
-        """The runs behind the plans."""
         return [part.observed.run for plan in self.plans for part in plan.parts if part.observed]
 
     @property
@@ -236,11 +231,9 @@ class FittedStates(FittedModel):
         plan, target = best
         scale = self._scale(plan, wanted)
         found = [*rate_notices(plan, target), *speed_notices(plan, target)]
-        found += far_notices(plan, target, scale)
         runs = self.answering(wanted)._runs
-        return in_order(
-            [*found, one_machine_notice(runs, batch, law=NAME) if self.is_job else None]
-        )
+        alone = one_machine_notice(runs, batch, law=NAME) if self.is_job else None
+        return in_order([*found, *far_notices(plan, target, scale), alone])
 
     def transferred(
         self, instance: InstanceType, catalog: Catalog
@@ -295,11 +288,11 @@ class FittedStates(FittedModel):
         low, high = forecast.interval(confidence)
         stuck = barrier_notice(self.barrier_stages, target.nodes, target.slots / target.nodes)
         notices = [*self.profile.notices, *self.fit_notices, *rate_notices(plan, target)]
-        notices += far_notices(plan, target, scale)
         why = explanation(course, seconds=course.seconds, slots=target.slots)
         prediction = Prediction(
             NAME, course.seconds, float(low[0]), float(high[0]), confidence, why.phases,
-            why.stages, why.bottleneck, in_order([*notices, stuck]), forecast,
+            why.stages, why.bottleneck,
+            in_order([*notices, *far_notices(plan, target, scale), stuck]), forecast,
         )  # fmt: skip
         return self._report(plan, course, prediction, skew)
 
@@ -332,11 +325,3 @@ def nearness(distance: FloatArray, repeated: IntArray) -> FloatArray:
     """
     weights = np.exp(-NEARNESS * (distance - distance.min(axis=0))) / repeated[:, None]
     return np.asarray(weights / weights.sum(axis=0))
-
-
-def input_ratio(wanted: Workload, run: Run) -> float:
-    """Input of a workload relative to a run's; 1 if unknown."""
-    own = run.workload.input_bytes
-    if wanted.input_bytes is None or own is None:
-        return wanted.scale or 1.0
-    return wanted.input_bytes / own

@@ -100,7 +100,6 @@ class Grid:
         return found.shape[1], np.asarray(which, dtype=np.int64).reshape(-1)
 
     def taken(self, rows: slice | BoolArray) -> Grid:
-        """Some of the clusters."""
         return Grid(*(getattr(self, entry.name)[rows] for entry in fields(self)))
 
     def usable(self, activities: Sequence[Activity]) -> FloatArray:

@@ -61,12 +61,7 @@ def catalog_rates(instance: InstanceType | None) -> NodeRates:
     kind = (instance.local_disk_kind or "").lower()
     if kind in DISK_BYTES_PER_SECOND and (disk is None or DISK_BYTES_PER_SECOND[kind] > disk):
         disk, source = DISK_BYTES_PER_SECOND[kind], "kind of disk"
-    return NodeRates(
-        disk,
-        network,
-        source,
-        "catalog" if network is not None else None,
-    )
+    return NodeRates(disk, network, source, "catalog" if network is not None else None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,10 +237,7 @@ def _explained(
     ran = observed - load
     cpu = ran if stage.cpu_seconds is None else min(ran, stage.cpu_seconds.total / tasks)
     disk = stage.outside_bytes + total_of(stage.output_bytes)
-    steps = (
-        Step(cpu, disk / tasks, _sent(stage) / tasks),
-        Step(0.0, _written(stage) / tasks, 0.0),
-    )
+    steps = (Step(cpu, disk / tasks, _sent(stage) / tasks), Step(0.0, _written(stage) / tasks, 0.0))
     machine = Rates(max(1.0, slots / nodes), rates.disk, rates.network)
     capacity = np.asarray([nodes * machine.cores, nodes, nodes])
     running = at_once(stage, slots)

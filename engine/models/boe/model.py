@@ -19,13 +19,7 @@ from engine.cluster import Workload
 from engine.errors import BadInput, ModelDoesNotFit
 from engine.forecast import IntArray
 from engine.models.base import LeaveOneOut, Model
-from engine.models.boe.fitted_states import (
-    NAME,
-    PRIOR_DOF,
-    SPREAD,
-    FittedStates,
-    input_ratio,
-)
+from engine.models.boe.fitted_states import NAME, PRIOR_DOF, SPREAD, FittedStates
 from engine.models.boe.jobs import ObservedJob
 from engine.models.boe.notices import PRIOR_INTERVAL
 from engine.models.boe.plan import Part, Target, WorkflowPlan
@@ -36,7 +30,7 @@ from engine.models.replay.unseen_tasks import as_if_whole, in_part_notice, unsee
 from engine.models.replay.which_runs import spread_runs
 from engine.models.stages.disturbance import held_up_notices, with_disturbance
 from engine.models.stages.pauses import pause_notice
-from engine.models.workloads import completed, left_aside, logs_of, sharing_parameters
+from engine.models.workloads import completed, input_ratio, left_aside, logs_of, sharing_parameters
 from engine.notices import in_order
 from engine.profile import Profile, Run, completed_runs
 from engine.runs.configurations import configurations, repetition_spread

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from engine.machines.transfer import notice_of
 from engine.models.boe.plan import Target, WorkflowPlan
+from engine.models.log_notices import FAR, range_notices
 from engine.notices import Notice
-from engine.units import format_number
-
-FAR = 2.0
-"""Slots or input beyond this factor from what was observed are extrapolation."""
 
 PRIOR_INTERVAL = Notice(
     "prior-interval",
@@ -82,28 +81,13 @@ def speed_notices(plan: WorkflowPlan, target: Target) -> list[Notice]:
     return [notice for notice in found if notice is not None]
 
 
-def far_notices(plan: WorkflowPlan, target: Target, scale: float) -> list[Notice]:
-    """Clusters and inputs far from what was observed."""
-    found = []
-    observed = [part.observed for part in plan.parts if part.observed is not None]
-    far = [job for job in observed if abs(math.log2(target.slots / job.slots)) >= math.log2(FAR)]
-    if far:
-        found.append(
-            Notice(
-                "extrapolating-nodes",
-                f"observed on {far[0].slots} {'slots' if far[0].slots > 1 else 'slot'}, "
-                f"asked for {target.slots:g}",
-                "add a log from a cluster nearer to that size",
-            )
-        )
-    sizes = [part.ratio * scale for part in plan.parts if part.observed is not None]
-    worst = max(sizes, key=lambda ratio: abs(math.log2(ratio)), default=1.0)
-    if abs(math.log2(worst)) >= math.log2(FAR):
-        found.append(
-            Notice(
-                "extrapolating-size",
-                f"the input is {format_number(worst)} times that of the nearest log",
-                "add a log of a run nearer to that size",
-            )
-        )
-    return found
+def far_notices(plan: WorkflowPlan, target: Target, scale: float) -> list[Notice | None]:
+    """Clusters and inputs far from what was observed: each by the first job that is, or the input
+    that is farthest."""
+    pairs = [(part.observed.slots, part.ratio * scale) for part in plan.parts if part.observed]
+    if not pairs:
+        return []
+    slots, ratios = np.asarray(pairs, dtype=float).T
+    first = (np.abs(np.log2(target.slots / slots)) >= math.log2(FAR)).argmax()
+    farthest = np.abs(np.log2(ratios)).argmax()
+    return range_notices(np.asarray([target.slots]), slots[[first]], ratios[[farthest]])

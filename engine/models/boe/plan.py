@@ -94,12 +94,7 @@ class Part:
         found = []
         for stage in self.job.stages:
             before = tuple(place + offset for place in stage.after) or tuple(after)
-            found.append(
-                Activity(
-                    job, stage.name, stage.tasks, stage.work.times(scale), before, 0.0,
-                    stage.cores, stage.memory_gib, stage.spread, stage.output_spread,
-                )
-            )  # fmt: skip
+            found.append(replace(stage, job=job, work=stage.work.times(scale), after=before))
         ends = set(range(len(found))) - {p for stage in self.job.stages for p in stage.after}
         found.append(Activity(job, "", 0, TaskWork(), tuple(place + offset for place in ends)))
         return found
@@ -126,8 +121,7 @@ class WorkflowPlan:
     ) -> tuple[Activity, ...]:
         """All jobs' activities, as on the machines that they were measured on."""
         return self._made.get(
-            (scale, shuffle_partitions),
-            lambda: tuple(self._activities(scale, shuffle_partitions)),
+            (scale, shuffle_partitions), lambda: tuple(self._activities(scale, shuffle_partitions))
         )
 
     def _activities(self, scale: float, shuffle_partitions: int | None) -> list[Activity]:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.forecast import FloatArray
 from engine.models.boe.sharing import shared_task_times
 from engine.models.boe.task_time import Needs, TaskTime
 from engine.models.boe.workflow_course import Activity, Course, Machines, Running, State, refuse
@@ -52,6 +51,17 @@ class _Stage:
     parallelism: int = 0
     progress: float = 0.0
 
+    def advance(self, seconds: float, left: float, time: TaskTime) -> None:
+        """Progress and pending tasks at the end of a state of so many seconds, where the stage had
+        so many left."""
+        self.progress = progress(state_seconds=seconds, stage_seconds=left)
+        self.pending = pending_tasks(
+            pending=self.pending,
+            parallelism=self.parallelism,
+            state_seconds=seconds,
+            task_seconds=time.seconds,
+        )
+
 
 def estimate_printed(
     activities: Sequence[Activity], machines: Machines, scheduler: Scheduler
@@ -64,36 +74,93 @@ def estimate_printed(
     for entry in activities:
         if entry.tasks and machines.most_containers(entry) < 1.0:
             refuse(entry, machines)
-    needs = [Needs.of(entry.work, machines.rates) for entry in activities]
-    start = np.full(len(activities), math.nan)
-    end = np.full(len(activities), math.nan)
-    live: dict[int, _Stage] = {}
-    states: list[State] = []
-    now = 0.0
-    while np.isnan(end).any():
-        _begin(activities, live, start, end, now)
-        order = sorted(live)
-        if order:
-            _grant(order, live, activities, machines, scheduler)
-        busy = [place for place in order if live[place].parallelism]
-        times = shared_task_times(
-            [needs[place] for place in busy],
-            machines.capacity,
-            [live[place].parallelism for place in busy],
-        ) if busy else []  # fmt: skip
-        left = [_left(live[place], time) for place, time in zip(busy, times, strict=True)]
-        arrival = _next_start(activities, end, live, now)
-        length = min([*left, arrival - now])
-        if not math.isfinite(length):
+    return _Estimate(activities, machines, scheduler).run()
+
+
+class _Estimate:
+    """The state of one `estimate_printed`: `live` stages are running."""
+
+    def __init__(
+        self, activities: Sequence[Activity], machines: Machines, scheduler: Scheduler
+    ) -> None:
+        self.activities, self.machines, self.scheduler = tuple(activities), machines, scheduler
+        self.needs = [Needs.of(entry.work, machines.rates) for entry in activities]
+        self.start = np.full(len(activities), math.nan)
+        self.end = np.full(len(activities), math.nan)
+        self.live: dict[int, _Stage] = {}
+        self.now = 0.0
+
+    def run(self) -> Course:
+        states: list[State] = []
+        while np.isnan(self.end).any():
+            self._begin()
+            order = sorted(self.live)
             if order:
-                refuse(activities[order[0]], machines)
-            continue
-        if length > 0.0:
-            seen = [_seen(p, live[p], time) for p, time in zip(busy, times, strict=True)]
-            states.append(State(now, now + length, tuple(seen)))
-        now += length
-        _update(busy, times, left, live, end, length, now)
-    return Course(tuple(activities), start, end, tuple(states))
+                self._grant(order)
+            busy = [place for place in order if self.live[place].parallelism]
+            times = shared_task_times(
+                [self.needs[place] for place in busy],
+                self.machines.capacity,
+                [self.live[place].parallelism for place in busy],
+            ) if busy else []  # fmt: skip
+            running = [(p, self.live[p], time) for p, time in zip(busy, times, strict=True)]
+            left = [_left(stage, time) for _, stage, time in running]
+            length = min([*left, self._next_start() - self.now])
+            if not math.isfinite(length):
+                if order:
+                    refuse(self.activities[order[0]], self.machines)
+                continue
+            if length > 0.0:
+                seen = tuple(_seen(*each) for each in running)
+                states.append(State(self.now, self.now + length, seen))
+            self.now += length
+            for (place, stage, time), rest in zip(running, left, strict=True):
+                if rest <= length * (1.0 + 1e-12):
+                    self.end[place] = self.now
+                    del self.live[place]
+                else:
+                    stage.advance(length, rest, time)
+        return Course(self.activities, self.start, self.end, tuple(states))
+
+    def _ready_at(self, place: int) -> float:
+        """When an activity may begin; NaN while it still waits for another."""
+        entry = self.activities[place]
+        ends = [float(self.end[parent]) for parent in entry.after]
+        return float(np.max(ends, initial=0.0)) + entry.delay_seconds
+
+    def _waiting(self) -> list[int]:
+        """The activities that have not begun."""
+        return [p for p in np.flatnonzero(np.isnan(self.end)).tolist() if p not in self.live]
+
+    def _begin(self) -> None:
+        """Starts what is ready; moments end at once, and may let others begin."""
+        for place in self._waiting():
+            if self._ready_at(place) <= self.now * (1.0 + 1e-12) + 1e-12:
+                self.start[place] = self.now
+                if self.activities[place].tasks:
+                    self.live[place] = _Stage(float(self.activities[place].tasks))
+                else:
+                    self.end[place] = self.now
+
+    def _next_start(self) -> float:
+        """When the next activity begins whose predecessors have all ended; inf without any."""
+        ready = map(self._ready_at, self._waiting())
+        return min((at for at in ready if at > self.now), default=math.inf)
+
+    def _grant(self, order: Sequence[int]) -> None:
+        """The parallelism of the state; tasks that start leave the pending ones."""
+        claims = []
+        for place in order:
+            entry, stage = self.activities[place], self.live[place]
+            wanted = math.ceil(stage.pending - 1e-9) + stage.parallelism
+            most = int(min(self.machines.most_containers(entry), wanted))
+            claims.append(Claim(entry.job, most, entry.cores, entry.memory_gib))
+        for place, count in zip(order, self.scheduler(claims, self.machines.pool), strict=True):
+            stage = self.live[place]
+            # A stage that loses its last core has nothing in flight: what it had begun waits again.
+            lost = 0 if count else stage.parallelism
+            stage.pending = max(0.0, stage.pending + lost - max(0, count - stage.parallelism))
+            stage.parallelism = count
 
 
 def _left(stage: _Stage, time: TaskTime) -> float:
@@ -110,99 +177,3 @@ def _seen(place: int, stage: _Stage, time: TaskTime) -> Running:
     """A stage in a state: all of its tasks are one track."""
     count = stage.parallelism
     return Running(place, count, (count,), math.ceil(stage.pending), time)
-
-
-def _ready_at(activities: Sequence[Activity], end: FloatArray, place: int) -> float:
-    """When an activity may begin; NaN while it still waits for another."""
-    entry = activities[place]
-    ends = [float(end[parent]) for parent in entry.after]
-    return float(np.max(ends, initial=0.0)) + entry.delay_seconds
-
-
-def _begin(
-    activities: Sequence[Activity],
-    live: dict[int, _Stage],
-    start: FloatArray,
-    end: FloatArray,
-    now: float,
-) -> None:
-    """Starts what is ready; moments end at once, and may let others begin."""
-    for place, entry in enumerate(activities):
-        if not math.isnan(end[place]) or place in live:
-            continue
-        if _ready_at(activities, end, place) <= now * (1.0 + 1e-12) + 1e-12:
-            start[place] = now
-            if entry.tasks < 1:
-                end[place] = now
-            else:
-                live[place] = _Stage(float(entry.tasks))
-
-
-def _next_start(
-    activities: Sequence[Activity],
-    end: FloatArray,
-    live: dict[int, _Stage],
-    now: float,
-) -> float:
-    """When the next activity begins whose predecessors have all ended; inf without any."""
-    ready = [
-        _ready_at(activities, end, place)
-        for place in range(len(activities))
-        if math.isnan(end[place]) and place not in live
-    ]
-    return min((at for at in ready if at > now), default=math.inf)
-
-
-def _grant(
-    order: Sequence[int],
-    live: dict[int, _Stage],
-    activities: Sequence[Activity],
-    machines: Machines,
-    scheduler: Scheduler,
-) -> None:
-    """The parallelism of the state; tasks that start leave the pending ones."""
-    claims = [
-        Claim(
-            activities[place].job,
-            int(
-                min(
-                    machines.most_containers(activities[place]),
-                    math.ceil(live[place].pending - 1e-9) + live[place].parallelism,
-                )
-            ),
-            activities[place].cores,
-            activities[place].memory_gib,
-        )
-        for place in order
-    ]
-    for place, count in zip(order, scheduler(claims, machines.pool), strict=True):
-        stage = live[place]
-        # A stage that loses its last core has nothing in flight: what it had begun waits again.
-        lost = 0 if count else stage.parallelism
-        stage.pending = max(0.0, stage.pending + lost - max(0, count - stage.parallelism))
-        stage.parallelism = count
-
-
-def _update(
-    busy: Sequence[int],
-    times: Sequence[TaskTime],
-    left: Sequence[float],
-    live: dict[int, _Stage],
-    end: FloatArray,
-    length: float,
-    now: float,
-) -> None:
-    """Progress and pending tasks at the end of the state; stages that are done leave."""
-    for place, time, rest in zip(busy, times, left, strict=True):
-        stage = live[place]
-        if rest <= length * (1.0 + 1e-12):
-            end[place] = now
-            del live[place]
-            continue
-        stage.progress = progress(state_seconds=length, stage_seconds=rest)
-        stage.pending = pending_tasks(
-            pending=stage.pending,
-            parallelism=stage.parallelism,
-            state_seconds=length,
-            task_seconds=time.seconds,
-        )

@@ -39,7 +39,6 @@ class Normal(NamedTuple):
 
     @property
     def deviation(self) -> float:
-        """Standard deviation."""
         return math.sqrt(self.variance)
 
 

@@ -16,13 +16,7 @@ import numpy as np
 
 from engine.forecast import FloatArray
 from engine.models.boe.grid import Grid, task_seconds
-from engine.models.boe.task_draw import (
-    COARSE_LANES,
-    EXACT_TASKS,
-    TaskLaw,
-    chunks_of,
-    task_factors,
-)
+from engine.models.boe.task_draw import COARSE_LANES, EXACT_TASKS, TaskLaw, chunks_of, task_factors
 from engine.models.boe.workflow_course import Activity
 
 PHASES = 6

@@ -174,12 +174,7 @@ def reduce_input_bytes(
 
 
 def shuffle_seconds(
-    *,
-    t_load: float,
-    input_bytes: float,
-    parallelism: float,
-    write_rate: float,
-    network_rate: float,
+    *, t_load: float, input_bytes: float, parallelism: float, write_rate: float, network_rate: float
 ) -> float:
     """Eq. 4 (Proposition 2): t_load + max(write, transfer) of a reduce task's input."""
     share = io_share(parallelism)

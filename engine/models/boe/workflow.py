@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from engine.catalog import InstanceType
 from engine.cluster import Workload
 from engine.errors import BadInput, UnknownName
-from engine.models.boe.task_time import TaskWork
+from engine.models.boe.workflow_course import Activity
 from engine.profile import Profile
 from engine.runs.barrier_stages import BarrierStage, barrier_stages, decisive
 from engine.scheduling.drf import scheduler_named
@@ -22,31 +22,9 @@ TASK_PROFILES = ("normal", "mean", "median")
 """Section 7.3: the law of task times (Algorithm 2), or a typical task (Algorithm 1)."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExplicitStage:
-    """A stage whose tasks are described, not observed.
-
-    Args:
-        after: places of the job's stages that it waits for.
-        cores, memory_gib: what the container of a task holds.
-        spread: standard deviation of task times over their mean.
-        output_spread: that of the amounts of the last step (the selectivity of section 6.1), which
-            adds to the spread of task times.
-    """
-
-    name: str
-    tasks: int
-    work: TaskWork
-    after: tuple[int, ...] = ()
-    cores: float = 1.0
-    memory_gib: float = 0.0
-    spread: float = 0.0
-    output_spread: float = 0.0
-
-
 @dataclass(frozen=True)
 class WorkflowJob:
-    """One job: what was observed of it, or its stages.
+    """One job: what was observed of it, or its stages as if it were alone.
 
     Args:
         after: names of the jobs that must have ended.
@@ -60,7 +38,7 @@ class WorkflowJob:
     name: str
     after: tuple[str, ...] = ()
     profile: Profile | None = None
-    stages: tuple[ExplicitStage, ...] = ()
+    stages: tuple[Activity, ...] = ()
     workload: Workload | None = None
     memory_gib: float = 0.0
     ran_on: InstanceType | None = None

@@ -31,11 +31,7 @@ FitCurve = Callable[[MachineRuns], FittedCurve]
 
 
 def along_iterations(
-    fit_curve: FitCurve,
-    runs: MachineRuns,
-    wanted: float,
-    *,
-    own: FittedCurve | None = None,
+    fit_curve: FitCurve, runs: MachineRuns, wanted: float, *, own: FittedCurve | None = None
 ) -> TypeCurve:
     """The curve of a family of runs for a number of iterations.
 

@@ -20,7 +20,7 @@ import numpy as np
 from engine.catalog import Catalog, InstanceType
 from engine.cluster import Cluster
 from engine.errors import ModelDoesNotFit
-from engine.forecast import BoolArray, FloatArray, IntArray
+from engine.forecast import BoolArray, FloatArray, IntArray, taken
 from engine.machines.transfer import speed_of
 from engine.profile import Run
 from engine.runs.configurations import size_levels
@@ -69,15 +69,8 @@ class MachineRuns:
         return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
     def taken(self, mask: BoolArray) -> MachineRuns:
-        """The runs of the mask."""
-        return replace(
-            self,
-            machines=self.machines[mask],
-            size=self.size[mask],
-            iterations=self.iterations[mask],
-            seconds=self.seconds[mask],
-            observed=(),
-        )
+        kept = taken(self, mask, "machines", "size", "iterations", "seconds")
+        return replace(kept, observed=())
 
 
 def distinct_configurations(runs: MachineRuns) -> int:

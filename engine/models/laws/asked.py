@@ -24,15 +24,14 @@ class Asked:
     largest: float
 
     def taken(self, places: IntArray) -> Asked:
-        """Some of the rows."""
         return Asked(self.new[places], self.machines[places], self.largest)
 
     def shares(self, size: FloatArray) -> dict[str, FloatArray]:
         """(n,) how much each validation counts for each row; a row's add up to 1.
 
-        "inside" the measured range; "machines" or "size" (the size where both are) from a doubling
-        beyond it on, as far as runs were left out, and in between in proportion: no answer jumps at
-        the edge of the range; "parameters" for those that no run had.
+        "inside" is the measured range. "machines" and "size" (size first, where both are beyond)
+        count in full from a doubling beyond it, and in proportion before that, so that no answer
+        jumps at the edge. "parameters" is for those that no run had.
 
         Args:
             size: (n,), or one for all.
@@ -42,8 +41,8 @@ class Asked:
     def squared(self, size: FloatArray, *, machines_first: bool = False) -> dict[str, FloatArray]:
         """(n,) how much the variance of each validation counts: `shares` of squared doublings.
 
-        What laws miss beyond the range grows in proportion to how far that is, its variance with
-        the square, as that of `SPREAD_PER_DOUBLING` does: at the edge itself nothing begins.
+        The error of laws beyond the range grows in proportion to the distance, and its variance
+        with the square (as with `SPREAD_PER_DOUBLING`), from zero at the edge.
 
         Args:
             size: (n,), or one for all.

@@ -33,8 +33,8 @@ FAR = 4.0
 """Times the most machines of a run: where draws are told apart."""
 
 SHOWN = 0.2
-"""Standard deviation, among runs that all lie on a cliff, of the log of how much more they do for
-it, from which on they show it."""
+"""Runs that all lie on a cliff show it if the log of the extra work it causes them varies by at
+least this standard deviation."""
 
 BLOCK = 256
 """Points that are answered at once."""
@@ -80,9 +80,9 @@ class Averaged:
         return means
 
     def cliff_at(self, memory_per_input: float, runs: FloatArray) -> Cliff:
-        """What the laws say of data that does not fit at a log memory per input, as far as runs of
-        (r,) log memory per input show it: a cliff that all of them are on alike is work like any
-        other, such as that for the disks of each machine, and nobody knows how to get off it."""
+        """Whether data fits at a log memory per input, by the laws whose cliff the runs, at (r,)
+        log memory per input, show. A cliff that affects all runs alike cannot be told from other
+        work, and nobody knows how to get off it."""
         unfit = (memory_per_input < self.laws.threshold) & self._shown_by(runs)
         probability = float(unfit.mean())
         if probability == 0.0:
@@ -97,8 +97,8 @@ class Averaged:
         return Cliff(probability, float(np.exp(np.log1p(again).mean())))
 
     def _shown_by(self, runs: FloatArray) -> BoolArray:
-        """(d,) whether runs lie on both sides of the threshold; or all on the cliff, but on parts
-        of it so different that how it ends is seen."""
+        """(d,) whether runs lie on both sides of the threshold, or on such different parts of the
+        cliff that its course is seen."""
         threshold, height = self.laws.threshold, np.exp(self.laws.log_height)
         differing = np.log1p(height * self.laws.missed(runs, slice(None))).std(axis=0) > SHOWN
         return np.asarray(((runs.min() < threshold) & (threshold < runs.max())) | differing)
@@ -128,8 +128,8 @@ def _moments(
 
 
 def _blocks(at: Points) -> Iterator[IntArray]:
-    """A few points at a time: so that what the laws say of them stays in the cache. Those of as
-    much memory are together, since where all data fits nothing is done again."""
+    """Blocks of points small enough for the CPU's cache. Points of similar memory are together:
+    where all data fits, nothing is done again."""
     order = np.argsort(at.memory_per_input, kind="stable")
     return (order[start : start + BLOCK] for start in range(0, len(at), BLOCK))
 
@@ -167,8 +167,9 @@ def averaged(evidence: Evidence, followed: Followed | None = None, *, seed: int 
 
 
 def _representatives(laws: Laws, runs: Points) -> Laws:
-    """Few laws for many: evenly from their order at more machines than any run had, where they
-    differ most. Those whose cliff comes first are the first: they are reckoned with together."""
+    """A few laws that stand for all: taken evenly from their order at more machines than any run
+    had, where they differ most. Sorted by cliff, so that a slice holds those that an input
+    meets."""
     far = Points(*(getattr(runs, entry.name).max(keepdims=True) for entry in fields(runs)))
     order = np.argsort(laws.log_times(replace(far, machines=FAR * far.machines))[0])
     few = laws.taken(order[evenly(np.ones(len(laws)), ANSWERING, 0.5)])
@@ -177,7 +178,7 @@ def _representatives(laws: Laws, runs: Points) -> Laws:
 
 def _without_each(evidence: Evidence, followed: Followed) -> tuple[FloatArray, FloatArray]:
     """(r, r) residuals about the mean law without run i (rows), and (r,) variance of the answers
-    for it. A Gaussian model without run i: Rasmussen and Williams 5.12."""
+    for it (Rasmussen and Williams 5.12)."""
     residuals = evidence.log_seconds[:, None] - followed.flattened.log_times(evidence.at)
     misfit = evidence.misfit(residuals)
     precision = evidence.precision

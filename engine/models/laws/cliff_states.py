@@ -1,14 +1,13 @@
 """What time stands for laws of which some take the data to fit in memory and others do not.
 
-Where few runs leave the place of a memory cliff open, laws fall into two states that are far apart:
-the time of a job whose data fits, and many times as much. The mean of the logarithms lies where
-neither has it: between 410 s where data fits and 10,900 s where it does not, 1,290 s were foretold
-for a job that took 434. An error counts in proportion to the time, so the answer is the p that
-makes the mean of (p - T)^2 / T over the two states least: their harmonic mean. What stands for a
-state is the mean log time of its laws.
+If few runs leave the place of a memory cliff open, laws fall into two states far apart: the time of
+a job whose data fits, and many times as much. The mean of the logarithms lies where neither is:
+between 410 s and 10,900 s, 1,290 s were predicted for a job that took 434. Errors count in
+proportion to the time, so the answer is the p that minimises the mean of (p - T)^2 / T over the two
+states: their harmonic mean. A state stands for the mean log time of its laws.
 
-Nor is what the two states leave open alike on either side of that answer. Where its data fits, a
-job takes hardly less than half of it; where not, perhaps ten times as much.
+The uncertainty is not symmetric either: the time is hardly below half of the answer if the data
+fits, but may be ten times as much if not.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ CERTAIN = 1e-9
 """Probability below which a state is none."""
 
 SIDE_LEVELS = np.asarray([0.9, 0.95, 0.99])
-"""Probabilities below the upper bounds of the central intervals of 80, 90 and 98 %: of several, so
-that no side changes at once where the less likely state leaves one of the intervals."""
+"""Upper ends of the central intervals of 80, 90 and 98 %. Several are averaged, so that no side
+jumps when the less likely state leaves one of them."""
 
 
 def states_shift(slipped: FloatArray, times: FloatArray, mean: FloatArray) -> FloatArray:
-    """(n,) what the logarithm of the harmonic mean of the two states' times has more than the mean
-    log time of all laws: at most 0, and 0 where the unfit state is the faster one.
+    """(n,) log of the harmonic mean of the two states' times, less the mean log time of all laws:
+    at most 0, and 0 where the unfit state is the faster one.
 
     Args:
         slipped: (n, d) probability of each law by which the data does not fit, 0 for the others.
@@ -43,7 +42,7 @@ def states_shift(slipped: FloatArray, times: FloatArray, mean: FloatArray) -> Fl
 def side_shares(apart: FloatArray) -> FloatArray:
     """(2, n) variance below and above the answer, as a share of the mean square of `apart`.
 
-    It is that of the normal law whose bounds are those of the laws, on average of `SIDE_LEVELS`.
+    That of the normal law with the same bounds, averaged over `SIDE_LEVELS`.
 
     Args:
         apart: (n, d) log time by each of d equally probable laws less the answer.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -46,29 +46,16 @@ class Kind:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """n runs or questions.
+class Rows(Points):
+    """n runs or questions, in the units of the table.
 
     Args:
-        machines, cores, memory, size, iterations: (n,), see `Points`.
         kind: (n,) place of the type among the measured ones, -1 for another.
         parameters: (n, p).
     """
 
-    machines: FloatArray
-    cores: FloatArray
-    memory: FloatArray
-    size: FloatArray
-    iterations: FloatArray
     kind: IntArray
     parameters: FloatArray
-
-    def __len__(self) -> int:
-        return len(self.machines)
-
-    def taken(self, places: IntArray | BoolArray | slice) -> Rows:
-        """Some of the rows."""
-        return Rows(*(getattr(self, entry.name)[places] for entry in fields(self)))
 
     def iterated(self, iterations: float) -> Rows:
         """The same with another number of iterations."""
@@ -138,11 +125,9 @@ class Encoding:
 
     @classmethod
     def of(cls, runs: Rows) -> Encoding:
-        """The encoding for these runs."""
         return cls(runs, float(runs.size.max()), ParameterScales.of(runs.parameters))
 
     def points(self, rows: Rows) -> Points:
-        """What the laws see."""
         memory = rows.memory / self._memory
         return Points(rows.machines, rows.cores, memory, rows.size / self.largest, rows.iterations)
 

@@ -59,7 +59,6 @@ class Frame:
 
     @classmethod
     def of(cls, runs: Points) -> Frame:
-        """The frame of some runs."""
         cores, sized = runs.machines * runs.cores, runs.sized(float(runs.size.mean()))
         fewest = sized.taken(cores <= (1.0 + SAME_CORES) * cores.min())
         per_input = runs.memory_per_input
@@ -94,7 +93,6 @@ class Frame:
         return np.asarray(found)
 
     def seen(self, at: Points) -> Seen:
-        """Points relative to this frame."""
         known = at.iterations
         one = len(known) > 0 and bool((known == known[0]).all())
         same = one and known[0] == self.iterations

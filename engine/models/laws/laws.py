@@ -6,11 +6,11 @@ A law says how time depends on machines, cores, size, iterations and memory, up 
 
 with the terms f_j of `terms` in machines m, their cores p and the relative size z; non-negative
 shares w_j; and a memory cliff: where memory per input falls below a threshold, the shared work
-(z / p, z / p^2) is done again, up to `height` times: in part as soon as not all data fits, the rest
-as its share grows that does not. Few runs fit many laws. So laws are drawn from a prior
+(z / p, z / p^2) is done again, up to `height` times: part of it as soon as not all data fits, the
+rest in proportion to the data that does not. Few runs fit many laws. So laws are drawn from a prior
 and weighted by their likelihood, and a prediction is the mean of log T over them (less where it is
-open whether data fits, `cliff_states`): with three runs the prior decides what they cannot, with
-thirty the runs do. Every law grows with the size, so the mean does.
+open whether data fits, `cliff_states`): with three runs the prior fills the gaps, with thirty the
+runs decide. Every law grows with the size, and so does the mean.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ from engine.models.laws.terms import (
 
 SHARES = np.asarray([0.2, 0.7, 0.02, 0.02, 0.02, 0.35, 0.2, 0.05, 0.1, 0.05, 0.05])
 """Concentration of each term's share of the time (Gamma, together Dirichlet), in the order of
-`terms`; of what size they are, `frame.scales_of_shares` says. Below 1 they favour few terms.
-Computation that is shared is the likeliest, then data that is read serially. The three forms of
-communication share one small weight: what grows with machines, whatever the data, is rare. What is
-shared and remote has its weight from what is shared."""
+`terms`; their scales are those of `frame.scales_of_shares`. Below 1 they favour few terms. Shared
+computation is the likeliest, then data read serially. The three forms of communication share one
+small weight: costs that grow with machines, whatever the data, are rare. Work on remote data has
+its weight from shared computation."""
 
 CLIFF_HEIGHT, CLIFF_HEIGHT_SPREAD = 10.0, 1.0
-"""Median and spread of log of how much more work there would be if no data fitted: to read and
-parse or to compute again takes a few to some tens of times as long as what is then done with it."""
+"""Median and log spread of the extra work if no data fitted: reading and parsing or computing data
+again takes a few to some tens of times as long as what is then done with it."""
 
 SPARSEST = -30.0
 """Logarithm of a share that is nothing."""
 
 DENSE = 0.5
-"""Share of neighbouring laws from which on all of them are reckoned with, not some picked."""
+"""If at least this share of neighbouring laws is needed, all of them are computed, none picked."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,6 @@ class Laws:
         return len(self.cliff)
 
     def taken(self, places: IntArray | slice) -> Laws:
-        """Some of the laws."""
         if isinstance(places, slice):
             return Laws(self.frame, *(values[places] for values in self._numbers))
         return Laws(self.frame, *(values.take(places, axis=0) for values in self._numbers))
@@ -105,13 +104,11 @@ class Laws:
 
     @cached_property
     def again(self) -> FloatArray:
-        """(d, 3) shares of the terms `DONE_AGAIN` of what is done again where data does not fit: as
-        often as the cliff is high. To read again what was evicted waits for the disks or the
-        network of each machine, to compute it again for its cores."""
+        """(d, 3) extra work of the terms `DONE_AGAIN` if no data fits. Reading evicted data again
+        waits for the disks or the network of each machine, computing it again for the cores."""
         return self._again(slice(None))
 
     def _again(self, laws: IntArray | slice) -> FloatArray:
-        """`again` of some laws."""
         shares, height = self.shares[laws], np.exp(self.log_height[laws])
         moved = (shares[:, BY_CORES] + shares[:, BY_MACHINES]) * height
         read = moved / (1.0 + np.exp(-self.logit_reading[laws]))
@@ -123,9 +120,9 @@ class Laws:
         return np.asarray(1.0 / (1.0 + np.exp(-self.logit_gradual)))
 
     def missed(self, memory_per_input: FloatArray, laws: IntArray | slice) -> FloatArray:
-        """(n, d) share of what some laws do again if nothing fits that they do at (n,) log memory
-        per input. Spark keeps what fits of one RDD and computes the rest again; where several
-        compete, or tasks have too little, more is lost at once."""
+        """(n, d) share of `again` that some laws have at (n,) log memory per input. Spark keeps
+        what fits of one RDD and computes the rest again; where several compete, or tasks have too
+        little, more is lost at once."""
         missed = np.multiply.outer(np.exp(memory_per_input - self.frame.high), self._kept[laws])
         np.subtract(1.0, missed, out=missed)
         missed *= memory_per_input[:, None] < self.threshold[laws]
@@ -170,10 +167,9 @@ class Laws:
         return sums
 
     def mean_log_times(self, at: Points, effects: FloatArray, sizes: FloatArray) -> FloatArray:
-        """(s, n) mean of the laws' log times with each of s sizes in place of the points' own, and
-        as many iterations as most runs had: what a term is per unit of size serves all sizes. Less
-        where it is open whether data fits; how much less hangs on each law's `effects` (n, d) too.
-        """
+        """(s, n) mean of the laws' log times with each of s sizes in place of the points' own, at
+        the usual number of iterations: terms per unit of size serve all sizes. It is less where it
+        is open whether data fits; how much less also depends on each law's `effects` (n, d)."""
         # By law, then by point: some of the laws lie side by side.
         unit = self.frame.seen(at.sized(1.0))
         fixed, grown = (self.shares @ (unit.terms * of).T for of in (~GROWING, GROWING))
@@ -214,8 +210,8 @@ class Laws:
         return threshold, np.sort(threshold)
 
     def _first_met(self, per_input: FloatArray) -> slice:
-        """The laws as far as the last one whose cliff any of the points meets: a slice, since it is
-        quicker to reckon with some laws in vain than to pick them."""
+        """The laws up to the last one whose cliff any of the points meets: a slice, since computing
+        some laws in vain is quicker than picking them."""
         met = (self.threshold > per_input.min(initial=np.inf)).nonzero()[0]
         return slice(0, int(met[-1]) + 1 if len(met) else 0)
 
@@ -253,8 +249,8 @@ class Laws:
 
 
 def mean_log(values: FloatArray) -> FloatArray:
-    """(n,) mean logarithm of columns (d, n): that of products of `AT_ONCE` values, since a
-    logarithm takes as long as some ten products."""
+    """(n,) mean logarithm of columns (d, n), by products of `AT_ONCE` values: a logarithm takes as
+    long as about ten products."""
     width = len(values) // AT_ONCE
     products = values[: width * AT_ONCE].reshape(AT_ONCE, width, values.shape[1]).prod(axis=0)
     sums = np.log(products).sum(axis=0) + np.log(values[width * AT_ONCE :]).sum(axis=0)
@@ -262,8 +258,8 @@ def mean_log(values: FloatArray) -> FloatArray:
 
 
 AT_ONCE = 8
-"""Times of laws that are multiplied: they lie within some ten powers of ten of each other, so that
-the product of so many is within what a number holds."""
+"""Values that are multiplied before a logarithm is taken: they lie within ten powers of ten of each
+other, so that no product overflows."""
 
 MOST_DRAWN = 50_000
 """Laws that are drawn from the prior."""
@@ -272,8 +268,8 @@ ONCE_SPREAD = 1.5
 """Prior spread of the logit of what is done once whatever the iterations."""
 
 READING_SPREAD = 2.0
-"""The same of the share of what is done again that machines bound: mostly one or the other, and
-neither is likelier."""
+"""The same of the share of repeated work that machines bound: mostly all or nothing, neither
+likelier."""
 
 GRADUAL_SPREAD = 2.0
 """The same of the share that goes with the data that does not fit."""

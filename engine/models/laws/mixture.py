@@ -62,7 +62,6 @@ class Variances:
         return cls(about, among, np.concatenate([part.sides for part in parts], axis=1))
 
     def taken(self, places: IntArray) -> Variances:
-        """Those at some places."""
         return Variances(self.about[:, places], self.among[places], self.sides[:, places])
 
     def mixed(self, weights: FloatArray, means: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -58,13 +58,7 @@ from engine.models.workloads import (
 from engine.notices import Notice, in_order
 from engine.profile import Profile, Run
 from engine.runs.run_noise import run_noise
-from engine.runs.slow_runs import (
-    UnusualRun,
-    slow_notices,
-    slow_runs,
-    unusual_notices,
-    without,
-)
+from engine.runs.slow_runs import UnusualRun, slow_notices, slow_runs, unusual_notices, without
 
 MOST_RUNS = 300
 """The most runs that are fitted together: those with the wanted parameters first."""

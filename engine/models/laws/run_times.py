@@ -1,10 +1,10 @@
 """Run times explained: physical laws averaged, a Gaussian process on top, weights by validation.
 
 Two candidates answer: the laws with linear effects (types, parameters), and the same with a smooth
-remainder. How much weight each gets, and how wide the interval is, is decided on runs that were
-left out in the way of the question: one at a time for a question inside the measured range; the
-upper half of machines, or of sizes, for one a doubling beyond it, and something in between for one
-nearer; all runs of a set of parameters for one with parameters that no run had.
+remainder. Their weights and the width of the interval are decided on left-out runs, chosen to match
+the question: one at a time inside the measured range; the upper half of machines, or of sizes, for
+a doubling beyond it (a blend of the two before that); all runs of a set of parameters for
+parameters that no run had.
 """
 
 from __future__ import annotations
@@ -52,7 +52,6 @@ class LogTimes(NamedTuple):
     dof: FloatArray
 
     def taken(self, places: IntArray) -> LogTimes:
-        """Those at some places."""
         return LogTimes(*(part[..., places] for part in self))
 
 
@@ -76,8 +75,8 @@ class RunTimes:
 
     @property
     def noise(self) -> float:
-        """Scale of log time that the smooth remainder takes for noise; 0 for too few runs, whose
-        errors of the laws and noise look the same."""
+        """Scale of log time that the smooth remainder takes for noise; 0 for too few runs to tell
+        noise from errors of the laws."""
         processes = self.candidates.processes
         return processes[-1].noise if len(processes) > 1 else 0.0
 
@@ -125,9 +124,9 @@ class RunTimes:
     def _mean(self, rows: Rows, asked: Asked, law: FloatArray, means: FloatArray) -> FloatArray:
         """(n,) mean of log time from those of the laws (n,) and of the candidates (c, n).
 
-        It is made to grow with the size as the laws do: neither the remainder nor the weights may
-        undo that. It is the running maximum over the measured sizes, at the same machines, as a
-        function of what the laws say; beyond them the laws' growth.
+        It never falls as the size grows, whatever remainder and weights say: as a function of what
+        the laws say it is the running maximum over the measured sizes, and beyond them it grows as
+        the laws do.
         """
         sizes = self._below(float(rows.size.max(initial=0.0)))
         if not len(sizes):
@@ -181,8 +180,8 @@ class RunTimes:
         return mean
 
     def _below(self, largest: float) -> FloatArray:
-        """(s,) sizes that the mean up to the largest one hangs on: the measured ones up to the next
-        one, and two beyond these for a size beyond."""
+        """(s,) sizes that decide the mean up to `largest`: the measured ones up to the next one,
+        and for a larger size two beyond them."""
         sizes = self._sizes
         if len(sizes) and largest > sizes[-1]:
             sizes = np.concatenate((sizes, sizes[-1] * BETWEEN))
@@ -190,8 +189,8 @@ class RunTimes:
 
     @cached_property
     def _sizes(self) -> FloatArray:
-        """(s,) measured sizes between which the mean is kept from falling: none where there is but
-        one, or where the laws, which grow with it, answer by themselves."""
+        """(s,) measured sizes between which the mean is kept from falling; none if there is but
+        one, or if the laws alone answer: they never fall."""
         sizes = np.unique(self.rows.size)
         if len(sizes) < 2 or len(self.candidates.processes) == 1:
             return np.empty(0)
@@ -248,8 +247,8 @@ class RunTimes:
         return np.asarray([own[row.tobytes()] for row in rows.configurations], dtype=np.int64)
 
     def _blocked(self, asked: str) -> Validated | None:
-        """Runs in the lower half foretell those in the upper, runs of other parameters those of
-        each set: extrapolation as it is asked for."""
+        """Validated by extrapolation of the kind asked for: the lower half of runs predicts the
+        upper, or runs of other parameters those of each set."""
         if asked == "parameters":
             sets = np.unique(self.rows.jobs, axis=0, return_inverse=True)[1].reshape(-1)
             folds = [sets % FOLDS == fold for fold in range(FOLDS)]
@@ -324,9 +323,8 @@ def fit_run_times(rows: Rows, seconds: FloatArray, counts: FloatArray | None = N
 
 
 def _once(rows: Rows, log_seconds: FloatArray) -> tuple[IntArray, FloatArray, IntArray, float]:
-    """Where each of c configurations is first, (c,) its mean log time, (c,) how often it was run,
-    and the variance among repetitions: leaving out a repetition of what was seen would test
-    nothing."""
+    """(c,) the first place of each configuration, its mean log time, how often it was run, and the
+    variance among repetitions: leaving out only one of several repetitions would test nothing."""
     _, first, group = np.unique(rows.configurations, axis=0, return_index=True, return_inverse=True)
     group = group.reshape(-1)
     count = np.bincount(group)

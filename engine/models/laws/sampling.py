@@ -172,7 +172,6 @@ class WeighedLaws:
     prior: FloatArray
 
     def taken(self, places: IntArray) -> WeighedLaws:
-        """Some of them."""
         laws = self.laws.taken(places)
         return WeighedLaws(laws, self.density[places], laws.log_prior)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from typing import Self
 
 import numpy as np
 
@@ -43,16 +44,14 @@ class Points:
     def __len__(self) -> int:
         return len(self.machines)
 
-    def taken(self, places: IntArray | BoolArray | slice) -> Points:
-        """Some of them."""
-        return Points(*(getattr(self, entry.name)[places] for entry in fields(self)))
+    def taken(self, places: IntArray | BoolArray | slice) -> Self:
+        return type(self)(*(getattr(self, entry.name)[places] for entry in fields(self)))
 
     def times(self, factor: float) -> Points:
         """On so many times the machines."""
         return replace(self, machines=factor * self.machines)
 
     def sized(self, size: float) -> Points:
-        """The same with another size."""
         return replace(self, size=np.full(len(self), size))
 
     @property
@@ -64,15 +63,13 @@ class Points:
 def terms(at: Points) -> FloatArray:
     """(n, 11) what a law consists of, a column each:
 
-    - the terms of Ernest (Eq. 1) and of `ernest-extended` (`curves/terms`), what is shared counted
-      by cores and what is communicated by machines;
-    - z / m, shared work that waits for the disks or the network of each machine, however many cores
-      it has;
-    - z / sqrt(p), work that grows with the square root of the cores that share it, as what is
-      exchanged between blocks of rows and columns does. Without it no law goes steadily between
-      z / p and z, as where each doubling of the cores makes the same work cost some more;
-    - z / p (1 - c / m) for each c of `COPIES`, shared work on data that lies on another machine:
-      the only ones that make the time fall more steeply as machines are added.
+    - the terms of Ernest (Eq. 1) and of `ernest-extended` (`curves/terms`), with shared work counted
+      by cores and communication by machines;
+    - z / m, shared work that waits for the disks or the network of each machine;
+    - z / sqrt(p), work that grows with the square root of the cores that share it, as exchanges
+      between blocks of rows and columns do. Without it, no law lies between z / p and z;
+    - z / p (1 - c / m) for each c of `COPIES`, shared work on data that lies on another machine.
+      Without these, no law lets the time fall more steeply the more machines there are.
     """
     m, p, z = at.machines, at.machines * at.cores, at.size
     tree = np.log(np.maximum(m, 1.0))
@@ -95,7 +92,7 @@ def mean_terms(at: Points) -> FloatArray:
 
 
 GROWING = np.asarray([False, True, False, False, False, True, True, True, True, True, True])
-"""Which terms are in proportion to the size; the others have nothing to do with it."""
+"""Which terms are in proportion to the size; the others do not depend on it."""
 
 BY_CORES, BY_CORES_SQUARED, BY_MACHINES = 1, 6, 7
 """Places of the shared work that cores bound (z / p, z / p^2) and that machines bound (z / m)."""

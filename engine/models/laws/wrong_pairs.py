@@ -1,8 +1,8 @@
 """Two runs of one configuration that disagree: which of them something went wrong in.
 
-The two alone cannot tell a slow run from noise; what the other runs foretell can
-(`engine/models/laws/wrong_runs.py`). Held against the others each stands for itself: taken as their
-mean, a slow run would have half of its say back as soon as it was made again and went well.
+The two alone cannot tell a slow run from noise; what the other runs predict can
+(`engine/models/laws/wrong_runs.py`). Each is compared by itself: in their mean, a slow run would
+still count for half once it was repeated and went well.
 """
 
 from __future__ import annotations

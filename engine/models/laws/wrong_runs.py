@@ -1,11 +1,11 @@
 """Which runs something went wrong in, by what the others say of them, and what the laws then are.
 
-A mixture: each run is what a law says, with noise, or (`engine/runs/slow_runs.py`) something went
-wrong in it and it took longer, evenly in log time. Which of them it was in, none, one or two more,
-are hypotheses; the evidence of each is that of the other runs, averaged over laws, effects and
-noise, times the density of the wrong ones. Where a memory cliff explains a slow run, laws with that
-cliff do so. A run then counts for the probability that nothing went wrong in it: the power of its
-likelihood, as in expectation maximisation (Dempster, Laird and Rubin, J. R. Stat. Soc. B 1977).
+A mixture: each run follows a law, with noise, or (`engine/runs/slow_runs.py`) something went wrong
+in it and it took longer, evenly in log time. Each hypothesis is a set of wrong runs; its evidence
+is that of the other runs, averaged over laws, effects and noise, times the density of the wrong
+ones. If a memory cliff explains a slow run, laws with that cliff do so. A run then counts for the
+probability that nothing went wrong in it, as the power of its likelihood (expectation maximisation:
+Dempster, Laird and Rubin, J. R. Stat. Soc. B 1977).
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ from engine.models.laws.sampling import (
 from engine.runs.slow_runs import LEAST, MOST, ODDS, WENT_WRONG
 
 DOUBTED = ODDS / (1.0 + ODDS)
-"""Probability that something went wrong from which on a run counts for less: tables of which that
-is said of no run are fitted once."""
+"""A run counts for less if something went wrong in it with at least this probability. Tables
+without such a run are fitted once."""
 
 FEWEST_OTHERS = 6
-"""Configurations from which on one of them can stand out."""
+"""Configurations without which none can stand out."""
 
 LEAST_COUNT = 1e-3
-"""What a run counts for at least: so that its left-out error is told like those of others."""
+"""The least that a run counts for, so that its left-out error is defined like the others'."""
 
 SUSPECTS = 6
-"""Runs that are asked about at once, alone and in pairs."""
+"""The most runs that are tried as wrong, alone and in pairs."""
 
 PASSES, SETTLED = 4, 0.1
-"""How often the laws follow the runs anew, at most, and the change of counts that needs it."""
+"""The most refits of the laws, and the change of counts that calls for another."""
 
 SLOW = math.log(WENT_WRONG / (1.0 - WENT_WRONG)) - math.log(math.log(MOST / LEAST))
-"""Log prior odds that something went wrong in a run, times the density of its log time then. A run
-that was too fast is left alone: it looks like one whose data just fits, beside a cliff."""
+"""Log prior odds that something went wrong in a run, times the density of its log time then. Runs
+that were too fast are left alone: their data may just fit, beside a cliff."""
 
 
 def followed_by(
@@ -59,8 +59,8 @@ def followed_by(
         evidence: r runs; those that already count for less than one stay so.
         may: (r,) runs that something may have gone wrong in.
         as_hard: (r, r) whether run j (columns) had no more cores and memory than i (rows) for no
-            less input. Without one that did and took as long as foretold, a slow run may be right:
-            a memory cliff begins at the hardest.
+            less input. Unless such a run took as long as predicted, a slow run may be right: a
+            memory cliff shows first in the hardest run.
     """
     followed, known = posterior(evidence), evidence
     if known.runs < FEWEST_OTHERS:

@@ -69,11 +69,7 @@ def total_seconds(
 
 
 def unit_tasks(
-    *,
-    n_unit_baseline: float,
-    size: Quantity,
-    s_baseline: float = 1.0,
-    iterations: Quantity = 1.0,
+    *, n_unit_baseline: float, size: Quantity, s_baseline: float = 1.0, iterations: Quantity = 1.0
 ) -> Quantity:
     """IV-B Eq. 4: n_unit = n_unit_baseline x s / s_baseline, the unit RDD tasks of one iteration.
 
@@ -96,11 +92,7 @@ def execution_seconds(
 
 
 def computation_seconds(
-    *,
-    t_commn_seconds: Quantity,
-    t_exec_seconds: Quantity,
-    nodes: Quantity,
-    exponent: float = 1.0,
+    *, t_commn_seconds: Quantity, t_exec_seconds: Quantity, nodes: Quantity, exponent: float = 1.0
 ) -> Quantity:
     """IV-B Eq. 6: T_comp = T_commn / n + T_exec / n^exponent, in seconds.
 
@@ -159,16 +151,6 @@ def cost_usd(
     """
     rate = sum(price * count for price, count in zip(usd_per_hour, nodes, strict=True))
     return rate * seconds / SECONDS_PER_HOUR
-
-
-def relative_error(estimated: FloatArray, recorded: FloatArray) -> FloatArray:
-    """VI-D: RE = (T_Est - T_Rec) / T_Rec, (k,) signed."""
-    return (estimated - recorded) / recorded
-
-
-def mean_relative_error(estimated: FloatArray, recorded: FloatArray) -> float:
-    """VI-D: delta = mean of |T_Est - T_Rec| / T_Rec over k jobs."""
-    return float(np.mean(np.abs(relative_error(estimated, recorded))))
 
 
 def deadline_satisfaction(recorded: FloatArray, deadlines: FloatArray) -> float:

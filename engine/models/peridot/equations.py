@@ -134,9 +134,7 @@ class Parameters:
         for start in range(0, len(busy), CHUNK):
             some = distinct_cores[start : start + CHUNK, None]
             busy[start : start + CHUNK] = execution_seconds(
-                group_waves=waves(partitions, some),
-                mean_wave_seconds=together,
-                fixed_seconds=0.0,
+                group_waves=waves(partitions, some), mean_wave_seconds=together, fixed_seconds=0.0
             )
         seconds = busy[place.reshape(-1)] / speed + self.fixed_seconds
         return np.maximum(seconds, SMALLEST_SECONDS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +12,7 @@ from engine.catalog import InstanceType
 from engine.cluster import Workload
 from engine.errors import ModelDoesNotFit
 from engine.forecast import BoolArray, FloatArray, IntArray
+from engine.models.stages.data_shape import family
 from engine.models.stages.groups import StageGroup, matched, stage_groups
 from engine.models.workloads import logs_of, sharing_parameters
 from engine.notices import Notice
@@ -150,10 +150,9 @@ def _usable(profile: Profile) -> list[Run]:
 
 
 def _check_one_application(runs: Sequence[Run]) -> None:
-    """Names that differ in digits alone (dates, run numbers) are the same application."""
+    """Raises ModelDoesNotFit for logs of several applications, told apart by `family`."""
     names = {run.application: None for run in runs if run.application}
-    kinds = {re.sub(r"[\d\W_]+", " ", name).strip() for name in names}
-    if len(kinds) > 1:
+    if len({family(run) for run in runs if run.application}) > 1:
         shown = ", ".join(list(names)[:3]) + (", ..." if len(names) > 3 else "")
         raise ModelDoesNotFit(
             f"the logs are of different applications ({shown}), and peridot compares runs of one",
@@ -205,9 +204,7 @@ def _side_by_side(runs: tuple[Run, ...], elsewhere: tuple[Run, ...]) -> Referenc
 
 
 def _check_matching(
-    runs: Sequence[Run],
-    found: Sequence[Sequence[StageGroup]],
-    places: Sequence[tuple[int, ...]],
+    runs: Sequence[Run], found: Sequence[Sequence[StageGroup]], places: Sequence[tuple[int, ...]]
 ) -> None:
     for row, run in enumerate(runs):
         total = sum(group.seconds for group in found[row])
@@ -223,9 +220,7 @@ def _check_matching(
 
 
 def _unmatched(
-    runs: Sequence[Run],
-    found: Sequence[Sequence[StageGroup]],
-    places: Sequence[tuple[int, ...]],
+    runs: Sequence[Run], found: Sequence[Sequence[StageGroup]], places: Sequence[tuple[int, ...]]
 ) -> tuple[Notice, ...]:
     """What to say of groups that not all references have."""
     told = []

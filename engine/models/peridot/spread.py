@@ -44,11 +44,7 @@ class Doubt:
 
 
 def prior_spread(
-    *,
-    near: float,
-    doublings_cores: FloatArray,
-    doublings_size: float,
-    parallel_share: FloatArray,
+    *, near: float, doublings_cores: FloatArray, doublings_size: float, parallel_share: FloatArray
 ) -> FloatArray:
     """(n,) standard deviation of log time before any run was left out.
 

@@ -29,16 +29,18 @@ from engine.models.stages.task_times import StageShape
 
 def alternatives_of(replay: Replay) -> tuple[Replay, ...]:
     """The replays of a log that hold the other, as far as its stages leave that open."""
-    stay = _changed(replay, lambda shape: shape.may_stay, _as_many)
+    stay = _changed(replay, lambda shape: shape.may_stay, partial(replace, growth=Growth.WORK))
     files = _changed(replay, lambda shape: shape.may_be_files, _as_files)
-    both = _changed(replay, lambda shape: shape.pairs_open, _all_pairs)
-    one = _changed(replay, lambda shape: shape.pairs_open, _pairs_of_one)
+    both = _changed(replay, lambda shape: shape.pairs_open, partial(replace, pairs_share=1.0))
+    one = _changed(
+        replay, lambda shape: shape.pairs_open, partial(replace, pairs_share=1.0, pairs_power=1.0)
+    )
     multiplied = _changed(
         replay,
         lambda shape: multiplied_share(replay, shape) > 0.0,
-        lambda shape: _by_pairs(shape, multiplied_share(replay, shape)),
+        lambda shape: replace(shape, law=replace(shape.law, work=multiplied_share(replay, shape))),
     )
-    more = _changed(replay, groups_open, _in_proportion)
+    more = _changed(replay, groups_open, partial(replace, growing=None))
     others = (stay, files, both, one, multiplied, more)
     found = (other for other in others if other is not None)
     return (*found, *_other_driver(replay), *other_cuts(replay))
@@ -56,10 +58,6 @@ def other_cuts(replay: Replay) -> tuple[Replay, ...]:
     return tuple(found for found in (early, small, large) if found is not None)
 
 
-def _as_many(shape: StageShape) -> StageShape:
-    return replace(shape, growth=Growth.WORK)
-
-
 def _as_files(shape: StageShape) -> StageShape:
     return replace(shape, law=replace(shape.law, partitions=1.0))
 
@@ -68,18 +66,6 @@ def groups_open(shape: StageShape) -> bool:
     """Whether what it reads may grow with the input all the same: groups are told of by the tasks
     of one log, and a larger input may be one of more shops, not of more days."""
     return shape.growing is not None and shape.law.cut is None
-
-
-def _in_proportion(shape: StageShape) -> StageShape:
-    return replace(shape, growing=None)
-
-
-def _all_pairs(shape: StageShape) -> StageShape:
-    return replace(shape, pairs_share=1.0)
-
-
-def _pairs_of_one(shape: StageShape) -> StageShape:
-    return replace(shape, pairs_share=1.0, pairs_power=1.0)
 
 
 def multiplied_share(replay: Replay, shape: StageShape) -> float:
@@ -94,10 +80,6 @@ def multiplied_share(replay: Replay, shape: StageShape) -> float:
     own = max([records_of(stage), *(met or 0.0 for met in stage.joined_records)])
     read = own + sum(map(records_of, tables))
     return max(0.0, 1.0 - read / given) if own > 0.0 and given > 0.0 else 0.0
-
-
-def _by_pairs(shape: StageShape, share: float) -> StageShape:
-    return replace(shape, law=replace(shape.law, work=share))
 
 
 def _cut_early(shape: StageShape) -> StageShape:

@@ -10,12 +10,6 @@ from engine.notices import Notice
 from engine.runs.stage_labels import numbered_label
 from engine.units import GIB, format_bytes, format_seconds, format_share
 
-
-def driver_notices(replay: Replay, ratio: float, seconds: float) -> list[Notice | None]:
-    """What is to be said of rows for the driver, at `ratio` times the input and so many seconds."""
-    return [result_notice(replay, ratio), rows_notice(replay, ratio, seconds)]
-
-
 ROWS_WORTH_SAYING = 0.05
 """Share of a predicted time that the driver's work on rows adds or saves, from which on it is
 said."""

@@ -10,7 +10,7 @@ import numpy as np
 from engine.errors import ModelDoesNotFit
 from engine.models.log_notices import corrections
 from engine.models.replay.log_pairs import LogPairs
-from engine.models.replay.memory_cliff import MemoryCliff, cliffs_of
+from engine.models.replay.memory_cliff import cliffs_of
 from engine.models.replay.model import ReplayModel
 from engine.models.replay.notices import fit_notices, waste_spread
 from engine.models.replay.priors import NOISE, PRIOR_DOF, at_least
@@ -53,7 +53,10 @@ def fit_replays(profile: Profile) -> ReplayModel:
         "sparkplan",
         profile,
         replays=tuple(learnt.values()),
-        cliffs=tuple(map(_of_replay, cliffs, learnt.values())),
+        cliffs=tuple(
+            cliff and replace(cliff, replay=replay)
+            for cliff, replay in zip(cliffs, learnt.values(), strict=True)
+        ),
         spilling=tuple(spilling_stages(replay) for replay in learnt.values()),
         bias=bias,
         doubt=pairs.doubt(),
@@ -64,10 +67,6 @@ def fit_replays(profile: Profile) -> ReplayModel:
         fit_notices=(*left_aside(logs), *fit_notices(replays, own)),
         validation=left_out.validation,
     )
-
-
-def _of_replay(cliff: MemoryCliff | None, replay: Replay) -> MemoryCliff | None:
-    return None if cliff is None else replace(cliff, replay=replay)
 
 
 def _missed(replay: Replay) -> float:

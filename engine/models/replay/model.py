@@ -30,7 +30,7 @@ from engine.models.replay.broadcasts import (
     turned_plan,
     turning_notice,
 )
-from engine.models.replay.driver_rows import driver_notices
+from engine.models.replay.driver_rows import result_notice, rows_notice
 from engine.models.replay.held_answers import held_logs
 from engine.models.replay.kept_answers import KeptAnswers, MeanTimes
 from engine.models.replay.log_answers import AnswersOfLogs, doublings
@@ -322,9 +322,9 @@ class ReplayModel(FittedModel):
             notices += skewed_stages(replay, found, slots=slots)
             notices += self._memory_notices(self.replays.index(replay), batch, wanted)
             notices += iteration_notices(replay, wanted)
-            notices += driver_notices(replay, ratio_of(wanted, replay.run), found.seconds)
-            notices += self._broadcast_notices(replay, batch, wanted, slots)
             ratio, partitions = ratio_of(wanted, replay.run), wanted.shuffle_partitions
+            notices += [result_notice(replay, ratio), rows_notice(replay, ratio, found.seconds)]
+            notices += self._broadcast_notices(replay, batch, wanted, slots)
             notices.append(scan_notice(replay, ratio, slots, partitions))
             notices.append(groups_notice(replay, ratio))
         return in_order(notices)

@@ -9,6 +9,7 @@ import numpy as np
 
 from engine.cluster import Workload
 from engine.forecast import FloatArray, Forecast
+from engine.models.workloads import input_ratio
 from engine.profile import Run
 
 PRIOR_DOF = 8.0
@@ -50,11 +51,8 @@ def sure_share(driver_share: Share) -> Share:
 
 
 def ratio_of(wanted: Workload, run: Run) -> float:
-    """Input of a workload relative to a run's, 1 where neither says it."""
-    own = run.workload.input_bytes
-    if wanted.input_bytes is None or own is None:
-        return wanted.scale or 1.0
-    ratio = wanted.input_bytes / own
+    """`input_ratio`, exactly 1 for the same input."""
+    ratio = input_ratio(wanted, run)
     return 1.0 if abs(ratio - 1.0) < SAME_INPUT else ratio
 
 

@@ -61,11 +61,7 @@ def waves(*, partitions: Quantity, vcores: Quantity) -> Quantity:
 
 
 def stage_seconds(
-    *,
-    overhead_seconds: Quantity,
-    partitions: Quantity,
-    vcores: Quantity,
-    task_seconds: Quantity,
+    *, overhead_seconds: Quantity, partitions: Quantity, vcores: Quantity, task_seconds: Quantity
 ) -> Quantity:
     """4.2.2 Eq. 9: T_S = O_S + ceil(P / V) x T_T, in seconds."""
     return overhead_seconds + waves(partitions=partitions, vcores=vcores) * task_seconds

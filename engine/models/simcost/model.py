@@ -37,12 +37,7 @@ from engine.models.simcost.learning import RunCosts
 from engine.models.simcost.memory import assured_by_cache, assured_by_peak, assured_by_runs
 from engine.models.simcost.rates import resources_of_shape, seconds_per_byte
 from engine.models.simcost.redrawn import simulated
-from engine.models.simcost.sampling import (
-    CONFIDENCE,
-    Estimate,
-    estimate,
-    training_cost_ratio,
-)
+from engine.models.simcost.sampling import CONFIDENCE, Estimate, estimate, training_cost_ratio
 from engine.models.simcost.search import optima
 from engine.models.simcost.stages import Clusters, Stages, predicted_seconds, transformed
 from engine.models.stages.disturbance import with_disturbance

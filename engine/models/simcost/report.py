@@ -12,11 +12,7 @@ from engine.models.log_notices import single_run
 from engine.models.simcost.learning import RunCosts
 from engine.models.simcost.rates import FROM_LOG, NOTHING_SEEN
 from engine.models.simcost.sampling import CONFIDENCE, EPSILON, Estimate, is_enough, rounds_needed
-from engine.models.simcost.stages import (
-    Clusters,
-    Stages,
-    predicted_seconds,
-)
+from engine.models.simcost.stages import Clusters, Stages, predicted_seconds
 from engine.models.stages.disturbance import held_up_notices
 from engine.models.stages.pauses import pause_notice
 from engine.notices import Notice, in_order

@@ -98,13 +98,7 @@ class Stages:
 
 _TINY = 1e-12
 
-_PER_BYTE = (
-    "compute_seconds_per_byte",
-    "input_ratio",
-    "output_ratio",
-    "read_ratio",
-    "write_ratio",
-)
+_PER_BYTE = ("compute_seconds_per_byte", "input_ratio", "output_ratio", "read_ratio", "write_ratio")
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +119,6 @@ class Clusters:
     shared: bool
 
     def taken(self, rows: IntArray) -> Clusters:
-        """Those of some rows."""
         vcores, per_node = self.vcores[rows], self.vcores_per_node[rows]
         return Clusters(vcores, per_node, self.speed[rows], self.rates[rows], self.shared)
 

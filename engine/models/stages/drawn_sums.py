@@ -71,7 +71,8 @@ class DrawnSums:
         deep = 1.0 - np.exp(-part * self._depth) / (self.points - 1.0)
         at = np.where(self._in_tail(gap), deep, at)
         found = np.clip(np.ceil(at * self.tasks - 0.5), 0.0, self.tasks - 1.0)
-        return np.where(number == 0, 0.0, np.where(limit > self._longest, self.tasks - 1.0, found))
+        every = limit > self.values[:, -1]
+        return np.where(number == 0, 0.0, np.where(every, self.tasks - 1.0, found))
 
     def sum_to(self, number: FloatArray) -> FloatArray:
         """(m,) sum of so many of the shortest, all but the longest at most."""
@@ -96,10 +97,6 @@ class DrawnSums:
 
     def _in_tail(self, gap: IntArray) -> BoolArray:
         return np.asarray(self.tail & (gap == self.points - 2))
-
-    @property
-    def _longest(self) -> FloatArray:
-        return np.asarray(self.values[:, -1])
 
     @property
     def _depth(self) -> FloatArray:

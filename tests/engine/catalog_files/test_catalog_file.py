@@ -149,11 +149,7 @@ def test_shapes_beside_the_price_file(tmp_path: Path) -> None:
         ),
         ("usd_per_hour: 0.11", "usd_per_hour: -1", "ours.yaml:8: small: usd_per_hour must be more"),
         ("usd_per_hour: 0.11", "usd_per_hour: 1e308", "small: usd_per_hour must be at most 1,000"),
-        (
-            "usd_per_hour: 0.11",
-            "usd_per_hour: 1e-300",
-            "usd_per_hour must be at least 1e-15",
-        ),
+        ("usd_per_hour: 0.11", "usd_per_hour: 1e-300", "usd_per_hour must be at least 1e-15"),
         ("vcpus: 4", "vcpus: 1e30", "small: vcpus must be at most 1,000,000, not 1e30"),
         ("usd_per_hour: 0.11", "usd_per_hour: .nan", "small: usd_per_hour must be a number"),
         ("usd_per_hour: 0.11", "usd_per_hour: nan", "small: usd_per_hour must be more than 0"),

@@ -26,11 +26,7 @@ ARM = OFFERS[2].instance
 def test_the_default_filter_counts_what_it_hides() -> None:
     found = select_candidates(MANAGED, profile=profile_on())
     assert found.names == ("m.large", "odd")
-    assert found.hidden == {
-        "less than 8 GiB": 2,
-        "not x86_64": 1,
-        "not supported by EMR": 1,
-    }
+    assert found.hidden == {"less than 8 GiB": 2, "not x86_64": 1, "not supported by EMR": 1}
     assert found.rejected == ()
 
 

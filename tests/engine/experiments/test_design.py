@@ -8,12 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.errors import BadInput
-from engine.experiments.design import (
-    a_optimal,
-    criterion,
-    lower_bound,
-    undetermined,
-)
+from engine.experiments.design import a_optimal, criterion, lower_bound, undetermined
 from engine.experiments.rounding import cheapest_first, cheapest_identifying, efficiency, whole_runs
 from engine.forecast import FloatArray
 from engine.models.curves.terms import ERNEST_TERMS, EXTRA_TERMS, columns

@@ -95,11 +95,7 @@ def test_a_user_s_cost_function_decides() -> None:
 
 
 @pytest.mark.parametrize(
-    ("nodes", "fractions", "named"),
-    [
-        ((4,), (0.1, 0.2), "1, ln"),
-        ((4, 5), (0.1,), "apart"),
-    ],
+    ("nodes", "fractions", "named"), [((4,), (0.1, 0.2), "1, ln"), ((4, 5), (0.1,), "apart")]
 )
 def test_candidates_that_cannot_identify_the_terms_are_named(
     nodes: tuple[int, ...], fractions: tuple[float, ...], named: str

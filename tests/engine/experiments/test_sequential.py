@@ -84,8 +84,7 @@ def test_more_runs_bring_the_belief_nearer_the_truth() -> None:
 
 
 @pytest.mark.parametrize(
-    "made",
-    [(0, 3, 7, 13, 18, 22, 27, 30, 33, 35), (1, 5, 9, 12, 17, 20, 23, 26, 31, 34)],
+    "made", [(0, 3, 7, 13, 18, 22, 27, 30, 33, 35), (1, 5, 9, 12, 17, 20, 23, 26, 31, 34)]
 )
 def test_a_memory_cliff_of_one_type_is_believed_of_the_others(made: tuple[int, ...]) -> None:
     """Clusters below 200 GiB take four times as long. The smooth process alone is off by 0.21 and

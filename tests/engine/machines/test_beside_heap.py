@@ -28,13 +28,7 @@ from engine.machines.beside_heap import (
     planned_notices,
     with_overhead_per_core,
 )
-from engine.memory import (
-    beside_of,
-    default_overhead_gib,
-    heap_gib,
-    layout_of,
-    usable_memory_gib,
-)
+from engine.memory import beside_of, default_overhead_gib, heap_gib, layout_of, usable_memory_gib
 from engine.notices import Notice
 from engine.profile import Profile, Run
 from engine.sources.profile_file import parse

@@ -140,11 +140,7 @@ def test_all_cores_add_up() -> None:
     """Threads whose work is counted by a clock that every call moves by one: the rates add."""
     ticks = iter(range(10_000))
     rates = rate_on_all_cores(
-        lambda: lambda: 3.0,
-        threads=1,
-        repetitions=4,
-        seconds=0.0,
-        clock=lambda: float(next(ticks)),
+        lambda: lambda: 3.0, threads=1, repetitions=4, seconds=0.0, clock=lambda: float(next(ticks))
     )
     assert rates == [3.0] * 4
 

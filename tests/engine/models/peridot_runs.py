@@ -9,10 +9,7 @@ from made_runs import Job, Stage, observed, simulated
 
 from engine.cluster import Cluster
 from engine.models import MODELS
-from engine.models.peridot.model import (
-    Peridot,
-    PeridotFitted,
-)
+from engine.models.peridot.model import Peridot, PeridotFitted
 from engine.notices import Notice
 from engine.profile import Profile, Run
 

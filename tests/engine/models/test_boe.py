@@ -71,10 +71,7 @@ def test_eqs_4_and_5_are_steps_too(parallelism: int) -> None:
         cores=6.0, write_rate=200 * MB, sort_rate=40 * MB, output_rate=200 * MB,
         reduce_rate=20 * MB,
     )  # fmt: skip
-    work = TaskWork(
-        1.0,
-        (Step(0.0, data, data), Step(1.0, 0.25 * data), Step(8.0, 80 * MB)),
-    )
+    work = TaskWork(1.0, (Step(0.0, data, data), Step(1.0, 0.25 * data), Step(8.0, 80 * MB)))
     found = task_time(Needs.of(work, Rates(6.0, 200 * MB, 125 * MB)), NODE, parallelism)
     assert found.seconds == pytest.approx(shuffle + reduce)
 

@@ -8,12 +8,7 @@ from engine.cluster import Cluster, Workload
 from engine.errors import BadInput, ModelDoesNotFit, UnknownName
 from engine.models.base import FittedModel
 from engine.models.curves.machines import families
-from engine.models.curves.terms import (
-    ERNEST_TERMS,
-    EXTRA_TERMS,
-    SERIAL_DATA,
-    SQUARE_ROOT,
-)
+from engine.models.curves.terms import ERNEST_TERMS, EXTRA_TERMS, SERIAL_DATA, SQUARE_ROOT
 from engine.models.ernest import Ernest, ErnestExtended, candidate_sets
 from engine.profile import Profile, Run
 

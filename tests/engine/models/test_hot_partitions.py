@@ -177,8 +177,7 @@ def test_a_piece_that_no_join_splits_further_is_one_of_more() -> None:
 
 
 @pytest.mark.parametrize(
-    ("hot_mib", "usual_mib", "tasks"),
-    [(12.0, 10.0, SLOTS), (40.0, 10.0, 2), (0.9, 0.5, SLOTS)],
+    ("hot_mib", "usual_mib", "tasks"), [(12.0, 10.0, SLOTS), (40.0, 10.0, 2), (0.9, 0.5, SLOTS)]
 )
 def test_even_partitions_have_none(hot_mib: float, usual_mib: float, tasks: int) -> None:
     """Within the target, of which the smallest is 1 MiB, or too few to stand out."""

@@ -21,9 +21,7 @@ def at_iterations(law: Callable[[float, float], float], *counts: float) -> Profi
 
 
 @pytest.mark.parametrize("name", ["ernest", "simcost"])
-def test_between_and_beyond_iterations_that_were_run_the_time_is_a_straight_line(
-    name: str,
-) -> None:
+def test_between_and_beyond_iterations_that_were_run_the_time_is_a_straight_line(name: str) -> None:
     """Section 6.2 scales one number of iterations; several say what is done only once. Scaled from
     all runs together, 6 iterations took half as long as 5."""
 

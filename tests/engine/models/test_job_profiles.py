@@ -24,11 +24,7 @@ from logged_runs import (
 from engine.cluster import Cluster, Workload
 from engine.errors import ModelDoesNotFit
 from engine.given_profiles import OptexProfile
-from engine.models.optex.job_profiles import (
-    PUBLISHED_COEFF,
-    job_profile,
-    with_job_profiles,
-)
+from engine.models.optex.job_profiles import PUBLISHED_COEFF, job_profile, with_job_profiles
 from engine.models.optex.model import PHASE_SHARING
 from engine.profile import Profile, Run
 

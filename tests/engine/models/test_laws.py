@@ -22,14 +22,7 @@ from engine.models.laws.laws import (
     drawn,
     mean_log,
 )
-from engine.models.laws.sampling import (
-    RUN_NOISE,
-    Chance,
-    Evidence,
-    Likelihood,
-    Throw,
-    log_density,
-)
+from engine.models.laws.sampling import RUN_NOISE, Chance, Evidence, Likelihood, Throw, log_density
 from engine.models.laws.terms import PHASES, Points, terms
 
 

@@ -5,16 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cached_runs import (
-    HEAP,
-    ITERATIONS,
-    KEPT_PER_BYTE,
-    PARSE,
-    READ,
-    ask,
-    run_of,
-    storage_of,
-)
+from cached_runs import HEAP, ITERATIONS, KEPT_PER_BYTE, PARSE, READ, ask, run_of, storage_of
 from made_runs import BLOCK, Stage, measure, observed
 from sparkplan_runs import fit
 
@@ -23,11 +14,7 @@ from engine.cluster import Cluster, Workload
 from engine.models.replay.block_costs import CACHED_BYTES_PER_SECOND
 from engine.models.replay.cache_replay import SHARES
 from engine.models.replay.found_again import with_all_found
-from engine.models.replay.memory_cliff import (
-    MemoryCliff,
-    cliffs_of,
-    unlike,
-)
+from engine.models.replay.memory_cliff import MemoryCliff, cliffs_of, unlike
 from engine.models.replay.priors import POWER_SPREAD, SIZE_NOISE
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.drawn_times import drawn

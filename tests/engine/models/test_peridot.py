@@ -8,9 +8,7 @@ from peridot_runs import TABLE_2, codes, executors, fit, references, run_of, slo
 
 from engine.cluster import Workload
 from engine.models.base import FittedModel
-from engine.models.peridot.model import (
-    PHASE_FIXED,
-)
+from engine.models.peridot.model import PHASE_FIXED
 from engine.scheduling.waves import waves
 
 MEAN_ERROR, WORST_APPLICATION = 0.066, 0.13

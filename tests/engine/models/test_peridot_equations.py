@@ -6,15 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from made_runs import Job, Stage, observed
-from peridot_runs import (
-    REFERENCE_CORES,
-    TABLE_2,
-    application,
-    executors,
-    fit,
-    references,
-    run_of,
-)
+from peridot_runs import REFERENCE_CORES, TABLE_2, application, executors, fit, references, run_of
 
 from engine.cluster import Workload
 from engine.models.peridot.equations import (

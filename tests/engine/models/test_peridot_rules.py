@@ -7,15 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from made_runs import Job, Stage, observed
-from peridot_runs import (
-    REFERENCE_CORES,
-    codes,
-    executors,
-    fit,
-    references,
-    run_of,
-    slowed,
-)
+from peridot_runs import REFERENCE_CORES, codes, executors, fit, references, run_of, slowed
 
 from engine.catalog import InstanceType
 from engine.cluster import Cluster, NodeGroup, Workload

@@ -105,8 +105,7 @@ def test_what_is_read_of_a_cache_of_files_that_the_run_wrote_follows_their_write
 
 
 @pytest.mark.parametrize(
-    ("mib", "tasks"),
-    [((10, 10, 10), 9), ((8, 9, 13), 9), ((15, 3, 12), 3), ((15, 15), 2)],
+    ("mib", "tasks"), [((10, 10, 10), 9), ((8, 9, 13), 9), ((15, 3, 12), 3), ((15, 15), 2)]
 )
 def test_splits_of_which_none_holds_half_are_whole_files(mib: tuple[int, ...], tasks: int) -> None:
     """Hadoop cuts a file for want of two splits at half of all bytes: three files, and one of 18

@@ -19,10 +19,11 @@ from engine.models.boe.stage_course import StageCourse, StageCourses, spread_out
 from engine.models.boe.surface import law_of, seconds_on
 from engine.models.boe.task_draw import TaskLaw
 from engine.models.boe.task_time import Step, TaskWork
-from engine.models.boe.workflow import ExplicitStage, Workflow, WorkflowJob
+from engine.models.boe.workflow import Workflow, WorkflowJob
+from engine.models.boe.workflow_course import Activity
 
 
-def plan_of(*stages: ExplicitStage) -> WorkflowPlan:
+def plan_of(*stages: Activity) -> WorkflowPlan:
     job = WorkflowJob("job", stages=stages)
     return WorkflowPlan(tuple(Part(each) for each in Workflow.of("w", [job]).jobs), "fifo")
 
@@ -63,7 +64,7 @@ def test_a_stage_alone_takes_what_its_states_take(
     a spread of 0.2 and 3.4 with 0.6."""
     slots = max(slots, int(cores))
     work = TaskWork(1.0, tuple(Step(*step) for step in steps))
-    plan = plan_of(ExplicitStage("a", tasks, work, cores=cores, spread=spread))
+    plan = plan_of(Activity(0, "a", tasks, work, cores=cores, spread=spread))
     at = target(slots, nodes)
     truth = plan.course(at, 1.0, None).seconds
     bound = {0.0: 1e-9, 0.2: 0.02, 0.6: 0.04}[spread]
@@ -77,7 +78,7 @@ def test_stages_drawn_evenly_are_nearly_all_within_seven_in_a_thousand() -> None
         steps = random.uniform(0.0, 9.0, (random.integers(0, 4), 3)) * (random.random(3) > 0.3)
         work = TaskWork(1.0, tuple(Step(*step) for step in steps.tolist()))
         spread, tasks = float(random.choice([0.2, 0.6])), int(random.integers(1, 91))
-        plan = plan_of(ExplicitStage("a", tasks, work, spread=spread))
+        plan = plan_of(Activity(0, "a", tasks, work, spread=spread))
         at = target(int(random.integers(1, 41)), int(random.choice([1, 2, 5])))
         off.append(abs(alone(plan, at) / plan.course(at, 1.0, None).seconds - 1.0))
     assert np.quantile(off, 0.99) < 0.007
@@ -142,7 +143,7 @@ def test_a_grid_is_off_by_less_than_is_looked_around_for(log: str, name: str) ->
 def test_tasks_that_are_taken_as_alike_have_no_law() -> None:
     """Algorithm 1 and the printed form draw no task times."""
     workflow = Workflow.of(
-        "w", [WorkflowJob("job", stages=(ExplicitStage("a", 9, TaskWork(1.0), spread=0.4),))]
+        "w", [WorkflowJob("job", stages=(Activity(0, "a", 9, TaskWork(1.0), spread=0.4),))]
     )
     for profile, printed, spread in (
         ("normal", False, 0.4),

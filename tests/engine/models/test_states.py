@@ -185,9 +185,7 @@ def built(jobs: Sequence[tuple[list[tuple], int]]) -> tuple[list[Activity], list
 @given(jobs=workflows, slots=st.integers(2, 9), skew=st.booleans())
 @settings(max_examples=150, deadline=None)
 def test_states_agree_with_discrete_events(
-    jobs: list[tuple[list[tuple], int]],
-    slots: int,
-    skew: bool,
+    jobs: list[tuple[list[tuple], int]], slots: int, skew: bool
 ) -> None:
     """Within 1e-5: the same policy, task by task, with even shares counted and not solved for."""
     stages, kinds = built(jobs)
@@ -200,8 +198,7 @@ def test_states_agree_with_discrete_events(
 @given(jobs=workflows, slots=st.integers(2, 9))
 @settings(max_examples=60, deadline=None)
 def test_states_cover_the_time_and_respect_the_order(
-    jobs: list[tuple[list[tuple], int]],
-    slots: int,
+    jobs: list[tuple[list[tuple], int]], slots: int
 ) -> None:
     stages, _ = built(jobs)
     found = estimate(stages, Machines(NODES, RATES, Pool(float(slots), 10.0)), drf)
@@ -225,12 +222,7 @@ def test_fig_7_tracks() -> None:
     """12 GB for containers: three jobs of 2 GB tasks run two each; job 3's reduce tasks of 4 GB
     one; at the end job 4 has two tracks of two, the second in the containers of the others."""
     machines = Machines(1.0, Rates(99.0), Pool(99.0, 12.0))
-    stages = [
-        maps(2, 20, 2.0),
-        maps(3, 4, 2.0),
-        maps(4, 20, 2.0),
-        maps(3, 2, 4.0, (1,)),
-    ]
+    stages = [maps(2, 20, 2.0), maps(3, 4, 2.0), maps(4, 20, 2.0), maps(3, 2, 4.0, (1,))]
     states = estimate(stages, machines, drf, skew=False).states
 
     def seen(number: int) -> dict[int, int]:
@@ -353,10 +345,7 @@ def test_a_container_larger_than_a_node_is_refused() -> None:
 
 
 def test_a_workflow_of_moments_takes_their_delays() -> None:
-    stages = [
-        Activity(0, "", 0, TaskWork(), (), 2.0),
-        Activity(0, "", 0, TaskWork(), (0,), 3.0),
-    ]
+    stages = [Activity(0, "", 0, TaskWork(), (), 2.0), Activity(0, "", 0, TaskWork(), (0,), 3.0)]
     machines = Machines(1.0, Rates(4.0), Pool(4.0))
     assert estimate(stages, machines, fifo).seconds == pytest.approx(5.0)
     assert estimate_printed(stages, machines, fifo).seconds == pytest.approx(5.0)

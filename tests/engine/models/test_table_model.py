@@ -248,11 +248,7 @@ def test_more_input_is_never_faster_even_where_runs_say_so(
         random = np.random.default_rng(seed)
         NOISY[seed] = fit(
             *(
-                Run(
-                    run(c, s).seconds * float(np.exp(0.4 * random.normal())),
-                    nodes(c),
-                    Workload(s),
-                )
+                Run(run(c, s).seconds * float(np.exp(0.4 * random.normal())), nodes(c), Workload(s))
                 for c in (2, 4, 8)
                 for s in (0.3, 0.6, 1.0, 1.7)
             )

@@ -14,14 +14,7 @@ from engine.models.stages.first_tasks import lost_to_new_code
 from engine.models.stages.partitions import Scaled
 from engine.models.stages.set_up import MOST_SET_UP, SET_UP_SECONDS, SET_UP_SHARE
 from engine.models.stages.shapes import shapes_of
-from engine.models.stages.warm_up import (
-    PARTS,
-    WarmUp,
-    WarmUps,
-    combined,
-    combined_each,
-    warm_up_of,
-)
+from engine.models.stages.warm_up import PARTS, WarmUp, WarmUps, combined, combined_each, warm_up_of
 from engine.profile import Run
 from engine.sources.task_summary import WARM_UP_PARTS
 from engine.stage_run import StageRun

@@ -5,7 +5,7 @@ import pytest
 
 from engine.models.boe.model import fit_workflow
 from engine.models.boe.task_time import Step, TaskTime, TaskWork
-from engine.models.boe.workflow import ExplicitStage, OwnNodes, Workflow, WorkflowJob
+from engine.models.boe.workflow import OwnNodes, Workflow, WorkflowJob
 from engine.models.boe.workflow_course import Activity, Course, Running, State
 from engine.models.boe.workflow_report import explanation, merged
 
@@ -42,10 +42,7 @@ def test_states_that_skew_alone_divides_are_one(
 
 def test_a_state_is_divided_among_its_stages_by_their_tasks() -> None:
     """Of 10 s three tasks of four are bound by cores, one by the disk; stretched to 20 s."""
-    running = (
-        Running(0, 3, (3,), 0, CPU),
-        Running(1, 1, (1,), 0, TaskTime(10.0, "disk", False)),
-    )
+    running = (Running(0, 3, (3,), 0, CPU), Running(1, 1, (1,), 0, TaskTime(10.0, "disk", False)))
     stages = [Activity(job, "s", 3 - 2 * job, TaskWork(10.0), cores=2.0) for job in (0, 1)]
     state = State(0.0, 10.0, running)
     timeline = Course(tuple(stages), np.zeros(2), np.full(2, 10.0), (state,))
@@ -58,8 +55,8 @@ def test_a_state_is_divided_among_its_stages_by_their_tasks() -> None:
 
 def test_a_job_spans_all_of_its_stages() -> None:
     work = TaskWork(0.0, (Step(10.0),))
-    first = WorkflowJob("first", stages=(ExplicitStage("map", 4, work),))
-    stages = (ExplicitStage("map", 8, work), ExplicitStage("reduce", 2, work, after=(0,)))
+    first = WorkflowJob("first", stages=(Activity(0, "map", 4, work),))
+    stages = (Activity(0, "map", 8, work), Activity(0, "reduce", 2, work, after=(0,)))
     second = WorkflowJob("second", ("first",), stages=stages)
     workflow = Workflow.of("w", [first, second])
     found = fit_workflow(workflow).course(cluster=OwnNodes(1, 4.0))

@@ -82,9 +82,7 @@ def test_a_run_that_counts_for_nothing_is_as_if_it_had_not_been_made() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "prior"),
-    [((3,), SLOW), ((3, 5), 2.0 * SLOW)],
-    ids=["one", "two"],
+    ("wrong", "prior"), [((3,), SLOW), ((3, 5), 2.0 * SLOW)], ids=["one", "two"]
 )
 def test_the_evidence_of_a_hypothesis_is_that_of_the_other_runs(
     wrong: tuple[int, ...], prior: float

@@ -194,9 +194,7 @@ def answered(times: dict[int, float], asked: int) -> tuple[Prediction, list[str]
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [{6: 2.0}, {10: 1.6}, {4: 2.5, 12: 1.7}],
-    ids=["slow", "half as long again", "two"],
+    "wrong", [{6: 2.0}, {10: 1.6}, {4: 2.5, 12: 1.7}], ids=["slow", "half as long again", "two"]
 )
 def test_a_run_in_which_something_went_wrong_hardly_counts(wrong: dict[int, float]) -> None:
     """Beside it, where it had moved the time by a fifth and more, and the bounds by a half."""

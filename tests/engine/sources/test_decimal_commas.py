@@ -49,10 +49,7 @@ def test_its_remedy_tells() -> None:
     assert seconds("1.3120", "2.624") == [1.312, 2.624]
 
 
-@pytest.mark.parametrize(
-    ("told", "line"),
-    [(("1,312", "98.4"), 2), (("1,312.4", "2,005"), 3)],
-)
+@pytest.mark.parametrize(("told", "line"), [(("1,312", "98.4"), 2), (("1,312.4", "2,005"), 3)])
 def test_a_comma_beside_points_may_group_thousands(told: tuple[str, ...], line: int) -> None:
     """2,005 was 2.005 beside 1,312.4, a thousandth of what was meant."""
     cell = told[line - 2]

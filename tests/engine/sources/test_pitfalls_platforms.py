@@ -45,8 +45,7 @@ def test_databricks_parts_without_an_end(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("keep", "said"),
-    [((0, 2), "part 2 of 3 missing"), ((1, 2), "part 1 of 3 missing")],
+    ("keep", "said"), [((0, 2), "part 2 of 3 missing"), ((1, 2), "part 1 of 3 missing")]
 )
 def test_databricks_parts_know_their_number(
     tmp_path: Path, keep: tuple[int, ...], said: str

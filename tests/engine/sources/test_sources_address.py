@@ -30,10 +30,7 @@ MIDNIGHT_MS = 1_795_219_200_000
         ("http://host:18080#app=Spark shell&last=2", {"app": "Spark shell", "last": 2}),
         ("http://host:18080#app=x&attempt=all", {"app": "x", "attempt": "all"}),
         ("http://host:18080#last=3&status=running", {"last": 3, "status": "running"}),
-        (
-            "http://host:18080#app=x&since=2026-11-21",
-            {"app": "x", "since_ms": MIDNIGHT_MS},
-        ),
+        ("http://host:18080#app=x&since=2026-11-21", {"app": "x", "since_ms": MIDNIGHT_MS}),
         (
             "http://host:18080#app=x&until=2026-11-21",
             {"app": "x", "until_ms": MIDNIGHT_MS + DAY_MS},
@@ -48,15 +45,9 @@ MIDNIGHT_MS = 1_795_219_200_000
         ),
         ("http://host:18080/history/app-1/stages/", {"app": "app-1"}),
         ("http://host:18080/history/app-1/stages/stage/?id=3&attempt=1", {"app": "app-1"}),
-        (
-            "http://host:18080/history/app-1/2/SQL/execution/?id=0",
-            {"app": "app-1", "attempt": "2"},
-        ),
+        ("http://host:18080/history/app-1/2/SQL/execution/?id=0", {"app": "app-1", "attempt": "2"}),
         ("http://host:18080/?showIncomplete=false", {}),
-        (
-            "http://host:18080/?showIncomplete=true#app=etl",
-            {"app": "etl", "status": "running"},
-        ),
+        ("http://host:18080/?showIncomplete=true#app=etl", {"app": "etl", "status": "running"}),
         ("http://host:18080/api/v1/applications/app-1/logs", {"app": "app-1"}),
         ("http://host:18080#since=0001-01-01T00:00%2B14:00", {"since_ms": FIRST_MS}),
         ("http://host:18080#until=9999-12-31", {"until_ms": LAST_MS}),

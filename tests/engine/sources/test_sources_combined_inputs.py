@@ -91,10 +91,7 @@ def test_what_is_not_told_is_none(rdds: tuple[RddInfo, ...]) -> None:
             "stage_id: 0, united: [2, 3], inputs: [{origin: made}]}\n",
             "one entry for each of paired or united",
         ),
-        (
-            "stage_id: 0, united: [2], inputs: [{origin: thrown}]}\n",
-            "thrown",
-        ),
+        ("stage_id: 0, united: [2], inputs: [{origin: thrown}]}\n", "thrown"),
         (
             "stage_id: 0, united: [2], inputs: [{origin: files, files_bytes: -1}]}\n",
             "files_bytes must be at least 0",

@@ -90,12 +90,7 @@ def test_five_minutes_in_a_session_are_idle(length: int, idle: int) -> None:
 
 @pytest.mark.parametrize(
     ("length", "other", "idle"),
-    [
-        (HOUR - 1, 1, 0),
-        (HOUR, HOUR - 1, 1),
-        (HOUR, HOUR, 0),
-        (50 * HOUR, 51 * HOUR, 0),
-    ],
+    [(HOUR - 1, 1, 0), (HOUR, HOUR - 1, 1), (HOUR, HOUR, 0), (50 * HOUR, 51 * HOUR, 0)],
 )
 def test_an_hour_longer_than_all_other_time_is_idle(length: int, other: int, idle: int) -> None:
     found = idle_stretches([(0, length)], total_ms=length + other, session=False)

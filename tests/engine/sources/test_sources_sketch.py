@@ -11,9 +11,7 @@ from engine.sources.sketch import RELATIVE_ERROR, QuantileSketch
 
 @settings(deadline=None)
 @given(
-    st.lists(st.integers(0, 2**53), min_size=1, max_size=300),
-    st.integers(2, 50),
-    st.integers(1, 7),
+    st.lists(st.integers(0, 2**53), min_size=1, max_size=300), st.integers(2, 50), st.integers(1, 7)
 )
 def test_quantiles_within_the_stated_error(values: list[int], points: int, parts: int) -> None:
     sketch = QuantileSketch()

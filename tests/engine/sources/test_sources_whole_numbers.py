@@ -8,11 +8,7 @@ from distilled import run_of
 
 from engine.sources.peek import peek
 
-OF_A_JOB = (
-    "spark.sql.execution.id",
-    "streaming.sql.batchId",
-    "spark.streaming.internal.batchTime",
-)
+OF_A_JOB = ("spark.sql.execution.id", "streaming.sql.batchId", "spark.streaming.internal.batchTime")
 OF_THE_APPLICATION = ("spark.task.cpus", "spark.executor.cores", "spark.executor.memory")
 
 

@@ -54,7 +54,7 @@ class SliderApp(App):
         yield Static("below")
 
     def on_slider_changed(self, message):
-        assert message.slider_id == "deadline"
+        assert message.slider.id == "deadline"
         self.values.append(message.value)
 
     def action_never(self):
