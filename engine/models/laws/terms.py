@@ -69,7 +69,7 @@ def terms(at: Points) -> FloatArray:
     - z / sqrt(p), work that grows with the square root of the cores that share it, as exchanges
       between blocks of rows and columns do. Without it, no law lies between z / p and z;
     - z / p (1 - c / m) for each c of `COPIES`, shared work on data that lies on another machine.
-      Without these, no law lets the time fall more steeply the more machines there are.
+      Without these, the time falls more steeply with more machines only beyond a memory cliff.
     """
     m, p, z = at.machines, at.machines * at.cores, at.size
     tree = np.log(np.maximum(m, 1.0))
