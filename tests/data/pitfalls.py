@@ -23,6 +23,7 @@ from divisions import (
     divided,
     graph,
     grouped,
+    kept_groups,
     merged,
     ordered,
     paired,
@@ -370,8 +371,8 @@ JOBS: dict[str, Callable[[SparkContext], None]] = {
 DIVIDED: dict[str, Callable[[SparkContext, Path], None]] = {
     job.__name__: job
     for job in (
-        divided, paired, combined, planned_early, columns, merged, written, grouped, ordered,
-        graph,
+        divided, paired, combined, planned_early, columns, merged, written, grouped,
+        kept_groups, ordered, graph,
     )
 }  # fmt: skip
 
