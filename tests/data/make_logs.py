@@ -181,6 +181,7 @@ RECIPES = (
         master="local[2]",
         conf={**ONE_FILE, "spark.sql.files.maxPartitionBytes": "500k"},
     ),
+    Recipe("read_beside", conf={**ONE_FILE, **LITTLE_MEMORY, **SMALL_SPLITS}),
     Recipe("database", master="local[2]"),
     Recipe("one_gzip", master="local[2]"),
 )
