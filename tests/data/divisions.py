@@ -157,6 +157,23 @@ def grouped(context: SparkContext, folder: Path) -> None:
     words.groupBy().sum("count").collect()
 
 
+def kept_groups(context: SparkContext, folder: Path) -> None:
+    """Counts of words are checkpointed and read three times: alone, beside counts of days that are
+    shuffled, and their first rows; of as many files as `spark.divided.files` says."""
+    session, lines = SparkSession(context), folder / "lines"
+    lines.mkdir(exist_ok=True)
+    for number in range(int(context.getConf().get("spark.divided.files", "4"))):
+        draw = random.Random(number).random
+        rows = ((n % 50, int(10.0 * draw() ** -0.8)) for n in range(20_000))
+        (lines / f"part-{number}").write_text("".join(f"{day},{word}\n" for day, word in rows))
+    rows = session.read.schema("day int, word int").csv(str(lines))
+    words = rows.groupBy("word").count().localCheckpoint()
+    words.groupBy().sum("count").collect()
+    days = rows.groupBy("day").count()
+    days.union(words).repartition(4, "day").groupBy().sum("count").collect()
+    words.where("word > 0").take(5)
+
+
 def ordered(context: SparkContext, folder: Path) -> None:
     """Counts of words and rows of a join that are sorted, for which samples are taken: the counts
     and the join are made twice; distinct words, and distinct numbers of floating point."""

@@ -69,6 +69,12 @@ CHEAP_FILES = {"spark.sql.files.openCostInBytes": "32k"}
 SMALL_SPLITS = {"spark.sql.files.maxPartitionBytes": "8m"}
 """Two files at most, of which each counts for 4 MiB more than it has."""
 
+SMALL_TARGETS = {
+    "spark.sql.adaptive.coalescePartitions.minPartitionSize": "1k",
+    "spark.sql.adaptive.advisoryPartitionSizeInBytes": "2k",
+}
+"""Of a few kB, shuffles are merged to several partitions on any cluster."""
+
 LITTLE_BROADCAST = {
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.adaptive.autoBroadcastJoinThreshold": "64k",
@@ -159,6 +165,8 @@ RECIPES = (
     also("written_more", "written", 8, **SMALL_SPLITS),
     Recipe("grouped", master="local[2]", conf=ONE_FILE),
     also("grouped_more", "grouped", 12, slots=2),
+    Recipe("kept_groups", master="local[2]", conf={**ONE_FILE, **SMALL_TARGETS}),
+    also("kept_groups_more", "kept_groups", 12, slots=2, **SMALL_TARGETS),
     Recipe("ordered", master="local[2]", conf=ONE_FILE),
     also("graph", "graph", 3, slots=2),
     also("graph_more", "graph", 9, slots=2),
@@ -173,6 +181,7 @@ RECIPES = (
         master="local[2]",
         conf={**ONE_FILE, "spark.sql.files.maxPartitionBytes": "500k"},
     ),
+    Recipe("read_beside", conf={**ONE_FILE, **LITTLE_MEMORY, **SMALL_SPLITS}),
     Recipe("database", master="local[2]"),
     Recipe("one_gzip", master="local[2]"),
 )

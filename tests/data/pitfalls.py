@@ -23,6 +23,7 @@ from divisions import (
     divided,
     graph,
     grouped,
+    kept_groups,
     merged,
     ordered,
     paired,
@@ -300,6 +301,19 @@ def taken(context: SparkContext) -> None:
         large.selectExpr("max(value)").collect()
 
 
+def read_beside(context: SparkContext) -> None:
+    """A cached table that fits is read twice; then its readers aggregate, and take the memory of
+    blocks that they come to later."""
+    session = SparkSession(context)
+    table = FOLDER / "table"
+    rows = session.range(0, 576_000, 1, 12).selectExpr("id % 90000 k", "sha2(string(id), 256) c")
+    rows.write.parquet(str(table))
+    kept = session.read.parquet(str(table)).persist(StorageLevel.MEMORY_ONLY)
+    for _ in range(2):
+        kept.selectExpr("sum(k)", "max(c)").collect()
+    kept.groupBy("c").agg({"k": "sum"}).groupBy().count().collect()
+
+
 def taken_table(context: SparkContext) -> None:
     """The same of a table of Parquet that fits, of four files."""
     session = SparkSession(context)
@@ -363,15 +377,16 @@ JOBS: dict[str, Callable[[SparkContext], None]] = {
     for job in (
         plain, retries, resubmitted, failing, dynamic, profiles, wide_tasks, idle_cores, killed,
         speculative, vectored, small, works_alone, operators, scans, fetched, python_source,
-        python_workers, evicted, copies, taken, taken_table, clients, database, one_gzip,
+        python_workers, evicted, copies, taken, taken_table, read_beside, clients, database,
+        one_gzip,
     )
 }  # fmt: skip
 
 DIVIDED: dict[str, Callable[[SparkContext, Path], None]] = {
     job.__name__: job
     for job in (
-        divided, paired, combined, planned_early, columns, merged, written, grouped, ordered,
-        graph,
+        divided, paired, combined, planned_early, columns, merged, written, grouped,
+        kept_groups, ordered, graph,
     )
 }  # fmt: skip
 

@@ -23,6 +23,7 @@ from engine.models.replay.broadcasts import records_of
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.times import REACHED, Times
 from engine.models.stages.fetched_rows import time_on_rows
+from engine.models.stages.linked_stages import linked
 from engine.models.stages.partitioned_stage import Growth
 from engine.models.stages.task_times import StageShape
 
@@ -108,25 +109,10 @@ def _changed(
 ) -> Replay | None:
     """The replay with what is open of its stages changed, in those too that have their partitions;
     None where nothing is."""
-    changed, shapes = dict[int, StageShape](), []
-    for shape in replay.shapes:
-        new = other(shape) if is_open(shape) else shape
-        followed = shape.follows and changed.get(shape.follows.stage.stage_id)
-        if followed:
-            new = replace(new, follows=followed)
-        whole = shape.part_of and changed.get(shape.part_of.stage.stage_id)
-        if whole:
-            new = replace(new, part_of=whole)
-        writer = shape.written_by and changed.get(shape.written_by.stage.stage_id)
-        if writer:
-            new = replace(new, written_by=writer)
-        counted_by = tuple(one and changed.get(one.stage.stage_id, one) for one in shape.counted_by)
-        if counted_by != shape.counted_by:
-            new = replace(new, counted_by=counted_by)
-        if new is not shape:
-            changed[shape.stage.stage_id] = new
-        shapes.append(new)
-    return replace(replay, shapes=tuple(shapes)).fresh() if changed else None
+    if not any(map(is_open, replay.shapes)):
+        return None
+    shapes = [other(shape) if is_open(shape) else shape for shape in replay.shapes]
+    return replace(replay, shapes=tuple(linked(shapes))).fresh()
 
 
 def reaching(held: Times, others: Sequence[Times]) -> FloatArray:

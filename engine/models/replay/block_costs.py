@@ -74,12 +74,24 @@ class Reread:
             this one drove out all but so much; less what it would be in the log where that shows
             that nothing was lost, and so below 0 where more is left.
         driven_in_log: what of the latter is in its time in the log.
+        own_in_log: what is in its time in the log because its own tasks, and others that read the
+            cache, took the memory of blocks: of a cache that fits without them.
     """
 
     place: int
     lost_seconds: FloatArray
     driven_seconds: FloatArray
     driven_in_log: float = 0.0
+    own_in_log: float = 0.0
+
+    def own_left(self, share: FloatArray, own_share: float) -> FloatArray:
+        """(n,) what is left of `own_in_log` where (n,) shares of the cache fit beside the tasks
+        that read it; such a share did in the log."""
+        there = float(np.interp(own_share, SHARES, self.lost_seconds))
+        if self.own_in_log <= 0.0 or there <= 0.0:
+            return np.full(len(share), self.own_in_log)
+        part = np.interp(share, SHARES, self.lost_seconds) / there
+        return np.asarray(self.own_in_log * np.minimum(1.0, part))
 
     def driven_out(self, share: FloatArray | float, left: FloatArray | float) -> FloatArray:
         """(n,) task time for what was driven out, beyond that for what does not fit, where (n,)

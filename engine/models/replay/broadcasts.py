@@ -10,8 +10,10 @@ reaches that.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,10 +30,9 @@ from engine.units import MIB, format_bytes, format_seconds
 
 THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
 THRESHOLD_BYTES = 10 * int(MIB)
-"""Its default. Spark holds it against the size of the files as far as their columns are read, or
-against what adaptive execution counted of a shuffle before it is compressed. The latter the log
-tells; the former is mostly no less than the bytes that the stage read, of wide rows that lost
-columns it may be."""
+"""Its default. Spark holds it against the size of the files, by the part that the columns which are
+read have of a row of that schema, or against what adaptive execution counted of a shuffle before it
+is compressed. The latter the log tells; the former it does not (`TableSize`)."""
 
 ADAPTIVE_THRESHOLD = "spark.sql.adaptive.autoBroadcastJoinThreshold"
 """The same for what adaptive execution counted, where it is set: it makes joins broadcast that
@@ -48,9 +49,33 @@ SORTED_SHARE = 0.5
 sides were shuffled already."""
 
 
+HARDLY = 0.05
+"""What is no more probable than this an interval of 90 % leaves out."""
+
 MERGING_SHARE = 0.5
 """Of the time of a stage that sorts and merges two shuffles, what a broadcast of one of them saves:
 Spark 3.5.9 took 0.3 to 0.7 of the CPU time with it."""
+
+
+class TableSize(NamedTuple):
+    """What of a table counts against the threshold in the log: of files between what was read of
+    them and all of them, but no more than the threshold, as they were broadcast. Every size between
+    is as likely as its double.
+
+    Args:
+        least, most: bytes; equal where the log tells how many count.
+    """
+
+    least: float
+    most: float
+
+    def beyond(self, limit: float, growth: float) -> float:
+        """How probable it is that so many times the size are more than a limit."""
+        if self.most * growth <= limit:
+            return 0.0
+        if self.least * growth > limit:
+            return 1.0
+        return math.log(self.most * growth / limit) / math.log(self.most / self.least)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +84,8 @@ class Outgrown:
 
     Args:
         made: the stage that reads it.
-        size_bytes: what of it counts against the threshold in the log.
+        size: what of it counts against the threshold in the log.
+        probable: whether it is more probable than not that it is too large.
         joined: the stages that join their rows with it, and how many of theirs meet it; None where
             the log does not say.
         shuffled: whether both sides were shuffled before one was broadcast.
@@ -68,7 +94,8 @@ class Outgrown:
     """
 
     made: StageShape
-    size_bytes: float
+    size: TableSize
+    probable: bool
     joined: tuple[tuple[StageShape, float | None], ...]
     shuffled: bool
     partitions: int
@@ -116,7 +143,7 @@ def _stretch(stages: Sequence[StageRun]) -> float:
 
 
 def outgrown(replay: Replay, ratio: float, shuffle_partitions: int | None = None) -> list[Outgrown]:
-    """The broadcasts of a log that may be too large for one at `ratio` times the input: in
+    """The broadcasts of a log that may well be too large for one at `ratio` times the input: in
     proportion to it, unless other logs tell how that table grows. One that was too large in the log
     already was asked for by a hint, or cut down by a filter, and stays. Shuffles have as many
     partitions as asked for, else as in the log."""
@@ -125,15 +152,17 @@ def outgrown(replay: Replay, ratio: float, shuffle_partitions: int | None = None
         return []
     shuffled = _shuffled_bytes(replay.run.stages)
     sent = {maker for stage in replay.run.stages for maker in stage.joined_broadcasts}
-    sizes = [(_size(shape.stage, sent, shuffled), shape) for shape in replay.shapes]
-    large = [one for one in sizes if one[0] <= most < one[0] * one[1].data(ratio)]
-    stretch = _stretch(replay.run.stages) if large else 1.0
-    found = []
-    for size, shape in large:
+    stretch, found = _stretch(replay.run.stages), list[Outgrown]()
+    for shape in replay.shapes:
+        size = _size(shape.stage, sent, shuffled, most)
+        share = 0.0 if size is None else size.beyond(most, shape.data(ratio))
+        if size is None or share <= HARDLY:
+            continue
         place = shape.stage.stage_id
         joined = _joined_with(replay.shapes, place)
         partitions = shuffle_partitions or shape.shuffle_partitions
-        found.append(Outgrown(shape, size, joined, place in shuffled, partitions, stretch))
+        adaptive = place in shuffled
+        found.append(Outgrown(shape, size, share >= 0.5, joined, adaptive, partitions, stretch))
     return found
 
 
@@ -151,6 +180,19 @@ def _joined_with(
     return tuple(found)
 
 
+class OtherPlan(NamedTuple):
+    """By what joins that are no longer broadcast lengthen a replay.
+
+    Args:
+        factor: (n,) its logarithm, for those of which that is more probable than not.
+        open: (n,) how far the interval has to reach beside that, in log time: to the plan of the
+            log, or to all that may be so.
+    """
+
+    factor: FloatArray
+    open: FloatArray
+
+
 def other_plan(
     replay: Replay,
     ratio: float,
@@ -158,16 +200,18 @@ def other_plan(
     speed: FloatArray,
     times: Times,
     shuffle_partitions: int | None = None,
-) -> FloatArray:
-    """(n,) log of the factor by which joins that are no longer broadcast lengthen a replay on (n,)
-    slots of (n,) relative speeds. The table may not grow, and adaptive execution may find it small
-    enough yet: the interval reaches the time without it."""
+) -> OtherPlan:
+    """What they add to a replay on (n,) slots of (n,) relative speeds. The table may not grow, and
+    adaptive execution may find it small enough yet; and files may count for more than was read of
+    them."""
     found = outgrown(replay, ratio, shuffle_partitions)
     if not found:
-        return np.zeros(len(slots))
+        return OtherPlan(np.zeros(len(slots)), np.zeros(len(slots)))
     known = np.maximum(1.0, np.nan_to_num(slots, nan=1.0))
-    added = np.sum([one.seconds(ratio, known) for one in found], axis=0) / speed
-    return np.asarray(np.log1p(added / times.seconds))
+    added = np.asarray([one.seconds(ratio, known) for one in found]) / speed
+    probable = np.asarray([one.probable for one in found])
+    held, every = (np.log1p(some.sum(axis=0) / times.seconds) for some in (added[probable], added))
+    return OtherPlan(held, np.maximum(held, every - held))
 
 
 def most_shared(replay: Replay, ratio: float, shuffle_partitions: int | None) -> int:
@@ -269,26 +313,43 @@ def broadcast_notice(
     if not found:
         return None
     key, most = _threshold(replay.run.config)
-    one = max(found, key=lambda one: one.size_bytes * one.made.data(ratio))
-    stage, here = one.made.stage, one.size_bytes
-    there = here * one.made.data(ratio)
-    added = float(sum(each.seconds(ratio, np.asarray([slots]))[0] for each in found)) / speed
-    held = (
-        f"The time holds up to about {format_seconds(added)} for that, inferred from the rows of "
-        "both sides; the interval reaches the time without it"
-        if added > 0.0
-        else "Neither the time nor its interval holds that: the log does not tell who joins it"
-    )
+    probable = [one for one in found if one.probable]
+    one = max(probable or found, key=lambda one: one.size.most * one.made.data(ratio))
+    stage, growth = one.made.stage, one.made.data(ratio)
+    told = probable or found
+    added = float(sum(each.seconds(ratio, np.asarray([slots]))[0] for each in told)) / speed
     return Notice(
         "broadcast-outgrown",
-        f"{numbered_label(stage)} broadcasts {format_bytes(here)} to every "
-        f"executor, {format_bytes(there)} if that grows as it is taken to: more than {key} "
+        f"{numbered_label(stage)} broadcasts {_said(one.size, growth)} if that grows as it is "
+        f"taken to: {'' if one.probable else 'that may be '}more than {key} "
         f"({format_bytes(most or 0)}), so that Spark shuffles both sides of the join instead. "
-        f"{held}",
+        f"{_held(one, added)}",
         "add a log of a run with more input, or keep the broadcast by a hint",
         subject=numbered_label(stage),
         severity=added,
     )
+
+
+def _said(size: TableSize, growth: float) -> str:
+    """How large a table is, and at so many times its size, as far as that is known."""
+    least, most = (format_bytes(one) for one in size)
+    there, at_most = (format_bytes(one * growth) for one in size)
+    if least == most:
+        return f"{most} to every executor, {at_most}"
+    return (
+        f"a table to every executor that Spark takes for {least} (which it reads) to {most} (its "
+        f"files, as far as they may be broadcast), for {there} to {at_most}"
+    )
+
+
+def _held(one: Outgrown, added: float) -> str:
+    """Where the time of the other join is, which adds so many seconds in all."""
+    if added <= 0.0:
+        return "Neither the time nor its interval holds that: the log does not tell who joins it"
+    seconds = f"about {format_seconds(added)} for that, inferred from the rows of both sides"
+    if one.probable:
+        return f"The time holds up to {seconds}; the interval reaches the time without it"
+    return f"The time is that of the log's plan; the interval holds {seconds}"
 
 
 def _shuffled_bytes(stages: Sequence[StageRun]) -> dict[int, float]:
@@ -301,12 +362,19 @@ def _shuffled_bytes(stages: Sequence[StageRun]) -> dict[int, float]:
     }
 
 
-def _size(stage: StageRun, sent: Collection[int], shuffled: Mapping[int, float]) -> float:
-    """Bytes of what a stage broadcasts, as far as they are known: those that it read, or that were
-    shuffled for it; 0 where it does not. Without adaptive execution only who joins them tells."""
+def _size(
+    stage: StageRun, sent: Collection[int], shuffled: Mapping[int, float], limit: float
+) -> TableSize | None:
+    """What of a stage's table counts against a limit, None where it broadcasts none, or one that
+    is beyond it. Without adaptive execution only who joins it tells that it does."""
     if stage.stage_id not in sent and "BroadcastExchange" not in stage.operations:
-        return 0.0
-    return shuffled.get(stage.stage_id, stage.read_bytes)
+        return None
+    counted = shuffled.get(stage.stage_id)
+    least = stage.read_bytes if counted is None else counted
+    if not 0.0 < least <= limit:
+        return None
+    files = (stage.files_bytes or 0.0) if counted is None else 0.0
+    return TableSize(least, max(least, min(files, limit)))
 
 
 def _threshold(config: Mapping[str, str]) -> tuple[str, int | None]:

@@ -69,3 +69,26 @@ def found_all(run: Run, place: int, sources: Mapping[int, int]) -> bool:
     alike = [p for p, source in sources.items() if source == sources[place]]
     most = max(abs((run.stages[p].cached_input_bytes or 0.0) - original) for p in alike)
     return math.isclose(abs(read - original), most, rel_tol=1e-6)
+
+
+def missed_share(run: Run, place: int, source: int) -> float | None:
+    """Share of its cached data that a stage did not find, of data that lies nowhere else: of blocks
+    of S bytes it found K, and read the rest again from the original input B, so that it read
+    K + (1 - K / S) B. None where the log tells no sizes, or both are alike.
+
+    Args:
+        source: the stage that computed the data.
+    """
+    stage, original = run.stages[place], run.stages[source].outside_bytes
+    told = {rdd.rdd_id: rdd.stored_bytes for rdd in run.persisted_rdds}
+    stored = [told.get(rdd) or 0.0 for rdd in stage.cached_rdds]
+    if not all(stored) or original <= 0.0 or stage.disk_backed_rdds:
+        return None
+    size, read = sum(stored), stage.cached_input_bytes or 0.0
+    if abs(math.log(size / original)) < ALIKE:
+        return None
+    return min(1.0, max(0.0, 1.0 - (read - original) / (size - original)))
+
+
+ALIKE = 0.1
+"""Blocks and what they were computed from that are closer than this, in log, are not told apart."""

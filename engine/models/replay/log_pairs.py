@@ -177,10 +177,10 @@ class LogPairs:
             found = replay.replayed(other.slots, ratio=ratio, speed=speed)
             crowded = float(crowding(self.doublings[i, j, 0]))
             crowded *= 1.0 - found.driver_seconds / found.seconds
-            plan = _other_plan(replay, found, ratio, speed)
+            plan, open_plan = _other_plan(replay, found, ratio, speed)
             logs.append(math.log(found.seconds) + self.bias[i] + cores.cost(crowded) + plan)
             away.append(self.doublings[i, j] * sure_share(found.driver_seconds / found.seconds))
-            doubts.append(math.hypot(unsure_speed, cores.doubt(crowded), REACHED * plan))
+            doubts.append(math.hypot(unsure_speed, cores.doubt(crowded), REACHED * open_plan))
         repeated = times_run(self.groups[kept])
         unsure, far = np.asarray(doubts), self.doublings[kept, j]
         weights = weights_of(far[:, None, :], unsure[:, None], repeated=repeated)[:, 0]
@@ -191,11 +191,12 @@ class LogPairs:
         return seconds, math.sqrt(variance)
 
 
-def _other_plan(replay: Replay, found: Replayed, ratio: float, speed: float) -> float:
+def _other_plan(replay: Replay, found: Replayed, ratio: float, speed: float) -> tuple[float, float]:
     """`other_plan` on the slots of one answer."""
     times = Times(np.asarray([found.seconds]), np.asarray([found.driver_seconds]))
     slots = np.asarray([float(found.slots)])
-    return float(other_plan(replay, ratio, slots, np.asarray([speed]), times)[0])
+    plan = other_plan(replay, ratio, slots, np.asarray([speed]), times)
+    return float(plan.factor[0]), float(plan.open[0])
 
 
 def weights_of(

@@ -26,7 +26,7 @@ from engine.models.replay.block_costs import (
     lost_where,
     whole_seconds,
 )
-from engine.models.replay.cache_readers import all_on_disk, found_all, sources_of
+from engine.models.replay.cache_readers import all_on_disk, found_all, missed_share, sources_of
 from engine.models.replay.cache_replay import SHARES, CacheReplay
 from engine.models.replay.cached_rdds import first_whole
 from engine.models.replay.driven_out import Pressing
@@ -169,7 +169,20 @@ class MemoryCliff:
         most = run.stages[place].task_seconds.total * (1.0 - LEAST_READ)
         part = min(1.0, most / seen) if seen > 0.0 else 1.0
         out = seen - float(np.interp(self.fits, SHARES, lost)) if in_log else 0.0
-        return Reread(place, lost * part, driven * part, out * part)
+        own = self._own_lost(place, float(lost[0]), most) - seen * part if in_log else 0.0
+        return Reread(place, lost * part, driven * part, out * part, max(0.0, own))
+
+    def _own_lost(self, place: int, whole_seconds: float, most: float) -> float:
+        """Task time in the log for what a stage read again of a cache that fits but for the memory
+        of those who read it; 0 where that leaves room for all, or the log does not tell.
+
+        Args:
+            whole_seconds: for all of it; most: for what it did not find, of its time in the log.
+        """
+        if self.own_share >= self.fits:
+            return 0.0
+        missed = missed_share(self.replay.run, place, self.sources[place])
+        return min(most, (missed or 0.0) * whole_seconds)
 
     def _driven_out(self) -> dict[int, FloatArray]:
         """Stage -> `Reread.driven_seconds`."""
@@ -184,7 +197,7 @@ class MemoryCliff:
         lost = {}
         for reread in self.rereads:
             seconds = float(np.interp(self.fits, SHARES, reread.lost_seconds))
-            seconds += reread.driven_in_log
+            seconds += reread.driven_in_log + reread.own_in_log
             if seconds > 0.0:
                 lost[reread.place] = seconds, min(1.0, seconds / float(reread.lost_seconds[0]))
         return with_all_found(self.replay, lost)
@@ -192,12 +205,14 @@ class MemoryCliff:
     def found_again(self, share: FloatArray, left: FloatArray | float = 0.0) -> FloatArray:
         """(n,) how much of what the log did not find is found where such shares fit, and are left
         while other stages press (0 ... 1)."""
-        if (share <= self.fits).all() and np.all(left <= self.own_left):
+        if (share <= self.own_share).all() and np.all(left <= self.own_left):
             return np.zeros(len(share))
         own, here = 0.0, np.zeros(len(share))
         for reread in self.rereads:
-            own += float(np.interp(self.fits, SHARES, reread.lost_seconds)) + reread.driven_in_log
-            here += np.interp(share, SHARES, reread.lost_seconds)
+            own += float(np.interp(self.fits, SHARES, reread.lost_seconds))
+            own += reread.driven_in_log + reread.own_in_log
+            here += np.interp(np.maximum(share, self.fits), SHARES, reread.lost_seconds)
+            here += reread.own_left(share, self.own_share)
             if reread.driven_in_log:
                 here += reread.driven_out(share, left)
         return np.clip(1.0 - here / own, 0.0, 1.0) if own > 0.0 else here * 0.0
@@ -363,8 +378,8 @@ def unlike(one: MemoryCliff | None, other: MemoryCliff | None) -> frozenset[int]
     log `other`."""
     if one is None or other is None:
         return frozenset()
-    apart = max(abs(one.fits - other.fits), abs(one.own_left - other.own_left))
-    if apart < SAME_SHARE:
+    told = ((cliff.fits, cliff.own_share, cliff.own_left) for cliff in (one, other))
+    if max(abs(a - b) for a, b in zip(*told, strict=True)) < SAME_SHARE:
         return frozenset()
     return frozenset(one.sources)
 

@@ -149,8 +149,8 @@ class ReplayModel(FittedModel):
             seen = [self._replayed(other, wanted).at(slots, relative) for other in others]
             plan = other_plan(replay, ratio, slots, relative, times, wanted.shuffle_partitions)
             turned = turned_plan(replay, ratio, slots, relative, times, wanted.shuffle_partitions)
-            least.append(np.maximum(reaching(times, seen), REACHED * np.abs(plan + turned)))
-            memory.append(self._memory_factor(place, batch, wanted, times, relative) + plan)
+            least.append(np.maximum(reaching(times, seen), REACHED * (plan.open - turned)))
+            memory.append(self._memory_factor(place, batch, wanted, times, relative) + plan.factor)
             own = np.log(times.seconds) + log_iterations(replay, wanted) + self.bias[place]
             logs.append(own + self._shared_cores.cost(crowded))
             sure.append(sure_share(times.driver_seconds / times.seconds))

@@ -25,6 +25,7 @@ from engine.models.stages.contention import contention_growth
 from engine.models.stages.fetched_rows import growing_share, time_on_rows
 from engine.models.stages.kept_inputs import KeptInputs
 from engine.models.stages.launching import launch_seconds, launching_seconds
+from engine.models.stages.linked_stages import linked
 from engine.models.stages.locality import Locality
 from engine.models.stages.one_machine import executor_slots_of, of_local_master, waiting_law
 from engine.models.stages.partition_counts import CountedStages, PartitionCounts
@@ -85,7 +86,7 @@ class Replay:
             raise ValueError("a replay needs stages and slots")
         shapes = shapes_of(run, run.cluster.slots)
         if of_local_master(run):
-            shapes = [replace(shape, law=waiting_law(shape.stage)) for shape in shapes]
+            shapes = linked(replace(one, law=waiting_law(one.stage)) for one in shapes)
         graph = graph_of(run)
         on_rows = time_on_rows(run, graph, shapes)
         learnt = calibrated(run, graph, shapes, executor_slots=executor_slots_of(run))

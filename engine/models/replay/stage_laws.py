@@ -24,6 +24,7 @@ from engine.models.replay.priors import (
     ratio_of,
 )
 from engine.models.replay.replayed_run import Replay
+from engine.models.stages.linked_stages import linked
 from engine.models.stages.match import matches
 from engine.models.stages.partitions import Scaled
 from engine.models.stages.stage_law import StageLaw
@@ -222,14 +223,14 @@ def with_laws(replay: Replay, told: Sequence[tuple[PairFit, float]]) -> Replay:
         _law(likelihood[place] + around, powers[place], cuts[place], data[place])
         for place in range(len(replay.shapes))
     ]
-    shapes = tuple(
+    shapes = linked(
         replace(shape, law=replace(law, by_cores=bool(told)))
         for shape, law, told in zip(replay.shapes, laws, by_cores, strict=True)
     )
     expected, points = replay.share_on_rows, [(*pair.driver, share) for pair, share in told]
     return replace(
         replay,
-        shapes=shapes,
+        shapes=tuple(shapes),
         driver_growth=_driver_growth(points, expected) - expected,
     ).fresh()
 

@@ -10,7 +10,7 @@ has its own it is 1, as for sums of each order.
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -88,24 +88,34 @@ class DataFlow:
         """What a stage reads at `ratio` times the input, relative to the log."""
         return float(self.read(ratio)[place])
 
+    def shuffled_by(self, place: int, ratio: float) -> float:
+        """What it reads of shuffles alone, relative to the log."""
+        return float(self._amounts(ratio)[1, place])
+
     def bends(self, place: int) -> bool:
-        """Whether that is not in proportion to the input."""
+        """Whether what it reads is not in proportion to the input."""
         grows = self.shapes[place].growth is not Growth.NONE
         return grows and any(self.read(r)[place] != r for r in ASKED_RATIOS)
 
     def read(self, ratio: float) -> FloatArray:
         """(s,) what each stage reads at `ratio` times the input, relative to the log."""
-        return self._read.get(ratio, lambda: self._read_at(ratio))
+        return np.asarray(self._amounts(ratio)[0])
 
-    def _read_at(self, ratio: float) -> FloatArray:
-        """Stages in their order: what one reads was written before. Of each: what it reads, its
-        rows once groups are brought together, what it hands on, and that once brought together."""
-        read, rows, sent, merged = np.full((4, len(self.shapes)), ratio)
+    def _amounts(self, ratio: float) -> FloatArray:
+        """(2, s) what each stage reads, and what of shuffles."""
+        return self._read.get(ratio, lambda: self._amounts_at(ratio))
+
+    def _amounts_at(self, ratio: float) -> FloatArray:
+        """Stages in their order: what one reads was written before. Of each: what it reads, and of
+        shuffles alone, its rows once groups are brought together, what it hands on, and that once
+        brought together."""
+        read, shuffled, rows, sent, merged = np.full((5, len(self.shapes)), ratio)
         for place, shape in enumerate(self.shapes):
             if shape.growth is Growth.NONE:
-                read[place] = rows[place] = 1.0
+                read[place] = shuffled[place] = rows[place] = 1.0
             else:
                 read[place] = self._of_sources(place, ratio, rows, sent)
+                shuffled[place] = self._of_shuffles(place, ratio, sent)
                 rows[place] = self._of_sources(place, ratio, rows, merged)
             limited = not LIMITS.isdisjoint(shape.stage.operations)
             sent[place] = merged[place] = (read if limited else rows)[place]
@@ -114,7 +124,7 @@ class DataFlow:
                 tasks = _more_tasks(shape, float(read[place]), float(rows[place]))
                 sent[place] = tasks * math.pow(rows[place] / tasks, power)
                 merged[place] = math.pow(rows[place], power)
-        return read
+        return np.stack((read, shuffled))
 
     def _of_sources(self, place: int, ratio: float, rows: FloatArray, sent: FloatArray) -> float:
         """The mean over what a stage reads: (s,) `rows` of those that stored them, what others have
@@ -124,6 +134,12 @@ class DataFlow:
         for one in told:
             found += one.share * (rows if one.stored else sent)[one.place]
         return float(found)
+
+    def _of_shuffles(self, place: int, ratio: float, sent: FloatArray) -> float:
+        """The mean over the shuffles that a stage reads, in proportion where it reads none."""
+        told = [one for one in self.sources[place] if not one.stored]
+        every = sum(one.share for one in told)
+        return sum(one.share * float(sent[one.place]) for one in told) / every if every else ratio
 
 
 def _more_tasks(shape: PartitionedStage, read: float, rows: float) -> float:
@@ -145,26 +161,34 @@ def group_power(stage: StageRun) -> float:
 def _sources(
     stage: StageRun,
     shapes: Sequence[PartitionedStage],
-    places: dict[int, int],
+    places: Mapping[int, int],
     made: Container[int],
 ) -> list[Source]:
     """The stages that one reads: of shuffles by what each wrote, of a cache or of files that one
     stored. Files of rows that the program itself made (`made` are the places of stages that have
     no others) are input of the run, which counts what it reads of them."""
     shuffled, every = total_of(stage.shuffle_read_bytes), stage.read_bytes
-    maker = stage.stored_by
-    if maker is None and stage.files_by in places and places[stage.files_by] not in made:
-        maker = stage.files_by
-    if every <= 0.0:
-        return [Source(places[maker], 1.0, True)] if maker in places else []
-    before = [places[one] for one in stage.parents if one in places]
+    stored = [places[one] for one in _makers(stage, places, made) if one in places]
+    kept = 1.0 - shuffled / every if every > 0.0 else 1.0
+    before = [places[one] for one in stage.parents if one in places] if shuffled > 0.0 else []
     wrote = {one: total_of(shapes[one].stage.shuffle_write_bytes) for one in before}
     all_wrote = sum(wrote.values())
     found = [
-        Source(one, shuffled / every * size / all_wrote, False)
+        Source(one, (1.0 - kept) * size / all_wrote, False)
         for one, size in wrote.items()
         if size > 0.0
     ]
-    if maker in places:
-        found.append(Source(places[maker], 1.0 - shuffled / every, True))
-    return found
+    return [*found, *(Source(one, kept / len(stored), True) for one in stored)]
+
+
+def _makers(stage: StageRun, places: Mapping[int, int], made: Container[int]) -> list[int]:
+    """The stages that stored what one reads beside shuffles. Of a union or a product those of all
+    inputs, which are taken to be alike; none where some inputs are files, whose share nobody
+    knows. Rows that the program makes are not read."""
+    if stage.stored_by is not None:
+        return [stage.stored_by]
+    writer = stage.files_by
+    if writer is not None and writer in places and places[writer] not in made:
+        return [writer]
+    kept = [one.stored_by for one in stage.inputs if one.origin in ("files", "stored")]
+    return [one for one in kept if one is not None] if None not in kept else []

@@ -171,10 +171,13 @@ class InputSplits:
     @property
     def _whole_files(self) -> bool:
         """Whether none of the splits that Hadoop cut is a part of a file for want of splits: where
-        two are wanted (`defaultMinPartitions`) a file that is cut is cut at half of all bytes."""
+        two are wanted (`defaultMinPartitions`) a file that is cut is cut at half of all bytes. So
+        the largest has half of them, but for what its reader reads on, or is a whole file."""
         if self.tasks > OF_ONE_FILE or not self.read_bytes:
             return self.tasks > OF_ONE_FILE
-        return self.largest_read_bytes < NEARLY_HALF * self.read_bytes
+        share = self.largest_read_bytes / self.read_bytes
+        beyond = max(READ_ON_BYTES / self.read_bytes, 1.0 - 1.0 / READ_BEYOND)
+        return share < NEARLY_HALF or beyond < abs(share - 0.5) < ALL_IN_ONE
 
     @property
     def _whole_blocks(self) -> bool:
@@ -286,8 +289,15 @@ OF_ONE_FILE = 3
 """More splits than this are files, whatever each holds."""
 
 NEARLY_HALF = 0.45
-"""Of all bytes: who reads half of a file reads on to the end of a line, and as far as buffers
-reach, which others read as well."""
+"""A split of fewer of all bytes is no half of them, however small they are."""
+
+READ_ON_BYTES = 256.0 * 1024
+"""Who reads half of a file reads on to the end of a line, and as far as buffers of 64 KiB reach,
+which others read as well; of small files that is a part of all."""
+
+ALL_IN_ONE = 0.45
+"""A split that has half of all bytes and this share more may be the whole of one file, of which
+another split finds nothing to read (a single group of rows)."""
 
 BLOCK_BYTES = 128.0 * MIB
 BLOCK_POWERS = (-2, -1, 0, 1, 2)

@@ -1,23 +1,31 @@
 """Which stage of one run is which of another: the same code on other data or another cluster.
 
 Stages are known by their call site, their operations (the nodes of the SQL plan, or RDD scopes) and
-what they read and write, then by what their parents are, and among equals by their order. What
-adaptive execution changes from run to run (numbers of generated code, merged reads) does not count,
-but where both runs have the same numbers: of scans that threads submit side by side in any order
+what they read and write, and scans also by how much of the input they read; then by all that they
+come from, by what their parents are, and among equals by their order. What adaptive execution
+changes from run to run (numbers of generated code, merged reads) does not count, but where both
+runs have the same numbers: of scans of one table that threads submit side by side in any order
 these alone tell which is which.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 
 from engine.profile import Run
 from engine.stage_run import StageRun
 
 _CODEGEN = re.compile(r"WholeStageCodegen.*|AQEShuffleRead|mapPartitions|ShuffleQueryStage")
 
+ALIKE = 1.1
+"""Scans of the same columns of a table read shares of the input within so much of each other: files
+of other lengths pack them a little closer or less."""
+
 Key = Hashable
+Keys = tuple[Sequence[Key], Sequence[Key]]
+"""Of the stages of either run."""
 
 
 def matches(run: Run, other: Run) -> list[int | None]:
@@ -27,29 +35,83 @@ def matches(run: Run, other: Run) -> list[int | None]:
     """
     found: list[int | None] = [None] * len(run.stages)
     taken: set[int] = set()
-    for keys_of in (_with_parents, _own_keys, _call_sites):
-        ours, theirs = _apart(run, keys_of(run)), _apart(other, keys_of(other))
-        here, there = _numbers_under(run, ours), _numbers_under(other, theirs)
-        told = {key: numbers for key, numbers in here.items() if there.get(key) == numbers}
-        ours, theirs = _numbered(run, ours, told), _numbered(other, theirs, told)
-        free: dict[Key, list[int]] = {}
-        for place, key in enumerate(theirs):
-            if place not in taken:
-                free.setdefault(key, []).append(place)
-        seen: dict[Key, int] = {}
-        for place, key in enumerate(ours):
-            if found[place] is not None or key not in free:
-                continue
-            rank = seen.get(key, 0)
-            seen[key] = rank + 1
-            found[place] = free[key][min(rank, len(free[key]) - 1)]
+    runs = run, other
+    codes = _own_keys(run), _own_keys(other)
+    parents = _with_parents(run, codes[0]), _with_parents(other, codes[1])
+    for keys in _passes(runs, codes, parents):
+        _match(runs, keys, found, taken)
         taken.update(place for place in found if place is not None)
+    _match(runs, parents, found, ())
     return found
 
 
-def _apart(run: Run, keys: Sequence[Key]) -> list[Key]:
-    """Keys by which a stage that only wrote again what was lost is no other's counterpart."""
-    return [(stage.recomputed, key) for stage, key in zip(run.stages, keys, strict=True)]
+def _passes(runs: tuple[Run, Run], codes: Keys, parents: Keys) -> Iterator[Keys]:
+    """Keys by which stages are matched, those that tell most of them first."""
+    yield _lineages(runs, codes)
+    passes: tuple[Keys, ...] = parents, codes, (_call_sites(runs[0]), _call_sites(runs[1]))
+    for keys in passes:
+        amounts = _amounts(runs, keys)
+        ours, theirs = (tuple(zip(*one, strict=True)) for one in zip(keys, amounts, strict=True))
+        yield ours, theirs
+    yield from passes
+
+
+def _match(
+    runs: tuple[Run, Run], keys: Keys, found: list[int | None], taken: Collection[int]
+) -> None:
+    """Fills in what is not found yet, by the order of the stages that have a key in either run."""
+    pairs = list(zip(runs, keys, strict=True))
+    here, there = (_numbers_under(run, own) for run, own in pairs)
+    told = {key: numbers for key, numbers in here.items() if there.get(key) == numbers}
+    ours, theirs = (_numbered(run, own, told) for run, own in pairs)
+    free: dict[Key, list[int]] = {}
+    for place, key in enumerate(theirs):
+        if place not in taken:
+            free.setdefault(key, []).append(place)
+    seen: dict[Key, int] = {}
+    for place, key in enumerate(ours):
+        if found[place] is not None or key not in free:
+            continue
+        rank = seen.get(key, 0)
+        seen[key] = rank + 1
+        found[place] = free[key][min(rank, len(free[key]) - 1)]
+
+
+def _amounts(runs: tuple[Run, Run], keys: Keys) -> Keys:
+    """Which scans of one key read as much of the input, a number for those of the same columns of
+    a table in both runs; None for other stages. What a run reads of files that it wrote itself is
+    none of its input."""
+    inputs = [run.workload.input_bytes for run in runs]
+    if not all(inputs):
+        inputs = [sum(stage.outside_bytes for stage in run.stages) for run in runs]
+    scans: dict[Key, list[tuple[float, int, int]]] = {}
+    for side, (run, whole) in enumerate(zip(runs, inputs, strict=True)):
+        for place, stage in enumerate(run.stages):
+            if whole and stage.outside_bytes > 0.0 and stage.files_by is None:
+                share = stage.outside_bytes / whole
+                scans.setdefault(keys[side][place], []).append((share, side, place))
+    found = list[Key]([None] * len(keys[0])), list[Key]([None] * len(keys[1]))
+    for alike in scans.values():
+        number, last = 0, math.inf
+        for share, side, place in sorted(alike):
+            number += share > ALIKE * last
+            found[side][place], last = number, share
+    return found
+
+
+def _lineages(runs: tuple[Run, Run], codes: Keys) -> Keys:
+    """A number for each stage, the same in both runs for the same code over what has the same
+    numbers: steps are told apart by where in a chain they are, and by the tables at its beginning.
+    """
+    numbers, amounts = dict[Key, int](), _amounts(runs, codes)
+    found = list[Key](), list[Key]()
+    for side, run in enumerate(runs):
+        by_id: dict[int, int] = {}
+        for stage, code, amount in zip(run.stages, codes[side], amounts[side], strict=True):
+            parents = tuple(sorted(by_id.get(parent, -1) for parent in stage.parents))
+            by_id[stage.stage_id] = numbers.setdefault((code, amount, parents), len(numbers))
+            found[side].append(by_id[stage.stage_id])
+    return found
 
 
 def _numbered(run: Run, keys: Sequence[Key], told: Mapping[Key, object]) -> list[Key]:
@@ -71,21 +133,22 @@ def _numbers(stage: StageRun) -> Key:
 
 
 def _own_keys(run: Run) -> list[Key]:
-    return [code_of(stage) for stage in run.stages]
+    """By its code. A stage that only wrote again what was lost is no other's counterpart."""
+    return [(stage.recomputed, code_of(stage)) for stage in run.stages]
 
 
-def _with_parents(run: Run) -> list[Key]:
+def _with_parents(run: Run, codes: Sequence[Key]) -> list[Key]:
     """Own key and those of the parents."""
-    own = {stage.stage_id: code_of(stage) for stage in run.stages}
+    by_id = {stage.stage_id: code for stage, code in zip(run.stages, codes, strict=True)}
     return [
-        (own[stage.stage_id], tuple(sorted(repr(own.get(parent)) for parent in stage.parents)))
-        for stage in run.stages
+        (code, tuple(sorted(repr(by_id.get(parent)) for parent in stage.parents)))
+        for stage, code in zip(run.stages, codes, strict=True)
     ]
 
 
 def _call_sites(run: Run) -> list[Key]:
     """Plans change with the data: what is left is matched by call site and kind."""
-    return [(_call_site(stage), _kind(stage)) for stage in run.stages]
+    return [(stage.recomputed, _call_site(stage), _kind(stage)) for stage in run.stages]
 
 
 def code_of(stage: StageRun) -> Key:

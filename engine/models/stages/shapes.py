@@ -14,6 +14,7 @@ from engine.models.stages.data_flow import DataFlow
 from engine.models.stages.disturbance import computes_in_python
 from engine.models.stages.drawn_times import drawn
 from engine.models.stages.first_tasks import starts_executors, warm_task
+from engine.models.stages.linked_stages import linked
 from engine.models.stages.match import code_of
 from engine.models.stages.paired_inputs import pairs_power, pairs_share
 from engine.models.stages.partitioned_stage import Growth, PartitionedStage
@@ -51,7 +52,7 @@ def shapes_of(run: Run, slots: int) -> list[StageShape]:
         before.append(shape)
     excess = EXECUTOR_SHARE * _cold_excess(shapes)
     warm = [_with_cold(shape, excess) for shape in shapes]
-    return _with_flow(_with_outputs(_with_followers(run, warm)))
+    return linked(_with_flow(_with_outputs(_with_followers(run, warm))))
 
 
 MOST_WRITERS = 8
@@ -222,9 +223,19 @@ def _with_flow(shapes: list[StageShape]) -> list[StageShape]:
     if flow is None:
         return shapes
     return [
-        replace(shape, growing=partial(flow.read_by, place)) if flow.bends(place) else shape
+        _bending(shape, flow, place) if flow.bends(place) else shape
         for place, shape in enumerate(shapes)
     ]
+
+
+def _bending(shape: StageShape, flow: DataFlow, place: int) -> StageShape:
+    """A stage that reads more as the data flow says, and so do its shuffled inputs."""
+    own, shuffled = shape.stage.stage_id, partial(flow.shuffled_by, place)
+    counted_by = [
+        replace(one, growing=shuffled) if one and one.stage.stage_id == own else one
+        for one in shape.counted_by
+    ]
+    return replace(shape, growing=partial(flow.read_by, place), counted_by=tuple(counted_by))
 
 
 def _hands_on(shape: StageShape) -> bool:

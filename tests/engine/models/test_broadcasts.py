@@ -9,8 +9,9 @@ from sparkplan_runs import codes, executors, fit
 
 from engine.cluster import Workload
 from engine.models.base import Prediction
-from engine.models.replay.broadcasts import THRESHOLD, broadcast_notice, outgrown
+from engine.models.replay.broadcasts import THRESHOLD, broadcast_notice, other_plan, outgrown
 from engine.models.replay.replayed_run import Replay
+from engine.models.replay.times import Times
 from engine.profile import Run
 from engine.stage_run import Measure
 from engine.units import MIB, format_seconds
@@ -235,7 +236,7 @@ def test_what_was_shuffled_before_counts_as_spark_counted_it() -> None:
     table, facts = run.stages
     told = replace(facts, joined_shuffled_bytes=(9.0 * MIB,))
     found = outgrown(Replay.of(replace(run, stages=(table, told))), 1.2)
-    assert [one.size_bytes for one in found] == [9.0 * MIB]
+    assert [one.size for one in found] == [(9.0 * MIB, 9.0 * MIB)]
     assert outgrown(Replay.of(run), 1.2) == []
     slots = np.asarray([4.0])
     whole, sorted_only = (
@@ -256,3 +257,54 @@ def test_on_a_machine_at_work_the_other_join_waits_as_other_shuffles_do() -> Non
     slots = np.asarray([4.0])
     (calm,), (busy,) = (outgrown(Replay.of(run), 3.0) for run in (joined(), joined(waits)))
     assert busy.seconds(3.0, slots) == pytest.approx(3.0 * calm.seconds(3.0, slots))
+
+
+def pruned(read_mib: float, files_mib: float, **config: str) -> Run:
+    """A table of which some columns are read, and are broadcast to eight million rows."""
+    run = joined(config={key.replace("_", "."): value for key, value in config.items()})
+    table, facts = run.stages
+    read = Measure(1, read_mib * MIB, (read_mib * MIB,))
+    return replace(
+        run, stages=(replace(table, input_bytes=read, files_bytes=files_mib * MIB), facts)
+    )
+
+
+@pytest.mark.parametrize(
+    ("files_mib", "ratio", "found"),
+    [
+        (1.0, 8.0, None),  # 8 MiB of files are no more than 10
+        (4.0, 3.0, False),  # 1 to 4 MiB: 12 at most
+        (4.0, 6.0, True),  # more probable than not, from sqrt(1 x 4) x 5 on
+        (64.0, 2.0, False),  # it was broadcast: no more than 10 MiB counted
+        (64.0, 4.0, True),
+        (64.0, 1.1, None),  # hardly probable
+    ],
+)
+def test_files_may_count_for_more_than_was_read_of_them(
+    files_mib: float, ratio: float, found: bool | None
+) -> None:
+    told = outgrown(Replay.of(pruned(1.0, files_mib)), ratio)
+    assert [one.probable for one in told] == ([] if found is None else [found])
+
+
+def test_what_may_be_outgrown_is_left_to_the_interval_and_said() -> None:
+    """6.67 MB of files, of which 0.21 were read, were a join by sort and merge with three times as
+    many in 3.5.9."""
+    run = pruned(0.2, 6.36)
+    kept, found = answer(pruned(0.2, 0.2), 3.0), answer(run, 3.0)
+    assert found.seconds == pytest.approx(kept.seconds)
+    times = Times(np.asarray([found.seconds]), np.asarray([0.0]))
+    plan = other_plan(Replay.of(run), 3.0, np.asarray([4.0]), np.ones(1), times)
+    assert plan.factor == [0.0]
+    assert plan.open == pytest.approx(np.log1p(24.03e6 / 1e6 / 4 / found.seconds), rel=0.05)
+    (said,) = [n.text for n in found.warnings if n.code == "broadcast-outgrown"]
+    assert "Spark takes for 210 kB (which it reads) to 6.67 MB (its files" in said
+    assert "that may be more than spark.sql.autoBroadcastJoinThreshold" in said
+    assert "The time is that of the log's plan; the interval holds about 6" in said
+
+
+def test_sizes_that_spark_counted_leave_nothing_open() -> None:
+    run = pruned(1.0, 64.0)
+    table, facts = run.stages
+    counted = replace(facts, joined_shuffled_bytes=(2.0 * MIB,))
+    assert outgrown(Replay.of(replace(run, stages=(table, counted))), 4.0) == []

@@ -105,18 +105,26 @@ def test_what_is_read_of_a_cache_of_files_that_the_run_wrote_follows_their_write
 
 
 @pytest.mark.parametrize(
-    ("mib", "tasks"), [((10, 10, 10), 9), ((8, 9, 13), 9), ((15, 3, 12), 3), ((15, 15), 2)]
-)
-def test_splits_of_which_none_holds_half_are_whole_files(mib: tuple[int, ...], tasks: int) -> None:
+    ("mib", "tasks"),
+    [
+        ((10, 10, 10), 9), ((8, 9, 13), 9), ((7, 9, 14), 9), ((7, 7, 16), 9),
+        ((15, 3, 12), 3), ((15.2, 3, 11.8), 3),
+        ((16.2, 13.8), 6), ((22, 8), 6), ((15.1, 14.9), 2), ((15, 15), 2), ((29.5, 0.5), 2),
+    ],
+)  # fmt: skip
+def test_splits_of_which_none_holds_half_are_whole_files(
+    mib: tuple[float, ...], tasks: int
+) -> None:
     """Hadoop cuts a file for want of two splits at half of all bytes: three files, and one of 18
-    MiB beside one of 12. Two splits may be one file."""
+    MiB beside one of 12, of which half are read on a little. Two that differ are two files, cut by
+    nothing; two halves may be one."""
     read_bytes = measure(MIB * np.asarray(mib, dtype=float))
     stage = Stage(np.full(len(mib), 2.0), more={**TEXT, "input_bytes": read_bytes})
     run = observed([stage], slots=2, input_bytes=read_bytes.total)
     (shape,) = shapes_of(run, 2)
     assert shape.scaled(FILES, None).tasks == tasks
-    assert shape.may_stay == (tasks == 9)
-    assert shape.may_be_files == (tasks != 9)
+    assert shape.may_stay == (tasks == FILES * len(mib))
+    assert shape.may_be_files == (tasks != FILES * len(mib))
 
 
 def test_two_splits_may_be_two_files_within_the_interval() -> None:

@@ -82,3 +82,45 @@ def test_scans_side_by_side_are_told_by_the_numbers_of_their_code(
     other: tuple[int, ...], found: list[int]
 ) -> None:
     assert matches(scanning(1, 2, 1, 2), scanning(*other)) == found
+
+
+SMALL = (4.30e6, 5.92e6, 18.20e6, 2.41e6)
+LARGE = (7.23e6, 12.90e6, 17.75e6, 54.60e6)
+"""Four queries that threads submit side by side, in one order from four files and in another from
+twelve: what their scans read in 3.5.9."""
+
+
+def side_by_side(*read_bytes: float) -> Run:
+    """Scans of so many bytes, in the order in which they were submitted, and what sums each up."""
+    ones = np.ones(2)
+    scans = [Stage(ones, input_bytes=amount) for amount in read_bytes]
+    sums = [Stage(ones, (place,), shuffle_bytes=1e5) for place in range(len(scans))]
+    run = observed([*scans, *sums], slots=2)
+    plan = ("Scan parquet", "Exchange", "WholeStageCodegen (1)")
+    kinds = [plan] * len(scans) + [("AQEShuffleRead",)] * len(sums)
+    stages = [
+        replace(stage, name="parquet at job.py:7", operations=operations)
+        for stage, operations in zip(run.stages, kinds, strict=True)
+    ]
+    return replace(run, stages=tuple(stages))
+
+
+def test_scans_of_one_code_are_told_by_how_much_of_the_input_they_read() -> None:
+    """And what reads these by what it comes from: by their order each was another query's."""
+    order = [1, 2, 3, 0]
+    assert matches(side_by_side(*SMALL), side_by_side(*LARGE)) == order + [4 + n for n in order]
+
+
+def test_scans_that_read_another_share_go_by_their_order() -> None:
+    """A table that stays, beside one that grows by itself: nobody else has as much."""
+    small, large = side_by_side(10e6, 40e6), side_by_side(10e6, 120e6)
+    assert matches(small, large) == [0, 1, 2, 3]
+
+
+def test_a_scan_of_another_plan_is_no_counterpart_of_one_that_is_another_table() -> None:
+    """One of three scans is planned otherwise with more data: it goes with the one that reads as
+    much of the input, by its call site."""
+    small, large = side_by_side(10e6, 40e6, 2e6), side_by_side(6e6, 30e6, 120e6)
+    other = replace(large.stages[2], operations=("Scan parquet", "Exchange", "Project"))
+    large = replace(large, stages=(*large.stages[:2], other, *large.stages[3:]))
+    assert matches(small, large)[:3] == [1, 2, 0]
