@@ -66,21 +66,23 @@ def completed(workload: Workload, profile: Profile) -> Workload:
 
 def telling_runs(runs: Sequence[Run], wanted: Workload) -> list[Run]:
     """The runs that tell everything that a completed workload does, since an untold value is
-    unknown. Their order does not depend on that of `runs`, so that random numbers meet the same
-    runs and the answer stays the same."""
+    unknown. Their order depends neither on that of `runs` nor on what machines are called, so that
+    random numbers meet the same runs and the answer stays the same."""
     return sorted((run for run in runs if not _unsaid(run, wanted)), key=_place)
 
 
 def _place(run: Run) -> tuple[object, ...]:
     kind, workload = run.cluster.instance, run.workload
+    shape = (kind.vcpus, kind.memory_gib) if kind else ()
     return (
-        kind.name if kind else "",
+        tuple(0.0 if math.isnan(size) else size for size in shape),
         run.cluster.nodes or 0,
         run.cluster.slots or 0,
         workload.input_bytes or 0.0,
         workload.iterations or 0.0,
         workload.sorted_parameters,
         run.seconds,
+        kind.name if kind else "",
     )
 
 

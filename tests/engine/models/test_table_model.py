@@ -344,6 +344,29 @@ def test_the_order_of_the_runs_does_not_matter() -> None:
         )
 
 
+def test_what_machines_are_called_does_not_matter() -> None:
+    """Two types of equally many runs, so that only their names told which comes first."""
+
+    def answers(names: dict[str, str]) -> list[float]:
+        random = np.random.default_rng(11)
+        runs = [
+            replace(one, seconds=one.seconds * float(np.exp(0.1 * random.normal())))
+            for kind in ("a", "b")
+            for count in (2, 3, 4, 6, 8, 12)
+            for size in (0.5, 1.0, 3.0)
+            for one in (run(count, size, instance=names[kind]),)
+        ]
+        asked = [(count, kind, size) for count in (3, 40) for kind in names for size in (1.0, 5.0)]
+        model = fit(*runs)
+        found = [
+            model.predict(cluster=nodes(count, names[kind]), workload=Workload(size))
+            for count, kind, size in asked
+        ]
+        return [one for p in found for one in (p.seconds, p.low or 0.0, p.high or 0.0)]
+
+    assert answers({"a": "z", "b": "c"}) == answers({"a": "a", "b": "b"})
+
+
 def test_runs_that_do_not_say_their_iterations_are_left_aside_and_that_is_said() -> None:
     def iterated(count: int, times: float) -> Run:
         return Run((5.0 + 200.0 / count) * times, nodes(count), Workload(1.0, iterations=times))
