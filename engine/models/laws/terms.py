@@ -63,8 +63,8 @@ class Points:
 def terms(at: Points) -> FloatArray:
     """(n, 11) what a law consists of, a column each:
 
-    - the terms of Ernest (Eq. 1) and of `ernest-extended` (`curves/terms`), with shared work counted
-      by cores and communication by machines;
+    - the terms of Ernest (Eq. 1) and of `ernest-extended` (`curves/terms`), shared work counted by
+      cores and communication by machines;
     - z / m, shared work that waits for the disks or the network of each machine;
     - z / sqrt(p), work that grows with the square root of the cores that share it, as exchanges
       between blocks of rows and columns do. Without it, no law lies between z / p and z;
