@@ -203,7 +203,7 @@ class Answers:
         return Rejected(
             instance=name,
             composition={name: column + 1},
-            reason=f"{self.miss(flat)} at {format_count(column + 1, 'node')}",
+            reason=f"{self.miss(flat)} with {format_count(column + 1, 'node')}",
             code={(True, True): "deadline-and-budget", (False, True): "budget"}.get(
                 (late is not None, is_over), "deadline"
             ),

@@ -284,7 +284,7 @@ def test_a_miss_by_a_hair_is_told_from_the_confidence_asked(
     line = f"recommend {LOG} --deadline 1h --confidence 99.9999%"
     out, _ = run(capsys, f"{line} --instances m5.xlarge --max-nodes 1", status=1)
     assert "misses the deadline by " in out
-    assert "at 99.9999 % at 1 node" in out
+    assert "at 99.9999 % with 1 node" in out
     assert "nearly every" not in out
 
 
