@@ -3,22 +3,15 @@ paint needs none."""
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import engine
 from tui.behaviours.part import PlannerPart
 from tui.words import job_words
 
-if TYPE_CHECKING:
-    from tui.screens.notices import Noticed
-    from tui.views.prose import Tone
-
 
 class DialogActions(PlannerPart):
     """A part of `PlannerApp`: keys, palette and typed commands run these by name."""
-
-    noticed: tuple[Noticed, ...] = ()
 
     def action_help(self) -> None:
         """What has the keyboard, then all keys and words."""
@@ -29,22 +22,6 @@ class DialogActions(PlannerPart):
         if len(app.screen_stack) == 1:
             section, here = terms.help_on(app.state, app.focused)
             app.push_screen(HelpScreen(glyphs=app.glyphs, section=section, here=here))
-
-    def action_notices(self) -> None:
-        """What was said in this session."""
-        from tui.screens.notices import NoticesScreen
-
-        app = self.planner
-        if len(app.screen_stack) == 1:
-            app.push_screen(NoticesScreen(self.noticed, glyphs=app.glyphs))
-
-    def remember_notice(self, sign: str, words: str, tone: Tone) -> None:
-        """Keep a notice for the log; the same one again replaces the last."""
-        from tui.screens.notices import MOST_NOTICES, Noticed
-
-        same = self.noticed[-1:] if self.noticed and self.noticed[-1].words == words else ()
-        kept = self.noticed[: len(self.noticed) - len(same)]
-        self.noticed = (*kept, Noticed(datetime.now(), sign, words, tone))[-MOST_NOTICES:]
 
     def action_palette(self) -> None:
         """Every action by name."""

@@ -59,7 +59,7 @@ class HabitActions(PlannerPart):
             app.state, view=target.view, chart=target.chart, selected=target.selected
         )
         app.history = history or app.history
-        app._panels.notice([])
+        app.put_notice([])
         app._panels.show()
 
     def _travel(self, step: tuple[History, PlanState] | None, done: str, none: str) -> None:
