@@ -107,6 +107,7 @@ _HOMES = {
     "engine.choosing.recommendation": (
         "Change",
         "Choice",
+        "Compromise",
         "Goal",
         "Recommendation",
         "Rejected",
