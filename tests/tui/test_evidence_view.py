@@ -74,7 +74,7 @@ async def test_in_a_low_terminal_the_warnings_that_the_curves_speak_of_are_there
         assert "sparkplan" in text_of(app).partition("Model and assumptions")[0]
 
 
-@pytest.mark.parametrize("size", [(120, 15), (100, 20), (120, 24), (200, 29)])
+@pytest.mark.parametrize("size", [(120, 15), (100, 20), (120, 24), (200, 29), (120, 30)])
 async def test_where_there_are_more_columns_than_rows_the_answer_is_read_whole(planner, size):
     """The list of inputs had its rows: of the sentence nothing was seen, nor of a warning."""
     async with at_rest(planner(), size) as (app, pilot):
