@@ -103,6 +103,7 @@ _HOMES = {
         "HARDLY_SLOWER",
         "Change",
         "Choice",
+        "Compromise",
         "Goal",
         "Recommendation",
         "Rejected",

@@ -15,6 +15,7 @@ from engine.choosing.owned import recommend_owned as recommend_owned
 from engine.choosing.recommendation import HARDLY_SLOWER as HARDLY_SLOWER
 from engine.choosing.recommendation import Change as Change
 from engine.choosing.recommendation import Choice as Choice
+from engine.choosing.recommendation import Compromise as Compromise
 from engine.choosing.recommendation import Goal as Goal
 from engine.choosing.recommendation import Recommendation as Recommendation
 from engine.choosing.recommendation import Rejected as Rejected

@@ -46,6 +46,10 @@ Spark ends, nodes that do not hold the executors, memory and disks that do not h
 model that does not describe the job, code or machines that are not those of the runs, joins and
 work that no run shows, time that belongs to nobody's work."""
 
+USUAL = ("single-run", "prior-interval", "transferred-speed", "no-cpu-score")
+"""What is said of most answers: a first line that reads the same for every job hides what is wrong
+with this one."""
+
 NOTES = (
     *("ran-on-from-log", "prices-of-where-it-ran", "origin-already-named"),
     *("newest-application", "old-log"),
@@ -66,8 +70,9 @@ SAID_BY = {"unknown-source-type": "no-machine-types"}
 
 def in_order(notices: Iterable[Notice | None]) -> tuple[Notice, ...]:
     """Each notice once: those of `WRONG` in its order, then what makes the answer doubtful (every
-    other code), then `NOTES`; among equals the order in which they were found. None, which stands
-    for nothing to say, is left out, as is what another notice says (`SAID_BY`)."""
+    other code, those of `USUAL` last), then `NOTES`; among equals the order in which they were
+    found. None, which stands for nothing to say, is left out, as is what another notice says
+    (`SAID_BY`)."""
     found = dict.fromkeys(notice for notice in notices if notice is not None)
     codes = {notice.code for notice in found}
     kept = (notice for notice in found if SAID_BY.get(notice.code) not in codes)
@@ -94,4 +99,4 @@ def of_one_batch(notices: Iterable[Notice]) -> bool:
 def _rank(notice: Notice) -> int:
     if notice.code in WRONG:
         return WRONG.index(notice.code)
-    return len(WRONG) + (notice.code in NOTES)
+    return len(WRONG) + (notice.code in USUAL) + 2 * (notice.code in NOTES)

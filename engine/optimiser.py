@@ -253,15 +253,17 @@ def settle(
 
 
 def _best_points(surface: Surface, answer: Recommendation, most: int) -> list[int]:
-    """The points that decide an answer: the best of each of up to `most` types, and the best of all
-    with one node fewer."""
+    """The points that decide an answer: the best of each of up to `most` types, the best of all
+    with one node fewer, and the compromises where there is none."""
     best = answer.recommended or answer.nearest
     if best is None:
         return []
     choices = [best, *answer.alternatives[: most - 1]]
     points = [surface.index(str(choice.instance), choice.nodes or 1) for choice in choices]
     fewer = [point - 1 for point in points[:1] if point % surface.max_nodes]
-    return [*points, *fewer]
+    instead = [one.choice for one in answer.compromises]
+    others = [surface.index(str(choice.instance), choice.nodes or 1) for choice in instead]
+    return [*points, *fewer, *others]
 
 
 def select(
@@ -294,11 +296,13 @@ def select(
     ranked, missed = view.ranked_and_missed()
     best = [view.best_of(row) for row in ranked[:2]]
     recommended = nearest = None
+    instead: list[int] = []
     if best:
         runner_up = best[1] if len(best) > 1 else None
         recommended = answers.explained(best[0], frontier=frontier, runner_up=runner_up)
     elif len(missed) and np.isfinite(surface.costs(billing).ravel()[missed[0]]):
         nearest = answers.choice(int(missed[0]))
+        instead = view.compromises()
     return Recommendation(
         goal=goal,
         model=surface.fitted.model,
@@ -312,6 +316,7 @@ def select(
         hidden=candidates.hidden,
         warnings=_warnings(surface, goal, recommended or nearest),
         dynamic_allocation=surface.limits.executors,
+        compromises=tuple(map(answers.compromise, instead)),
     )
 
 

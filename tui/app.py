@@ -32,13 +32,13 @@ from tui.behaviours.charting import ChartActions
 from tui.behaviours.experimenting import ExperimentActions
 from tui.behaviours.habits import HabitActions
 from tui.behaviours.key_order import KeyOrder
+from tui.behaviours.noticing import NoticeActions
 from tui.behaviours.panel_events import PanelEvents
 from tui.behaviours.pinning import PinActions
 from tui.behaviours.planning import Planning, described
 from tui.bindings import VI_BINDINGS, KeyActions, with_ids
 from tui.changes import (
     Action,
-    FilterList,
     Reread,
     Restore,
     Select,
@@ -59,7 +59,6 @@ from tui.state import (
     Order,
     PlanState,
     View,
-    evidence_key,
     goal_key,
     plan_key,
     with_inputs,
@@ -69,11 +68,8 @@ from tui.tour.actions import TOUR_BINDINGS, TourActions
 from tui.views import bars
 from tui.views.goal import Ranges
 from tui.views.marks import marks_of
-from tui.views.prose import Line, Tone
-from tui.views.words import in_planner
 from tui.widgets.glyphs import choose_glyphs
 from tui.widgets.lean_driver import lean_driver
-from tui.widgets.table import Table
 from tui.workers import Latest
 
 if TYPE_CHECKING:
@@ -102,6 +98,7 @@ class PlannerApp(
     TourActions,
     ChartActions,
     HabitActions,
+    NoticeActions,
     PinActions,
     KeyActions,
     KeyOrder,
@@ -161,7 +158,6 @@ class PlannerApp(
         self.history = History()
         self._evidence: Hashable = None
         self._panels = Panels(self)
-        self.standing: Line = []
         self._laid_out_for = Size(0, 0)
 
     # Life
@@ -263,30 +259,11 @@ class PlannerApp(
 
     # Notices
 
-    def show_notice(self, words: str, tone: Tone, *, stays: bool = False) -> None:
-        """A line above the panels, until another view is looked at or escape is pressed; then one
-        that `stays` comes back, until escape is pressed at it or other evidence is read."""
-        words = in_planner(words)
-        sign = {"bad": self.marks.missed, "warn": self.marks.warning}.get(tone, "")
-        self.remember_notice(sign, words, tone)
-        line: Line = [(f"{sign} " if sign else "", tone), (words, tone)]
-        if stays:
-            self.standing = line
-        self._panels.notice(line)
-
-    def action_close_notice(self) -> None:
-        """Cancel what is being read, else close the notice."""
-        if self.busy and evidence_key(self.state) != self._evidence:
-            self._stop_reading()
-        elif self.state.listed and self.state.view == "compositions":
-            self.dispatch(FilterList(""))
-        elif isinstance(self.focused, Table) and self.focused.wanted:
-            self.focused.narrow("")
-        else:
-            shown = self._panels.prose("notice").lines
-            if shown == (self.standing,):
-                self.standing = []
-            self._panels.notice(self.standing)
+    def capture_mouse(self, widget: Widget | None) -> None:
+        """What drags has the mouse to itself; what was said meanwhile is shown once it lets go."""
+        super().capture_mouse(widget)
+        if widget is None:
+            self.put_held_notice()
 
     def course(self, answer: Answer) -> WorkflowReport | None:
         """The states of the answer's best composition; what is wrong is said in a notice."""
@@ -329,7 +306,7 @@ class PlannerApp(
     def action_view(self, view: View) -> None:
         """Show another view; what was said before is in the log of notices."""
         if view != self.state.view and not self.busy:
-            self._panels.notice(self.standing)
+            self.put_notice(self.standing)
         self.dispatch(ShowView(view))
         self._panels.focus_view(view)
 

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from tui.views.marks import Marks
     from tui.widgets.glyphs import Glyphs
 
-NARROW_BELOW, SHORT_BELOW, LOW_BELOW, SCANT_BELOW = 100, 30, 22, 18
-"""Columns and rows from which there is room for a column of inputs, for two charts, and for some
-compositions below one."""
+NARROW_BELOW, TIGHT_BELOW, SHORT_BELOW, LOW_BELOW, SCANT_BELOW = 100, 34, 30, 22, 18
+"""Columns and rows from which there is room for a column of inputs, for their list above an answer
+with its warnings, for two charts, and for some compositions below one."""
 
 SIDE_CELLS, TITLE_EDGES, CAPTION_ROWS = 40, 6, 4
 """Of that column, of a border beside its title, of the tour's caption."""
@@ -94,6 +94,7 @@ class Panels:
         narrow, short = app.size.width < NARROW_BELOW, app.size.height < SHORT_BELOW
         shown = {"-narrow": narrow, "-wide": not narrow, "-short": short, "-tall": not short}
         shown |= {"-low": app.size.height < LOW_BELOW, "-scant": app.size.height < SCANT_BELOW}
+        shown["-tight"] = app.size.height < TIGHT_BELOW
         screen.update_classes(shown, animate=False)
         screen.set_class(app.glyphs.ascii_only, "-ascii")
 

@@ -12,7 +12,7 @@ from engine.catalog import Billing, Catalog
 from engine.choosing.answer_notices import dbu_notices, price_notices
 from engine.choosing.differences import in_runs, missed_by, more_usd, takes_longer
 from engine.choosing.interruptions import SpotNodes, interruption_notice
-from engine.choosing.recommendation import Choice, Goal, Rejected
+from engine.choosing.recommendation import Choice, Compromise, Goal, Rejected
 from engine.choosing.surface import Surface
 from engine.choosing.sweeps import TIE
 from engine.cost import Cost, itemised, master_offer, price_of, usd_at
@@ -20,6 +20,7 @@ from engine.forecast import IntArray, known
 from engine.machines.platforms import NOT_SUPPORTED, support_notice
 from engine.notices import Notice, in_order
 from engine.runs.barrier_stages import not_started
+from engine.text.reachable import ENOUGH
 from engine.units import format_count, format_seconds, format_usd
 
 _NOTES = {
@@ -203,7 +204,7 @@ class Answers:
         return Rejected(
             instance=name,
             composition={name: column + 1},
-            reason=f"{self.miss(flat)} at {format_count(column + 1, 'node')}",
+            reason=f"{self.miss(flat)} with {format_count(column + 1, 'node')}",
             code={(True, True): "deadline-and-budget", (False, True): "budget"}.get(
                 (late is not None, is_over), "deadline"
             ),
@@ -237,6 +238,13 @@ class Answers:
         else:
             reason, code = "how many DBUs it takes per hour is not known", "no-dbus"
         return Rejected(offer.instance.name, None, reason, code, seconds)
+
+    def compromise(self, flat: int) -> Compromise:
+        """The deadline and the budget that a point keeps, where it keeps one of those asked."""
+        deadline, budget = self.goal.deadline_seconds or 0.0, self.goal.budget_usd or 0.0
+        bound = float(np.exp(self.surface.log_bounds(self.goal.confidence).flat[flat]))
+        cost = float(self.surface.costs(self.billing).flat[flat])
+        return Compromise(max(bound * ENOUGH, deadline), max(cost, budget), self.choice(flat))
 
     def _late(self, flat: int) -> float | None:
         """Seconds by which the deadline is missed (at the goal's confidence), None when met."""

@@ -133,6 +133,23 @@ class GoalView:
         rows = np.argsort(best, kind="stable")[:most]
         return [int(p) for p in self._flat(rows, columns[rows])[np.isfinite(best[rows])]]
 
+    def compromises(self) -> list[int]:
+        """Where a deadline and a budget cannot be kept together, the surface points of the least
+        cost in time (of the soonest where nothing is in time), and of the least deadline within the
+        budget (of the cheapest where nothing is within it); one point where both are the same."""
+        deadline, budget = self.goal.deadline_seconds, self.goal.budget_usd
+        if deadline is None or budget is None:
+            return []
+        bounds = np.where(np.isfinite(self.costs), self.log_bounds, np.inf)
+        costs = np.where(np.isfinite(self.log_bounds), self.costs, np.inf)
+        in_time = np.where(bounds <= math.log(deadline), costs, np.inf)
+        within = np.where(costs <= self.goal.most_usd, bounds, np.inf)
+        first = in_time if np.isfinite(in_time).any() else bounds
+        second = within if np.isfinite(within).any() else costs
+        best = np.asarray([first.argmin(), second.argmin()], dtype=np.int64)
+        rows, columns = np.divmod(best, self.costs.shape[1])
+        return list(dict.fromkeys(int(point) for point in self._flat(rows, columns)))
+
     def _missed(self, rows: IntArray) -> IntArray:
         """Surface points of the least violation of each row, least first: the time that could be
         promised over the deadline, the cost over the budget, or the larger of the two ratios."""

@@ -384,5 +384,5 @@ class _Owned:
         late = float(self.bounds.min()) - deadline
         confidence = None if nearest.low is None else self.question.goal.confidence
         missed = missed_by(late, confidence, deadline_seconds=deadline)
-        reason = f"{missed} at {format_count(nearest.executors, 'executor')}"
+        reason = f"{missed} with {format_count(nearest.executors, 'executor')}"
         return (Rejected("", {}, reason, "deadline", nearest.seconds, None, late),)

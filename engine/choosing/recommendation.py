@@ -243,6 +243,24 @@ class Sensitivity:
 
 
 @dataclass(frozen=True)
+class Compromise:
+    """A goal that can be had where a deadline and a budget cannot be kept together.
+
+    Args:
+        deadline_seconds, budget_usd: as they were asked, or the least in their place; `choice`
+            keeps both.
+    """
+
+    deadline_seconds: float
+    budget_usd: float
+    choice: Choice
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return _told(self, "deadline_seconds", "budget_usd", "choice")
+
+
+@dataclass(frozen=True)
 class Recommendation:
     """The answer to a goal.
 
@@ -253,6 +271,9 @@ class Recommendation:
             candidates, whatever the goal.
         rejected: one per type that does not satisfy the goal.
         nearest: the choice that comes closest when nothing satisfies the goal.
+        compromises: where a deadline and a budget cannot be kept together, of clusters of one type:
+            the deadline (where nothing keeps it, the least that can be kept) at the least cost, and
+            within the budget (where nothing is, for the least cost of all) the least deadline.
         optimal: every composition was compared, so nothing better exists under this model.
         evaluated: how many compositions were compared.
         hidden: reason -> number of types that were no candidates.
@@ -273,6 +294,7 @@ class Recommendation:
     warnings: tuple[Notice, ...] = field(default=(), repr=False)
     sensitivity: Sensitivity | None = None
     dynamic_allocation: tuple[int, int] | None = None
+    compromises: tuple[Compromise, ...] = ()
 
     @property
     def hardly_slower(self) -> Choice | None:
@@ -320,7 +342,7 @@ class Recommendation:
         """Plain data for JSON: the object of `recommend --json`."""
         return _told(
             self, "goal", "recommended", "alternatives", "frontier", "rejected", "nearest",
-            "optimal", "evaluated", "model", "hidden", "warnings", "sensitivity",
+            "compromises", "optimal", "evaluated", "model", "hidden", "warnings", "sensitivity",
         )  # fmt: skip
 
 
@@ -362,6 +384,7 @@ _TELLS: Mapping[type, Callable[[Any], dict[str, Any]]] = {
     Choice: Choice.to_dict,
     Rejected: Rejected.to_dict,
     Change: Change.to_dict,
+    Compromise: Compromise.to_dict,
     Sensitivity: Sensitivity.to_dict,
     Notice: Notice.to_dict,
     Layout: _layout_dict,

@@ -161,6 +161,7 @@ def _won(answer: Recommendation, mix: Mix, evaluated: int, *, optimal: bool) -> 
         recommended=choice,
         alternatives=Lazy(range(-1 if before else 0, len(others)), runner_up),
         nearest=None,
+        compromises=(),
         optimal=answer.optimal and optimal,
         evaluated=evaluated,
         warnings=with_interval_notice(answer.warnings, answer.goal, choice),

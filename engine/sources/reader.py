@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
@@ -25,6 +25,7 @@ from engine.sources.found import Found, iterating, noted, of_profile, of_table, 
 from engine.sources.losses import Losses, of_events
 from engine.sources.remote import RemoteFile, RemotePlace, check_remote, local_path, scheme_of
 from engine.sources.samples import list_samples, sample_files, sample_named
+from engine.sources.unrecognised import unrecognised
 
 if TYPE_CHECKING:
     from engine.sources.archives import Archive
@@ -367,8 +368,8 @@ def _not_there(source: str) -> BadInput:
     if "/" in source or "\\" in source or Path(source).suffix:
         return BadInput("no such file", where=source, remedy="check the path")
     shown = source if len(source) <= LONGEST_SHOWN else source[:LONGEST_SHOWN] + "..."
-    names, remedy = (sample.name for sample in list_samples()), "`sparkplan samples` lists samples"
-    return UnknownName("file or sample", shown, names, remedy=f"check the path; {remedy}")
+    remedy = "check the path; `sparkplan samples` lists samples"
+    return UnknownName("file or sample", shown, (s.name for s in list_samples()), remedy=remedy)
 
 
 def _out_of_reach(source: str) -> bool:
@@ -381,20 +382,5 @@ def _out_of_reach(source: str) -> bool:
 
 
 def _unrecognised(start: bytes, name: str) -> BadInput:
-    if not start.strip():
-        return BadInput("is empty", where=name, remedy="give a Spark event log")
-    if start.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
-        return BadInput("is text in UTF-16", where=name, remedy="save it as UTF-8")
-    if start.lstrip().startswith((b"<!", b"<html", b"<HTML")):
-        what = "is a web page, not an event log"
-    elif kind := "workflow" if WORKFLOW.search(start) else kind_of(start):
-        what = f"is a {kind}, and of folders and zips event logs alone are read"
-    else:
-        what = "is not an event log, a profile or a run table"
-    from engine.sources.run_table import unlike_runs
-
-    return unlike_runs(start, name) or BadInput(
-        what, where=name,
-        remedy="an event log has one JSON event per line, a profile or workflow begins with "
-        "`format:`, a run table has the columns nodes, input_size and seconds",
-    )  # fmt: skip
+    kind = "workflow" if WORKFLOW.search(start) else kind_of(start)
+    return unrecognised(start, name, kind=kind)

@@ -120,7 +120,9 @@ class _Builder:
         line = _line(event)
         self._located.lines.setdefault(path, line)
         if getattr(event, "anchor", None) is not None:
-            raise BadInput("anchors are not read", where=self._at(event))
+            raise BadInput(
+                "anchors are not read", where=self._at(event), remedy="write the value out"
+            )
         if isinstance(event, yaml.ScalarEvent):
             return self._scalar(event)
         self._depth += 1

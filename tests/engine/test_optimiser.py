@@ -90,7 +90,7 @@ def test_the_nearest_miss_keeps_every_constraint() -> None:
     assert answer.nearest.p_deadline < 0.9
     by_type = {entry.instance: entry for entry in answer.rejected}
     assert by_type["fast"].composition == {"fast": 8}
-    assert by_type["fast"].reason == "misses the deadline by 1m 08s at 90 % at 8 nodes"
+    assert by_type["fast"].reason == "misses the deadline by 1m 08s at 90 % with 8 nodes"
     assert by_type["fast"].late_seconds == pytest.approx(
         112.5 * math.exp(0.1 * 1.2815516) - 60, rel=1e-4
     )
@@ -102,7 +102,7 @@ def test_a_miss_by_doubt_alone_is_told_alike() -> None:
     fitted = model(lambda name, nodes: 100.0 / nodes, log_scale=0.5)
     answer = recommend(fitted, catalog=catalog_of(SLOW), deadline_seconds=60.0, max_nodes=2)
     assert answer.recommended is None
-    assert answer.rejected[0].reason == "misses the deadline by 35 s at 90 % at 2 nodes"
+    assert answer.rejected[0].reason == "misses the deadline by 35 s at 90 % with 2 nodes"
     assert answer.rejected[0].late_seconds == pytest.approx(
         50 * math.exp(0.5 * 1.2815516) - 60, rel=1e-4
     )

@@ -238,6 +238,13 @@ def test_a_miss_fits_its_column(code, miss, says):
     assert len(says) <= text.SPAN_CELLS
 
 
+def test_what_is_hardly_late_is_not_told_the_deadline_itself():
+    """ "Up to 30.0 s" stood in the list below a deadline of 30 s."""
+    lost = engine.Rejected("a", {"a": 1}, "", "deadline", 18.0, late_seconds=0.02)
+    assert compositions.missed(lost, 30.0) == "<1 s late"
+    assert compositions.missed(replace(lost, late_seconds=0.2), 30.0) == "up to 30.2 s"
+
+
 @pytest.mark.parametrize("cost", [1234.56, 0.00935, 0.000349])
 def test_costs_fit_their_column(cost):
     """They were cut in it: $1234.56 to seven cells, and $0.00935 below a cent."""

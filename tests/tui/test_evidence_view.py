@@ -13,7 +13,7 @@ from tui.changes import SetModel, SetScale
 from tui.format import signed_percent
 from tui.session import EngineSession
 from tui.state import PlanState
-from tui.views import evidence
+from tui.views import evidence, words
 from tui.views.marks import marks_of
 from tui.widgets.glyphs import UNICODE
 from tui.widgets.table import Table
@@ -57,6 +57,33 @@ async def test_a_measured_run_is_seen_beside_all_models(planner, size):
         shown = text_of(app)
         assert "boe" in shown
         assert "run-2.zstd" in shown
+
+
+LOW = [(80, 15), (80, 18), (80, 21), (120, 15), (120, 18), (120, 21)]
+"""Panes of an editor and of tmux."""
+
+
+@pytest.mark.parametrize("size", LOW)
+async def test_in_a_low_terminal_the_warnings_that_the_curves_speak_of_are_there(planner, size):
+    """Below all models there was no row for one: "5 warnings (key 5)" led to none."""
+    async with at_rest(planner(Seven()), size, "5") as (app, pilot):
+        await compared(pilot)
+        about = app.query_one("#evidence-about")
+        assert about.size.height >= 3
+        assert app.query_one("#models").size.height >= 3
+        assert "sparkplan" in text_of(app).partition("Model and assumptions")[0]
+
+
+@pytest.mark.parametrize("size", [(120, 15), (100, 20), (120, 24), (200, 29), (120, 30)])
+async def test_where_there_are_more_columns_than_rows_the_answer_is_read_whole(planner, size):
+    """The list of inputs had its rows: of the sentence nothing was seen, nor of a warning."""
+    async with at_rest(planner(), size) as (app, pilot):
+        await settled(pilot)
+        rows = " ".join(row[1:39].strip(" │|") for row in text_of(app).splitlines())
+        best = app.answer.best
+        for said in (words.composition(best), "9 in 10 runs", "likely within"):
+            assert said in rows
+        assert size[1] < 29 or app.marks.warning in rows
 
 
 def test_runs_that_were_left_aside_do_not_count(tmp_path):

@@ -12,6 +12,7 @@ from tui.screens.export import (
     Target,
     file_name,
     leading_comments,
+    pasted,
     refusal,
     save,
 )
@@ -217,3 +218,23 @@ async def test_the_line_of_keys_is_that_of_what_has_the_keyboard(planner):
         await pilot.press("tab")
         await pilot.pause()
         assert "tab targets" in text_of(app)
+
+
+async def test_a_command_is_copied_without_the_notes_that_a_shell_might_run(planner):
+    """zsh takes a typed # for a command, and waited for the end of the quote in a note."""
+    async with at_rest(planner(), (120, 40), "e") as (app, pilot):
+        await settled(pilot)
+        await pilot.press("ctrl+y")
+        assert await shows(pilot, "clipboard, without its notes")
+        assert app.clipboard.startswith("spark-submit \\\n")
+        assert "#" not in app.clipboard
+        await pilot.press("down", "ctrl+y")
+        await settled(pilot)
+        assert app.clipboard.startswith("# sparkplan: ")
+        assert "spark.executor.cores" in app.clipboard
+
+
+def test_a_text_of_notes_alone_or_none_is_copied_as_it_is():
+    assert pasted("# all\n# notes\n", ".conf") == "# all\n# notes\n"
+    assert pasted("# note\nrun \\\n  x # not a note\n", ".sh") == "run \\\n  x # not a note\n"
+    assert pasted("run\n", ".sh") == "run\n"

@@ -134,12 +134,22 @@ def test_a_miss_is_told_the_budget_that_is_enough(
     run(capsys, f"{line} --budget {0.98 * float(named)}", status=1)
 
 
-def test_a_miss_that_is_over_budget_too_is_told_no_deadline(
+def test_a_miss_of_both_is_told_two_goals_that_can_be_met(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    out, _ = run(capsys, f"recommend {LOG} --deadline 3s --budget 0.001", status=1)
+    """Where a deadline and a budget were asked for, nothing said what would do."""
+    line = f"recommend {LOG} --ran-on m5.xlarge --instances 'm5.*,c5.*'"
+    asked = {"--deadline": "3s", "--budget": "0.001"}
+    out, _ = run(capsys, f"{line} --deadline 3s --budget 0.001", status=1)
     assert "the nearest miss:" in out
     assert "takes it" not in out
+    named = re.findall(r"^with (.+?): (.+?)  ", out, re.M)
+    assert len(named) == 2
+    for options, _ in named:
+        words = options.split()
+        given = asked | dict(zip(words[::2], words[1::2], strict=True))
+        goal = " ".join(f"{option} {value}" for option, value in given.items())
+        run(capsys, f"{line} {goal}")
 
 
 def test_a_miss_is_said_with_its_warnings_by_export_too(capsys: pytest.CaptureFixture[str]) -> None:
@@ -284,7 +294,7 @@ def test_a_miss_by_a_hair_is_told_from_the_confidence_asked(
     line = f"recommend {LOG} --deadline 1h --confidence 99.9999%"
     out, _ = run(capsys, f"{line} --instances m5.xlarge --max-nodes 1", status=1)
     assert "misses the deadline by " in out
-    assert "at 99.9999 % at 1 node" in out
+    assert "at 99.9999 % with 1 node" in out
     assert "nearly every" not in out
 
 

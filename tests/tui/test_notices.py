@@ -159,3 +159,30 @@ async def test_a_chart_of_one_row_leaves_it_to_the_list(planner):
         await pilot.resize_terminal(60, 24)
         await pilot.pause()
         assert app.query_one("#frontier-chart-panel").display
+
+
+async def test_no_row_moves_under_a_mouse_that_drags(planner):
+    """The notice of a refusal pushed the slider away from under it."""
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
+        slider = app.query_one("#deadline")
+        before = slider.region.y
+        await pilot.mouse_down(slider, offset=(20, 0))
+        app.show_refusal("this cannot be")
+        await settled(pilot)
+        assert slider.region.y == before
+        assert "this cannot be" not in text_of(app)
+        await pilot.mouse_up(slider, offset=(20, 0))
+        assert await shows(pilot, "this cannot be")
+        assert slider.region.y == before + 1
+
+
+async def test_a_refusal_that_is_over_before_the_mouse_lets_go_is_not_said(planner):
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
+        slider = app.query_one("#deadline")
+        await pilot.mouse_down(slider, offset=(20, 0))
+        app.show_refusal("this cannot be")
+        await pilot.hover(slider, offset=(24, 0))
+        await settled(pilot)
+        await pilot.mouse_up(slider, offset=(24, 0))
+        await settled(pilot)
+        assert "this cannot be" not in text_of(app)

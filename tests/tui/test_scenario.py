@@ -198,10 +198,10 @@ def test_a_file_that_is_none(tmp_path, text, says):
 def test_names_and_files_are_kept_apart(tmp_path):
     state = PlanState(sources=(SAMPLE,))
     assert keeping.saved() == ()
-    assert keeping.save("month end", Kept(state)).parent == home("data") / "scenarios"
+    assert keeping.save("month end", Kept(state)).path.parent == home("data") / "scenarios"
     assert keeping.saved() == ("month end",)
     assert keeping.load("month end").state.sources == (SAMPLE,)
-    assert keeping.save(str(tmp_path / "a.yaml"), Kept(state)) == tmp_path / "a.yaml"
+    assert keeping.save(str(tmp_path / "a.yaml"), Kept(state)) == (tmp_path / "a.yaml", None)
     keeping.save(str(tmp_path / "a.yaml"), Kept(replace(state, spot=True)))
     assert keeping.load(str(tmp_path / "a.yaml")).state.spot
     (tmp_path / "notes.yaml").write_text("shopping: milk\n")
@@ -214,6 +214,31 @@ def test_names_and_files_are_kept_apart(tmp_path):
         keeping.save("..", Kept(state))
     with pytest.raises(engine.BadInput, match="standard input"):
         keeping.save("x", Kept(replace(state, sources=("-",))))
+
+
+@pytest.mark.parametrize("name", ["nightly", "{}/nightly.yml"])
+def test_a_scenario_that_is_replaced_can_be_had_back(tmp_path, name):
+    """It was gone without a word."""
+    name, state = name.format(tmp_path), PlanState(sources=(SAMPLE,))
+    tight, loose = (Kept(replace(state, deadline_seconds=s)) for s in (60.0, 7200.0))
+    assert keeping.save(name, tight).former is None
+    assert keeping.save(name, tight).former is None  # its equal
+    former = keeping.save(name, loose).former
+    assert keeping.load(former).state.deadline_seconds == 60.0
+    assert keeping.load(name).state.deadline_seconds == 7200.0
+    with pytest.raises(engine.BadInput, match="choose another name"):
+        keeping.save(former, loose)
+
+
+def test_a_file_of_that_name_that_is_no_scenario_stays(tmp_path):
+    """Nothing is replaced where what stood there cannot be kept."""
+    name, state = str(tmp_path / "a.yaml"), PlanState(sources=(SAMPLE,))
+    keeping.save(name, Kept(state))
+    (tmp_path / "a~.yaml").write_text("shopping: milk\n")
+    with pytest.raises(engine.BadInput, match=r"a~\.yaml: is there already"):
+        keeping.save(name, Kept(replace(state, spot=True)))
+    assert (tmp_path / "a~.yaml").read_text() == "shopping: milk\n"
+    assert not keeping.load(name).state.spot
 
 
 def test_a_session_that_cannot_be_kept_is_said_and_no_more(planner, monkeypatch, capsys, tmp_path):
@@ -265,6 +290,12 @@ async def test_saved_and_loaded_in_the_planner(planner):
         assert app.state.view == "curves"
         await pilot.press("u")
         assert (app.state.deadline_seconds, app.state.spot) == (7200.0, False)
+        await app.run_line("save tight")
+        await pilot.pause()
+        assert "the one that it replaced with :load tight~" in " ".join(text_of(app).split())
+        await app.run_line("load tight~")
+        await settled(pilot)
+        assert app.state.deadline_seconds == 3000.0
         await app.run_line("load nothing")
         await pilot.pause()
         assert "unknown scenario" in text_of(app)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import xml.etree.ElementTree as ElementTree
 from functools import cache
 
@@ -342,6 +343,8 @@ async def test_what_a_step_speaks_of_is_on_a_small_terminal(planner):
             title, said = STEPS[place].title, app.guide.told.text
             if title == "More than there is":
                 assert " can be met. Nearest: " in said
+            if title == "More evidence":
+                assert re.search(r"in 10 runs take .+ to .+; with one log it was .+ to .+\.", said)
             if title == "Why not another type?":
                 lost = any(choice.reason for choice in app.answer.report.recommendation.rejected)
                 assert ("each type that lost says why" in said) == lost

@@ -4,16 +4,10 @@ paint needs none."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
-from typing import TYPE_CHECKING
 
 import engine
 from tui.behaviours.part import PlannerPart
 from tui.words import job_words
-
-if TYPE_CHECKING:
-    from tui.screens.notices import Noticed
-    from tui.views.prose import Tone
 
 
 def _opens(dialog: str) -> Callable[[DialogActions], None]:
@@ -23,8 +17,6 @@ def _opens(dialog: str) -> Callable[[DialogActions], None]:
 
 class DialogActions(PlannerPart):
     """A part of `PlannerApp`: keys, palette and typed commands run these by name."""
-
-    noticed: tuple[Noticed, ...] = ()
 
     action_palette = _opens("palette")
     action_command = _opens("command_line")
@@ -46,22 +38,6 @@ class DialogActions(PlannerPart):
         if len(app.screen_stack) == 1:
             section, here = terms.help_on(app.state, app.focused)
             app.push_screen(HelpScreen(glyphs=app.glyphs, section=section, here=here))
-
-    def action_notices(self) -> None:
-        """What was said in this session."""
-        from tui.screens.notices import NoticesScreen
-
-        app = self.planner
-        if len(app.screen_stack) == 1:
-            app.push_screen(NoticesScreen(self.noticed, glyphs=app.glyphs))
-
-    def remember_notice(self, sign: str, words: str, tone: Tone) -> None:
-        """Keep a notice for the log; the same one again replaces the last."""
-        from tui.screens.notices import MOST_NOTICES, Noticed
-
-        same = self.noticed[-1:] if self.noticed and self.noticed[-1].words == words else ()
-        kept = self.noticed[: len(self.noticed) - len(same)]
-        self.noticed = (*kept, Noticed(datetime.now(), sign, words, tone))[-MOST_NOTICES:]
 
     def type_command(self, begun: str) -> None:
         """A typed command that is begun already."""

@@ -59,7 +59,7 @@ class HabitActions(PlannerPart):
             app.state, view=target.view, chart=target.chart, selected=target.selected
         )
         app.history = history or app.history
-        app._panels.notice([])
+        app.put_notice([])
         app._panels.show()
 
     def _travel(self, step: tuple[History, PlanState] | None, done: str, none: str) -> None:
@@ -83,11 +83,13 @@ class HabitActions(PlannerPart):
         from tui.kept.pin_file import Kept
 
         try:
-            path = keeping.save(name, Kept(app.state, app.pins))
+            path, former = keeping.save(name, Kept(app.state, app.pins))
         except engine.EngineError as error:
             app.show_notice(str(error), "bad")
         else:
-            app.show_notice(f"saved as {path}; open it with :load {name}", "good")
+            said = f"saved as {path}; open it with :load {name}"
+            replaced = f", and the one that it replaced with :load {former}" if former else ""
+            app.show_notice(said + replaced, "good")
 
     def action_scenario_load(self, name: str = "") -> None:
         """Take every input from a scenario."""

@@ -39,8 +39,8 @@ class PanelEvents(PlannerPart):
     def drop_refusal(self) -> None:
         """Take the notice about a refused input away, where that is still the one that is seen."""
         app = self.planner
-        if self._refusal and app._panels.prose("notice").lines == self._refusal:
-            app._panels.notice(app.standing)
+        if self._refusal and app.notice_put == self._refusal:
+            app.put_notice(app.standing)
         self._refusal = ()
 
     def on_goal_panel_refused(self, message: GoalPanel.Refused) -> None:
@@ -50,7 +50,7 @@ class PanelEvents(PlannerPart):
         """Say why an input is not taken, until one is."""
         app = self.planner
         app.show_notice(words, "bad")
-        self._refusal = app._panels.prose("notice").lines
+        self._refusal = app.notice_put
 
     def on_table_moved(self, event: Table.Moved) -> None:
         """The cursor of a table of compositions went to another type."""

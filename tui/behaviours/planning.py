@@ -56,7 +56,7 @@ class Planning(PlannerPart):
         """Have a plan built for the state; of several that wait, only the last one is. What was
         said before goes now: what is said of this change, such as what an undo did, stays."""
         app = self.planner
-        app._panels.notice(app.standing)
+        app.put_notice(app.standing)
         state, key = app.state, plan_key(app.state)
         app.busy = "reading" if evidence_key(state) != app._evidence else "computing"
         if app.busy == "computing" and app._settling is not None:
@@ -198,7 +198,7 @@ class Planning(PlannerPart):
         app.built, app.busy = message.built, ""
         if evidence_key(app.state) != app._evidence:
             app.standing = []
-            app._panels.notice([])
+            app.put_notice([])
             app._evidence = evidence_key(app.state)
             app._reading.done()
             app._start_with_evidence(message.built)

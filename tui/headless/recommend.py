@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import engine
@@ -214,9 +214,11 @@ def as_text(found: engine.Recommendation, catalog: engine.Catalog | None) -> str
 
 
 def takes(found: engine.Recommendation) -> str:
-    """From which deadline or budget on the nearest miss is none; "" where neither is it."""
+    """From which deadline or budget on something satisfies the goal; "" where neither is it."""
     if found.nearest is None:
         return ""
+    if len(found.compromises) > 1:
+        return "\n".join(instead(one, found.goal) for one in found.compromises)
     if found.enough_usd is not None:
         return f"--budget {engine.reachable_usd(found.enough_usd):.15g} takes it"
     if found.enough_seconds is None:
@@ -224,6 +226,16 @@ def takes(found: engine.Recommendation) -> str:
     deadline = text.reachable(found.enough_seconds).replace(" ", "")
     confidence = "" if found.nearest.low is None else " or a smaller --confidence"
     return f"--deadline {deadline}{confidence} takes it"
+
+
+def instead(found: engine.Compromise, goal: engine.Goal) -> str:
+    """A goal that can be had in place of a deadline and a budget that cannot be kept together."""
+    given = []
+    if goal.deadline_seconds is not None and found.deadline_seconds > goal.deadline_seconds:
+        given.append(f"--deadline {text.reachable(found.deadline_seconds).replace(' ', '')}")
+    if found.budget_usd > goal.most_usd:
+        given.append(f"--budget {engine.reachable_usd(found.budget_usd):.15g}")
+    return f"with {' '.join(given)}: {describe(replace(found.choice, p_deadline=None))}"
 
 
 def intervals(found: engine.Recommendation) -> str:

@@ -129,7 +129,8 @@ def _theme(value: str) -> str:
     from tui.themes import NAMES
 
     if value not in NAMES:
-        raise engine.UnknownName("theme", value, NAMES, remedy=":theme in the planner lists them")
+        listed = ", ".join(sorted(NAMES))  # more than the error itself would list
+        raise engine.UnknownName("theme", value, NAMES, remedy=f"choose one of {listed}")
     return value
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 import engine
 from tui.kept.pin_file import Kept, format_kept, read_kept
@@ -14,7 +15,21 @@ from tui.kept.places import home, is_there
 from tui.kept.scenario import FILE_KEYS
 
 ENDINGS = (".yaml", ".yml")
-_NAME = re.compile(r"[\w][\w .@=-]{0,79}")
+FORMER = "~"
+"""Ends the name of the scenario that was replaced last, as editors name such files."""
+
+_NAME = re.compile(rf"[\w][\w .@=-]{{0,79}}{FORMER}?")
+
+
+class Saved(NamedTuple):
+    """A scenario that was written.
+
+    Args:
+        former: how to load the one that it replaced; None where it replaced none, or its equal.
+    """
+
+    path: Path
+    former: str | None
 
 
 def session_path() -> Path:
@@ -45,24 +60,47 @@ def saved() -> tuple[str, ...]:
         return ()
 
 
-def save(name: str, kept: Kept) -> Path:
-    """Write a scenario; one of that name is replaced, another file is not.
+def save(name: str, kept: Kept) -> Saved:
+    """Write a scenario; one of that name is replaced and kept beside it, another file is not.
 
     Raises:
         BadInput: where it cannot be written, or a file that is no scenario is in the way.
     """
     path = path_of(name)
+    if path.stem.endswith(FORMER):
+        raise engine.BadInput(
+            f"{name} is the name of a scenario that was replaced", remedy="choose another name"
+        )
     if "-" in kept.state.sources:
         raise engine.BadInput(
             "what came from standard input cannot be opened again",
             remedy="save it as a file and open that",
         )
+    content, former = format_kept(kept, folder=path.parent), None
     if is_there(path):
-        _check_ours(path)
+        former = _keep_former(path, content)
     elif path.parent == home("data") / "scenarios":
         _make(path.parent)
-    engine.write_text(path, format_kept(kept, folder=path.parent))
-    return path
+    engine.write_text(path, content)
+    if former is None:
+        return Saved(path, None)
+    return Saved(path, former.stem if path.parent == home("data") / "scenarios" else str(former))
+
+
+def _keep_former(path: Path, content: str) -> Path | None:
+    """The file that now holds the scenario of `path`; None where `content` is the same."""
+    _check_ours(path)
+    standing, former = path.read_text(encoding="utf-8-sig"), _former_of(path)
+    if standing == content:
+        return None
+    if is_there(former):
+        _check_ours(former)
+    engine.write_text(former, standing)
+    return former
+
+
+def _former_of(path: Path) -> Path:
+    return path.with_name(f"{path.stem}{FORMER}{path.suffix}")
 
 
 def _check_ours(path: Path) -> None:

@@ -111,7 +111,7 @@ class ExportScreen(Dialog[str | None]):
         self._text_for = render
         self._application = application
         self._glyphs = glyphs
-        self._content = ""
+        self._content = self._pasted = ""
         self._refused: Path | None = None
 
     def compose(self) -> ComposeResult:
@@ -181,13 +181,14 @@ class ExportScreen(Dialog[str | None]):
         try:
             self._content = self._text_for(target.name)
         except engine.EngineError as error:
-            self._content = ""
+            self._content = self._pasted = ""
             self._say([(refusal(error), "bad")])
             self._preview([], comments=0)
             self.query_one("#path", Input).value = ""
             return
         self._say([])
         comments = 0 if target.suffix == ".md" else leading_comments(self._content)
+        self._pasted = pasted(self._content, target.suffix)
         self._preview(preview(self._content), comments=comments)
         self.query_one("#path", Input).value = file_name(self._application, target)
 
@@ -220,13 +221,22 @@ class ExportScreen(Dialog[str | None]):
     def action_copy(self) -> None:
         """Hand the text to the terminal's clipboard, and say what to do where that is ignored."""
         if self._content:
-            self.app.copy_to_clipboard(self._content)
+            self.app.copy_to_clipboard(self._pasted)
+            bare = ", without its notes" if self._pasted != self._content else ""
             self._say(
                 [
-                    ("sent to the terminal's clipboard", "good"),
+                    (f"sent to the terminal's clipboard{bare}", "good"),
                     (" (some terminals and tmux ignore it: then save with ctrl+s)", "muted"),
                 ]
             )
+
+
+def pasted(content: str, suffix: str) -> str:
+    """What is copied of a text: of commands all but the notes above them. Not every shell takes a
+    typed # for a comment: zsh would wait for the end of the quote in "the catalog's"."""
+    if suffix != ".sh":
+        return content
+    return "".join(content.splitlines(keepends=True)[leading_comments(content) :])
 
 
 def refusal(error: engine.EngineError) -> str:

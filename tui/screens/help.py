@@ -81,6 +81,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ),
             ("e", "export: text to paste, with preview"),
             ("y", "copy the recommendation; in the experiments: the line that makes the runs"),
+            ("mouse", "with shift (option on a Mac) it selects text to copy, as without a planner"),
             ("+ -", "in the experiments: the budget for training runs (also :training $5)"),
             ("r", "training runs by Ernest, PERIDOT or SimCost (also :plan simcost)"),
             ("u", "undo the last change of an input; ctrl+y does it again"),

@@ -79,17 +79,18 @@ def _answer(state: PlanState, answer: Answer, marks: Marks) -> dict[str, str]:
         "reached": "yes" if found.recommended is not None else "",
         "composition": words.composition(best) if best else "nothing",
         "time": text.seconds(best.seconds if best else None),
-        "interval": _interval(best, state),
+        "interval": _interval(best),
         "cost": text.usd(best.cost_usd if best else None),
         "met": f"{meeting:,} of {meeting + len(found.rejected):,} types meet the goal.",
         "lost": f"{EACH_LOST} {lost.instance}: {lost.reason}." if lost else NONE_LOST,
         "evaluated": f"{found.evaluated:,}",
+        "odds": text.odds(state.confidence),
         "bottleneck": f"It is bound by {bound}." if bound else "",
     }
 
 
-def _interval(best: Choice | None, state: PlanState) -> str:
-    return words.in_words(best, state.confidence) if best else "not known"
+def _interval(best: Choice | None) -> str:
+    return "no interval" if best is None or best.low is None else text.span(best.low, best.high)
 
 
 def _sentence(state: PlanState, answer: Answer, marks: Marks) -> str:

@@ -104,8 +104,8 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         "More evidence",
-        "A second log of the job, {runs} now. {change} The interval: before {was_interval};"
-        " now {interval}.",
+        "A second log of the job, {runs} now. {change} {odds} runs take {interval}; with one log"
+        " it was {was_interval}.",
         (":view curves", ":add nightly-features-small"),
     ),
     Step(

@@ -50,7 +50,8 @@ def show(panels: Panels, answer: Answer) -> None:
     """The pinned scenarios beside the plan of now."""
     shown = listed(panels.pins, pin_of(NOW, panels.state, answer))
     panels.refill("pins", rows(shown, panels.marks), message=EMPTY)
-    panels.prose("compared").show(about(shown, panels.pin_cursor) if shown else [])
+    place = panels.pin_cursor
+    panels.prose("compared").show([*about(shown, place), *others(shown, place)] if shown else [])
 
 
 def listed(pins: Sequence[Pin], now: Pin) -> list[Pin]:
@@ -132,6 +133,16 @@ def about(shown: Sequence[Pin], place: int) -> list[Line]:
                 "muted",
             ),
         ],
+    ]
+
+
+def others(shown: Sequence[Pin], place: int) -> list[Line]:
+    """The inputs in which each scenario elsewhere differs from the first: rows that tell another
+    cost and not what it is for tell nothing."""
+    away = [pin for at, pin in enumerate(shown) if at not in (0, min(place, len(shown) - 1))]
+    return [
+        [(f"{pin.name}: {'; '.join(changed(pin, shown[0])) or 'the same inputs'}.", "muted")]
+        for pin in away
     ]
 
 

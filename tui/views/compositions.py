@@ -10,6 +10,7 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
+import engine
 from tui import format as text
 from tui.state import Order, PlanState
 from tui.views import words
@@ -300,7 +301,9 @@ def missed(rejected: Rejected, deadline: float | None) -> str:
     if rejected.code == "deadline" and late is not None:
         ends, alone = (deadline or 0.0) + late, rejected.seconds
         bounded = deadline and alone and ends > alone * (1.0 + SAME_TIME)
-        if bounded and text.seconds(ends) != text.seconds(deadline):
+        # "up to 30.0 s" where 30 s are asked tells nothing.
+        told = [engine.parse_seconds(text.seconds(each)) for each in (ends, deadline or 0.0)]
+        if bounded and told[0] != told[1]:
             return f"up to {text.seconds(ends)}"
         return f"{text.seconds(late) if late >= 1.0 else '<1 s'} late"
     if rejected.code == "budget" and over is not None:

@@ -48,12 +48,30 @@ def _recommended(state: PlanState, choice: Choice, marks: Marks, batch: str) -> 
 
 
 def enough(found: Recommendation) -> str:
-    """The deadline or the budget that the nearest cluster keeps; "" where neither is all."""
+    """The deadline or the budget that can be kept; "" where none is known."""
+    if len(found.compromises) > 1:
+        return _instead(found)
     if found.enough_seconds is not None:
         return f"; {text.reachable(found.enough_seconds)} can be met"
     if found.enough_usd is not None:
         return f"; {text.usd(engine.reachable_usd(found.enough_usd))} is enough"
     return ""
+
+
+def _instead(found: Recommendation) -> str:
+    """ "; 33.1 s can be met for $0.354, 1m 10s within $0.05": what can be had of two that cannot be
+    kept together."""
+    goal = found.goal
+    said: list[str] = []
+    for one in found.compromises:
+        late = goal.deadline_seconds is not None and one.deadline_seconds > goal.deadline_seconds
+        deadline = text.reachable if late else time_text
+        dear = one.budget_usd > goal.most_usd
+        cost = text.usd(engine.reachable_usd(one.budget_usd)) if dear else ""
+        verb = "" if said else " can be met"
+        paid = f"for {cost}" if dear else f"within {money_text(one.budget_usd)}"
+        said.append(f"{deadline(one.deadline_seconds)}{verb} {paid}")
+    return f"; {', '.join(said)}"
 
 
 def _impossible(state: PlanState, found: Recommendation, marks: Marks, batch: str) -> list[Line]:

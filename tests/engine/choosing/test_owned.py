@@ -64,7 +64,7 @@ def test_nothing_meets_the_deadline() -> None:
     late = answer.rejected[0].late_seconds
     assert late is not None
     said = missed_by(late, 0.9, deadline_seconds=30.0)
-    assert answer.rejected[0].reason == f"{said} at 64 executors"
+    assert answer.rejected[0].reason == f"{said} with 64 executors"
 
 
 def test_without_an_interval() -> None:

@@ -41,6 +41,14 @@ def test_what_has_no_numbers_below_a_header_is_no_table(tmp_path: Path, text: st
         read(path)
 
 
+def test_a_scenario_is_no_evidence_and_says_what_opens_it(tmp_path: Path) -> None:
+    """It was told to be an event log, a profile or a run table."""
+    path = tmp_path / "month-end.yaml"
+    path.write_text("# kept by :save\nopen:\n  - nightly-features\ndeadline: 45m\n")
+    with pytest.raises(BadInput, match=r"month-end\.yaml: is a scenario .* sparkplan --scenario"):
+        read(path)
+
+
 def test_a_column_of_types_in_other_words_is_said_to_be_one() -> None:
     text = "nodes,Node type,input_size,seconds\n2,r5.xlarge,1,3\n"
     [notice] = parse(text, "r.csv").notices

@@ -1,0 +1,70 @@
+"""Where a deadline and a budget cannot be kept together: what can be had instead."""
+
+import math
+
+import pytest
+from optimised import TWO, two_law
+from synthetic import catalog_of, model, offer
+
+import engine
+from engine.optimiser import recommend
+
+WIDE, EXACT = 0.1, None
+"""Spread of the times; None for a model without intervals."""
+
+GOALS = {
+    "both alone": (300.0, 0.11),
+    "no deadline": (60.0, 0.11),
+    "no budget": (300.0, 0.01),
+    "neither": (60.0, 0.01),
+}
+"""Of `TWO` on up to 8 nodes: which of the two can be had by itself."""
+
+
+def found(deadline, budget, spread):
+    fitted = model(two_law) if spread is None else model(two_law, log_scale=spread)
+    return recommend(fitted, catalog=TWO, deadline_seconds=deadline, budget_usd=budget, max_nodes=8)
+
+
+@pytest.mark.parametrize("spread", [WIDE, EXACT])
+@pytest.mark.parametrize("goal", GOALS)
+def test_what_is_named_can_be_had_and_nothing_nearer(goal, spread):
+    deadline, budget = GOALS[goal]
+    answer = found(deadline, budget, spread)
+    assert answer.recommended is None
+    in_time, within = answer.compromises
+    for one in answer.compromises:
+        typed = found(
+            engine.reachable_seconds(one.deadline_seconds),
+            engine.reachable_usd(one.budget_usd),
+            spread,
+        )
+        assert typed.recommended is not None
+        assert typed.compromises == ()
+    assert (in_time.deadline_seconds == deadline) is (goal in ("both alone", "no budget"))
+    assert (within.budget_usd == budget) is (goal in ("both alone", "no deadline"))
+    dearest = in_time.budget_usd if in_time.deadline_seconds == deadline else 1e9
+    soonest = within.deadline_seconds if within.budget_usd == budget else 1e9
+    for nearer in ((deadline, 0.99 * dearest), (0.99 * soonest, budget)):
+        if max(nearer) < 1e8:
+            assert found(*nearer, spread).recommended is None
+
+
+def test_one_that_keeps_both_as_near_as_can_be_is_named_once():
+    only = catalog_of(offer("a", 0.1))
+    answer = recommend(
+        model(lambda name, nodes: 100.0 + 0.0 * nodes),
+        catalog=only,
+        deadline_seconds=50.0,
+        budget_usd=0.0001,
+        max_nodes=1,
+    )
+    (one,) = answer.compromises
+    assert one.deadline_seconds == pytest.approx(100.0)
+    assert one.choice.composition == {"a": 1}
+
+
+def test_one_limit_alone_and_an_answer_need_none():
+    for deadline, budget in ((60.0, None), (None, 0.01), (3000.0, 1.0)):
+        assert found(deadline, budget, WIDE).compromises == ()
+    assert math.isfinite(found(60.0, None, WIDE).enough_seconds)
