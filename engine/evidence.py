@@ -3,7 +3,6 @@ not answer. The figures are those of OptEx (VI-D and VI-F of the paper)."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -134,8 +133,6 @@ def ask(
     except Exception as error:
         return ModelAnswer(outcome, None, in_one_line(error))
     outcome, used = replace(outcome, fitted=fitted), fitted.runs_used(workload)
-    if not math.isfinite(prediction.seconds):
-        return ModelAnswer(outcome, None, "it gives no time for this cluster and workload")
     try:
         executors = _sized(fitted, cluster, workload)
     except Exception as error:

@@ -144,8 +144,9 @@ class FittedModel(ABC):
         """The time of one run; `workload=None` means that of the profile's largest run.
 
         Raises:
-            BadInput: for a type that is neither in a catalog nor in the profile, a confidence
-                outside (0, 1), or a workload without something that the model needs.
+            BadInput: for a type that is neither in a catalog nor in the profile, or holds no
+                executor, a confidence outside (0, 1), or a workload without something that the
+                model needs.
         """
         _check_confidence(confidence)
         workload = workload or self.profile.reference_workload
@@ -157,6 +158,7 @@ class FittedModel(ABC):
         low, high = forecast.interval(confidence)
         notices = [*self.profile.notices, *self.answering(workload).fit_notices]
         notices += self.all_notices(batch, workload)
+        _check_answered(forecast, cluster)  # here, as a model may know a better reason
         if np.isnan(low[0]):
             notices.append(no_interval_notice(self.model))
         return Prediction(
@@ -321,6 +323,18 @@ def no_interval_notice(model: str) -> Notice:
         "no-interval",
         "this model gives no interval for this evidence: how far off the time may be is not known",
         "add more runs" if model == "sparkplan" else "add more runs, or use --model sparkplan",
+    )
+
+
+def _check_answered(forecast: Forecast, cluster: Cluster) -> None:
+    if np.isfinite(forecast.seconds[0]):
+        return
+    instance = cluster.instance
+    if instance is None or cluster.executors is not None:
+        raise BadInput("no time is known for this cluster", remedy="name another")
+    raise BadInput(
+        f"{instance.name} holds no executor ({instance.memory_gib:g} GiB)",
+        remedy="name a type with more memory, or plan less beside the heap (--overhead-per-core)",
     )
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
-from collections.abc import Iterable
 from dataclasses import replace
 
 import engine
@@ -116,23 +114,6 @@ def _as_run(
         )
     check_laid_out(args)
     return largest.cluster
-
-
-def check_answered(seconds: Iterable[float], cluster: engine.Cluster) -> None:
-    """Refuses to answer with no time at all: what a type cannot hold is no prediction.
-
-    Raises:
-        BadInput: where no time is known.
-    """
-    if not all(math.isnan(value) for value in seconds):
-        return
-    instance = cluster.instance
-    if instance is None or cluster.executors is not None:
-        raise engine.BadInput("no time is known for this cluster", remedy="name another")
-    raise engine.BadInput(
-        f"{instance.name} holds no executor ({instance.memory_gib:g} GiB)",
-        remedy="name a type with more memory, or plan less beside the heap (--overhead-per-core)",
-    )
 
 
 def type_catalog(

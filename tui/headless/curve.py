@@ -166,7 +166,8 @@ def of_equal_nodes(
         workloads=[point.workload for point in points],
         confidence=args.confidence,
     )
-    target.check_answered(found.seconds, points[0].cluster)
+    if all(math.isnan(seconds) for seconds in found.seconds):  # a single one is refused, with why
+        fitted.predict(cluster=points[0].cluster, workload=points[0].workload)
     for point, *times in zip(points, found.seconds, found.low, found.high, strict=True):
         nodes = point.cluster.nodes
         cluster = paid if nodes is None else with_nodes(paid, nodes)

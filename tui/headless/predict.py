@@ -72,7 +72,6 @@ def run_as_measured(
     fitted = engine.fit(profile, model=args.model)
     workload = options.workload_of(args, profile)
     prediction = fitted.predict(cluster=cluster, workload=workload, confidence=args.confidence)
-    target.check_answered([prediction.seconds], cluster)
     evidence = Evidence.of(fitted, workload, profile)
     if args.json:
         told = costs.measured_dict(paid, prediction, profile)

@@ -230,6 +230,17 @@ def test_a_notebook_shows_a_few_lines(model: Model) -> None:
         assert len(repr(shown)) < 2000
 
 
+@pytest.mark.parametrize("model", ["sparkplan", "boe", "simcost"])
+def test_a_machine_that_holds_no_executor_is_refused_and_unknown_among_many(model: str) -> None:
+    small = Cluster.of_nodes(instance_type="small", nodes=2, vcpus=2.0, memory_gib=0.5)
+    found = fit(logs(0), model=model)
+    with pytest.raises(BadInput, match=r"small holds no executor \(0\.5 GiB\)"):
+        found.predict(cluster=small)
+    seconds = found.predict_many(clusters=[small, on(2)]).seconds
+    assert np.isnan(seconds[0])
+    assert seconds[1] > 0.0
+
+
 def test_no_workload_is_that_of_the_largest_run() -> None:
     model_fitted = fitted(BY_NAME["ernest"], 1)
     largest = model_fitted.predict(cluster=on(4)).seconds
