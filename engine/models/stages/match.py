@@ -41,8 +41,10 @@ def matches(run: Run, other: Run) -> list[int | None]:
     for keys in _passes(runs, codes, parents):
         _match(runs, keys, found, taken)
         taken.update(place for place in found if place is not None)
-    _match(runs, parents, found, ())
-    return found
+    ours, theirs = _told_by_numbers(runs, parents)
+    last = {key: place for place, key in enumerate(theirs)}
+    told = zip(ours, found, strict=True)
+    return [last.get(key) if place is None else place for key, place in told]
 
 
 def _passes(runs: tuple[Run, Run], codes: Keys, parents: Keys) -> Iterator[Keys]:
@@ -60,10 +62,7 @@ def _match(
     runs: tuple[Run, Run], keys: Keys, found: list[int | None], taken: Collection[int]
 ) -> None:
     """Fills in what is not found yet, by the order of the stages that have a key in either run."""
-    pairs = list(zip(runs, keys, strict=True))
-    here, there = (_numbers_under(run, own) for run, own in pairs)
-    told = {key: numbers for key, numbers in here.items() if there.get(key) == numbers}
-    ours, theirs = (_numbered(run, own, told) for run, own in pairs)
+    ours, theirs = _told_by_numbers(runs, keys)
     free: dict[Key, list[int]] = {}
     for place, key in enumerate(theirs):
         if place not in taken:
@@ -112,6 +111,15 @@ def _lineages(runs: tuple[Run, Run], codes: Keys) -> Keys:
             by_id[stage.stage_id] = numbers.setdefault((code, amount, parents), len(numbers))
             found[side].append(by_id[stage.stage_id])
     return found
+
+
+def _told_by_numbers(runs: tuple[Run, Run], keys: Keys) -> Keys:
+    """Keys with the numbers of generated code, where both runs have the same under one."""
+    pairs = list(zip(runs, keys, strict=True))
+    here, there = (_numbers_under(run, own) for run, own in pairs)
+    told = {key: numbers for key, numbers in here.items() if there.get(key) == numbers}
+    ours, theirs = (_numbered(run, own, told) for run, own in pairs)
+    return ours, theirs
 
 
 def _numbered(run: Run, keys: Sequence[Key], told: Mapping[Key, object]) -> list[Key]:
