@@ -140,3 +140,15 @@ def test_steps_of_a_chain_beyond_the_last_go_with_the_last() -> None:
     """The first steps of the other log go with their own already."""
     assert matches(steps(6), steps(3)) == [0, 1, 2, 3, 3, 3, 3]
     assert matches(steps(3), steps(6)) == [0, 1, 2, 3]
+
+
+def test_steps_beyond_the_last_are_no_counterparts_of_a_stage_of_another_plan() -> None:
+    """All stages of SQL have one call site: beside the steps one sums up otherwise there."""
+
+    def beside(number: int, operation: str) -> Run:
+        run = steps(number)
+        other = replace(run.stages[1], stage_id=number + 1, parents=(0,), operations=(operation,))
+        return replace(run, stages=(*run.stages, other))
+
+    found = matches(beside(5, "HashAggregate"), beside(3, "SortAggregate"))
+    assert found == [0, 1, 2, 3, 3, 3, 4]
