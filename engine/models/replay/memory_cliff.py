@@ -209,12 +209,12 @@ class MemoryCliff:
             return np.zeros(len(share))
         own, here = 0.0, np.zeros(len(share))
         for reread in self.rereads:
-            own += float(np.interp(self.fits, SHARES, reread.lost_seconds))
-            own += reread.driven_in_log + reread.own_in_log
-            here += np.interp(np.maximum(share, self.fits), SHARES, reread.lost_seconds)
-            here += reread.own_left(share, self.own_share)
+            seen = float(np.interp(self.fits, SHARES, reread.lost_seconds)) + reread.driven_in_log
+            lost = np.interp(share, SHARES, reread.lost_seconds)
             if reread.driven_in_log:
-                here += reread.driven_out(share, left)
+                lost = lost + reread.driven_out(share, left)
+            own += seen + reread.own_in_log
+            here += np.minimum(seen, lost) + reread.own_left(share, self.own_share)
         return np.clip(1.0 - here / own, 0.0, 1.0) if own > 0.0 else here * 0.0
 
     def needed_bytes(self, ratio: float, executors: FloatArray | float = math.inf) -> FloatArray:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
 from engine.profile import Run
 from engine.stage_run import StageRun
@@ -34,39 +34,52 @@ def matches(run: Run, other: Run) -> list[int | None]:
     A step that is repeated more often than in `other` goes with its last repetition there.
     """
     found: list[int | None] = [None] * len(run.stages)
-    taken: set[int] = set()
     runs = run, other
     codes = _own_keys(run), _own_keys(other)
     parents = _with_parents(run, codes[0]), _with_parents(other, codes[1])
-    for keys in _passes(runs, codes, parents):
-        _match(runs, keys, found, taken)
-        taken.update(place for place in found if place is not None)
-    _match(runs, parents, found, ())
-    return found
+    sites = _call_sites(run), _call_sites(other)
+    _match(runs, _lineages(runs, codes), found)
+    for keys in (parents, codes, sites):
+        _match(runs, _of_scans(runs, keys), found)
+    _match(runs, parents, found)
+    last = _last_repetitions(runs, parents)
+    scans = _amounts(runs, codes)[0]
+    # A step would else be taken for a stage of another plan, as all of SQL have one call site.
+    found = [
+        repeated if place is None and scan is None else place
+        for place, scan, repeated in zip(found, scans, last, strict=True)
+    ]
+    for keys in (codes, sites):
+        _match(runs, keys, found)
+    return [
+        repeated if place is None else place for place, repeated in zip(found, last, strict=True)
+    ]
 
 
-def _passes(runs: tuple[Run, Run], codes: Keys, parents: Keys) -> Iterator[Keys]:
-    """Keys by which stages are matched, those that tell most of them first."""
-    yield _lineages(runs, codes)
-    passes: tuple[Keys, ...] = parents, codes, (_call_sites(runs[0]), _call_sites(runs[1]))
-    for keys in passes:
-        amounts = _amounts(runs, keys)
-        ours, theirs = (tuple(zip(*one, strict=True)) for one in zip(keys, amounts, strict=True))
-        yield ours, theirs
-    yield from passes
+def _last_repetitions(runs: tuple[Run, Run], keys: Keys) -> list[int | None]:
+    """For each stage of the first run the last one in the other that has its key."""
+    ours, theirs = _told_by_numbers(runs, keys)
+    last = {key: place for place, key in enumerate(theirs)}
+    return [last.get(key) for key in ours]
 
 
-def _match(
-    runs: tuple[Run, Run], keys: Keys, found: list[int | None], taken: Collection[int]
-) -> None:
-    """Fills in what is not found yet, by the order of the stages that have a key in either run."""
-    pairs = list(zip(runs, keys, strict=True))
-    here, there = (_numbers_under(run, own) for run, own in pairs)
-    told = {key: numbers for key, numbers in here.items() if there.get(key) == numbers}
-    ours, theirs = (_numbered(run, own, told) for run, own in pairs)
+def _of_scans(runs: tuple[Run, Run], keys: Keys) -> Keys:
+    """The keys of scans with how much of the input they read; None for other stages."""
+    ours, theirs = (
+        [None if amount is None else (key, amount) for key, amount in zip(*one, strict=True)]
+        for one in zip(keys, _amounts(runs, keys), strict=True)
+    )
+    return ours, theirs
+
+
+def _match(runs: tuple[Run, Run], keys: Keys, found: list[int | None]) -> None:
+    """Fills in what is not found yet, by the order of the stages that have a key in either run and
+    are none's counterpart before; those without one (None) stay."""
+    taken = set(found)
+    ours, theirs = _told_by_numbers(runs, keys)
     free: dict[Key, list[int]] = {}
     for place, key in enumerate(theirs):
-        if place not in taken:
+        if place not in taken and keys[1][place] is not None:
             free.setdefault(key, []).append(place)
     seen: dict[Key, int] = {}
     for place, key in enumerate(ours):
@@ -112,6 +125,15 @@ def _lineages(runs: tuple[Run, Run], codes: Keys) -> Keys:
             by_id[stage.stage_id] = numbers.setdefault((code, amount, parents), len(numbers))
             found[side].append(by_id[stage.stage_id])
     return found
+
+
+def _told_by_numbers(runs: tuple[Run, Run], keys: Keys) -> Keys:
+    """Keys with the numbers of generated code, where both runs have the same under one."""
+    pairs = list(zip(runs, keys, strict=True))
+    here, there = (_numbers_under(run, own) for run, own in pairs)
+    told = {key: numbers for key, numbers in here.items() if there.get(key) == numbers}
+    ours, theirs = (_numbered(run, own, told) for run, own in pairs)
+    return ours, theirs
 
 
 def _numbered(run: Run, keys: Sequence[Key], told: Mapping[Key, object]) -> list[Key]:

@@ -118,6 +118,16 @@ def test_a_stage_that_found_all_of_its_blocks_gains_nothing_from_more_memory() -
     assert lost.found_again(np.ones(1), np.ones(1)).tolist() == [1.0]
 
 
+def test_less_memory_finds_nothing_again_that_was_driven_out() -> None:
+    """Beside clusters of more memory, as in a grid, no more than asked about alone."""
+    cliff = cliff_of(sorts_between(HEAP, lost=1.0 - LEFT))
+    share = np.asarray([0.2, 0.5, 0.9, 1.0, 1.0])
+    left = np.asarray([0.1, 0.3, cliff.own_left, cliff.own_left, 1.0])
+    assert cliff.found_again(share, left) == pytest.approx([0.0, 0.0, 0.0, 0.0, 1.0])
+    alone = [cliff.found_again(share[n : n + 1], left[n : n + 1])[0] for n in range(5)]
+    assert alone == pytest.approx(cliff.found_again(share, left))
+
+
 def test_logs_of_which_one_lost_blocks_teach_nothing_of_each_others_readers() -> None:
     short, roomy = cliff_of(sorts_between(HEAP, lost=1.0 - LEFT)), cliff_of(sorts_between(ROOMY))
     assert unlike(short, roomy) == frozenset(short.sources)

@@ -124,3 +124,31 @@ def test_a_scan_of_another_plan_is_no_counterpart_of_one_that_is_another_table()
     other = replace(large.stages[2], operations=("Scan parquet", "Exchange", "Project"))
     large = replace(large, stages=(*large.stages[:2], other, *large.stages[3:]))
     assert matches(small, large)[:3] == [1, 2, 0]
+
+
+def steps(number: int) -> Run:
+    """A scan, and steps of one code of which each reads what the one before it wrote."""
+    ones = np.ones(2)
+    after = [Stage(ones, (place,), shuffle_bytes=1e5) for place in range(number)]
+    run = observed([Stage(ones, input_bytes=8.0), *after], slots=2)
+    return replace(
+        run, stages=tuple(replace(stage, name="step at job.py:7") for stage in run.stages)
+    )
+
+
+def test_steps_of_a_chain_beyond_the_last_go_with_the_last() -> None:
+    """The first steps of the other log go with their own already."""
+    assert matches(steps(6), steps(3)) == [0, 1, 2, 3, 3, 3, 3]
+    assert matches(steps(3), steps(6)) == [0, 1, 2, 3]
+
+
+def test_steps_beyond_the_last_are_no_counterparts_of_a_stage_of_another_plan() -> None:
+    """All stages of SQL have one call site: beside the steps one sums up otherwise there."""
+
+    def beside(number: int, operation: str) -> Run:
+        run = steps(number)
+        other = replace(run.stages[1], stage_id=number + 1, parents=(0,), operations=(operation,))
+        return replace(run, stages=(*run.stages, other))
+
+    found = matches(beside(5, "HashAggregate"), beside(3, "SortAggregate"))
+    assert found == [0, 1, 2, 3, 3, 3, 4]
