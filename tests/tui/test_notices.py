@@ -174,6 +174,11 @@ async def test_no_row_moves_under_a_mouse_that_drags(planner):
         await pilot.mouse_up(slider, offset=(20, 0))
         assert await shows(pilot, "this cannot be")
         assert slider.region.y == before + 1
+        app.show_notice("said since", "warn")
+        await pilot.mouse_down(slider, offset=(20, 0))
+        await pilot.mouse_up(slider, offset=(20, 0))
+        await settled(pilot)
+        assert "this cannot be" not in text_of(app)  # it waited for one drag, not for each
 
 
 async def test_a_refusal_that_is_over_before_the_mouse_lets_go_is_not_said(planner):
