@@ -235,8 +235,11 @@ def settle(
         refined = surface.refined(points := _best_points(surface, answer, most))
         if refined is surface and not looked_around:
             looked_around = True
-            view = GoalView.of(surface, goal, billing, candidates or surface.candidates)
-            refined = surface.refined(view.nearly_best(_MOST_AT_ONCE))
+            near: list[int] = []
+            for asked in (goal, *_compromises(answer)):
+                view = GoalView.of(surface, asked, billing, candidates or surface.candidates)
+                near += view.nearly_best(_MOST_AT_ONCE)
+            refined = surface.refined(near)
         if refined is surface:
             break
         changed, surface = refined.forecast is not surface.forecast, refined
@@ -250,6 +253,18 @@ def settle(
         recommended=answers.warned(answer.recommended) if answer.recommended else None,
         nearest=answers.warned(answer.nearest) if answer.nearest else None,
     )
+
+
+def _compromises(answer: Recommendation) -> list[Goal]:
+    """The goals of one limit that the compromises of an answer are the best for."""
+    if not answer.compromises:
+        return []
+    first, last = answer.compromises[0], answer.compromises[-1]
+    deadline, budget = first.deadline_seconds, last.budget_usd
+    return [
+        replace(answer.goal, deadline_seconds=deadline, budget_usd=None, objective="cost"),
+        replace(answer.goal, deadline_seconds=None, budget_usd=budget, objective="time"),
+    ]
 
 
 def _best_points(surface: Surface, answer: Recommendation, most: int) -> list[int]:

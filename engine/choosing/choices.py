@@ -241,10 +241,12 @@ class Answers:
 
     def compromise(self, flat: int) -> Compromise:
         """The deadline and the budget that a point keeps, where it keeps one of those asked."""
-        deadline, budget = self.goal.deadline_seconds or 0.0, self.goal.budget_usd or 0.0
         bound = float(np.exp(self.surface.log_bounds(self.goal.confidence).flat[flat]))
         cost = float(self.surface.costs(self.billing).flat[flat])
-        return Compromise(max(bound * ENOUGH, deadline), max(cost, budget), self.choice(flat))
+        deadline = max(bound * ENOUGH, self.goal.deadline_seconds or 0.0)
+        budget = max(cost, self.goal.budget_usd or 0.0)
+        kept = replace(self.goal, deadline_seconds=deadline, budget_usd=budget)
+        return Compromise(deadline, budget, replace(self, goal=kept).choice(flat))
 
     def _late(self, flat: int) -> float | None:
         """Seconds by which the deadline is missed (at the goal's confidence), None when met."""

@@ -14,6 +14,7 @@ from engine.choosing.recommendation import Goal
 from engine.choosing.surface import Surface
 from engine.choosing.sweeps import TIE, row_blocks, significant
 from engine.forecast import FloatArray, IntArray
+from engine.text.reachable import reachable_seconds, reachable_usd
 
 NEARLY = 0.02
 """Share by which models that interpolate over a surface may be off."""
@@ -135,18 +136,25 @@ class GoalView:
 
     def compromises(self) -> list[int]:
         """Where a deadline and a budget cannot be kept together, the surface points of the least
-        cost in time (of the soonest where nothing is in time), and of the least deadline within the
-        budget (of the cheapest where nothing is within it); one point where both are the same."""
+        cost in time, and of the least deadline within the budget; one where both are the same.
+        Where nothing is in time, that is the least deadline as it is named, rounded up: what is
+        hardly later may cost far less. So is the least budget."""
         deadline, budget = self.goal.deadline_seconds, self.goal.budget_usd
         if deadline is None or budget is None:
             return []
         bounds = np.where(np.isfinite(self.costs), self.log_bounds, np.inf)
         costs = np.where(np.isfinite(self.log_bounds), self.costs, np.inf)
-        in_time = np.where(bounds <= math.log(deadline), costs, np.inf)
-        within = np.where(costs <= self.goal.most_usd, bounds, np.inf)
-        first = in_time if np.isfinite(in_time).any() else bounds
-        second = within if np.isfinite(within).any() else costs
-        best = np.asarray([first.argmin(), second.argmin()], dtype=np.int64)
+        soonest, cheapest = float(bounds.min()), float(costs.min())
+        if not math.isfinite(soonest):
+            return []
+        latest, most = math.log(deadline), self.goal.most_usd
+        if soonest > latest:
+            latest = math.log(reachable_seconds(math.exp(soonest)))
+        if cheapest > most:
+            most = reachable_usd(cheapest)
+        in_time = np.where(bounds <= latest, costs, np.inf)
+        within = np.where(costs <= most, bounds, np.inf)
+        best = np.asarray([in_time.argmin(), within.argmin()], dtype=np.int64)
         rows, columns = np.divmod(best, self.costs.shape[1])
         return list(dict.fromkeys(int(point) for point in self._flat(rows, columns)))
 

@@ -247,8 +247,9 @@ class Compromise:
     """A goal that can be had where a deadline and a budget cannot be kept together.
 
     Args:
-        deadline_seconds, budget_usd: as they were asked, or the least in their place; `choice`
-            keeps both.
+        deadline_seconds, budget_usd: as they were asked, or in their place the least that `choice`
+            keeps.
+        choice: keeps both; its `p_deadline` is of this deadline.
     """
 
     deadline_seconds: float
@@ -272,8 +273,9 @@ class Recommendation:
         rejected: one per type that does not satisfy the goal.
         nearest: the choice that comes closest when nothing satisfies the goal.
         compromises: where a deadline and a budget cannot be kept together, of clusters of one type:
-            the deadline (where nothing keeps it, the least that can be kept) at the least cost, and
-            within the budget (where nothing is, for the least cost of all) the least deadline.
+            the deadline (where nothing keeps it, the least that can be named, by
+            `reachable_seconds`) at the least cost, and within the budget (where nothing is, the
+            least that can be named, by `reachable_usd`) the least deadline.
         optimal: every composition was compared, so nothing better exists under this model.
         evaluated: how many compositions were compared.
         hidden: reason -> number of types that were no candidates.

@@ -115,6 +115,16 @@ def test_a_job_over_budget_is_said_to_be(capsys: pytest.CaptureFixture[str]) -> 
     assert out.count("    it is over budget by $") == 1
 
 
+def test_two_ways_out_of_a_deadline_and_a_budget_have_a_line_each(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """They ran on in one sentence."""
+    goal = "--deadline 3s --budget 0.001"
+    out, _ = run(capsys, f"fleet sort-small --ran-on m5.xlarge {goal}", status=1)
+    assert out.count("    it misses the deadline by ") == 1
+    assert out.count("\n    with --deadline ") == 2
+
+
 def test_why_the_nearest_does_not_count_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     """It took two thirds of the time, and the row said "none": 78 % are no 90 %."""
     one = "sort-small --catalog aws --ran-on m5.xlarge"

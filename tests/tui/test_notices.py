@@ -174,6 +174,11 @@ async def test_no_row_moves_under_a_mouse_that_drags(planner):
         await pilot.mouse_up(slider, offset=(20, 0))
         assert await shows(pilot, "this cannot be")
         assert slider.region.y == before + 1
+        app.show_notice("said since", "warn")
+        await pilot.mouse_down(slider, offset=(20, 0))
+        await pilot.mouse_up(slider, offset=(20, 0))
+        await settled(pilot)
+        assert "this cannot be" not in text_of(app)  # it waited for one drag, not for each
 
 
 async def test_a_refusal_that_is_over_before_the_mouse_lets_go_is_not_said(planner):
@@ -186,3 +191,17 @@ async def test_a_refusal_that_is_over_before_the_mouse_lets_go_is_not_said(plann
         await pilot.mouse_up(slider, offset=(24, 0))
         await settled(pilot)
         assert "this cannot be" not in text_of(app)
+
+
+async def test_a_view_that_comes_while_a_chart_is_dragged_has_the_mouse_and_its_notices(planner):
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
+        await pilot.press("1")
+        await pilot.pause()
+        chart = app.query_one("#time")
+        await pilot.mouse_down(chart, offset=(chart.size.width // 2, chart.size.height // 2))
+        assert app.mouse_captured is chart
+        await pilot.press("5")
+        await pilot.pause()
+        assert app.mouse_captured is None
+        app.show_notice("said meanwhile", "warn")
+        assert await shows(pilot, "said meanwhile")

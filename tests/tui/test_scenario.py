@@ -216,10 +216,13 @@ def test_names_and_files_are_kept_apart(tmp_path):
         keeping.save("x", Kept(replace(state, sources=("-",))))
 
 
-@pytest.mark.parametrize("name", ["nightly", "{}/nightly.yml"])
+@pytest.mark.parametrize("name", ["nightly", "{here}/nightly.yml", "{kept}/nightly.yml"])
 def test_a_scenario_that_is_replaced_can_be_had_back(tmp_path, name):
-    """It was gone without a word."""
-    name, state = name.format(tmp_path), PlanState(sources=(SAMPLE,))
+    """It was gone without a word; and of a path among those that are kept told by a name that is
+    another file's."""
+    kept = keeping.path_of("nightly").parent
+    kept.mkdir(parents=True, exist_ok=True)
+    name, state = name.format(here=tmp_path, kept=kept), PlanState(sources=(SAMPLE,))
     tight, loose = (Kept(replace(state, deadline_seconds=s)) for s in (60.0, 7200.0))
     assert keeping.save(name, tight).former is None
     assert keeping.save(name, tight).former is None  # its equal

@@ -236,3 +236,11 @@ async def test_rows_that_the_timelines_do_not_need_are_the_stages(planner, size)
         assert [row.label for row in gantt.data.rows][::2] == ["measured", "predicted"]
         assert "predicted" in text_of(app)
         assert app.query_one("#stage-list").size.height >= 3
+
+
+@pytest.mark.parametrize("width", [80, 120])
+async def test_in_a_low_terminal_the_list_of_stages_comes_before_its_picture(planner, width):
+    async with at_rest(planner(), (width, 18), "4") as (_, pilot):
+        app = await settled(pilot)
+        assert app.query_one("#stage-gantt").size.height == 0
+        assert app.query_one("#stage-list").size.height >= 3

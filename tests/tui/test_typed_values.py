@@ -97,8 +97,12 @@ async def test_an_impossible_goal_shows_the_nearest_miss(planner):
             await app.run_line(f"budget {budget}")
             await settled(pilot)
             assert app.answer.report.recommendation.recommended is not None
-        await app.run_line("budget $0.01")
-        await app.run_line("deadline 20h")
+        for line in ("deadline 3s", "budget $0.01", "nodes 1", "instances m5.xlarge"):
+            await app.run_line(line)
+        await settled(pilot)
+        assert re.search(r"; (.+) can be met for (\$\S+)\. N", said(app))  # one cluster does both
+        for line in ("nodes 64", "instances off", "deadline 20h"):
+            await app.run_line(line)
         await settled(pilot)
         budget = re.search(r"; (\$.+) is enough\.", said(app))[1]
         await app.run_line(f"budget {budget}")

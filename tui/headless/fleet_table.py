@@ -70,14 +70,16 @@ def _answer(job: Planned) -> Row | str:
 
 
 def _why_none(job: Planned) -> list[str]:
-    """What the nearest misses, and the deadline from which on it would count: it may well be
-    expected in time, and yet not be as sure to be as was asked."""
+    """What the nearest misses, and the limit from which on it would count: it may well be expected
+    in time, and yet not be as sure to be as was asked. Two ways out have a line each."""
     if (miss := job.miss) is None:
         return []
-    enough = recommend.takes(job.found) if job.found else ""
-    remedy = f": {enough}" if enough else ""
+    ways = recommend.takes(job.found).splitlines() if job.found else []
     it = "it is" if miss.code == "budget" else "it"
-    return [f"    {it} {text.shown(miss.reason)}{remedy}"]
+    said = f"    {it} {text.shown(miss.reason)}"
+    if len(ways) == 1:
+        return [f"{said}: {ways[0]}"]
+    return [said, *(f"    {way}" for way in ways)]
 
 
 def _lines(rows: Sequence[Row | str]) -> list[str]:

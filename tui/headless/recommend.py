@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import engine
@@ -217,12 +217,11 @@ def takes(found: engine.Recommendation) -> str:
     """From which deadline or budget on something satisfies the goal; "" where neither is it."""
     if found.nearest is None:
         return ""
-    if len(found.compromises) > 1:
-        return "\n".join(instead(one, found.goal) for one in found.compromises)
-    if found.enough_usd is not None:
+    one_limit = len(found.compromises) < 2
+    if one_limit and found.enough_usd is not None:
         return f"--budget {engine.reachable_usd(found.enough_usd):.15g} takes it"
-    if found.enough_seconds is None:
-        return ""
+    if found.enough_seconds is None or not one_limit:
+        return "\n".join(instead(one, found.goal) for one in found.compromises)
     deadline = text.reachable(found.enough_seconds).replace(" ", "")
     confidence = "" if found.nearest.low is None else " or a smaller --confidence"
     return f"--deadline {deadline}{confidence} takes it"
@@ -235,7 +234,7 @@ def instead(found: engine.Compromise, goal: engine.Goal) -> str:
         given.append(f"--deadline {text.reachable(found.deadline_seconds).replace(' ', '')}")
     if found.budget_usd > goal.most_usd:
         given.append(f"--budget {engine.reachable_usd(found.budget_usd):.15g}")
-    return f"with {' '.join(given)}: {describe(replace(found.choice, p_deadline=None))}"
+    return f"with {' '.join(given)}: {describe(found.choice)}"
 
 
 def intervals(found: engine.Recommendation) -> str:

@@ -84,7 +84,8 @@ def save(name: str, kept: Kept) -> Saved:
     engine.write_text(path, content)
     if former is None:
         return Saved(path, None)
-    return Saved(path, former.stem if path.parent == home("data") / "scenarios" else str(former))
+    by_name = former == home("data") / "scenarios" / f"{former.stem}.yaml"
+    return Saved(path, former.stem if by_name else str(former))
 
 
 def _keep_former(path: Path, content: str) -> Path | None:

@@ -49,13 +49,12 @@ def _recommended(state: PlanState, choice: Choice, marks: Marks, batch: str) -> 
 
 def enough(found: Recommendation) -> str:
     """The deadline or the budget that can be kept; "" where none is known."""
-    if len(found.compromises) > 1:
-        return _instead(found)
-    if found.enough_seconds is not None:
+    one_limit = len(found.compromises) < 2
+    if one_limit and found.enough_seconds is not None:
         return f"; {text.reachable(found.enough_seconds)} can be met"
-    if found.enough_usd is not None:
+    if one_limit and found.enough_usd is not None:
         return f"; {text.usd(engine.reachable_usd(found.enough_usd))} is enough"
-    return ""
+    return _instead(found) if found.compromises else ""
 
 
 def _instead(found: Recommendation) -> str:

@@ -263,6 +263,15 @@ class ChartControl(FrameWidget):
     def on_mouse_up(self, event: events.MouseUp) -> None:
         if self._grip is not None:
             event.stop()
+            self._let_go()
+
+    def on_hide(self) -> None:
+        """A key that shows another view while the mouse drags: what is not seen is told of no
+        button that is let go, and would have the mouse for good."""
+        self._let_go()
+
+    def _let_go(self) -> None:
+        if self._grip is not None:
             self._grip = None
             self.release_mouse()
             self.redraw()

@@ -68,3 +68,34 @@ def test_one_limit_alone_and_an_answer_need_none():
     for deadline, budget in ((60.0, None), (None, 0.01), (3000.0, 1.0)):
         assert found(deadline, budget, WIDE).compromises == ()
     assert math.isfinite(found(60.0, None, WIDE).enough_seconds)
+
+
+def test_what_is_no_later_as_a_deadline_is_told_costs_no_more_than_it_has_to():
+    """On a plateau the soonest by a hair has nodes that do nothing."""
+    only = catalog_of(offer("a", 0.1))
+    answer = recommend(
+        model(lambda name, nodes: 50.0 + 0.001 / nodes),
+        catalog=only,
+        deadline_seconds=10.0,
+        budget_usd=0.0001,
+        max_nodes=8,
+    )
+    (one,) = answer.compromises
+    assert engine.reachable_seconds(one.deadline_seconds) == 50.1
+    assert one.choice.composition == {"a": 1}
+
+
+@pytest.mark.parametrize(("deadline", "budget"), GOALS.values())
+def test_how_surely_a_deadline_is_met_is_said_of_the_one_beside_it(deadline, budget):
+    for one in found(deadline, budget, WIDE).compromises:
+        assert one.choice.p_deadline >= 0.9 - 1e-6
+
+
+def test_what_is_told_of_a_replay_is_what_each_limit_alone_is_answered():
+    """Looked for on the grid alone, budgets were told that are a twentieth too high."""
+    fitted = engine.fit(engine.read("nightly-features", "nightly-features-small"))
+    catalog = engine.load_catalog("gcp")
+    answer = recommend(fitted, catalog=catalog, deadline_seconds=58.16, budget_usd=0.00456)
+    in_time = recommend(fitted, catalog=catalog, deadline_seconds=58.16)
+    assert in_time.recommended is not None
+    assert answer.compromises[0].budget_usd == pytest.approx(in_time.recommended.cost_usd)

@@ -86,6 +86,18 @@ def test_a_mix_without_a_runner_up_lists_none() -> None:
     )
 
 
+def test_a_mix_that_keeps_a_deadline_and_a_budget_needs_no_compromise() -> None:
+    """Nine small nodes are over the budget, and one large one is too slow."""
+    asked = {"deadline_seconds": DEADLINE, "budget_usd": 1.7, "instances": ["*"], "max_nodes": 12}
+    types = catalog("small", "big")
+    single = recommend(fitted(set(CORES)), catalog=types, **asked)
+    assert single.recommended is None
+    assert len(single.compromises) == 2
+    pair = recommend(fitted(set(CORES)), catalog=types, mix=2, **asked)
+    assert pair.recommended.composition == {"big": 1, "small": 1}
+    assert pair.compromises == ()
+
+
 def test_the_best_of_one_type_is_the_first_runner_up_of_a_mix() -> None:
     single = ask(fitted(set(CORES)), *CORES, mix=1)
     pair = ask(fitted(set(CORES)), *CORES)
