@@ -13,7 +13,7 @@ from tui.widgets.slider import Slider
 
 
 def words_of(app):
-    return words.headline(app.state, app.answer, app.marks)
+    return words.headline(app.answer, app.marks)
 
 
 def said(app):

@@ -80,7 +80,7 @@ def _copy_answer(app: PlannerApp) -> None:
             app.show_notice("there are no runs to copy yet", "warn")
             return
     else:
-        lines = words.headline(app.state, app.answer, app.marks)
+        lines = words.headline(app.answer, app.marks)
         sentence = " ".join("".join(part for part, _ in line[1:]) for line in lines)
     app.copy_to_clipboard(text.shown(sentence))
     app.show_notice(

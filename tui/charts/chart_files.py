@@ -77,6 +77,6 @@ def content(app: PlannerApp, ending: str) -> str:
             Panel(f"{TITLES['time']} (shaded: {runs})", curves.time_chart(state, answer, drawn)),
             Panel(TITLES["cost"] + curves.unpriced(drawn), curves.cost_chart(state, answer, drawn)),
         ]
-    lines = words.headline(state, answer, app.marks)
+    lines = words.headline(answer, app.marks)
     said = " ".join("".join(part for part, _ in line[1:]) for line in lines)
     return format_svg(panels, title=answer.built.profile.name, subtitle=said)

@@ -15,7 +15,7 @@ from tui.views.prose import Line, Span
 from tui.widgets.numbers import money_text, time_text
 
 if TYPE_CHECKING:
-    from engine import Choice, Notice, Recommendation
+    from engine import Choice, Goal, Notice, Recommendation
     from tui.answers import Answer
 
 WAITING: tuple[Line, ...] = ([("Reading the evidence and the prices ...", "muted")],)
@@ -24,25 +24,26 @@ WAITING: tuple[Line, ...] = ([("Reading the evidence and the prices ...", "muted
 BLANK: Line = (("", "base"),)
 
 
-def headline(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:
-    """The recommendation in one sentence, or what is impossible and what comes closest."""
+def headline(answer: Answer, marks: Marks) -> list[Line]:
+    """The recommendation in one sentence, or what is impossible and what comes closest: by the goal
+    that was answered, which may no longer be the one on the sliders."""
     found = answer.report.recommendation
     batch = " a micro-batch" if engine.of_one_batch(notices(answer)) else ""
     if found.recommended is not None:
-        return [_recommended(state, found.recommended, marks, batch)]
-    return _impossible(state, found, marks, batch)
+        return [_recommended(found.goal, found.recommended, marks, batch)]
+    return _impossible(found, marks, batch)
 
 
-def _recommended(state: PlanState, choice: Choice, marks: Marks, batch: str) -> Line:
+def _recommended(goal: Goal, choice: Choice, marks: Marks, batch: str) -> Line:
     line: list[Span] = [(f"{marks.best} ", "accent"), (composition(choice), "strong")]
     line += [(f" finishes{batch} in ", "base"), (text.seconds(choice.seconds), "strong")]
-    line.append((f" ({in_words(choice, state.confidence)})", "base"))
+    line.append((f" ({in_words(choice, goal.confidence)})", "base"))
     line += cost(choice)
-    if state.deadline_seconds is not None and choice.p_deadline is not None:
+    if goal.deadline_seconds is not None and choice.p_deadline is not None:
         line += [
             ("; ", "base"),
             (text.percent(choice.p_deadline), "strong"),
-            (f" likely within {time_text(state.deadline_seconds)}", "base"),
+            (f" likely within {time_text(goal.deadline_seconds)}", "base"),
         ]
     return [*line, (".", "base")]
 
@@ -73,26 +74,27 @@ def _instead(found: Recommendation) -> str:
     return f"; {', '.join(said)}"
 
 
-def _impossible(state: PlanState, found: Recommendation, marks: Marks, batch: str) -> list[Line]:
-    goal = goal_in_words(state)
+def _impossible(found: Recommendation, marks: Marks, batch: str) -> list[Line]:
+    goal = found.goal
+    up_to = text.counted(goal.max_nodes, "node")
     lines: list[Line] = [
         [
             (f"{marks.missed} ", "bad"),
-            (f"No cluster of up to {text.counted(state.max_nodes, 'node')} {goal}", "strong"),
+            (f"No cluster of up to {up_to} {goal_in_words(goal)}", "strong"),
             (f"{enough(found)}.", "base"),
         ]
     ]
     near = found.nearest
     if near is not None:
         costs = "" if near.cost_usd is None else f" for {priced(near)}"
-        p = text.in_time(near.p_deadline, state.confidence)
+        p = text.in_time(near.p_deadline, goal.confidence)
         odds = "" if near.p_deadline is None else f"; in time in {p} of runs"
         lines.append(
             [
                 ("Nearest: ", "base"),
                 (composition(near), "strong"),
                 (f"{batch and ','}{batch} in {text.seconds(near.seconds)}", "base"),
-                (f" ({in_words(near, state.confidence)}){costs}{odds}.", "base"),
+                (f" ({in_words(near, goal.confidence)}){costs}{odds}.", "base"),
             ]
         )
     elif found.rejected:  # nothing could be held against the goal: the goal is not what is wrong
@@ -121,13 +123,13 @@ def priced(choice: Choice) -> str:
     return f"{text.usd(choice.cost_usd)}{at_spot(choice)}{between}"
 
 
-def goal_in_words(state: PlanState) -> str:
+def goal_in_words(goal: Goal) -> str:
     """ "meets 45m at 90 % within $12": the verb and what is asked."""
     parts = []
-    if state.deadline_seconds is not None:
-        parts.append(f"meets {time_text(state.deadline_seconds)} at {state.confidence * 100:g} %")
-    if state.budget_usd is not None:
-        parts.append(f"stays within {money_text(state.budget_usd)}")
+    if goal.deadline_seconds is not None:
+        parts.append(f"meets {time_text(goal.deadline_seconds)} at {goal.confidence * 100:g} %")
+    if goal.budget_usd is not None:
+        parts.append(f"stays within {money_text(goal.budget_usd)}")
     return " and ".join(parts) or "can be priced"
 
 
@@ -179,7 +181,7 @@ def _runner_up(state: PlanState, choice: Choice, best: Choice | None) -> Line:
 
 def why(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:
     """The Why panel: the sentence, the reasons, the bottleneck, and every warning with its cure."""
-    lines = headline(state, answer, marks)
+    lines = headline(answer, marks)
     lines.append(BLANK)
     chosen = selected(state, answer, marks)
     lines += [*chosen, BLANK] if chosen else []
@@ -218,7 +220,7 @@ def decided(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:
     said: list[Span] = []
     for line in reasons(state, answer):
         said += [*line, (" ", "base")]
-    return [*headline(state, answer, marks), said] if said else headline(state, answer, marks)
+    return [*headline(answer, marks), said] if said else headline(answer, marks)
 
 
 def notices(answer: Answer) -> list[Notice]:
@@ -323,7 +325,7 @@ def owned(state: PlanState, best: Choice | None) -> list[str]:
 
 def brief(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:
     """Three rows for a small terminal: the sentence, then the first warning in short."""
-    lines = headline(state, answer, marks)
+    lines = headline(answer, marks)
     found = first_of_each(notices(answer))
     if found:
         # First: the end of a long sentence is cut.
