@@ -39,7 +39,8 @@ class Frame:
     """What laws are relative to: the runs' fewest machines and range.
 
     Args:
-        reference: (11,) the terms on the fewest machines of the runs, at their mean size.
+        reference: (11,) the terms on the fewest machines of the runs, at their mean size; those of
+            remote data as if all of it were remote (`mean_terms`).
         scales: (11,) of each term's share there: its concentration is that of `SHARES`.
         low, high: range of log memory per input.
         cliff_inside: whether a cliff may lie between the runs.
