@@ -1,8 +1,8 @@
 """From the machines that were measured to machines that were not: relative speed and its doubt.
 
-Speed is per core. It comes from the ratio of CPU scores per vCPU where both machines have one of
-the same benchmark; every other case is an assumption with a warning code of its own and a wider
-spread.
+Speed is per core. Sizes of one family have the same cores. Else it comes from the ratio of CPU
+scores per vCPU where both machines have one of the same benchmark; every other case is an
+assumption with a warning code of its own and a wider spread.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 
 from engine.catalog import Catalog, InstanceType
+from engine.machines.families import same_family
 from engine.notices import Notice
 from engine.profile import Profile
 
@@ -21,6 +22,11 @@ SPREAD_NO_SCORE = 0.35
 tables was off by 0.20 to 0.45 (root mean square of log time, by job): memory and disks differ too,
 and a CPU score says nothing of them."""
 
+SPREAD_OF_SIZES = 0.20
+"""The same between sizes of one family, whose scores differ by chance alone (by 4 %). On as many
+cores they were 0.16 apart on one collection; asked for each other, 97 and 89 % of the runs of two
+collections lie inside 90 % (docs/models/sparkplan_tried.md, Sizes of a family)."""
+
 SPREAD_BETWEEN_CATALOGS = 0.30
 """The same where the two scores stand in different catalogs: two campaigns measured them (on equal
 processors they agree within about 10 %), and other disks and another object store come with it."""
@@ -28,11 +34,16 @@ processors they agree within about 10 %), and other disks and another object sto
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """Speed of one core relative to the source's; `code` is None for the measured machine."""
+    """Speed of one core relative to the source's; `code` is None for the measured machine.
+
+    Args:
+        size_of: the measured type of whose family the target is another size.
+    """
 
     relative: float
     log_scale: float = 0.0
     code: str | None = None
+    size_of: str | None = None
 
 
 def speed_of(
@@ -46,6 +57,8 @@ def speed_of(
     """
     if target is None or (source is not None and target.name == source.name):
         return Speed(1.0)
+    if source is not None and same_family(target.name, source.name):
+        return Speed(1.0, SPREAD_OF_SIZES, "transferred-speed", source.name)
     target, source = _scored(target, catalog), source and _scored(source, catalog)
     target_score = target.cpu_score_per_vcpu
     if source is None:
@@ -85,6 +98,13 @@ def source_of(profile: Profile, catalog: Catalog) -> InstanceType | None:
 def notice_of(speed: Speed, target: InstanceType | None) -> Notice | None:
     """The warning that goes with a transferred speed."""
     name = target.name if target else "the target"
+    if speed.size_of is not None:
+        return Notice(
+            "transferred-speed",
+            f"{name} was not measured: its vCPUs are taken to be as fast as those of "
+            f"{speed.size_of}, another size of its family",
+            f"run the job once on {name} and add its log",
+        )
     if speed.code == "transferred-speed":
         return Notice(
             speed.code,

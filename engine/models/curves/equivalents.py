@@ -14,6 +14,7 @@ from engine.batch import ClusterBatch
 from engine.catalog import Catalog, InstanceType
 from engine.errors import BadInput
 from engine.forecast import FloatArray, IntArray
+from engine.machines.families import family_of, same_family
 from engine.machines.transfer import Speed, notice_of, speed_of
 from engine.models.curves.machines import MachineRuns, shape_of, vcpus_of
 from engine.notices import Notice
@@ -21,16 +22,17 @@ from engine.notices import Notice
 
 def nearest(target: InstanceType, measured: Sequence[InstanceType | None]) -> int:
     """Which measured type (with its shape, None where it is not known) a type resembles most: the
-    same architecture, then the closest memory per vCPU (it decides whether data fits), then the
-    closest number of vCPUs."""
+    same architecture, then the closest memory per vCPU (it decides whether data fits), then a size
+    of the same family, then the closest number of vCPUs."""
 
-    def distance(place: int) -> tuple[float, float, float]:
+    def distance(place: int) -> tuple[float, float, bool, float]:
         shaped = measured[place]
         if shaped is None:
-            return (2.0, math.inf, math.inf)
+            return (2.0, math.inf, True, math.inf)
         other = bool(shaped.arch and target.arch and shaped.arch != target.arch)
         per_vcpu = _log_ratio(target.memory_gib / target.vcpus, shaped.memory_gib / shaped.vcpus)
-        return (float(other), per_vcpu, _log_ratio(target.vcpus, shaped.vcpus))
+        stranger = not same_family(target.name, shaped.name)
+        return (float(other), per_vcpu, stranger, _log_ratio(target.vcpus, shaped.vcpus))
 
     return min(range(len(measured)), key=distance)
 
@@ -129,10 +131,13 @@ def _resembled(
 ) -> Callable[[InstanceType], int]:
     """`nearest` for many types, worked out once for all of one shape: a catalog has a few dozen."""
     shapes = [shape_of(runs.instance, catalog) for runs in measured]
-    known: dict[tuple[str | None, float, float], int] = {}
+    families = {family_of(shape.name) for shape in shapes if shape is not None}
+    known: dict[tuple[str | None, float, float, str | None], int] = {}
 
     def place_of(target: InstanceType) -> int:
-        shape = (target.arch, target.vcpus, target.memory_gib)
+        family = family_of(target.name)
+        own = family if family in families else None
+        shape = (target.arch, target.vcpus, target.memory_gib, own)
         if shape not in known:
             known[shape] = nearest(target, shapes)
         return known[shape]

@@ -11,6 +11,7 @@ import numpy as np
 
 from engine.catalog import Catalog
 from engine.forecast import BoolArray, FloatArray, IntArray
+from engine.machines.families import family_of
 from engine.models.curves.machines import MachineRuns, shape_of, vcpus_of
 from engine.models.curves.parameter_scales import ParameterScales
 from engine.models.laws.residual import Inputs, Moved
@@ -22,6 +23,10 @@ LEVEL_SPREAD = 3.0
 TYPE_SPREAD, MEMORY_SPREAD = 0.2, 0.2
 """Prior spreads of log time: of a type of machine at equal cores, and per e-fold of memory per
 core. Measured types of three families differ by that much."""
+
+FAMILY_SHARE = 0.5
+"""Share of the variance of types that sizes of one family have in common: processors, but not what
+a size has of disks and the network. On as many cores sizes were 0.16 of log time apart."""
 
 PARAMETER_SPREAD = 1.0
 """Prior spread of the power of a job parameter; of one that may be zero, of the change of log time
@@ -44,6 +49,11 @@ class Kind:
     cores: float
     memory: float
 
+    @property
+    def family(self) -> str | None:
+        """Its own where its name follows no provider's rule."""
+        return self.name and (family_of(self.name) or self.name)
+
 
 @dataclass(frozen=True, eq=False)
 class Rows(Points):
@@ -51,10 +61,12 @@ class Rows(Points):
 
     Args:
         kind: (n,) place of the type among the measured ones, -1 for another.
+        family: (n,) place of its family among theirs, -1 for another.
         parameters: (n, p).
     """
 
     kind: IntArray
+    family: IntArray
     parameters: FloatArray
 
     def iterated(self, iterations: float) -> Rows:
@@ -70,7 +82,7 @@ class Rows(Points):
     def configurations(self) -> FloatArray:
         """(n, .) all numbers of each row."""
         known = (self.machines, self.cores, self.memory, self.size, self.iterations)
-        return np.column_stack((*known, self.kind, self.parameters))
+        return np.column_stack((*known, self.kind, self.parameters, self.family))
 
 
 def as_hard(rows: Rows) -> BoolArray:
@@ -104,6 +116,7 @@ def rows_of(
         size=joined([table.size for table in tables]),
         iterations=np.nan_to_num(joined([table.iterations for table in tables]), nan=1.0),
         kind=np.repeat(np.arange(len(kinds), dtype=np.int64), counts),
+        family=np.repeat(families_among([kind.family for kind in kinds], kinds), counts),
         parameters=np.asarray(parameters, dtype=float).reshape(sum(counts), len(names)),
     )
     return rows, joined([table.seconds for table in tables])
@@ -141,7 +154,10 @@ class Encoding:
         effects = [np.full((len(rows), 1), LEVEL_SPREAD)]
         kinds = int(self.runs.kind.max()) + 1
         if len(np.unique(self.runs.kind)) > 1:
-            effects.append(TYPE_SPREAD * (rows.kind[:, None] == np.arange(kinds)))
+            families = rows.family[:, None] == np.unique(self.runs.family)
+            effects.append(TYPE_SPREAD * math.sqrt(FAMILY_SHARE) * families)
+            own = TYPE_SPREAD * math.sqrt(1.0 - FAMILY_SHARE)
+            effects.append(own * (rows.kind[:, None] == np.arange(kinds)))
         if np.ptp(_per_core(self.runs)) > 0.0:
             centred = _per_core(rows) - _per_core(self.runs).mean()
             effects.append(MEMORY_SPREAD * centred[:, None])
@@ -206,6 +222,12 @@ SIZE, ITERATIONS = 1, 2
 
 def _per_core(rows: Rows) -> FloatArray:
     return np.asarray(np.log(rows.memory / rows.cores))
+
+
+def families_among(names: Sequence[str | None], kinds: Sequence[Kind]) -> IntArray:
+    """(n,) places of n families among those of the measured types, -1 for others."""
+    known = list(dict.fromkeys(kind.family for kind in kinds))
+    return np.asarray([known.index(x) if x in known else -1 for x in names], dtype=np.int64)
 
 
 def kinds_of(tables: Sequence[MachineRuns], catalog: Catalog | None) -> list[Kind]:

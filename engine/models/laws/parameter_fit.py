@@ -11,11 +11,12 @@ from engine.batch import ClusterBatch
 from engine.catalog import Catalog, InstanceType
 from engine.cluster import Workload
 from engine.forecast import BoolArray, FloatArray, IntArray
+from engine.machines.transfer import speed_of
 from engine.models.curves.equivalents import Equivalents, equivalents
 from engine.models.curves.machines import MachineRuns, shape_of, vcpus_of
 from engine.models.curves.measured_range import SPREAD_PER_DOUBLING, beyond
 from engine.models.curves.parameter_scales import parameter_spread
-from engine.models.laws.design import Kind, Rows
+from engine.models.laws.design import Kind, Rows, families_among
 from engine.models.laws.run_times import RunTimes
 from engine.models.laws.shares import Share
 from engine.notices import Notice
@@ -73,8 +74,11 @@ class ParameterFit:
         own_names = {own.name for own in self.kinds}
         measured = np.asarray([x is None or x.name in own_names for x in batch.types], dtype=bool)
         seen = self._seen(batch, at, measured)[batch.type_index]
+        kind = np.where(measured[batch.type_index], at.family, -1)
+        family = self._families(batch, at, measured)[batch.type_index]
         machines = np.where(seen, batch.nodes, at.slow_machines)
         cores *= at.machines / machines
+        cores *= np.where(family < 0, self._speeds(batch.catalog)[at.family], 1.0)
         if self.in_gib:
             shapes = [target and shape_of(target, batch.catalog) for target in batch.types]
             gib = np.asarray([shape.memory_gib if shape else np.nan for shape in shapes])
@@ -88,10 +92,28 @@ class ParameterFit:
             memory=memory,
             size=np.full(n, 1.0 if size is None else size),
             iterations=np.full(n, wanted.iterations or 1.0),
-            kind=np.where(measured[batch.type_index], at.family, -1),
+            kind=kind,
+            family=family,
             parameters=np.broadcast_to(parameters, (n, len(parameters))),
         )
         return asked, at
+
+    def _families(self, batch: ClusterBatch, at: Equivalents, measured: BoolArray) -> IntArray:
+        """(t,) families of the types of a batch, as in `Rows`."""
+        types = zip(measured, batch.types, at.sources, strict=True)
+        names = [
+            self.kinds[source].family if known or target is None else Kind(target.name, 1, 1).family
+            for known, target, source in types
+        ]
+        return families_among(names, self.kinds)
+
+    def _speeds(self, catalog: Catalog | None) -> FloatArray:
+        """(k,) speed of the measured types' cores relative to their mean, as far as CPU scores
+        tell: a type of another family is faster than the one that it resembles by its score, and
+        the laws know the times of all of them."""
+        first = self.tables[0].instance
+        speeds = [speed_of(table.instance, first, catalog).relative for table in self.tables]
+        return np.asarray(speeds / np.exp(np.log(speeds).mean()))
 
     def _seen(self, batch: ClusterBatch, at: Equivalents, measured: BoolArray) -> BoolArray:
         """(t,) types of a batch that are not `measured` (t,) and seen in their own shape."""

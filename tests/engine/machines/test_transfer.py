@@ -11,6 +11,7 @@ from engine.given_profiles import OptexProfile
 from engine.machines.transfer import (
     SPREAD_BETWEEN_CATALOGS,
     SPREAD_NO_SCORE,
+    SPREAD_OF_SIZES,
     SPREAD_TRANSFERRED,
     SPREAD_UNKNOWN_SOURCE,
     Speed,
@@ -63,6 +64,22 @@ def test_what_is_not_known_of_a_machine_is_more_doubt() -> None:
     assert SPREAD_TRANSFERRED < SPREAD_BETWEEN_CATALOGS < SPREAD_NO_SCORE
     assert SPREAD_BETWEEN_CATALOGS < SPREAD_UNKNOWN_SOURCE <= 0.45
     assert SPREAD_NO_SCORE <= 0.45
+
+
+@pytest.mark.parametrize("scores", [(40.0, 120.0), (None, None)])
+def test_a_size_of_the_family_has_the_same_cores(scores: tuple[float | None, float | None]) -> None:
+    """Whatever the scores of either: they differ by chance, or are not known."""
+    one, other = (
+        InstanceType(f"m5.{size}", 4.0, 16.0, cpu_score=score, cpu_benchmark="coremark")
+        for size, score in zip(("xlarge", "4xlarge"), scores, strict=True)
+    )
+    speed = speed_of(other, one, CATALOG)
+    assert speed == Speed(1.0, SPREAD_OF_SIZES, "transferred-speed", "m5.xlarge")
+    assert 0.0 < SPREAD_OF_SIZES < SPREAD_TRANSFERRED
+    assert notice_of(speed, other).text == (
+        "m5.4xlarge was not measured: its vCPUs are taken to be as fast as those of m5.xlarge, "
+        "another size of its family"
+    )
 
 
 def test_types_without_a_benchmark_compare_without_a_catalog() -> None:

@@ -123,6 +123,8 @@ def test_runs_without_a_size_are_left_aside_where_others_have_one() -> None:
         (SMALL, [ARM, LEAN], 1),  # the architecture before everything
         (SMALL, [None, BIG], 1),
         (LEAN, [BIG, replace(LEAN, name="c.less", vcpus=4.0, memory_gib=8.0)], 1),
+        # a size of the family before as many vCPUs
+        (replace(SMALL, name="m5.xlarge"), [SMALL, replace(BIG, name="m5.4xlarge")], 1),
     ],
 )
 def test_the_nearest_measured_type(

@@ -15,7 +15,8 @@ from engine.models.laws.run_times import BLOCK, RunTimes, along_laws, fit_run_ti
 def rows(machines: FloatArray, size: FloatArray, parameter: FloatArray | None = None) -> Rows:
     one = np.ones_like(machines)
     parameters = np.zeros((len(machines), 0)) if parameter is None else parameter[:, None]
-    return Rows(machines, one, one, size, one, np.zeros(len(machines), dtype=np.int64), parameters)
+    kind = np.zeros(len(machines), dtype=np.int64)
+    return Rows(machines, one, one, size, one, kind, kind, parameters)
 
 
 def grid(sizes: tuple[float, ...] = (0.25, 0.5, 1.0)) -> Rows:

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sparkplan_runs import GRID, codes, fit, nodes, run
 
-from engine.cluster import Cluster, Workload
+from engine.catalog import InstanceType
+from engine.cluster import Cluster, NodeGroup, Workload
 from engine.errors import BadInput, ModelDoesNotFit
 from engine.models.base import FittedModel
 from engine.profile import Run
@@ -156,6 +157,39 @@ def test_a_type_that_was_not_measured_is_seen_in_its_own_shape() -> None:
     found = fit(*small).predict(cluster=shaped(2, "large"), workload=Workload(1.0))
     assert found.seconds == pytest.approx(shared_work(2, 1.0, "large").seconds, rel=0.15)
     assert "no-cpu-score" in codes(found.warnings)
+
+
+def on_type(count: int, name: str, factor: float, score: float | None = None) -> Run:
+    """20 s and 8000 core seconds, all of it so many times as long as elsewhere."""
+    scored = InstanceType(name, 4.0, 16.0, cpu_score=score, cpu_benchmark="coremark")
+    cluster = Cluster((NodeGroup(count, scored),))
+    return Run(factor * (20.0 + 2000.0 / count), cluster, Workload(1.0))
+
+
+def test_a_size_that_was_not_measured_takes_after_those_of_its_family() -> None:
+    """Two families, of which one takes half as long again: sizes that nobody ran do too, and what
+    is of neither family lies between them."""
+    counts = (2, 4, 8, 16)
+    runs = [on_type(c, f"m5.{size}", 1.0) for c in counts for size in ("large", "2xlarge")]
+    runs += [on_type(c, f"m4.{size}", 1.5) for c in counts for size in ("large", "2xlarge")]
+    model = fit(*runs)
+    new, old, neither = (
+        model.predict(cluster=on_type(6, name, 1.0).cluster).seconds
+        for name in ("m5.xlarge", "m4.xlarge", "c7a.xlarge")
+    )
+    assert new < 0.85 * old
+    assert new < neither < old
+    assert new == pytest.approx(on_type(6, "m5.xlarge", 1.0).seconds, rel=0.15)
+
+
+def test_a_faster_type_is_faster_than_all_that_were_measured_not_than_the_nearest_alone() -> None:
+    """Types of scores 40 and 80, as fast as these say: one of 56 takes as long as the mean of both,
+    whichever of the two it resembles."""
+    counts = (2, 4, 8, 16)
+    runs = [on_type(c, "m4.xlarge", 1.0, 40.0) for c in counts]
+    runs += [on_type(c, "m7a.xlarge", 0.5, 80.0) for c in counts]
+    found = fit(*runs).predict(cluster=on_type(6, "m5.xlarge", 1.0, 40.0 * 2**0.5).cluster)
+    assert found.seconds == pytest.approx(on_type(6, "m5.xlarge", 0.5**0.5).seconds, rel=0.05)
 
 
 def on_a_cliff() -> list[Run]:
