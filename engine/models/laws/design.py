@@ -152,12 +152,11 @@ class Encoding:
     def inputs(self, rows: Rows) -> Inputs:
         """What the process sees: effects, and the coordinates that vary among the runs."""
         effects = [np.full((len(rows), 1), LEVEL_SPREAD)]
-        kinds = int(self.runs.kind.max()) + 1
         if len(np.unique(self.runs.kind)) > 1:
             families = rows.family[:, None] == np.unique(self.runs.family)
+            kinds = rows.kind[:, None] == np.arange(self.runs.kind.max() + 1)
             effects.append(TYPE_SPREAD * math.sqrt(FAMILY_SHARE) * families)
-            own = TYPE_SPREAD * math.sqrt(1.0 - FAMILY_SHARE)
-            effects.append(own * (rows.kind[:, None] == np.arange(kinds)))
+            effects.append(TYPE_SPREAD * math.sqrt(1.0 - FAMILY_SHARE) * kinds)
         if np.ptp(_per_core(self.runs)) > 0.0:
             centred = _per_core(rows) - _per_core(self.runs).mean()
             effects.append(MEMORY_SPREAD * centred[:, None])
