@@ -102,7 +102,7 @@ def _with_followers(run: Run, shapes: Sequence[StageShape]) -> list[StageShape]:
         if shape.growth is Growth.WORK:
             followers[place] = _following(shape, by_id, outside.get(stage.tasks), named=named)
         if stage.inputs:
-            counted_by = _counted_by(run, shape, by_id)
+            counted_by = _counted_by(run, shape, by_id, named=named)
             followers[place] = replace(followers[place], counted_by=counted_by)
         told_by = (followers[place].follows, *followers[place].counted_by)
         behind = max((writers.get(one.stage.stage_id, 0) for one in told_by if one), default=0)
@@ -166,14 +166,19 @@ UNEVEN = 1.5
 
 
 def _counted_by(
-    run: Run, shape: StageShape, by_id: Mapping[int, StageShape]
+    run: Run, shape: StageShape, by_id: Mapping[int, StageShape], *, named: bool
 ) -> tuple[PartitionedStage | None, ...]:
     """What says how many partitions each input of a union or a product has (`by_id` are the stages
-    before)."""
+    before). Shuffles of RDDs take over those of a stage before, as in `_following`."""
     found = list[PartitionedStage | None]()
     for place, one in enumerate(shape.stage.inputs):
         if one.origin == "shuffled":
-            found.append(_shuffled_input(run, shape, place))
+            one_input = _shuffled_input(run, shape, place)
+            before = [by_id[p] for p in shape.stage.parents if p in by_id and _hands_on(by_id[p])]
+            alike = [other for other in before if other.stage.tasks == one_input.stage.tasks]
+            if alike and shape.stage.sql_execution_id is None and not named:
+                one_input = replace(one_input, follows=alike[0])
+            found.append(one_input)
         else:
             found.append(None if one.stored_by is None else by_id.get(one.stored_by))
     return tuple(found)

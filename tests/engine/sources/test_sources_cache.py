@@ -169,8 +169,9 @@ def test_a_path_is_shortened_to_its_file(site: str, shown: str) -> None:
 
 def test_python_functions_are_operations(tmp_path: Path) -> None:
     """Spark gives their RDDs no scope, only a name."""
-    rdds = [log.rdd(4, [3], scope="coalesce"), log.rdd(3, [2], name="PythonRDD"),
-            log.rdd(2, [1], name="PythonRDD"), log.rdd(1, scope="parallelize")]  # fmt: skip
+    rdds = [log.rdd(4, [3], name="CoalescedRDD", scope="coalesce"),
+            log.rdd(3, [2], name="PythonRDD"), log.rdd(2, [1], name="PythonRDD"),
+            log.rdd(1, scope="parallelize")]  # fmt: skip
     stage = log.info(0, 1, rdds=rdds)
     run = run_of(
         tmp_path,
@@ -179,6 +180,21 @@ def test_python_functions_are_operations(tmp_path: Path) -> None:
     )  # fmt: skip
     assert run.stages[0].operations == ("coalesce", "PythonRDD", "parallelize")
     assert run.stages[0].operation_counts == (1, 2, 1)
+
+
+def test_a_coalesce_that_shuffles_is_a_repartition() -> None:
+    """As Python asks for one: where it writes the shuffle it puts no partitions together. Spark
+    3.5.9, `textFile(path).repartition(7)`, of which each side has the same scope."""
+    writes = [log.rdd(3, [2], scope="coalesce"), log.rdd(2, [1], name="PythonRDD"),
+              log.rdd(1, scope="textFile")]  # fmt: skip
+    reads = [log.rdd(6, [5], scope="coalesce"),
+             log.rdd(5, [4], name="CoalescedRDD", scope="coalesce"),
+             log.rdd(4, [3], name="ShuffledRDD", scope="coalesce")]  # fmt: skip
+    found = [
+        Lineage.operations_of([msgspec.convert(rdd, RddInfo) for rdd in rdds])
+        for rdds in (writes, reads)
+    ]
+    assert found == [("repartition", "PythonRDD", "textFile"), ("coalesce",)]
 
 
 @pytest.mark.parametrize(

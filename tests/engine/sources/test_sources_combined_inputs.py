@@ -61,6 +61,17 @@ def test_a_shuffle_of_a_query_is_one_of_its_inputs() -> None:
     assert told == CombinedInputs(False, (Combined(3, "shuffled"), Combined(4, "files")))
 
 
+def test_a_shuffle_of_rdds_is_one_of_the_inputs_of_a_union_and_told_beside_another() -> None:
+    """As joins of RDDs in Python are made, which unite both sides and shuffle them once more."""
+    reduced, other = rdd(5, "ShuffledRDD", 3, 7), rdd(8, "ShuffledRDD", 4, 9)
+    told = found(SCAN, reduced, rdd(6, UNION, 7, 1, 5))
+    assert told is not None
+    assert told.inputs == (Combined(4, "files"), Combined(3, "shuffled", of_rdds=True))
+    both = found(reduced, other, rdd(6, UNION, 7, 5, 8))
+    assert both is not None
+    assert both.mixed
+
+
 def test_unions_of_files_alone_are_taken_for_alike() -> None:
     told = found(SCAN, MAPPED, rdd(5, UNION, 8, 1, 3))
     assert not told.mixed
@@ -70,7 +81,7 @@ def test_unions_of_files_alone_are_taken_for_alike() -> None:
     "rdds",
     [
         (SCAN, MAPPED),  # puts nothing together
-        (SCAN, rdd(5, "ShuffledRDD", 3, 7), rdd(6, UNION, 7, 1, 5)),  # by rules of RDDs
+        (SCAN, rdd(5, "ShuffledRDD", 3, 7), rdd(6, PRODUCT, 12, 1, 5)),  # a shuffle of RDDs
         (SCAN, RANGE, rdd(5, "CoalescedRDD", 3, 1), rdd(6, UNION, 5, 5, 2)),  # put together
         (rdd(1, FILES, 0), RANGE, rdd(6, UNION, 2, 1, 2)),  # of nothing, as no union of Spark's
         (rdd(1, FILES, 0), RANGE, rdd(6, PRODUCT, 0, 1, 2)),
