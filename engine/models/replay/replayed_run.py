@@ -33,7 +33,13 @@ from engine.models.stages.partitions import whole_tasks
 from engine.models.stages.pauses import idle_seconds
 from engine.models.stages.prepared import PreparedStages
 from engine.models.stages.shapes import shapes_of
-from engine.models.stages.slots_over_time import Slots, arrivals, came_and_went, first_arrivals
+from engine.models.stages.slots_over_time import (
+    Slots,
+    arrivals,
+    came_and_went,
+    first_arrivals,
+    written_again,
+)
 from engine.models.stages.table import StageTable
 from engine.models.stages.task_times import StageShape
 from engine.models.stages.warm_up import Cut, Slowdown, combined, warmed, work_of_slots
@@ -131,13 +137,9 @@ class Replay:
         nodes, placed, counts = self._work_on(slots, 1.0, 1.0, None)
         nodes = [replace(node, order=None) for node in nodes]
         had = Slots.of(self.run.slot_steps, self.slots)
-        added, removed = had.added_seconds, had.removed
+        added, many = had.added_seconds, self.executor_slots
         found = schedule(
-            nodes,
-            len(added),
-            added_seconds=added,
-            removed=removed,
-            executor_slots=self.executor_slots,
+            nodes, len(added), added_seconds=added, removed=had.removed, executor_slots=many
         )
         return self._outcome(found, counts, self.slots, placed)
 
@@ -150,7 +152,7 @@ class Replay:
         prepared, forms = self._on(slots, ratio, shuffle_partitions, lasting)
         nodes, placed, own = self._nodes(ratio), [], self._prepared(ratio, shuffle_partitions)
         counts = tuple(many.tasks for many in prepared.scaled)
-        near = self.locality.near(counts)
+        near, spared = self.locality.near(counts), written_again(self.run) if slots else ()
         for place, (scaled, tasks) in enumerate(zip(prepared.scaled, prepared.tasks, strict=True)):
             shape, (slowdown, closed) = self.shapes[place], forms.get(place, (None, None))
             if slowdown is None:
@@ -165,6 +167,7 @@ class Replay:
             )
             node = self.graph.stage_nodes[place]
             at = nodes[node]
+            tasks = Tasks(np.empty(0)) if place in spared else tasks
             launching = launching_seconds(self.launch_seconds, len(tasks), shape.ran_on)
             known = near[place], self.orders[place]
             nodes[node] = Node(

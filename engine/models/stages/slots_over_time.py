@@ -154,6 +154,15 @@ def slots_of_stages(run: Run) -> dict[int, int]:
     return found
 
 
+def written_again(run: Run) -> frozenset[int]:
+    """Places of the stages that wrote again what executors took with them which were sent away when
+    they were idle, and none was lost: executors that stay keep what they wrote."""
+    codes = {notice.code for notice in run.notices}
+    if "dynamic-allocation" not in codes or "lost-executors" in codes:
+        return frozenset()
+    return frozenset(place for place, stage in enumerate(run.stages) if stage.recomputed)
+
+
 def cores_at(cores: Steps, moment: float) -> int:
     """What a step function of cores has at a moment; none before its first step."""
     place = bisect_right(cores, moment, key=lambda step: step[0])

@@ -9,6 +9,7 @@ from made_runs import Job, Stage, observed
 from test_partitions import MERGED_READ, SCAN
 
 from engine.cluster import Cluster
+from engine.models.replay.notices import fit_notices
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.partition_counts import CountedStages
 from engine.models.stages.shapes import shapes_of
@@ -88,3 +89,20 @@ def test_a_run_on_as_many_slots_as_were_there_takes_as_long_as_one_that_stays() 
             found, wanted = (one.replayed(many, ratio=ratio) for one in (changing, staying))
             assert found.tasks == wanted.tasks
             assert found.seconds == pytest.approx(wanted.seconds, rel=0.02)
+
+
+def test_what_idle_executors_took_with_them_is_not_written_again_where_they_stay() -> None:
+    """Spark 3.5.9, dynamic allocation: six of 32 stages wrote again what went with executors."""
+    run = on_demand(8)
+    again = replace(run.stages[1], recomputed=True)
+    lost = Notice("lost-executors", "executors were lost", "")
+    sent_away = replace(run, stages=(run.stages[0], again))
+    died = replace(sent_away, notices=(*run.notices, lost))
+    whole, less, dead = (Replay.of(one) for one in (run, sent_away, died))
+    found = less.replayed(8)
+    assert found.end[1] == found.start[1]
+    assert found.work[1] == 0.0
+    assert found.seconds < whole.replayed(8).seconds == dead.replayed(8).seconds
+    assert less.observed().seconds == whole.observed().seconds
+    said = [{notice.code for notice in fit_notices([one], np.zeros(1))} for one in (less, dead)]
+    assert ["retried-work" in codes for codes in said] == [False, True]
