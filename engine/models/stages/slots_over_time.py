@@ -103,8 +103,10 @@ def idle_seconds(seconds: FloatArray, slots: Slots, task_cpus: int, missing: flo
 
 def first_arrivals(run: Run, slots: int) -> FloatArray | None:
     """(slots,) when a run's slots came for the first time; None where none was missing to speak of,
-    and where they came as stages asked for them (dynamic allocation)."""
-    if run.config.get("spark.dynamicAllocation.enabled", "").lower() == "true":
+    and where they came as stages asked for them (dynamic allocation, or a cluster that scales
+    itself, which no setting tells that is kept)."""
+    allocated = run.config.get("spark.dynamicAllocation.enabled", "").lower() == "true"
+    if allocated or any(notice.code == "dynamic-allocation" for notice in run.notices):
         return None
     added: list[float] = []
     for at, now in run.slot_steps:
