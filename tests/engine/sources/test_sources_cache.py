@@ -182,21 +182,6 @@ def test_python_functions_are_operations(tmp_path: Path) -> None:
     assert run.stages[0].operation_counts == (1, 2, 1)
 
 
-def test_a_coalesce_that_shuffles_is_a_repartition() -> None:
-    """As Python asks for one: where it writes the shuffle it puts no partitions together. Spark
-    3.5.9, `textFile(path).repartition(7)`, of which each side has the same scope."""
-    writes = [log.rdd(3, [2], scope="coalesce"), log.rdd(2, [1], name="PythonRDD"),
-              log.rdd(1, scope="textFile")]  # fmt: skip
-    reads = [log.rdd(6, [5], scope="coalesce"),
-             log.rdd(5, [4], name="CoalescedRDD", scope="coalesce"),
-             log.rdd(4, [3], name="ShuffledRDD", scope="coalesce")]  # fmt: skip
-    found = [
-        Lineage.operations_of([msgspec.convert(rdd, RddInfo) for rdd in rdds])
-        for rdds in (writes, reads)
-    ]
-    assert found == [("repartition", "PythonRDD", "textFile"), ("coalesce",)]
-
-
 @pytest.mark.parametrize(
     ("scope", "name"),
     [(None, "JDBCRDD"), ("Scan JDBCRelation(orders)", "Scan JDBCRelation(orders)")],

@@ -6,6 +6,7 @@ from test_sources_profile_file import HEAD, RUN, STAGE
 from engine.errors import BadInput
 from engine.sources.combined_inputs import Combined, CombinedInputs, combined_in
 from engine.sources.events import RddInfo
+from engine.sources.lineage import Lineage
 from engine.sources.profile_file import parse
 
 FILES, MADE, SHUFFLED, UNION, PRODUCT = (
@@ -139,3 +140,19 @@ def test_an_input_that_comes_from_the_same_many_times_over_is_looked_at_once() -
     told = found(scan, *zipped, made, rdd(4, PRODUCT, 8, zipped[-1].rdd_id, 2))
     assert told is not None
     assert told.inputs == (Combined(4, "files"), Combined(2, "made"))
+
+
+def test_a_coalesce_that_shuffles_is_a_repartition() -> None:
+    """As Python asks for one: where it writes the shuffle it puts no partitions together. Spark
+    3.5.9, `textFile(path).repartition(7)`, of which each side has the same scope."""
+    scope = '{"id": "128", "name": "coalesce"}'
+
+    def coalescing(number: int, name: str, parent: int) -> RddInfo:
+        return RddInfo(rdd_id=number, name=name, partitions=4, parents=(parent,), scope=scope)
+
+    writes = (coalescing(3, "MapPartitionsRDD", 2), rdd(2, "PythonRDD", 4))
+    reads = (coalescing(6, "MapPartitionsRDD", 5), coalescing(5, "CoalescedRDD", 4))
+    lineage = Lineage()
+    found = [lineage.operations_of(rdds) for rdds in (writes, reads)]
+    assert found == [("repartition", "PythonRDD"), ("coalesce",)]
+    assert lineage.operation_counts(writes, found[0]) == ()
