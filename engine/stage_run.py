@@ -80,7 +80,7 @@ class Waste:
 
 Origin = Literal["files", "made", "stored", "shuffled"]
 """Where rows come from: files, the program itself (`range`, `parallelize`), what an earlier stage
-persisted, or a shuffle of SQL."""
+persisted, or a shuffle."""
 
 
 @dataclass(frozen=True, slots=True)

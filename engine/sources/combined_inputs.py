@@ -23,7 +23,8 @@ CHECKPOINTS = frozenset({"ReliableCheckpointRDD", "LocalCheckpointRDD"})
 """What Spark puts in place of all that an RDD was computed from once it was checkpointed."""
 
 SHUFFLED = "ShuffledRowRDD"
-"""What Spark calls what reads a shuffle of SQL."""
+SHUFFLED_RDD = "ShuffledRDD"
+"""What Spark calls what reads a shuffle of SQL, and of RDDs."""
 
 UNIONS = frozenset({"UnionRDD", "PartitionerAwareUnionRDD"})
 PRODUCTS = frozenset({"CartesianRDD", "UnsafeCartesianRDD"})
@@ -39,11 +40,13 @@ class Combined:
         partitions: how many it has.
         origin: where its rows are from.
         rdd_id: the persisted RDD that it reads, where that was computed before.
+        of_rdds: whether it is a shuffle of RDDs.
     """
 
     partitions: int
     origin: Origin
     rdd_id: int | None = None
+    of_rdds: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +64,10 @@ class CombinedInputs:
     @property
     def mixed(self) -> bool:
         """Whether they are told one by one: those of a product are, and those of a union unless all
-        are files or all shuffled, which are taken to be alike, or all made by the program."""
-        origins = {one.origin for one in self.inputs}
-        return self.paired or "stored" in origins or len(origins) > 1
+        are files or all shuffled by SQL, which are taken to be alike, or all made by the program.
+        """
+        origins, of_rdds = {one.origin for one in self.inputs}, any(i.of_rdds for i in self.inputs)
+        return self.paired or of_rdds or "stored" in origins or len(origins) > 1
 
 
 def combined_in(rdds: Sequence[RddInfo], computed: Container[int]) -> CombinedInputs | None:
@@ -133,14 +137,17 @@ def _ends(
 def _combined(
     end: RddInfo, by_id: Mapping[int, RddInfo], computed: Container[int], *, alone: bool
 ) -> Combined | None:
-    """An input that begins with an RDD; None where that is a shuffle of RDDs or, `alone`, puts
-    others together: a product takes those for one whose files are all read from outside."""
+    """An input that begins with an RDD; None where that puts others together which are not all
+    files, or any where it is `alone`, as in a union. Nor is what a product reads of shuffles of
+    RDDs told."""
     if end.rdd_id in computed:
         return Combined(end.partitions, "stored", end.rdd_id)
     if end.name == GENERATED:
         return Combined(end.partitions, "made")
     if end.name == SHUFFLED:
         return Combined(end.partitions, "shuffled")
+    if alone and end.name == SHUFFLED_RDD:
+        return Combined(end.partitions, "shuffled", of_rdds=True)
     outside = not (alone and end.parents) and _all_outside(end, by_id, computed)
     return Combined(end.partitions, "files") if outside else None
 

@@ -17,6 +17,10 @@ FIRST_ROWS = ("take at ", "first at ", "head at ", "show at ", "showString at ",
 """How stages are named whose action, as the program called it, wants the first rows alone."""
 
 
+EXCHANGE = "Exchange"
+"""What plans call a shuffle. It comes first among the operations of a stage that writes one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Executed:
     """A stage that ran, with its times in epoch ms; `failed` when every attempt of it did."""
@@ -187,14 +191,19 @@ class StageGraph:
         """Whether a stage wrote again what an earlier one had written, since executors were lost
         with it: it began after a stage that reads it (which the scheduler submits when its input
         is there), or has fewer tasks than its RDD, of which an earlier stage had written all. Where
-        one of those was given up, it may as well write the rest of that, for another shuffle."""
+        one of those was given up, it may as well write the rest of that, for another shuffle. As
+        many tasks may write an RDD for another shuffle, but not what a query exchanges: each
+        exchange makes an RDD of its own."""
         entry = self._executed[stage_id]
         if entry.summary.measures["shuffle_write_bytes"] is None:
             return False
         if self._first_read.get(stage_id, entry.start_ms) < entry.start_ms:
             return True
         stage = entry.stage
-        if stage.final_rdd is None or not (stage.tasks.tasks or 0) < stage.partitions:
+        exchange = stage.operations[:1] == (EXCHANGE,)
+        one_shuffle = exchange and sql_execution_of(self._application, stage_id) is not None
+        in_part = (stage.tasks.tasks or 0) < stage.partitions
+        if stage.final_rdd is None or not (in_part or one_shuffle):
             return False
         earlier = (self._executed[other] for other in self._by_final_rdd.get(stage.final_rdd, ()))
         writers = [

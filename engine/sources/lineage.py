@@ -45,6 +45,10 @@ _COALESCED = "CoalescedRDD"
 """What Spark calls an RDD of fewer partitions without a shuffle, of SQL's `Coalesce` too."""
 
 
+_COALESCE, _REPARTITION = "coalesce", "repartition"
+"""What Spark calls the operation that does so, and the one that shuffles, by which Python's has the
+name of the former."""
+
 _CONNECT = "Spark Connect - "
 """How a stage that a client of Spark Connect asked for is named, before the request itself: its
 session's random id and the beginning of its plan."""
@@ -95,6 +99,14 @@ def _operation_of(rdd: RddInfo) -> tuple[str, str] | None:
     if rdd.name == _PYTHON or (rdd.name == _TABLE and not rdd.scope):
         return rdd.name, str(rdd.rdd_id)
     return _operation(rdd.scope) if rdd.scope else None
+
+
+def _shuffling(rdds: Sequence[RddInfo]) -> set[tuple[str, str]]:
+    """The operations `coalesce` of a stage that shuffle, and put no partitions together there: what
+    Python calls `repartition`."""
+    named = {rdd.rdd_id: operation for rdd in rdds if (operation := _operation_of(rdd))}
+    together = {named.get(rdd.rdd_id) for rdd in rdds if rdd.name == _COALESCED}
+    return {one for one in named.values() if one[0] == _COALESCE and one not in together}
 
 
 class Lineage:
@@ -155,11 +167,11 @@ class Lineage:
     def operations_of(rdds: Sequence[RddInfo]) -> tuple[str, ...]:
         """Names of the operations of a stage (RDD scopes, and Python functions), in the log's
         order, each once."""
-        names: dict[str, None] = {}
+        names, shuffling = dict[str, None](), _shuffling(rdds)
         for rdd in rdds:
             operation = _operation_of(rdd) if len(names) < MOST_OPERATIONS else None
             if operation is not None:
-                names[operation[0]] = None
+                names[_REPARTITION if operation in shuffling else operation[0]] = None
         return tuple(names)
 
     def operation_counts(
@@ -169,10 +181,12 @@ class Lineage:
         the stage's RDD up to persisted, computed ones, which are read instead; () for once each.
         """
         scopes: dict[str, set[str]] = {name: set() for name in operations}
+        shuffling = _shuffling(rdds)
         for rdd in self._computed_in(rdds):
             operation = _operation_of(rdd)
-            if operation is not None and operation[0] in scopes:
-                scopes[operation[0]].add(operation[1])
+            name = _REPARTITION if operation in shuffling else operation and operation[0]
+            if operation is not None and name in scopes:
+                scopes[name].add(operation[1])
         counts = tuple(len(ids) for ids in scopes.values())
         return () if all(count == 1 for count in counts) else counts
 

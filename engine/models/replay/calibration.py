@@ -74,7 +74,7 @@ def calibrated(
             fitted = _fitted(run, shape, float(starts[place]), cold=cold, vain_seconds=in_vain)
             dispatch[place], rotation[place], waste[place] = fitted
     idle = usual_idle(dispatch, [shape.stage for shape in shapes], slots)
-    orders = known_orders(shapes, slots, dispatch_seconds=idle, rotation=rotation, unused_met=met)
+    orders = known_orders(shapes, dispatch_seconds=idle, rotation=rotation, unused_met=met)
     return Calibration(idle, rotation, waste, orders)
 
 
@@ -134,13 +134,12 @@ def seconds_in_vain(stages: Sequence[StageRun]) -> FloatArray:
 
 def known_orders(
     shapes: Sequence[StageShape],
-    slots: int,
     *,
     dispatch_seconds: FloatArray,
     rotation: FloatArray,
     unused_met: IntArray,
 ) -> tuple[LaunchOrder, ...]:
-    """(s,) the orders of the stages of a log on so many slots.
+    """(s,) the orders of the stages of a log on the slots that they had.
 
     Args:
         dispatch_seconds, rotation: (s,) as in `Replay`.
@@ -148,23 +147,20 @@ def known_orders(
     """
     columns = zip(shapes, dispatch_seconds, rotation, unused_met, strict=True)
     return tuple(
-        _order(shape, slots, float(idle), float(turn), int(met))
-        for shape, idle, turn, met in columns
+        _order(shape, float(idle), float(turn), int(met)) for shape, idle, turn, met in columns
     )
 
 
-def _order(shape: StageShape, slots: int, idle: float, turn: float, met: int) -> LaunchOrder:
+def _order(shape: StageShape, idle: float, turn: float, met: int) -> LaunchOrder:
     """That of a stage whose tasks are turned so far on its own slots."""
     by = 0.0 if turn == LONGEST_FIRST else turn
     if shape.stage.tasks > TURNED_TASKS:
         return LaunchOrder(by)
-    return LaunchOrder(by, partial(_luck, shape, slots, idle=idle, rotation=turn, met=met, turn=by))
+    return LaunchOrder(by, partial(_luck, shape, idle=idle, rotation=turn, met=met, turn=by))
 
 
-def _luck(
-    shape: StageShape, slots: int, *, idle: float, rotation: float, met: int, turn: float
-) -> float:
+def _luck(shape: StageShape, *, idle: float, rotation: float, met: int, turn: float) -> float:
     alike = Scaled(shape.stage.tasks, 1.0)
     tasks = shape.tasks(alike, dispatch_seconds=idle, rotation=rotation)
-    lanes = max(1, slots // shape.stage.task_cpus)
+    lanes = max(1, shape.ran_on // shape.stage.task_cpus)
     return luck_of(tasks, lanes, unused=met, turn=turn)

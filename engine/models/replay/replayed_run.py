@@ -36,7 +36,9 @@ from engine.models.stages.shapes import shapes_of
 from engine.models.stages.slots_over_time import (
     Slots,
     arrivals,
+    came_and_went,
     first_arrivals,
+    written_again,
 )
 from engine.models.stages.table import StageTable
 from engine.models.stages.task_times import StageShape
@@ -131,33 +133,32 @@ class Replay:
     def observed(self) -> Replayed:
         """The run itself, on the slots that it had while it had them, each stage in the one order
         in which its log tells that its tasks were launched."""
-        nodes, placed, counts = self._work_on(self.slots, 1.0, 1.0, None)
+        slots = None if came_and_went(self.run) else self.slots
+        nodes, placed, counts = self._work_on(slots, 1.0, 1.0, None)
         nodes = [replace(node, order=None) for node in nodes]
         had = Slots.of(self.run.slot_steps, self.slots)
-        added, removed = had.added_seconds, had.removed
+        added, many = had.added_seconds, self.executor_slots
         found = schedule(
-            nodes,
-            len(added),
-            added_seconds=added,
-            removed=removed,
-            executor_slots=self.executor_slots,
+            nodes, len(added), added_seconds=added, removed=had.removed, executor_slots=many
         )
         return self._outcome(found, counts, self.slots, placed)
 
     def _work_on(
-        self, slots: int, ratio: float, speed: float, shuffle_partitions: int | None
+        self, slots: int | None, ratio: float, speed: float, shuffle_partitions: int | None
     ) -> tuple[list[Node], list[Tasks], tuple[int, ...]]:
-        """The graph's nodes with their tasks, those of each stage, and how many these are."""
+        """The graph's nodes with their tasks, those of each stage, and how many these are: on so
+        many slots, or (None) on those that each had."""
         lasting = speed / (1.0 + self.waste)
         prepared, forms = self._on(slots, ratio, shuffle_partitions, lasting)
         nodes, placed, own = self._nodes(ratio), [], self._prepared(ratio, shuffle_partitions)
         counts = tuple(many.tasks for many in prepared.scaled)
-        near = self.locality.near(counts)
+        near, spared = self.locality.near(counts), written_again(self.run) if slots else ()
         for place, (scaled, tasks) in enumerate(zip(prepared.scaled, prepared.tasks, strict=True)):
             shape, (slowdown, closed) = self.shapes[place], forms.get(place, (None, None))
             if slowdown is None:
                 growth, in_log = self.contention_growth[place], own.cut(place)
-                slowdown = self.slowdown(shape, growth, (scaled, tasks), in_log, slots)
+                there = slots or shape.ran_on
+                slowdown = self.slowdown(shape, growth, (scaled, tasks), in_log, there)
             tasks = tasks.slowed(
                 contention=slowdown.contention,
                 typical_seconds=shape.mean_seconds * scaled.work,
@@ -166,7 +167,8 @@ class Replay:
             )
             node = self.graph.stage_nodes[place]
             at = nodes[node]
-            launching = launching_seconds(self.launch_seconds, len(tasks), self.slots)
+            tasks = Tasks(np.empty(0)) if place in spared else tasks
+            launching = launching_seconds(self.launch_seconds, len(tasks), shape.ran_on)
             known = near[place], self.orders[place]
             nodes[node] = Node(
                 at.after, at.delay_seconds, at.priority, tasks, at.cpus, launching, *known
@@ -248,10 +250,10 @@ class Replay:
             here, in_log: its tasks on so many slots, and on the log's, where they may be others.
         """
         work, at_once = here[0].work, shape.at_once(slots, here[0].tasks)
-        doublings = math.log2(at_once / shape.at_once(self.slots))
+        doublings = math.log2(at_once / shape.at_once(shape.ran_on))
         warm = 0.0
         if shape.warm_up is not None:
-            lanes, own = (max(1, many // shape.stage.task_cpus) for many in (slots, self.slots))
+            lanes, own = (max(1, many // shape.stage.task_cpus) for many in (slots, shape.ran_on))
             beyond = max(0.0, work - 1.0)
             waves, busiest_in_log = work_of_slots(in_log, own)
             factor = warmed(
@@ -277,11 +279,13 @@ class Replay:
         return Replayed(found.seconds, driver, start, end, tasks, slots, tuple(placed), met)
 
     def _on(
-        self, slots: int, ratio: float, shuffle_partitions: int | None, speed: FloatArray
+        self, slots: int | None, ratio: float, shuffle_partitions: int | None, speed: FloatArray
     ) -> tuple[PreparedStages, dict[int, tuple[Slowdown, ClosedForm]]]:
         """The stages, those whose number of tasks the cluster decides cut for so many slots; and by
         place slowdown and closed form at (s,) speeds, where there are enough stages."""
         stages = self._prepared(ratio, shuffle_partitions)
+        if slots is None:
+            return stages, {}
         others = self._cut_otherwise(slots, ratio, shuffle_partitions)
         if not others:
             return stages, stages.closed_forms(slots, speed)
@@ -297,7 +301,6 @@ class Replay:
     def _table(self) -> StageTable:
         return StageTable(
             shapes=self.shapes,
-            slots=self.slots,
             dispatch_seconds=self.dispatch_seconds,
             rotation=self.rotation,
             contention_growth=self.contention_growth,

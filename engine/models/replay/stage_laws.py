@@ -154,7 +154,7 @@ def _likelihood(
     work = np.asarray([StageLaw(law).total(ratio, base) for law in WORK]) * stage.tasks / count
     cut = shape.scaled(ratio, None).tasks if shape.counts_slots else count
     expected = typical_seconds(one, place, work, tasks=count, slots=slots, cut=cut)
-    doublings = math.log2(shape.at_once(slots, count) / shape.at_once(one.slots))
+    doublings = math.log2(shape.at_once(slots, count) / shape.at_once(shape.ran_on))
     grown = np.log(expected * count / (shape.mean_seconds * stage.tasks))
     error = math.log(found * speed / own) - grown[:, None] - SLOTS * doublings
     noise = math.hypot(STAGE_NOISE, STAGE_NOISE_SECONDS / min(own, found))
@@ -172,10 +172,11 @@ def typical_seconds(
     """
     shape = replay.shapes[place]
     typical, fixed = shape.mean_seconds * work, shape.fixed_seconds
-    doublings = math.log2(shape.at_once(slots, tasks) / shape.at_once(replay.slots))
+    doublings = math.log2(shape.at_once(slots, tasks) / shape.at_once(shape.ran_on))
     warm = np.zeros_like(work)
     if shape.warm_up is not None:
-        lanes, own = (max(1, many // shape.stage.task_cpus) for many in (slots, replay.slots))
+        held = shape.stage.task_cpus
+        lanes, own = (max(1, many // held) for many in (slots, shape.ran_on))
         in_log, each = work_of_slots(_alike(shape, cut), own), work * tasks / cut
         beyond = np.maximum(0.0, work - 1.0)
         factor = warmed(

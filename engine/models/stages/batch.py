@@ -28,7 +28,7 @@ class StageBatch:
     Args:
         places: where in the log they stand.
         count: tasks.
-        slots: that the log ran on, one number for all.
+        ran_on: slots that it had in the log.
         observed: tasks that ran at once in the log.
         cpus: slots of one task.
         own: tasks of the observed size for each task on one slot.
@@ -47,7 +47,7 @@ class StageBatch:
 
     places: IntArray
     count: FloatArray
-    slots: int
+    ran_on: FloatArray
     observed: FloatArray
     cpus: FloatArray
     own: FloatArray
@@ -77,8 +77,10 @@ class StageBatch:
         return cls(
             places=places,
             count=cuts.tasks,
-            slots=table.slots,
-            observed=np.minimum(_lanes(table.slots, table.cpus[places]), table.observed[places]),
+            ran_on=table.ran_on[places],
+            observed=np.minimum(
+                _lanes(table.ran_on[places], table.cpus[places]), table.observed[places]
+            ),
             cpus=table.cpus[places],
             own=cuts.work,
             partitions=cuts.partitions,
@@ -115,11 +117,11 @@ class StageBatch:
         contention, warm = combined_each(self.contention_growth * doublings, np.log(factor))
         return np.exp(contention + self.law * doublings), np.exp(warm)
 
-    def _lanes(self, slots: int) -> FloatArray:
-        """(s,) tasks that so many slots run at once."""
+    def _lanes(self, slots: float | FloatArray) -> FloatArray:
+        """(s,) tasks that so many slots (of each) run at once."""
         return _lanes(slots, self.cpus)
 
-    def _busiest(self, slots: int) -> FloatArray:
+    def _busiest(self, slots: float | FloatArray) -> FloatArray:
         """(s,) tasks of the observed size of the busiest slot."""
         _, _, span = self._spans(slots, np.ones(len(self.count)))
         size = np.divide(self.partitions, self.total, out=np.zeros_like(span), where=self.total > 0)
@@ -129,8 +131,8 @@ class StageBatch:
     def in_log(self) -> FloatArray:
         """(2, s) tasks of the observed size of each slot of the log: in the mean, of the busiest
         (`work_of_slots`)."""
-        mean = np.maximum(1.0, self.partitions / self._lanes(self.slots)) * self.own
-        return np.stack((mean, self._busiest(self.slots)))
+        mean = np.maximum(1.0, self.partitions / self._lanes(self.ran_on)) * self.own
+        return np.stack((mean, self._busiest(self.ran_on)))
 
     def closed_forms(
         self, slots: int, contention: FloatArray, speed: FloatArray
@@ -142,7 +144,7 @@ class StageBatch:
         return [ClosedForm(*values) for values in found]
 
     def _spans(
-        self, slots: int, contention: FloatArray
+        self, slots: float | FloatArray, contention: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """(s,) sum, longest and expected makespan at a speed of 1."""
         grown = contention - 1.0
@@ -180,7 +182,7 @@ class StageBatch:
         return np.where(place == 0, self.points[:, 0], found)
 
 
-def _lanes(slots: int, cpus: FloatArray) -> FloatArray:
+def _lanes(slots: float | FloatArray, cpus: FloatArray) -> FloatArray:
     """(s,) tasks that so many slots run at once, of which each holds (s,) several."""
     return np.asarray(np.maximum(1.0, slots // cpus))
 

@@ -32,6 +32,8 @@ class PartitionCounts:
         ratio: the input relative to the run's.
         ruled: stages of which there may be others on another cluster.
         cores_per_slot: as `Partitioning.cores_per_slot`.
+        planned_on: (s,) cores for which the log's own were counted, where executors came and went;
+            None where those are the run's.
     """
 
     own: FloatArray
@@ -39,15 +41,18 @@ class PartitionCounts:
     ratio: float
     ruled: list[tuple[IntArray, ByCores]]
     cores_per_slot: float = 1.0
+    planned_on: FloatArray | None = None
 
     def at(self, slots: float) -> FloatArray:
         """(s,) on so many slots, as `PartitionCount.at`."""
-        if slots == self.own_slots:
+        if slots == self.own_slots and self.planned_on is None:
             return self.own
-        found = self.own.copy()
-        cores = np.asarray(max(slots * self.cores_per_slot, LEAST_CORES))
+        found, there = self.own.copy(), slots * self.cores_per_slot
+        cores = np.asarray(max(there, LEAST_CORES))
         for places, rule in self.ruled:
             found[places] = rule.count(cores, self.ratio)
+        if self.planned_on is not None:
+            found = np.where(self.planned_on == there, self.own, found)
         return found
 
 
@@ -71,11 +76,20 @@ class CountedStages:
                 others.append((place, count.by_cores))
         counting = [(at, rule) for at, rule in self._ruled if self.shapes[at[0]].counts_slots]
         ruled = [*counting, *by_kind(others)]
-        return PartitionCounts(own, self.slots, ratio, ruled, self._cores_per_slot)
+        per_slot, planned_on = self._cores_per_slot, self._planned_on
+        return PartitionCounts(own, self.slots, ratio, ruled, per_slot, planned_on)
 
     @property
     def _cores_per_slot(self) -> float:
         return self.shapes[0].partitioning.cores_per_slot if self.shapes else 1.0
+
+    @cached_property
+    def _planned_on(self) -> FloatArray | None:
+        """As `PartitionCounts.planned_on`."""
+        told_by = [shape.told_by(self.shuffle_partitions) for shape in self.shapes]
+        cores = [stage.partitioning.own_cores for stage in told_by]
+        alike = set(cores) <= {round(self.slots * self._cores_per_slot)}
+        return None if alike else np.asarray(cores, dtype=float)
 
     @cached_property
     def _rules(self) -> list[ByInput | None]:

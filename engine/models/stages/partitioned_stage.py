@@ -254,20 +254,21 @@ class PartitionedStage:
     def partition_count(self, ratio: float, shuffle_partitions: int | None) -> PartitionCount:
         """Its partitions at `ratio` times the input, with another number of shuffle partitions or
         None."""
-        rule = self.rule(shuffle_partitions)
+        told_by = self.told_by(shuffle_partitions)
+        rule = told_by._own_rule(shuffle_partitions)
         if rule is None:
-            return self._told_by(shuffle_partitions)._own_count(ratio, shuffle_partitions)
+            return told_by._own_count(ratio, shuffle_partitions)
         own = float(rule.on_own(ratio))
         if not self.counts_slots:
             return PartitionCount(own)
-        return PartitionCount(own, self.partitioning.own_cores, rule, ratio)
+        return PartitionCount(own, told_by.partitioning.own_cores, rule, ratio)
 
     def rule(self, shuffle_partitions: int | None) -> ByInput | None:
         """The rule of Spark's that says how many partitions it has, where one does so on any
         cluster and for any input."""
-        return self._told_by(shuffle_partitions)._own_rule(shuffle_partitions)
+        return self.told_by(shuffle_partitions)._own_rule(shuffle_partitions)
 
-    def _told_by(self, shuffle_partitions: int | None) -> PartitionedStage:
+    def told_by(self, shuffle_partitions: int | None) -> PartitionedStage:
         """The stage that says how many partitions it has: itself, or the first of those it follows
         that does not follow another in this. Such chains are as long as a job has iterations."""
         stage, asked = self, bool(shuffle_partitions)
@@ -325,7 +326,7 @@ class PartitionedStage:
 
     @cached_property
     def _leaders(self) -> dict[bool, PartitionedStage]:
-        """What `_told_by` said, without and with another number of shuffle partitions."""
+        """What `told_by` said, without and with another number of shuffle partitions."""
         return {}
 
     def _most(self, shuffle_partitions: int | None) -> float:

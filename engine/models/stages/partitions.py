@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -95,6 +95,10 @@ class Partitioning:
             or configured_number(config, "spark.sql.leafNodeDefaultParallelism"),
             cores_per_slot,
         )
+
+    def on(self, cores: int | None) -> Partitioning:
+        """The same of a stage that was planned when there were so many; None for the run's."""
+        return self if cores is None else replace(self, own_cores=cores)
 
     def cores(self, cores: int | None) -> int:
         """What Spark takes for the parallelism on so many cores; None for the run's own."""

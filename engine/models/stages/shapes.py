@@ -20,6 +20,7 @@ from engine.models.stages.paired_inputs import pairs_power, pairs_share
 from engine.models.stages.partitioned_stage import Growth, PartitionedStage
 from engine.models.stages.partitions import Partitioning
 from engine.models.stages.python_workers import start_share, without_start
+from engine.models.stages.slots_over_time import planned_on, slots_of_stages
 from engine.models.stages.stage_growth import (
     growth_of,
     is_merged,
@@ -37,17 +38,20 @@ def shapes_of(run: Run, slots: int) -> list[StageShape]:
     reading = [stage for stage in run.stages if stage.outside_bytes > 0.0]
     knows_input = bool(reading) and run.workload.input_bytes is not None
     rules, planned = Partitioning.of(run, slots), planned_files(run)
+    cores, had = planned_on(run), slots_of_stages(run)
     alike: dict[Hashable, list[StageShape]] = {}
     python = next((stage.stage_id for stage in run.stages if computes_in_python(stage)), None)
     shapes = []
     for stage in run.stages:
         before = alike.setdefault(code_of(stage), [])
-        shape = _shape(run, stage, rules, planned, knows_input=knows_input)
+        own = rules.on(cores.get(stage.stage_id))
+        there = had.get(stage.stage_id, slots)
+        shape = _shape(run, stage, own, planned, ran_on=there, knows_input=knows_input)
         starts = stage.stage_id == python
         once = without_start(stage) if start_share(run, stage) else stage
-        warm_up = warm_up_of(once, slots, before=len(before), starts_python=starts)
+        warm_up = warm_up_of(once, there, before=len(before), starts_python=starts)
         shape = replace(shape, warm_up=warm_up)
-        shape = _from_first_tasks(shape, max(1, slots // stage.task_cpus), before)
+        shape = _from_first_tasks(shape, max(1, there // stage.task_cpus), before)
         shapes.append(shape)
         before.append(shape)
     excess = EXECUTOR_SHARE * _cold_excess(shapes)
@@ -98,7 +102,7 @@ def _with_followers(run: Run, shapes: Sequence[StageShape]) -> list[StageShape]:
         if shape.growth is Growth.WORK:
             followers[place] = _following(shape, by_id, outside.get(stage.tasks), named=named)
         if stage.inputs:
-            counted_by = _counted_by(run, shape, by_id)
+            counted_by = _counted_by(run, shape, by_id, named=named)
             followers[place] = replace(followers[place], counted_by=counted_by)
         told_by = (followers[place].follows, *followers[place].counted_by)
         behind = max((writers.get(one.stage.stage_id, 0) for one in told_by if one), default=0)
@@ -162,14 +166,19 @@ UNEVEN = 1.5
 
 
 def _counted_by(
-    run: Run, shape: StageShape, by_id: Mapping[int, StageShape]
+    run: Run, shape: StageShape, by_id: Mapping[int, StageShape], *, named: bool
 ) -> tuple[PartitionedStage | None, ...]:
     """What says how many partitions each input of a union or a product has (`by_id` are the stages
-    before)."""
+    before). Shuffles of RDDs take over those of a stage before, as in `_following`."""
     found = list[PartitionedStage | None]()
     for place, one in enumerate(shape.stage.inputs):
         if one.origin == "shuffled":
-            found.append(_shuffled_input(run, shape, place))
+            one_input = _shuffled_input(run, shape, place)
+            before = [by_id[p] for p in shape.stage.parents if p in by_id and _hands_on(by_id[p])]
+            alike = [other for other in before if other.stage.tasks == one_input.stage.tasks]
+            if alike and shape.stage.sql_execution_id is None and not named:
+                one_input = replace(one_input, follows=alike[0])
+            found.append(one_input)
         else:
             found.append(None if one.stored_by is None else by_id.get(one.stored_by))
     return tuple(found)
@@ -249,6 +258,7 @@ def _shape(
     partitioning: Partitioning,
     planned: Scans,
     *,
+    ran_on: int,
     knows_input: bool,
 ) -> StageShape:
     warm, mean, cold = warm_and_cold(stage)
@@ -260,6 +270,7 @@ def _shape(
         mean_seconds=mean,
         cold=cold,
         overhead_seconds=(outside or 0.0) + mean * start_share(run, stage),
+        ran_on=ran_on,
         shuffle_partitions=shuffle_partitions_of(run),
         pairs_share=pairs_share(stage) if stage.paired else 0.0,
         pairs_power=pairs_power(stage),

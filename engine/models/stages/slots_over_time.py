@@ -7,6 +7,7 @@ any number of executors that are asked for at once: it is no factor on the work.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -102,8 +103,10 @@ def idle_seconds(seconds: FloatArray, slots: Slots, task_cpus: int, missing: flo
 
 def first_arrivals(run: Run, slots: int) -> FloatArray | None:
     """(slots,) when a run's slots came for the first time; None where none was missing to speak of,
-    and where they came as stages asked for them (dynamic allocation)."""
-    if run.config.get("spark.dynamicAllocation.enabled", "").lower() == "true":
+    and where they came as stages asked for them (dynamic allocation, or a cluster that scales
+    itself, which no setting tells that is kept)."""
+    allocated = run.config.get("spark.dynamicAllocation.enabled", "").lower() == "true"
+    if allocated or any(notice.code == "dynamic-allocation" for notice in run.notices):
         return None
     added: list[float] = []
     for at, now in run.slot_steps:
@@ -117,6 +120,55 @@ def first_arrivals(run: Run, slots: int) -> FloatArray | None:
 def came_and_went(run: Run) -> bool:
     """Whether executors did during the run, sent away or lost, by its notices."""
     return any(notice.code in ("dynamic-allocation", "lost-executors") for notice in run.notices)
+
+
+def planned_on(run: Run) -> dict[int, int]:
+    """By stage, the cores that were there when it was planned, which is when its job was submitted:
+    Spark counts those for its splits and merged partitions (`CoarseGrainedSchedulerBackend`). None
+    of stages planned before any came, nor of a run whose executors stay, which has its own."""
+    if not came_and_went(run):
+        return {}
+    submitted = {job.job_id: job.submitted_seconds for job in run.jobs}
+    found = {}
+    for stage in run.stages:
+        begun = [submitted[job] for job in stage.job_ids if job in submitted]
+        at = max((one for one in begun if one <= stage.submitted_seconds), default=None)
+        there = cores_at(run.cores, stage.submitted_seconds if at is None else at)
+        if there:
+            found[stage.stage_id] = there
+    return found
+
+
+def slots_of_stages(run: Run) -> dict[int, int]:
+    """By stage, the slots that it had: the mean while it ran and there were any. None of a run
+    whose executors stay."""
+    found = dict[int, int]()
+    for stage in run.stages if came_and_went(run) else ():
+        end = stage.completed_seconds
+        steps = [step for step in run.slot_steps if stage.submitted_seconds < step[0] < end]
+        first = cores_at(run.slot_steps, stage.submitted_seconds)
+        steps = [(stage.submitted_seconds, first), *steps]
+        until = [at for at, _ in steps[1:]] + [end]
+        held = [(now, to - at) for (at, now), to in zip(steps, until, strict=True) if now]
+        seconds = sum(lasted for _, lasted in held)
+        if seconds > 0.0:
+            found[stage.stage_id] = max(1, round(sum(n * s for n, s in held) / seconds))
+    return found
+
+
+def written_again(run: Run) -> frozenset[int]:
+    """Places of the stages that wrote again what executors took with them which were sent away when
+    they were idle, and none was lost: executors that stay keep what they wrote."""
+    codes = {notice.code for notice in run.notices}
+    if "dynamic-allocation" not in codes or "lost-executors" in codes:
+        return frozenset()
+    return frozenset(place for place, stage in enumerate(run.stages) if stage.recomputed)
+
+
+def cores_at(cores: Steps, moment: float) -> int:
+    """What a step function of cores has at a moment; none before its first step."""
+    place = bisect_right(cores, moment, key=lambda step: step[0])
+    return cores[place - 1][1] if place else 0
 
 
 def missing_seconds(added_seconds: FloatArray, run: Run) -> float:

@@ -42,7 +42,7 @@ def growth_of(run: Run, stage: StageRun, rules: Partitioning, *, knows_input: bo
 
 def cut_by_input(stage: StageRun) -> bool:
     """Whether a stage that reads from outside has partitions as its input has them."""
-    asked = stage.coalesced or stage.in_part or stage.bucketed
+    asked = stage.coalesced or stage.in_part or stage.bucketed or WHOLE_FILES in stage.operations
     return not (asked or _joins_scans(stage))
 
 
@@ -55,6 +55,10 @@ def _joins_scans(stage: StageRun) -> bool:
     named = zip(stage.operations, counts, strict=True)
     return sum(count for name, count in named if name.startswith("Scan ")) > 1
 
+
+WHOLE_FILES = "wholeTextFiles"
+"""What reads files as they are, each one record, in as many partitions as the program asks for, two
+unless told otherwise, however large they are (`WholeTextFileInputFormat.setMinPartitions`)."""
 
 BESIDE = frozenset(("Union", "CartesianProduct", "union", "cartesian"))
 """Operations that put the partitions of several inputs beside each other, or multiply them."""

@@ -53,13 +53,11 @@ class StageTable:
     """What of s stages does not depend on the input.
 
     Args:
-        slots: that the log ran on.
         dispatch_seconds, rotation: (s,) as in `StageShape.tasks`.
         contention_growth: (s,) of log task time, per doubling of tasks at once: the prior.
     """
 
     shapes: tuple[StageShape, ...]
-    slots: int
     dispatch_seconds: FloatArray
     rotation: FloatArray
     contention_growth: FloatArray
@@ -82,6 +80,11 @@ class StageTable:
     def cpus(self) -> FloatArray:
         """(s,) slots of one task."""
         return np.asarray([float(shape.stage.task_cpus) for shape in self.shapes])
+
+    @cached_property
+    def ran_on(self) -> FloatArray:
+        """(s,) slots that each had in the log."""
+        return np.asarray([float(shape.ran_on) for shape in self.shapes])
 
     @cached_property
     def observed(self) -> FloatArray:

@@ -43,6 +43,7 @@ class StageShape(PartitionedStage):
         warm_up: how its task times fall in launch order; None where that is not seen.
         late_scale: standard deviation of the log time of later tasks, where a log that broke off
             leaves them to be inferred from first ones.
+        ran_on: slots that it had in the log.
         map_output_bytes: the largest output of one task before it whose like more data makes more
             of; None where there is none, or it is not known.
     """
@@ -51,6 +52,7 @@ class StageShape(PartitionedStage):
     mean_seconds: float
     cold: FloatArray
     overhead_seconds: float
+    ran_on: int
     warm_up: WarmUp | None = None
     late_scale: float = 0.0
     map_output_bytes: float | None = None

@@ -142,3 +142,30 @@ def test_what_a_stage_reads_of_files_is_of_those_inputs_alone(
     alone = 1200.0 / 128.0
     count = shape.partition_count(10.0, None).at(None)
     assert count == (math.ceil(alone) * 8 if paired else math.ceil(alone) + 8)
+
+
+@pytest.mark.parametrize(
+    ("shuffled", "config", "tasks"),
+    [
+        (4, {}, 24),  # each side has a partition for each file
+        (3, {}, 15),  # the program asked for three
+        (4, {"spark.default.parallelism": "4"}, 16),
+    ],
+)
+def test_a_shuffle_of_rdds_beside_files_takes_over_the_partitions_of_its_input(
+    shuffled: int, config: dict[str, str], tasks: int
+) -> None:
+    """As `files.join(others.reduceByKey(...))` in Python: 3.5.9 made 8, 7 and 24, 15 tasks of four
+    and of twelve files."""
+    text = {"operations": ("PythonRDD", "textFile")}
+    inputs = (StageInput("files"), StageInput("shuffled"))
+    both = text | {"united": (4, shuffled), "inputs": inputs}
+    stages = [
+        Stage(np.full(4, 2.0), input_bytes=8.0 * MIB, more=text),
+        Stage(
+            np.full(4 + shuffled, 2.0), (0,),
+            input_bytes=8.0 * MIB, shuffle_bytes=1.0 * MIB, more=both,
+        ),
+    ]  # fmt: skip
+    shapes = shapes_of(observed(stages, slots=2, config=config), 2)
+    assert shapes[1].scaled(FILES, None, 6).tasks == tasks

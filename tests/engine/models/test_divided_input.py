@@ -68,6 +68,16 @@ def test_a_set_parallelism_is_that_of_ranges_on_every_cluster() -> None:
     assert [shapes_of(run, 4)[0].scaled(1.0, None, 32).tasks for run in (free, named)] == [32, 4]
 
 
+def test_whole_text_files_stay_in_the_partitions_that_were_asked_for() -> None:
+    """`wholeTextFiles` of four files and of twelve, 4.5 and 13.5 MB, on two and on six slots: two
+    tasks each (3.5.9), and no more of any size."""
+    read = Stage(np.full(2, 2.0), input_bytes=4.5e6, more={"operations": ("wholeTextFiles",)})
+    shape = shapes_of(observed([read], slots=2), 2)[0]
+    counts = [shape.scaled(ratio, None, 6).tasks for ratio in (1 / 3, 1.0, 3.0, 1000.0)]
+    assert counts == [2, 2, 2, 2]
+    assert shape.data(3.0) == 3.0
+
+
 def test_who_takes_the_first_rows_of_a_collection_runs_no_more_of_it_on_more_slots() -> None:
     """`take` of a collection in 20 parts runs one, then four: here as many as there are cores."""
     taken = Stage(np.full(4, 2.0), more={"generated": True, "in_part": True})

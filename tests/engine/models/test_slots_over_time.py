@@ -17,6 +17,7 @@ from engine.models.stages.slots_over_time import (
     stage_slots,
     waited_seconds,
 )
+from engine.notices import Notice
 from engine.profile import Profile, Run
 from engine.scheduling.stages import Node, schedule
 from engine.scheduling.waves import Tasks
@@ -122,6 +123,14 @@ def test_executors_asked_for_by_stages_are_there_for_a_fixed_cluster() -> None:
     assert Replay.of(run).observed().seconds == pytest.approx(run.seconds, rel=0.02)
     # 200 tasks of 2 s in 10 waves, after the five seconds until the first executor came
     assert plain(run).replayed(20).seconds == pytest.approx(5.0 + 20.0, rel=0.02)
+
+
+def test_nodes_of_a_cluster_that_scales_itself_are_no_late_executors() -> None:
+    """As Databricks scales them, of which no setting is kept: the log's notice tells."""
+    scaled = Notice("dynamic-allocation", "executors came and went", "")
+    run = made(LATE)
+    assert first_arrivals(run, 20) is not None
+    assert first_arrivals(replace(run, notices=(scaled,)), 20) is None
 
 
 def test_slots_of_a_stage_are_those_that_were_there_came_and_went() -> None:

@@ -169,8 +169,9 @@ def test_a_path_is_shortened_to_its_file(site: str, shown: str) -> None:
 
 def test_python_functions_are_operations(tmp_path: Path) -> None:
     """Spark gives their RDDs no scope, only a name."""
-    rdds = [log.rdd(4, [3], scope="coalesce"), log.rdd(3, [2], name="PythonRDD"),
-            log.rdd(2, [1], name="PythonRDD"), log.rdd(1, scope="parallelize")]  # fmt: skip
+    rdds = [log.rdd(4, [3], name="CoalescedRDD", scope="coalesce"),
+            log.rdd(3, [2], name="PythonRDD"), log.rdd(2, [1], name="PythonRDD"),
+            log.rdd(1, scope="parallelize")]  # fmt: skip
     stage = log.info(0, 1, rdds=rdds)
     run = run_of(
         tmp_path,

@@ -6,6 +6,7 @@ from test_sources_profile_file import HEAD, RUN, STAGE
 from engine.errors import BadInput
 from engine.sources.combined_inputs import Combined, CombinedInputs, combined_in
 from engine.sources.events import RddInfo
+from engine.sources.lineage import Lineage
 from engine.sources.profile_file import parse
 
 FILES, MADE, SHUFFLED, UNION, PRODUCT = (
@@ -61,6 +62,17 @@ def test_a_shuffle_of_a_query_is_one_of_its_inputs() -> None:
     assert told == CombinedInputs(False, (Combined(3, "shuffled"), Combined(4, "files")))
 
 
+def test_a_shuffle_of_rdds_is_one_of_the_inputs_of_a_union_and_told_beside_another() -> None:
+    """As joins of RDDs in Python are made, which unite both sides and shuffle them once more."""
+    reduced, other = rdd(5, "ShuffledRDD", 3, 7), rdd(8, "ShuffledRDD", 4, 9)
+    told = found(SCAN, reduced, rdd(6, UNION, 7, 1, 5))
+    assert told is not None
+    assert told.inputs == (Combined(4, "files"), Combined(3, "shuffled", of_rdds=True))
+    both = found(reduced, other, rdd(6, UNION, 7, 5, 8))
+    assert both is not None
+    assert both.mixed
+
+
 def test_unions_of_files_alone_are_taken_for_alike() -> None:
     told = found(SCAN, MAPPED, rdd(5, UNION, 8, 1, 3))
     assert not told.mixed
@@ -70,7 +82,7 @@ def test_unions_of_files_alone_are_taken_for_alike() -> None:
     "rdds",
     [
         (SCAN, MAPPED),  # puts nothing together
-        (SCAN, rdd(5, "ShuffledRDD", 3, 7), rdd(6, UNION, 7, 1, 5)),  # by rules of RDDs
+        (SCAN, rdd(5, "ShuffledRDD", 3, 7), rdd(6, PRODUCT, 12, 1, 5)),  # a shuffle of RDDs
         (SCAN, RANGE, rdd(5, "CoalescedRDD", 3, 1), rdd(6, UNION, 5, 5, 2)),  # put together
         (rdd(1, FILES, 0), RANGE, rdd(6, UNION, 2, 1, 2)),  # of nothing, as no union of Spark's
         (rdd(1, FILES, 0), RANGE, rdd(6, PRODUCT, 0, 1, 2)),
@@ -128,3 +140,19 @@ def test_an_input_that_comes_from_the_same_many_times_over_is_looked_at_once() -
     told = found(scan, *zipped, made, rdd(4, PRODUCT, 8, zipped[-1].rdd_id, 2))
     assert told is not None
     assert told.inputs == (Combined(4, "files"), Combined(2, "made"))
+
+
+def test_a_coalesce_that_shuffles_is_a_repartition() -> None:
+    """As Python asks for one: where it writes the shuffle it puts no partitions together. Spark
+    3.5.9, `textFile(path).repartition(7)`, of which each side has the same scope."""
+    scope = '{"id": "128", "name": "coalesce"}'
+
+    def coalescing(number: int, name: str, parent: int) -> RddInfo:
+        return RddInfo(rdd_id=number, name=name, partitions=4, parents=(parent,), scope=scope)
+
+    writes = (coalescing(3, "MapPartitionsRDD", 2), rdd(2, "PythonRDD", 4))
+    reads = (coalescing(6, "MapPartitionsRDD", 5), coalescing(5, "CoalescedRDD", 4))
+    lineage = Lineage()
+    found = [lineage.operations_of(rdds) for rdds in (writes, reads)]
+    assert found == [("repartition", "PythonRDD"), ("coalesce",)]
+    assert lineage.operation_counts(writes, found[0]) == ()

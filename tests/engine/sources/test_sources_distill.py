@@ -198,13 +198,19 @@ def test_a_retried_stage_counts_each_partition_once(tmp_path: Path, with_partiti
     assert run.driver_seconds == 7.0 - 2.0 - 2.0
 
 
-def with_output_lost(lost: int, *, written: int = 4, read_first: bool = False) -> list[log.Event]:
+def with_output_lost(
+    lost: int, *, written: int = 4, read_first: bool = False, scope: str | None = None, **of: str
+) -> list[log.Event]:
     """A map stage of four tasks, of which `written` end, and the stage that reads it; then a second
     job on the same output, of which stage 2 (planned to be skipped) writes `lost` partitions again,
-    after its reader had begun or before."""
+    after its reader had begun or before.
+
+    Args:
+        scope: of what the map stage writes; of: properties of the second job.
+    """
     wrote = {"Shuffle Write Metrics": {"Shuffle Bytes Written": 100}}
     read = {"Input Metrics": {"Bytes Read": 1000}}
-    mapped = [log.rdd(7, partitions=4)]
+    mapped = [log.rdd(7, partitions=4, scope=scope)]
     zero, one = log.info(0, 4, rdds=mapped), log.info(1, 1, parents=[0], rdds=[log.rdd(8)])
     two, three = log.info(2, 4, rdds=mapped), log.info(3, 1, parents=[2], rdds=[log.rdd(9)])
     again = {**two, "Number of Tasks": lost}
@@ -222,7 +228,7 @@ def with_output_lost(lost: int, *, written: int = 4, read_first: bool = False) -
         task(1, 9, 3.0, 0),
         log.completed(one, 3.0, 4.0),
         log.job_end(0, 4.0),
-        log.job(1, [two, three], 4.0),
+        log.job(1, [two, three], 4.0, **of),
         *([log.submitted(three, 4.0)] if read_first else []),
         *([log.completed(three, 4.0, 5.0, failure="fetch failed")] if read_first else []),
         log.submitted(again, 5.0),
@@ -260,6 +266,24 @@ def test_the_rest_of_a_broken_off_stage_or_another_shuffle_is_work(
     run = run_of(tmp_path, with_output_lost(lost, written=written))
     assert not [stage.stage_id for stage in run.stages if stage.recomputed]
     assert run.workload.input_bytes == 1000.0 * (written + lost)
+
+
+@pytest.mark.parametrize(
+    ("scope", "of", "again"),
+    [
+        ("Exchange", {"spark.sql.execution.id": "3"}, {2}),
+        ("Exchange", {}, set()),
+        ("map", {"spark.sql.execution.id": "3"}, set()),
+    ],
+)
+def test_all_of_what_a_query_exchanges_is_written_again_where_all_was_lost(
+    tmp_path: Path, scope: str, of: dict[str, str], again: set[int]
+) -> None:
+    """Idle executors that went with all that they wrote (3.5.9, dynamic allocation): an exchange
+    makes an RDD of its own, which nothing else writes."""
+    run = run_of(tmp_path, with_output_lost(4, scope=scope, **of))
+    assert {stage.stage_id for stage in run.stages if stage.recomputed} == again
+    assert run.workload.input_bytes == (4000.0 if again else 8000.0)
 
 
 def of_two_shuffles(*, given_up: bool) -> list[log.Event]:
