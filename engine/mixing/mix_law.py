@@ -11,7 +11,8 @@ law is our own. It builds on the fitted model's predictions for each type alone:
 - Tasks are not divisible. The last tasks of a stage may run on the slowest cores while the others
   wait. T is therefore stretched by 1 + c (v / v_slow - 1), where v = C / slots is the mean speed of
   a core and c the share of a stage in its last wave (the mean of min(1, slots / tasks) over the
-  stages, weighted by their work). Without stages in the evidence c is 0.
+  stages, weighted by their work). Without stages in the evidence c is 0. What is not in tasks waits
+  for no core, so that T is at most T_slow on as many slots: a faster core is never slower.
 - The spread of log T is that of the member with the widest (among equals, with the fewest degrees
   of freedom): doubts about unlike machines are assumed not to cancel.
 
@@ -218,6 +219,14 @@ class MixLaw:
         own = self.capacity[rows]
         return np.asarray(own / (counts * own).sum())
 
+    def all_slowest(self, rows: IntArray, counts: IntArray | FloatArray) -> FloatArray:
+        """(n, q) nodes of each member with the slowest cores that have as many slots as the whole
+        composition; NaN for the others."""
+        speed = np.where(counts > 0, self.speed[rows], np.inf)
+        slots = (counts * self.slots[rows]).sum(axis=1, keepdims=True)
+        slow = (counts > 0) & (speed <= speed.min(axis=1, keepdims=True))
+        return np.where(slow, slots / self.slots[rows], np.nan)
+
     def forecast(self, rows: IntArray, counts: IntArray | FloatArray) -> Forecast:
         """The times of n compositions.
 
@@ -233,13 +242,18 @@ class MixLaw:
         weight = share / total[:, None]
         seconds = (weight * times).sum(axis=1)
         slots = (counts * self.slots[rows]).sum(axis=1)
-        slowest = np.where(member, self.speed[rows], np.inf).min(axis=1)
-        seconds = stretched(
+        waiting = stretched(
             seconds,
             coarse=coarseness(slots, self.tasks, self.work),
             mean=total / slots,
-            slowest=slowest,
+            slowest=np.where(member, self.speed[rows], np.inf).min(axis=1),
         )
+        if (counts.astype(bool).sum(axis=1) > 1).any():
+            all_slow = self.all_slowest(rows, counts)
+            alone = between(self.seconds, rows, np.where(np.isnan(all_slow), 1.0, all_slow))
+            most = np.where(np.isnan(all_slow), np.inf, alone).min(axis=1)
+            waiting = np.minimum(waiting, np.maximum(seconds, most))
+        seconds = waiting
         scale = np.where(member, between(self.log_scale, rows, alike), -np.inf)
         widest = scale.max(axis=1)
         decides = member & ((scale >= widest[:, None]) | np.isnan(scale))

@@ -73,10 +73,12 @@ class Stock:
 
 def behind(found: FoundMix, law: MixLaw, stock: Stock, surface: Surface) -> list[int]:
     """Points of the surface that a mix was computed from."""
-    rows = np.asarray(found.rows)
-    alike = (np.asarray(found.counts) * law.capacity[rows]).sum() / law.capacity[rows]
-    points = []
-    for row, count in zip(stock.base[rows].tolist(), alike.tolist(), strict=True):
-        columns = [min(nodes, surface.max_nodes) - 1 for nodes in law.columns.around(count)]
-        points += [row * surface.max_nodes + column for column in columns]
-    return points
+    rows, counts = np.asarray(found.rows), np.asarray(found.counts)
+    alike = (counts * law.capacity[rows]).sum() / law.capacity[rows]
+    slow = law.all_slowest(rows[None], counts[None])[0]
+    held = np.flatnonzero(np.isfinite(slow))
+    points: list[int] = []
+    for row, count in zip(np.append(rows, rows[held]), np.append(alike, slow[held]), strict=True):
+        columns = [min(nodes, surface.max_nodes) - 1 for nodes in law.columns.around(float(count))]
+        points += [int(stock.base[row]) * surface.max_nodes + column for column in columns]
+    return list(dict.fromkeys(points))

@@ -204,6 +204,21 @@ def test_a_refused_setting_leaves_no_folder(capsys, tmp_path, monkeypatch):
     assert (tmp_path / "new" / "config" / "sparkplan" / "config.yaml").exists()
 
 
+def test_a_refused_setting_is_said_where_another_command_wrote_meanwhile(
+    capsys, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "new"))
+    write_text = engine.write_text
+
+    def and_another(path, content, **how):
+        path.with_name("other.yaml").write_text("", encoding="utf-8")
+        write_text(path, content, **how)
+
+    monkeypatch.setattr(engine, "write_text", and_another)
+    assert main(["config", "set", "theme", "nope"]) == 2
+    assert "unknown theme 'nope'" in capsys.readouterr().err
+
+
 def test_the_page_names_the_actions_that_can_have_other_keys():
     """It named one, the parameters of the job, that was refused."""
     page = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text(encoding="utf-8")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import re
+from contextlib import suppress
 from pathlib import Path
 
 import engine
@@ -146,8 +147,9 @@ def _write(path: Path, content: str, *, typed: int | None = None) -> None:
     try:
         engine.write_text(path, content, check=check)
     except engine.EngineError:
-        for folder in made:
-            folder.rmdir()
+        with suppress(OSError):  # another command may have written there meanwhile
+            for folder in made:
+                folder.rmdir()
         raise
 
 

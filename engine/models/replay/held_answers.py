@@ -8,15 +8,16 @@ another, and what memory adds or saves may fall while the replay grows.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 
 from engine.cluster import Workload
 from engine.forecast import FloatArray
 from engine.models.replay.kept_answers import MeanTimes
+from engine.models.replay.times import steps_to
 from engine.profile import Run
 
 PARTS = 4
@@ -27,9 +28,10 @@ starts all at once somewhere between them, and a straight line would tell of it 
 def held(
     answer: Callable[[float], FloatArray], known: Sequence[float], wanted: float
 ) -> FloatArray:
-    """(n,) log time held to grow with the input, of logs whose own answers do: where they hand over
-    to each other it is a straight line between their inputs, and no input is faster than a smaller
-    one that was run.
+    """(n,) log time held to grow with the input, of logs whose mean need not: where they hand over
+    to each other, and where what they learnt of each other outweighs a step in which their tasks
+    fill up. Straight lines between the inputs of the logs, and beyond them between their doublings
+    and halves, none of which is faster than a smaller one.
 
     Args:
         answer: log time of an input for n clusters.
@@ -37,15 +39,24 @@ def held(
         wanted: the input that is asked for.
     """
     ordered = sorted(known)
-    reached = answer(ordered[0])
-    if wanted <= ordered[0]:
-        return np.minimum(reached, answer(wanted))
-    for low, high in pairwise(ordered):
-        before, reached = reached, np.maximum(reached, answer(high))
-        if wanted <= high:
-            share = math.log(wanted / low) / math.log(high / low)
-            return np.asarray((1.0 - share) * before + share * reached)
-    return np.maximum(reached, answer(wanted))
+    hold = np.maximum if wanted > ordered[0] else np.minimum
+    path, share = _way_to(ordered, wanted)
+    before = reached = answer(path[0])
+    for size in path[1:]:
+        before, reached = reached, hold(reached, answer(size))
+    return np.asarray((1.0 - share) * before + share * reached)
+
+
+def _way_to(ordered: Sequence[float], wanted: float) -> tuple[list[float], float]:
+    """The inputs of the logs on the way to the wanted one, from the smallest to the first at or
+    beyond it, with steps outside of them; and how far between the last two it lies (0 ... 1)."""
+    last = bisect_left(ordered, wanted)
+    if 0 < last < len(ordered):
+        low, high = ordered[last - 1 : last + 1]
+        return list(ordered[: last + 1]), math.log(wanted / low) / math.log(high / low)
+    nearest = max(last - 1, 0)
+    steps, share = steps_to(wanted / ordered[nearest])
+    return [*ordered[:nearest], *(ordered[nearest] * step for step in steps)], share
 
 
 def held_mean(

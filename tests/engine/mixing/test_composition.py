@@ -118,3 +118,21 @@ def test_interruptions_are_a_phase_where_they_take_a_thousandth_of_the_time(
     phases = found.prediction.phases
     assert ("interruptions" in phases) is told
     assert sum(phases.values()) == pytest.approx(found.prediction.seconds, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("mix", "slow"),
+    [({"c7a.xlarge": 2, "m5.2xlarge": 1}, 2), ({"c7a.xlarge": 4, "m5.2xlarge": 2}, 4)],
+)
+def test_a_faster_node_in_place_of_a_slow_one_is_never_slower(
+    mix: dict[str, int], slow: int
+) -> None:
+    """As many slots. ALS waits for its driver half of the time: all of it was stretched as if it
+    waited for the slowest cores, to more than these take alone."""
+    model = engine.fit(engine.read("movie-als-small", "movie-als-large", ran_on="r5.xlarge"))
+    found = [
+        engine.predict_composition(model, composition=nodes, catalog=engine.load_catalog("aws"))
+        for nodes in (mix, {"m5.2xlarge": slow})
+    ]
+    assert found[0].choice.seconds <= found[1].choice.seconds * (1.0 + 1e-9)
+    assert found[0].choice.seconds == found[0].prediction.seconds

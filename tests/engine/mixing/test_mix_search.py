@@ -287,7 +287,7 @@ def test_coarse_tasks_wait_for_the_slowest_cores() -> None:
     base = random_law(np.random.default_rng(0), 2, 8)
     one = np.ones((2, 8))
     law = MixLaw(
-        seconds=100.0 * one,
+        seconds=np.asarray([[300.0], [100.0]]) * one,
         log_scale=0.0 * one,
         dof=30.0 * one,
         slots=np.asarray([4.0, 4.0]),
@@ -298,7 +298,7 @@ def test_coarse_tasks_wait_for_the_slowest_cores() -> None:
     )
     forecast = law.forecast(np.asarray([[0, 1]]), np.asarray([[1, 1]]))
     # 8 slots for 16 tasks: half of the stage is its last wave; the mean core is twice as fast.
-    assert forecast.seconds[0] == pytest.approx(100.0 * (1.0 + 0.5 * (1.0 / 0.5 - 1.0)))
+    assert forecast.seconds[0] == pytest.approx(150.0 * (1.0 + 0.5 * (1.0 / 0.5 - 1.0)))
 
 
 def test_between_whole_counts_is_exact_for_serial_and_divisible_work() -> None:
