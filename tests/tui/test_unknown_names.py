@@ -45,6 +45,15 @@ MISTAKES = {
     "--max-nodes? see sparkplan recommend --help",
     f"{RECOMMEND} more.zstd": "unrecognized arguments: more.zstd; all sources stand before the "
     "options; see sparkplan recommend --help",
+    # Blanks for commas: they were taken for files, or for sources that stand too late.
+    "experiments --nodes 1:8 --fractions 0.1 0.2": "--fractions: a blank cuts off '0.2'; write "
+    "--fractions 0.1,0.2",
+    "predict nightly-features --param A=1 B=2": "--param: a blank cuts off 'B=2'; write --param "
+    "A=1 --param B=2",
+    f"{RECOMMEND} --own m5.xlarge=3 c5.xlarge=2": "write --own m5.xlarge=3 --own c5.xlarge=2",
+    "recommend --instances 'm5.*' 'c5.*' --deadline 4h": "write --instances m5.*,c5.*",
+    f"{RECOMMEND} --instances m5.xlarge c5.xlarge": "unrecognized arguments: c5.xlarge; write "
+    "--instances m5.xlarge,c5.xlarge; see sparkplan recommend --help",
     f"{RECOMMEND} --nope": "unrecognized arguments: --nope; see sparkplan recommend --help",
     "--web --port 99999999": "--port: must be at most 65,535, not 99999999",
 }
@@ -76,6 +85,20 @@ def test_a_line_for_the_shell_keeps_its_options(said: str, shown: str | None) ->
     """Beside it options are typed commands as everywhere."""
     typed = said.replace("--mix", ":mix").replace("give --deadline", "give :deadline")
     assert in_planner(said) == (shown or typed)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "--instances 'm5.*' nightly-features",
+        "--instances 'm5.*' 's3://logs/nightly*'",
+        "--own m5.xlarge=3 'http://host:18080#app=nightly&last=5'",
+    ],
+)
+def test_a_source_behind_a_value_is_no_second_value(line: str) -> None:
+    parser = OneLineParser(prog="sparkplan recommend", allow_abbrev=False)
+    import_module("tui.headless.recommend").configure(parser)
+    assert parser.parse_args(shlex.split(line)).sources
 
 
 @pytest.mark.parametrize("given", ["--catalog ''", "--catalog=", "--instances ' '", "--param ''"])
