@@ -114,7 +114,9 @@ def test_where_a_better_answer_begins_it_is_given(
     steps = re.findall(r"^from a (?:deadline|budget) of (.+?): (.+) (?:saves|is) ", out, re.M)
     steps += [
         (at, out.partition("  ")[0])
-        for at in re.findall(r"^stays the answer down to a (?:deadline|budget) of (.+?); below", out, re.M)
+        for at in re.findall(
+            r"^stays the answer down to a (?:deadline|budget) of (.+?); below", out, re.M
+        )
     ]
     assert len(steps) >= 2
     for at, composition in steps:
