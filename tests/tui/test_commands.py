@@ -1,7 +1,6 @@
 """Typed commands: what each becomes, what is offered, what a wrong one says."""
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,6 @@ from textual.app import App
 from textual.events import Key, Paste
 
 import engine
-from tui.app import PlannerApp
 from tui.behaviours.key_order import Followed
 from tui.changes import (
     OpenSources,
@@ -96,21 +94,6 @@ NAMES = Names(
 )
 def test_what_a_command_becomes(line, outcome):
     assert outcome_of(line, NAMES) == outcome
-
-
-@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
-def test_a_command_alone_opens_the_choice_or_shows_an_example_that_works(verb):
-    """It said ":theme needs NAME; type :theme NAME"."""
-    if not verb.takes or verb.takes.startswith("["):
-        return
-    try:
-        action = outcome_of(verb.name, NAMES)
-    except engine.BadInput as error:
-        line = error.remedy.removeprefix("type :")
-        known = replace(NAMES, parameters=("k",), instances=("c5.2xlarge",))
-        assert outcome_of(line, known)
-    else:
-        assert hasattr(PlannerApp, f"action_{action}")
 
 
 @pytest.mark.parametrize(
@@ -285,14 +268,6 @@ async def test_keys_behind_an_enter_are_for_the_dialog_that_it_opens(planner, op
         app.post_message(Key("down", None))
         await settled(pilot)
         assert app.screen.query_one(Table).cursor == 1
-
-
-async def test_a_command_alone_asks_for_what_it_lacks(planner):
-    async with at_rest(planner(), (120, 40)) as (app, pilot):
-        _at_once(app, ":theme\rnord\r:model\rern")
-        await settled(pilot)
-        assert app.theme == "nord"
-        assert app.screen.query_one("#typed").value == "ern"
 
 
 async def test_keys_that_are_under_way_when_the_planner_is_left_are_let_go(planner):

@@ -1,16 +1,23 @@
 """A name that nothing has: one line that says what to do."""
 
 import shlex
+from collections.abc import Callable
 from importlib import import_module
 
 import pytest
+from screen import at_rest, settled
+from textual.widgets import Input
 
 import engine
 from engine.mixing.notices import MIXED
+from tui.app import PlannerApp
 from tui.arguments.parser import OneLineParser
 from tui.cli import main
+from tui.commands import outcome_of
+from tui.verbs import VERBS, Names, Verb
 from tui.views.words import in_planner
 
+KNOWN = Names(parameters=("k",), instances=("c5.2xlarge",))
 RECOMMEND = "recommend nightly-features --deadline 4h"
 LISTED = "`sparkplan catalog show aws` lists its types"
 MISTAKES = {
@@ -70,6 +77,32 @@ def test_what_to_do_is_said(capsys: pytest.CaptureFixture[str], line: str) -> No
 
 def test_the_planner_names_its_own_command_once() -> None:
     assert in_planner(MIXED.remedy) == "ask for one type: :mix 1"
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
+def test_a_command_alone_opens_the_choice_or_shows_an_example_that_works(verb: Verb) -> None:
+    """It said ":theme needs NAME; type :theme NAME"."""
+    if not verb.takes or verb.takes.startswith("["):
+        return
+    try:
+        action = outcome_of(verb.name, KNOWN)
+    except engine.BadInput as error:
+        line = (error.remedy or "").removeprefix("type :")
+        assert outcome_of(line, KNOWN)
+    else:
+        assert hasattr(PlannerApp, f"action_{action}")
+
+
+async def test_a_command_alone_asks_for_what_it_lacks(
+    planner: Callable[..., PlannerApp],
+) -> None:
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
+        for typed in (":theme\rnord\r", ":model\rern"):
+            for key in typed:
+                await pilot.press({":": "colon", "\r": "enter"}.get(key, key))
+            await settled(pilot)
+        assert app.theme == "nord"
+        assert app.screen.query_one("#typed", Input).value == "ern"
 
 
 @pytest.mark.parametrize(
