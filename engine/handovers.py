@@ -47,7 +47,13 @@ def handover_of(
         executors=choice.executors,
         layout=layout,
         statement=(
-            *statement(choice, found, workload or profile.reference_workload, profile.input_unit),
+            *statement(
+                choice,
+                found,
+                workload or profile.reference_workload,
+                profile.input_unit,
+                catalog,
+            ),
             *_assumed_beside(layout, profile),
             *said,
         ),

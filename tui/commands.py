@@ -8,11 +8,11 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 import engine
-from tui.verbs import EXAMPLES, VERBS, Names, Outcome, Verb
+from tui.verbs import ASKED, EXAMPLES, VERBS, Names, Outcome, Verb
 
 
 def outcome_of(line: str, names: Names) -> Outcome:
-    """What a typed line asks for.
+    """What a typed line asks for; a command that lacks what can be chosen opens the choice.
 
     Raises:
         BadInput: for an unknown command (close ones are named), or an argument that is missing,
@@ -23,12 +23,11 @@ def outcome_of(line: str, names: Names) -> Outcome:
     if argument and not verb.takes:
         raise engine.BadInput(f"{verb.name} takes nothing, not {argument!r}")
     if not argument and verb.takes and not verb.takes.startswith("["):
-        raise engine.BadInput(f"{verb.name} needs {verb.takes}", remedy=f"type {_example(verb)}")
+        if verb.name in ASKED:
+            return ASKED[verb.name]
+        remedy = f"type :{verb.name} {EXAMPLES[verb.name]}"
+        raise engine.BadInput(f"{verb.name} needs {verb.takes}", remedy=remedy)
     return verb.act(argument, names)
-
-
-def _example(verb: Verb) -> str:
-    return f":{verb.name} {EXAMPLES.get(verb.name, verb.takes)}"
 
 
 def _verb(name: str) -> Verb:
@@ -40,7 +39,7 @@ def _verb(name: str) -> Verb:
     if len(begun) == 1:
         return begun[0]
     close = [verb.name for verb in begun] or get_close_matches(name, by_name, n=3)
-    hint = f"did you mean {', '.join(close)}?" if close else "press : alone to see all of them"
+    hint = f"did you mean {' or '.join(close)}?" if close else "press : alone to see all of them"
     raise engine.BadInput(f"there is no command {name!r}", remedy=hint)
 
 

@@ -85,16 +85,16 @@ def free_name(pins: tuple[Pin, ...]) -> str | None:
 
 
 def changed(pin: Pin, first: Pin) -> tuple[str, ...]:
-    """How the inputs differ from those of the first: "deadline 30m, not 45m"; "limits max-vcpus 64,
-    there not set"."""
+    """How the inputs differ from those of the first: "deadline 30m, not 45m"; "limits max-vcpus 64
+    (A: not set)"."""
     here, there = (_inputs(one.state) for one in (pin, first))
     found = []
     for key in {**there, **here}:
         own, other = here.get(key, "not set"), there.get(key, "not set")
         if own != other:
-            found.append(
-                f"{key} {own}, {'not' if key in here and key in there else 'there'} {other}"
-            )
+            set_in_both = key in here and key in there
+            against = f", not {other}" if set_in_both else f" ({first.name}: {other})"
+            found.append(f"{key} {own}{against}")
     return tuple(found)
 
 

@@ -218,12 +218,16 @@ def _draw(typed: str, names: Names) -> Outcome:
     wanted = typed.replace(",", " ").split()
     if names.instances:
         for name in wanted:
-            _one_of(names.instances, "instance type", name)
+            if name not in names.instances:
+                remedy = ":draw and a blank list them"
+                raise engine.UnknownName("instance type", name, names.instances, remedy=remedy)
     return f"draw_types({' '.join(wanted)!r})"
 
 
 def _theme(typed: str, names: Names) -> str:
-    return f"set_theme({_one_of(names.themes, 'theme', typed)!r})"
+    if typed not in names.themes:
+        raise engine.UnknownName("theme", typed, names.themes, remedy=":theme alone lists them")
+    return f"set_theme({typed!r})"
 
 
 def _app(action: str) -> Callable[[str, Names], Outcome]:
@@ -242,7 +246,16 @@ EXAMPLES = {
     "iterations": "20", "own": "m5.xlarge=10", "limit": "c5.*=20", "max-vcpus": "512",
     "max-spot": "50%", "min-nodes": "3", "exclude": "t3.* t2.*", "mix": "2", "training": "$5",
     "samples": "1%:10%", "zoom": "4:32", "axis": "y linear", "at": "12", "draw": "c5.2xlarge",
+    "confidence": "95%", "region": "eu-west-1", "discount": "15%", "dbu-price": "premium",
+    "platform": "kubernetes", "overhead-per-core": "512m", "dynamic-allocation": "2:20",
+    "arch": "arm64", "plan": "peridot", "add": "app.zstd", "view": "frontier", "chart": "cost",
+    "save": "nightly", "load": "nightly",
 }  # fmt: skip
+ASKED = {
+    "model": "model", "catalog": "catalog", "instances": "instances", "ran-on": "ran_on",
+    "category": "category", "open": "open", "theme": "theme",
+}  # fmt: skip
+"""Commands whose argument is chosen from a list where none is typed: the action that shows it."""
 _SAMPLE_STEPS = 10
 
 VERBS: tuple[Verb, ...] = (

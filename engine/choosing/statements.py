@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engine.catalog import Catalog
 from engine.choosing.recommendation import Choice, Goal, Recommendation
 from engine.cluster import Workload
 from engine.notices import Notice, of_one_batch
@@ -16,16 +17,21 @@ from engine.units import (
 
 
 def statement(
-    choice: Choice, found: Recommendation, workload: Workload | None = None, unit: str = "bytes"
+    choice: Choice,
+    found: Recommendation,
+    workload: Workload | None = None,
+    unit: str = "bytes",
+    catalog: Catalog | None = None,
 ) -> tuple[str, ...]:
     """What was predicted, for what work, and what was assumed: plain lines for an export's head.
 
     Args:
         workload: what was planned for, its size in `unit`; None where nothing is known of it.
+        catalog: whose prices the cost is told by; None for a cluster that one owns.
     """
     types = " + ".join(f"{count} x {name}" for name, count in choice.composition.items())
     what = types or format_count(choice.executors or 0, "executor")
-    lines = [f"sparkplan: {what}, model {found.model}"]
+    lines = [f"{what}, model {found.model}"]
     if choice.spot:
         rented = " + ".join(f"{count} x {name}" for name, count in choice.spot.items())
         lines.append(f"at spot prices: {rented}")
@@ -35,14 +41,14 @@ def statement(
     seconds = format_seconds(choice.seconds)
     lines.append(f"predicted time{batch} {seconds}{_bounds(choice, found.goal)}")
     if choice.cost_usd is not None:
-        lines.append(f"expected cost{batch} {format_usd(choice.cost_usd)}{_cost_bounds(choice)}")
+        usd = f"{format_usd(choice.cost_usd)}{_cost_bounds(choice)}"
+        lines.append(f"expected cost{batch} {usd}{_priced_by(catalog)}")
     if found.goal.deadline_seconds is not None:
         met = format_probability(choice.p_deadline)
         deadline = format_seconds(found.goal.deadline_seconds)
         lines.append(f"probability of meeting {deadline}: {met}")
     assumed = choice.cost.assumptions if choice.cost else ()
-    lines += [f"assumes: {line}" for line in assumed]
-    return tuple(lines)
+    return (*lines, *assumed)
 
 
 def notices_of(choice: Choice, found: Recommendation) -> tuple[Notice, ...]:
@@ -76,3 +82,10 @@ def _cost_bounds(choice: Choice) -> str:
         return " (no interval)"
     within = f"{format_usd(choice.cost_low_usd)} to {format_usd(choice.cost_high_usd)}"
     return f" (at these times: {within})"
+
+
+def _priced_by(catalog: Catalog | None) -> str:
+    """Whose prices and of when: the text is read long after it was written."""
+    if catalog is None:
+        return ""
+    return f", by catalog {catalog.name} {catalog.region} of {catalog.date}"

@@ -217,10 +217,11 @@ def with_spark(handover: Handover, spark: str | None) -> Handover:
 
 
 def comments(handover: Handover) -> str:
-    """The statement and the notices as comment lines; line breaks and control characters cannot
-    leave them."""
+    """The statement, which says first by whom it is, and the notices as comment lines; line breaks
+    and control characters cannot leave them."""
     notes = (f"note: {notice.text} [{notice.code}]" for notice in handover.notices)
-    return "\n".join(f"# {printable(line)}" for line in (*handover.statement, *notes))
+    first, *more = (*handover.statement, *notes)
+    return "\n".join(f"# {printable(line)}" for line in (f"sparkplan: {first}", *more))
 
 
 def rented_comments(handover: Handover) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 
-from engine.choosing.recommendation import Choice
+from engine.choosing.recommendation import Choice, Recommendation
 from engine.exports import svg
 from engine.exports.base import Export, Handover, spark_properties
 from engine.exports.report import Section, frontier_of, sections, title_of
@@ -63,16 +64,25 @@ def _charts(handover: Handover) -> list[str]:
     usd, time = svg.Axis("cost (USD)", format_usd), svg.Axis("time", format_seconds, svg.TIMES)
     by_time = sorted(frontier, key=lambda choice: choice.seconds)
     marked = chosen if chosen is not None and chosen.cost_usd is not None else None
+    meaning = _meaning(handover.report, frontier, dotted=marked is not None)
     return [
         svg.chart(
-            "The time that each cost buys", [_time(c) for c in frontier],
+            f"The time that each cost buys{meaning}", [_time(c) for c in frontier],
             x=usd, y=time, marked=_time(marked) if marked else None,
         ),
         svg.chart(
-            "What each time costs", [_cost(c) for c in by_time],
+            f"What each time costs{meaning}", [_cost(c) for c in by_time],
             x=time, y=usd, marked=_cost(marked) if marked else None,
         ),
     ]  # fmt: skip
+
+
+def _meaning(found: Recommendation | None, frontier: Sequence[Choice], *, dotted: bool) -> str:
+    """What the shade and the dot of a chart are, where they are drawn."""
+    said = ["dot: this plan"] if dotted else []
+    if found is not None and sum(choice.low is not None for choice in frontier) > 1:
+        said.insert(0, f"shaded: {100.0 * found.goal.confidence:.8g} % of runs")
+    return f" ({'; '.join(said)})" if said else ""
 
 
 def _time(choice: Choice) -> svg.Point:

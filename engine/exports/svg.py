@@ -48,7 +48,8 @@ def ticks(end: float, steps: Sequence[float] = ()) -> list[float]:
         unit = steps[-1] if steps and least > steps[-1] else 1.0
         power = unit * 10.0 ** math.floor(math.log10(least / unit))
         step = next(times * power for times in (1.0, 2.0, 5.0, 10.0) if times * power >= least)
-    return [step * place for place in range(math.floor(end / step + 1e-9) + 1)]
+    # Three times 0.1 is 0.30000000000000004, and reads "$0.300" between "$0.20" and "$0.40".
+    return [round(step * place, 12) for place in range(math.floor(end / step + 1e-9) + 1)]
 
 
 def chart(

@@ -3,7 +3,9 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from textual.events import MouseMove
 from textual.pilot import Pilot
+from textual.widget import Widget
 
 from tui.app import PlannerApp
 
@@ -30,6 +32,14 @@ async def settled(pilot: Pilot[None]) -> PlannerApp:
             if _at_rest(app):
                 return app
     raise AssertionError(f"never at rest: {app.busy!r}, settling {app.settling}")
+
+
+async def drag_to(
+    pilot: Pilot[None], target: Widget | type[Widget] | str, offset: tuple[int, int]
+) -> None:
+    """The mouse goes there with its button down; `hover` is a mouse without one."""
+    await pilot.pause()
+    await pilot._post_mouse_events([MouseMove], target, offset, button=1)
 
 
 @asynccontextmanager

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from screen import at_rest, settled, text_of
+from screen import at_rest, drag_to, settled, text_of
 from textual import events
 
 from tui.state import WHOLE, goal_key
@@ -26,7 +26,7 @@ async def drag(pilot, chart, start, *ends):
     """Press at a cell, move over others, let go at the last one."""
     await pilot.mouse_down(chart, offset=start)
     for end in ends:
-        await pilot.hover(chart, offset=end)
+        await drag_to(pilot, chart, end)
         await pilot.pause()
     await pilot.mouse_up(chart, offset=ends[-1])
     await pilot.pause()
@@ -64,6 +64,21 @@ async def test_the_odds_are_unknown_without_a_deadline(planner):
         await pilot.pause()
         aside = app.query_one("#why")
         assert not any("in time" in span for line in aside._lines for span, _ in line)
+
+
+async def test_a_line_whose_button_was_let_go_unseen_is_dragged_no_longer(planner):
+    """It went with the mouse until the next click."""
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
+        chart = chart_of(app)
+        x, y = row_of_line(chart)
+        await pilot.mouse_down(chart, offset=(x, y))
+        await drag_to(pilot, chart, (x, y + 2))
+        await settled(pilot)
+        dragged = app.state.deadline_seconds
+        await pilot.hover(chart, offset=(x, y + 4))
+        await settled(pilot)
+        assert app.mouse_captured is None
+        assert app.state.deadline_seconds == dragged
 
 
 async def test_the_mouse_reads_and_leaves(planner):

@@ -100,6 +100,8 @@ def test_what_a_command_becomes(line, outcome):
     ("line", "says"),
     [
         ("deadlin", "deadline needs TIME"),
+        ("theme zzz", ":theme alone lists them"),
+        ("draw zzz", ":draw and a blank list them"),
         ("deadline soon", "soon"),
         ("deadline 45:00", "write 45m or 45h"),
         ("deadline 99999d", "at most ten years"),
@@ -255,9 +257,10 @@ async def test_keys_that_come_at_once_are_done_in_their_order(planner, stands):
         assert app.state.view == "compositions"
 
 
-async def test_keys_behind_an_enter_are_for_the_dialog_that_it_opens(planner):
+@pytest.mark.parametrize("opens", ["model", "limits", "help", "notices"])
+async def test_keys_behind_an_enter_are_for_the_dialog_that_it_opens(planner, opens):
     async with at_rest(planner(), (120, 40)) as (app, pilot):
-        _at_once(app, ":model\r\x1b:mix 3\r:theme nord\r3:deadline 2h\r")
+        _at_once(app, f":{opens}\r\x1b:mix 3\r:theme nord\r3:deadline 2h\r")
         await settled(pilot)
         assert (app.state.mix, app.theme, app.state.view) == (3, "nord", "frontier")
         assert app.state.deadline_seconds == 7200.0

@@ -7,6 +7,7 @@ import pytest
 from screen import at_rest
 
 import engine
+from tui.action_list import COMMANDS, ELSEWHERE
 from tui.arguments import options
 from tui.bindings import binding_id
 from tui.cli import main, planner_parser
@@ -236,6 +237,16 @@ async def test_keys_of_ones_own(planner):
         assert app.state.spot
         await pilot.press("z")
         assert not app.state.spot
+
+
+def test_every_action_that_holds_in_all_views_can_have_another_key():
+    """The one that changes the rule of training runs could not. Keys of a single view stay."""
+    here = {
+        binding_id(action)
+        for action, _, key in COMMANDS
+        if key and not action.startswith(("view(", *ELSEWHERE))
+    }
+    assert here <= set(config.ACTIONS)
 
 
 @pytest.mark.parametrize("vi", [False, True])

@@ -114,7 +114,9 @@ def test_where_a_better_answer_begins_it_is_given(
     steps = re.findall(r"^from a (?:deadline|budget) of (.+?): (.+) (?:saves|is) ", out, re.M)
     steps += [
         (at, out.partition("  ")[0])
-        for at in re.findall(r"^stands down to a (?:deadline|budget) of (.+?); below", out, re.M)
+        for at in re.findall(
+            r"^stays the answer down to a (?:deadline|budget) of (.+?); below", out, re.M
+        )
     ]
     assert len(steps) >= 2
     for at, composition in steps:
@@ -180,6 +182,17 @@ def test_export_is_text_to_paste(target: str, capsys: pytest.CaptureFixture[str]
     out, _ = run(capsys, f"export {LOG} --ran-on m5.xlarge --deadline 4m --to {target}")
     assert out.startswith("# sparkplan: ")
     assert "executor" in out
+    assert re.search(r"^# expected cost .*, by catalog aws us-east-1 of [-0-9]{10}$", out, re.M)
+
+
+def test_a_report_says_whose_prices_it_counts_and_begins_with_the_cluster(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Months later nobody could tell of when its prices were; each assumption was said twice."""
+    out, _ = run(capsys, f"export {LOG} --ran-on m5.xlarge --deadline 4m --to markdown")
+    assert re.search(r"^## Recommendation\n\n- \d+ x \S+, model sparkplan$", out, re.M)
+    assert re.search(r"^- expected cost .*, by catalog aws us-east-1 of \d{4}-", out, re.M)
+    assert "- surcharge 25 % assumed: " in out
 
 
 def test_profile_gives_the_same_predictions_as_its_log(

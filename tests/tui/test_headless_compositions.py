@@ -202,8 +202,8 @@ def test_a_recommendation_says_what_it_hangs_on(capsys: pytest.CaptureFixture[st
     for said in (
         "one more hour:",
         "one more dollar:",
-        "stands down to a deadline of",
-        "holds until",
+        "stays the answer down to a deadline of",
+        "the goal is kept up to",
         "times the input asked for",
     ):
         assert said in out
@@ -211,16 +211,16 @@ def test_a_recommendation_says_what_it_hangs_on(capsys: pytest.CaptureFixture[st
     assert "an hour longer than this:" in out
     assert "one more hour:" not in out
     out, _ = run(capsys, f"{line} --input-size 0.5x")
-    (said,) = (row for row in out.splitlines() if row.startswith("input: holds until"))
-    assert float(said.split()[3]) > 1.0
+    (said,) = (row for row in out.splitlines() if row.startswith("input: the goal is kept up to"))
+    assert float(said.split()[7]) > 1.0
 
 
 @pytest.mark.parametrize(
     ("times", "said"),
     [
-        (1.004, "input: holds for hardly more than the input asked for"),
-        (1.016, "input: holds until 1.01 times the input asked for"),
-        (3.19, "input: holds until 3.1 times the input asked for"),
+        (1.004, "input: the goal is kept with hardly more than the input asked for"),
+        (1.016, "input: the goal is kept up to 1.01 times the input asked for"),
+        (3.19, "input: the goal is kept up to 3.1 times the input asked for"),
     ],
 )
 def test_an_answer_that_hardly_holds_does_not_hold_until_once(times: float, said: str) -> None:

@@ -5,7 +5,7 @@ from threading import Event
 
 import pytest
 from fakes import FakeSession, profile
-from screen import at_rest, compared, settled, shows, text_of
+from screen import at_rest, compared, drag_to, settled, shows, text_of
 
 import engine
 from tui.screens.notices import MOST_NOTICES
@@ -186,7 +186,7 @@ async def test_a_refusal_that_is_over_before_the_mouse_lets_go_is_not_said(plann
         slider = app.query_one("#deadline")
         await pilot.mouse_down(slider, offset=(20, 0))
         app.show_refusal("this cannot be")
-        await pilot.hover(slider, offset=(24, 0))
+        await drag_to(pilot, slider, (24, 0))
         await settled(pilot)
         await pilot.mouse_up(slider, offset=(24, 0))
         await settled(pilot)

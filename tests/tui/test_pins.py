@@ -58,7 +58,7 @@ def test_inputs_differ_in_words():
         "open run-2.zstd, not run-1.zstd",
         "deadline off, not 45m",
     )
-    assert changed(unset, there) == ("deadline not set, there off", "category sql, there not set")
+    assert changed(unset, there) == ("deadline not set (A: off)", "category sql (A: not set)")
     assert changed(SECOND, FIRST) == ("deadline 30m, not 45m", "spot on, not off")
     assert changed(FIRST, FIRST) == ()
 

@@ -1,16 +1,23 @@
 """A name that nothing has: one line that says what to do."""
 
 import shlex
+from collections.abc import Callable
 from importlib import import_module
 
 import pytest
+from screen import at_rest, settled
+from textual.widgets import Input
 
 import engine
 from engine.mixing.notices import MIXED
+from tui.app import PlannerApp
 from tui.arguments.parser import OneLineParser
 from tui.cli import main
+from tui.commands import outcome_of
+from tui.verbs import VERBS, Names, Verb
 from tui.views.words import in_planner
 
+KNOWN = Names(parameters=("k",), instances=("c5.2xlarge",))
 RECOMMEND = "recommend nightly-features --deadline 4h"
 LISTED = "`sparkplan catalog show aws` lists its types"
 MISTAKES = {
@@ -45,6 +52,15 @@ MISTAKES = {
     "--max-nodes? see sparkplan recommend --help",
     f"{RECOMMEND} more.zstd": "unrecognized arguments: more.zstd; all sources stand before the "
     "options; see sparkplan recommend --help",
+    # Blanks for commas: they were taken for files, or for sources that stand too late.
+    "experiments --nodes 1:8 --fractions 0.1 0.2": "--fractions: a blank cuts off '0.2'; write "
+    "--fractions 0.1,0.2",
+    "predict nightly-features --param A=1 B=2": "--param: a blank cuts off 'B=2'; write --param "
+    "A=1 --param B=2",
+    f"{RECOMMEND} --own m5.xlarge=3 c5.xlarge=2": "write --own m5.xlarge=3 --own c5.xlarge=2",
+    "recommend --instances 'm5.*' 'c5.*' --deadline 4h": "write --instances m5.*,c5.*",
+    f"{RECOMMEND} --instances m5.xlarge c5.xlarge": "unrecognized arguments: c5.xlarge; write "
+    "--instances m5.xlarge,c5.xlarge; see sparkplan recommend --help",
     f"{RECOMMEND} --nope": "unrecognized arguments: --nope; see sparkplan recommend --help",
     "--web --port 99999999": "--port: must be at most 65,535, not 99999999",
 }
@@ -63,6 +79,32 @@ def test_the_planner_names_its_own_command_once() -> None:
     assert in_planner(MIXED.remedy) == "ask for one type: :mix 1"
 
 
+@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
+def test_a_command_alone_opens_the_choice_or_shows_an_example_that_works(verb: Verb) -> None:
+    """It said ":theme needs NAME; type :theme NAME"."""
+    if not verb.takes or verb.takes.startswith("["):
+        return
+    try:
+        action = outcome_of(verb.name, KNOWN)
+    except engine.BadInput as error:
+        line = (error.remedy or "").removeprefix("type :")
+        assert outcome_of(line, KNOWN)
+    else:
+        assert hasattr(PlannerApp, f"action_{action}")
+
+
+async def test_a_command_alone_asks_for_what_it_lacks(
+    planner: Callable[..., PlannerApp],
+) -> None:
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
+        for typed in (":theme\rnord\r", ":model\rern"):
+            for key in typed:
+                await pilot.press({":": "colon", "\r": "enter"}.get(key, key))
+            await settled(pilot)
+        assert app.theme == "nord"
+        assert app.screen.query_one("#typed", Input).value == "ern"
+
+
 @pytest.mark.parametrize(
     ("said", "shown"),
     [
@@ -76,6 +118,20 @@ def test_a_line_for_the_shell_keeps_its_options(said: str, shown: str | None) ->
     """Beside it options are typed commands as everywhere."""
     typed = said.replace("--mix", ":mix").replace("give --deadline", "give :deadline")
     assert in_planner(said) == (shown or typed)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "--instances 'm5.*' nightly-features",
+        "--instances 'm5.*' 's3://logs/nightly*'",
+        "--own m5.xlarge=3 'http://host:18080#app=nightly&last=5'",
+    ],
+)
+def test_a_source_behind_a_value_is_no_second_value(line: str) -> None:
+    parser = OneLineParser(prog="sparkplan recommend", allow_abbrev=False)
+    import_module("tui.headless.recommend").configure(parser)
+    assert parser.parse_args(shlex.split(line)).sources
 
 
 @pytest.mark.parametrize("given", ["--catalog ''", "--catalog=", "--instances ' '", "--param ''"])

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from itertools import pairwise
 from typing import Any
@@ -12,6 +14,8 @@ from typing import Any
 import engine
 
 _NEGATIVE = re.compile(r"-(?:\$[\d.,]+|[\d.,]+[a-zA-Z$%])")
+_ALIKE = (re.compile(r"[^=]+=[^=]+"), re.compile(r"[\d.,]+%?"), re.compile(r".*\*.*"))
+"""Values that are told from a source by how they look: "k=10", "0.1", "m5.*"."""
 
 ALIKE = 0.75
 """How alike two options must be for one to be taken for a slip of the other."""
@@ -20,9 +24,19 @@ ALIKE = 0.75
 class OneLineParser(argparse.ArgumentParser):
     """Bad usage is one line and exit code 2, like every other bad input."""
 
+    _given: Sequence[str] = ()
+
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Refuses an option that was given nothing, such as a variable of the shell that is not
         set: it would be as good as not given."""
+        self._given = () if args is None else tuple(args)
+        for option, value, word in self._apart():
+            if any(kind.fullmatch(value) and kind.fullmatch(word) for kind in _ALIKE):
+                raise engine.BadInput(
+                    f"a blank cuts off {word!r}",
+                    where=option.option_strings[0],
+                    remedy=_together(option, value, word),
+                )
         flags = {name for each in self._actions if each.nargs == 0 for name in each.option_strings}
         for before, word in pairwise(["", *(args or ())]):
             name, equals, value = word.partition("=")
@@ -63,6 +77,9 @@ class OneLineParser(argparse.ArgumentParser):
     def _meant(self, message: str) -> str:
         """What would have been right: the options that look like the first one which is none ("did
         you mean --instances? "), or sources before the options."""
+        for option, value, word in self._apart():
+            if message.startswith(f"unrecognized arguments: {word}"):
+                return f"{_together(option, value, word)}; "
         many = any(each.nargs in ("*", "+") for each in self._actions if not each.option_strings)
         if many and re.match(r"unrecognized arguments: [^-]", message):
             return "all sources stand before the options; "  # argparse takes one group of them
@@ -70,3 +87,26 @@ class OneLineParser(argparse.ArgumentParser):
         unknown = re.search(r"(?<=^unrecognized arguments: )--[a-z-]+", message)
         close = get_close_matches(unknown[0], known, cutoff=ALIKE) if unknown else []
         return f"did you mean {' or '.join(close)}? " if close else ""
+
+    def _apart(self) -> Iterator[tuple[argparse.Action, str, str]]:
+        """(option, its value, the word behind it) where the option takes several values and the
+        word is no file and no address: such values are often written with blanks between them."""
+        several = {
+            name: each for each in self._actions if _joins(each) for name in each.option_strings
+        }
+        for name, value, word in zip(self._given, self._given[1:], self._given[2:], strict=False):
+            source = word.startswith("-") or "/" in word or os.path.exists(word)
+            if name in several and not source:
+                yield several[name], value, word
+
+
+def _joins(option: argparse.Action) -> str:
+    """What stands between several values of an option: a comma, or the option once more; "" where
+    it takes one value."""
+    if isinstance(option.default, list):
+        return f" {option.option_strings[0]} "
+    return "," if str(option.metavar).endswith(",...") else ""
+
+
+def _together(option: argparse.Action, value: str, word: str) -> str:
+    return f"write {option.option_strings[0]} {value}{_joins(option)}{word}"

@@ -212,8 +212,8 @@ class KeyOrder(PlannerPart):
 
     def pop_screen(self) -> AwaitComplete:
         """What follows the key of a dialog that is gone would never come: the next one is for the
-        planner."""
+        planner, or for the dialog that the answer opens (":limits" does): it comes behind that."""
         popped = super().pop_screen()  # type: ignore[misc]
         self._under_way = False
-        self.planner.call_later(self._hand_out)
+        self.planner.call_later(self.planner.call_later, self._hand_out)
         return cast(AwaitComplete, popped)

@@ -20,7 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--nodes", metavar="A:B", help="node counts (default 1:16; for the next run 1:64)"
     )
     parser.add_argument(
-        "--fractions", metavar="F", help="samples of the input: 1%%:10%%, or 0.01,0.05,0.1"
+        "--fractions", metavar="F,...", help="samples of the input: 1%%:10%%, or 0.01,0.05,0.1"
     )
     parser.add_argument(
         "--steps", type=options.whole(2), default=10, metavar="N", help="sizes in a range F1:F2"

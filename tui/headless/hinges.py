@@ -79,11 +79,11 @@ def _least(found: engine.Sensitivity, goal: engine.Goal) -> list[str]:
     if found.least_deadline_seconds is not None:
         least = engine.reachable_seconds(found.least_deadline_seconds)
         at, then = text.seconds(min(least, goal.deadline_seconds or least)), _then(found.below)
-        shown.append(f"stands down to a deadline of {at}; below it {then}")
+        shown.append(f"stays the answer down to a deadline of {at}; below it {then}")
     if found.least_budget_usd is not None:
         usd = engine.reachable_usd(found.least_budget_usd)
         at, then = text.usd(min(usd, goal.budget_usd or usd)), _then(found.below_budget)
-        shown.append(f"stands down to a budget of {at}; below {then}")
+        shown.append(f"stays the answer down to a budget of {at}; below it {then}")
     return shown
 
 
@@ -99,10 +99,10 @@ def _input(found: engine.Sensitivity) -> str:
         return found.holds_note
     codes = ", ".join(dict.fromkeys(notice.code for notice in found.holds_warnings))
     # Not "3.1x": to --input-size that is a multiple of the largest run, whatever is asked.
-    said = f"holds until {_times(found.holds_until)} times the input asked for"
+    said = f"the goal is kept up to {_times(found.holds_until)} times the input asked for"
     if found.holds_until < HARDLY_MORE:
-        said = "holds for hardly more than the input asked for"
-    return f"{said} (there with {codes})" if codes else said
+        said = "the goal is kept with hardly more than the input asked for"
+    return f"{said} (there warned of {codes})" if codes else said
 
 
 HARDLY_MORE = 1.01

@@ -23,7 +23,7 @@ ACTIONS = (
     *("category", "export", "copy", "help", "palette", "undo", "redo", "pin", "unpin", "notices"),
     *("jump", "command", "suspend", "quit", "previous-view", "next-view"),
     *("crosshair", "zoom-in", "zoom-out", "zoom-all", "pan-left", "pan-right"),
-    *("log-x", "log-y", "draw", "save-chart"),
+    *("log-x", "log-y", "draw", "save-chart", "training-plan"),
 )
 """Actions that can be given other keys; the number keys of the views are fixed."""
 

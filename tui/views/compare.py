@@ -116,7 +116,7 @@ def about(shown: Sequence[Pin], place: int) -> list[Line]:
         return [[(EMPTY, "muted")]]
     pin, first = shown[min(place, len(shown) - 1)], shown[0]
     if pin is first:
-        how = "enter takes its inputs back; the others are compared with it"
+        how = "enter brings its inputs back; the others are compared with it"
         return [[(pin.name, "strong"), (f": {_answer(pin)}; {how}.", "base")]]
     differing = changed(pin, first)
     inputs = "; ".join(differing) or "the same inputs"

@@ -235,9 +235,12 @@ class ChartControl(FrameWidget):
                 self.capture_mouse()
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Drag what is held, else point at what is under the mouse."""
+        """Drag what is held, else point at what is under the mouse. That the button was let go may
+        not have been told."""
         from tui.widgets import chart_mouse
 
+        if not event.button:
+            self._let_go()
         x, y = event.x - self.gutter.left, event.y - self.gutter.top
         grip, layout = self._grip, self._layout
         if layout is None:

@@ -315,7 +315,10 @@ class Slider(FrameWidget, can_focus=True):
             self._move_to(offset.x)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Follow the mouse while the button is down."""
+        """Follow the mouse while the button is down. That it was let go may not have been told: on
+        a slow line, or beside the window."""
+        if not event.button:
+            self._let_go()
         if self._dragging:
             event.stop()
             self._move_to(event.x - self.gutter.left)

@@ -30,7 +30,7 @@ FOUND = Recommendation(
 
 def test_every_figure_comes_with_its_uncertainty() -> None:
     assert statement(CHOICE, FOUND) == (
-        "sparkplan: 2 x big + 3 x small, model sparkplan",
+        "2 x big + 3 x small, model sparkplan",
         "predicted time 20m 00s (90 % of runs: 18 to 23 min)",
         "expected cost $2.00 (at these times: $1.80 to $2.40)",
         "probability of meeting 30m 00s: 93 %",
@@ -53,7 +53,7 @@ def test_neither_a_cost_nor_a_deadline_is_made_up() -> None:
         CHOICE, composition={}, executors=8, cost_usd=None, cost_low_usd=None, cost_high_usd=None
     )
     assert statement(owned, replace(FOUND, goal=Goal(budget_usd=5.0, confidence=0.9))) == (
-        "sparkplan: 8 executors, model sparkplan",
+        "8 executors, model sparkplan",
         "predicted time 20m 00s (90 % of runs: 18 to 23 min)",
     )
 

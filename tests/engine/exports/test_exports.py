@@ -36,7 +36,7 @@ PROVIDERS = {target.name: provider_of(target) for target in SCRIPTS} | {"databri
 @pytest.mark.parametrize("target", SCRIPTS, ids=lambda target: target.name)
 def test_every_export_says_what_was_predicted(target: Export) -> None:
     text = target.render(handover(provider=PROVIDERS[target.name]))
-    assert "# 14 x r5.2xlarge" in text
+    assert "# sparkplan: 14 x r5.2xlarge\n" in text
     assert text.endswith("\n")
 
 

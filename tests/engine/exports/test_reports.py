@@ -58,6 +58,8 @@ def test_html_is_well_formed_self_contained_and_has_charts_with_bands() -> None:
     for chart in charts:
         assert chart.find(f"{space}polygon") is not None
         assert chart.find(f"{space}circle") is not None
+        title = chart.findtext(f"{space}title") or ""
+        assert title.endswith(" (shaded: 50 % of runs; dot: this plan)")
     assert not re.search(r"<script|\bsrc=|\bhref=|@import|url\(", text)
 
 
@@ -107,3 +109,9 @@ def test_numbers_of_an_axis_are_round(
     end: float, steps: tuple[float, ...], expected: list[float]
 ) -> None:
     assert svg.ticks(end, steps) == pytest.approx(expected)
+
+
+def test_amounts_on_an_axis_have_as_many_digits() -> None:
+    """Three times ten cents is no ten-millionth of a cent more: it read "$0.300"."""
+    said = [engine.format_usd(usd) for usd in svg.ticks(0.45)]
+    assert said == ["$0.00", "$0.10", "$0.20", "$0.30", "$0.40"]

@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 import pytest
+from screen import drag_to
 from textual import events
 from textual.app import App
 from textual.binding import BindingType
@@ -250,16 +251,27 @@ async def test_what_must_be_set_cannot_be_switched_off():
         assert (app.values, app.widget.value) == ([], 2700.0)
 
 
+async def test_a_button_that_was_let_go_unseen_drags_no_longer(driven):
+    """The slider went with the mouse until the next click."""
+    app, pilot = driven
+    await pilot.mouse_down(Slider, offset=(TRACK_START + 5, 0))
+    await drag_to(pilot, Slider, (TRACK_END, 0))
+    await pilot.hover(Static, offset=(TRACK_START, 3))
+    await pilot.hover(Static, offset=(TRACK_START + 9, 3))
+    assert app.mouse_captured is None
+    assert app.widget.value == 86400
+
+
 async def test_click_and_drag(driven):
     app, pilot = driven
     await pilot.click(Slider, offset=(TRACK_START, 0))
     await pilot.pause()
     assert app.widget.value == 300
     await pilot.mouse_down(Slider, offset=(TRACK_START + 5, 0))
-    await pilot.hover(Slider, offset=(TRACK_END, 0))
+    await drag_to(pilot, Slider, (TRACK_END, 0))
     await pilot.pause()
     assert app.widget.value == 86400
-    await pilot.hover(Static, offset=(WIDTH + 10, 3))
+    await drag_to(pilot, Static, (WIDTH + 10, 3))
     await pilot.mouse_up(Static, offset=(WIDTH + 10, 3))
     await pilot.hover(Slider, offset=(TRACK_START, 0))
     await pilot.pause()
@@ -275,7 +287,7 @@ async def test_without_the_keyboard_it_lets_the_mouse_go(driven):
     app.set_focus(None)
     await pilot.pause()
     before = app.widget.value
-    await pilot.hover(Slider, offset=(TRACK_END, 0))
+    await drag_to(pilot, Slider, (TRACK_END, 0))
     await pilot.mouse_up(Slider, offset=(TRACK_END, 0))
     assert app.mouse_captured is None
     assert app.widget.value == before
@@ -302,10 +314,10 @@ async def test_a_drag_beyond_the_track_ends_at_its_ends():
     app = SliderApp(widget)
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.mouse_down(Slider, offset=(TRACK_START + 5, 0))
-        await pilot.hover(Static, offset=(WIDTH + 10, 3))
+        await drag_to(pilot, Static, (WIDTH + 10, 3))
         await pilot.pause()
         assert widget.value == 0.99
-        await pilot.hover(Static, offset=(0, 3))
+        await drag_to(pilot, Static, (0, 3))
         await pilot.mouse_up(Static, offset=(0, 3))
         assert widget.value == 0.5
 
