@@ -148,7 +148,7 @@ def test_the_command_takes_them(monkeypatch, table):
     monkeypatch.setattr("tui.terminal.hasten", lambda: None)
     monkeypatch.setattr("tui.app.run", lambda options: opened.append(options) or 0)
     assert cli.main([table, "--param", "k=3", "--iterations", "7"]) == 0
-    assert opened[0].state().job == Job(7.0, (("k", 3.0),))
+    assert opened[0].start.job == Job(7.0, (("k", 3.0),))
 
 
 def test_a_parameter_that_is_no_number_is_refused(capsys, table):

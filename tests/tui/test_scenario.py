@@ -17,6 +17,7 @@ from tui.kept.pin_file import Kept
 from tui.kept.places import home
 from tui.kept.scenario import KEYS, format_scenario, read_top, scalar, state_of
 from tui.screens import export
+from tui.start import DEFAULT_SAMPLE
 from tui.state import INPUTS, Limits, PlanState, Terms, Training
 
 SAMPLE = "nightly-features"
@@ -253,7 +254,7 @@ def test_a_session_that_cannot_be_kept_is_said_and_no_more(planner, monkeypatch,
 
 
 def test_a_sample_that_was_only_looked_at_is_no_session(planner):
-    planner(sources=()).keep_session()
+    planner(sources=(DEFAULT_SAMPLE,)).keep_session()
     assert not keeping.session_path().exists()
     planner(sources=("sales-report-small",)).keep_session()
     assert keeping.last_session().state.sources == ("sales-report-small",)
