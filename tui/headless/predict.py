@@ -235,11 +235,8 @@ def as_text(
 
 
 def cluster_in_words(cluster: engine.Cluster) -> str:
-    if cluster.composition:
-        return text.composition(dict(cluster.composition))
-    if cluster.nodes is not None and cluster.executors is None:
-        return f"{text.counted(cluster.nodes, 'node')} like those measured"
-    return text.executors(cluster)
+    said, unnamed = text.cluster(cluster), not cluster.composition and cluster.executors is None
+    return f"{said} like those measured" if unnamed else said
 
 
 def interval_in_words(prediction: engine.Prediction) -> str:
