@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from tui.app import PlannerApp
-from tui.start import DEFAULT_SAMPLE, AppOptions
+from tui.start import AppOptions
 
 PICTURES = {
     "planner-120x40.svg": ((120, 40), ()),
@@ -33,7 +33,7 @@ MOST_WAITS = 1200
 
 async def picture(size: tuple[int, int], keys: tuple[str, ...]) -> str:
     """The screen as SVG, once the plan is there."""
-    app = PlannerApp(AppOptions(sources=(DEFAULT_SAMPLE,), glyphs="unicode", theme="textual-dark"))
+    app = PlannerApp(AppOptions(glyphs="unicode", theme="textual-dark"))
     async with app.run_test(size=size) as pilot:
         for _ in range(MOST_WAITS):
             await pilot.pause(WAIT_SECONDS)

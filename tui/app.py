@@ -143,7 +143,7 @@ class PlannerApp(
             kept = (one for one in self._filters if not isinstance(one, Monochrome))
             self._filters = [*kept, NoColor()]
         self.marks = marks_of(self.glyphs)
-        self.state = options.state()
+        self.state = options.start
         self.built: Built | None = None
         self.answer: Answer | None = None
         self.busy = "reading"

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tui.kept.config import Config
     from tui.kept.pin_file import Kept
     from tui.start import AppOptions
+    from tui.state import PlanState
 
 COMMANDS = {
     "profile": "distil sources into one profile YAML",
@@ -190,17 +191,25 @@ def defaults_of(config: Config) -> dict[str, object]:
 
 def app_options(args: argparse.Namespace, config: Config, kept: Kept | None) -> AppOptions:
     from tui.start import AppOptions
-    from tui.state import Limits, Terms
-    from tui.words.job_words import job_of
 
     return AppOptions(
-        start=kept.state if kept else None,
+        start=kept.state if kept else start_of(args),
         pins=kept.pins if kept else (),
         theme=config.theme,
         glyphs=config.glyphs or "auto",
         keys=config.keys,
         vi=bool(config.vi),
-        sources=tuple(args.sources),
+    )
+
+
+def start_of(args: argparse.Namespace) -> PlanState:
+    """Every input as the options name it."""
+    from tui.start import DEFAULT_SAMPLE
+    from tui.state import Limits, PlanState, Terms
+    from tui.words.job_words import job_of
+
+    return PlanState(
+        sources=tuple(args.sources) or (DEFAULT_SAMPLE,),
         ran_on=args.ran_on,
         catalog=args.catalog,
         terms=Terms(
@@ -215,6 +224,7 @@ def app_options(args: argparse.Namespace, config: Config, kept: Kept | None) -> 
         job=job_of(args),
         instances=options.globs(args.instances) or (),
         deadline_seconds=args.deadline,
+        deadline_chosen=args.deadline is not None,
         budget_usd=args.budget,
         max_nodes=args.max_nodes or options.DEFAULT_MAX_NODES,
         confidence=args.confidence,

@@ -137,6 +137,15 @@ def rented(choice: engine.Choice | engine.Change) -> str:
     return f"{said} (of them spot: {composition(spot)})"
 
 
+def cluster(given: engine.Cluster) -> str:
+    """Its composition, executors or nodes, whichever is known."""
+    if given.composition:
+        return composition(dict(given.composition))
+    if given.executors is not None:
+        return executors(given)
+    return counted(given.nodes, "node") if given.nodes else UNKNOWN
+
+
 def executors(cluster: engine.Cluster) -> str:
     """ "8 executors of 4 cores on 2 nodes"; the nodes where they are known."""
     parts = [
@@ -236,9 +245,15 @@ _FIGURES: Mapping[str, tuple[str, Callable[[float], str]]] = {
 }
 
 
-def beside_heap(layout: engine.Layout) -> str:
-    """ " (4 GiB beside the heap)", where that is more than Spark's default."""
-    heap = layout.executor_memory_gib
-    if heap is None or not layout.beside:
+def executor_size(layout: engine.Layout | None) -> str:
+    """ " of 10 cores and 12 GiB (4 GiB beside the heap)"; of its memory only what is known, and
+    beside the heap what is more than Spark's default."""
+    if layout is None:
         return ""
-    return f" ({engine.beside_heap_gib(heap, layout.beside):.3g} GiB beside the heap)"
+    heap, said = layout.executor_memory_gib, f" of {counted(layout.executor_cores, 'core')}"
+    if heap is None:
+        return said
+    said += f" and {heap:g} GiB"
+    if not layout.beside:
+        return said
+    return f"{said} ({engine.beside_heap_gib(heap, layout.beside):.3g} GiB beside the heap)"

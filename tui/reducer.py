@@ -17,6 +17,7 @@ from tui.state import (
     MOST_SCALE,
     MOST_TYPES,
     NO_LIMITS,
+    PLANNED,
     WHOLE,
     Axes,
     AxisName,
@@ -186,20 +187,7 @@ def _refused(state: PlanState, good: PlanState, *, whole: bool) -> PlanState:
     """The last good inputs; a goal that was set meanwhile stays where the evidence is the same."""
     if whole or state.sources != good.sources:
         return replace(good, view=state.view, chart=state.chart)
-    return replace(
-        state,
-        ran_on=good.ran_on,
-        category=good.category,
-        catalog=good.catalog,
-        terms=good.terms,
-        model=good.model,
-        instances=good.instances,
-        limits=good.limits,
-        scale=good.scale,
-        job=good.job,
-        reading=good.reading,
-        pricing=good.pricing,
-    )
+    return replace(state, **{name: getattr(good, name) for name in (*PLANNED, "limits")})
 
 
 def nice_seconds(seconds: float) -> float:

@@ -208,6 +208,13 @@ def with_renamed_sources(state: PlanState, names: Mapping[str, str]) -> PlanStat
     return replace(state, sources=tuple(names.get(source, source) for source in state.sources))
 
 
+PLANNED = (
+    *("ran_on", "category", "catalog", "pricing", "terms", "model", "instances", "scale", "job"),
+    "reading",
+)
+"""What a plan is built for, beside its sources and limits."""
+
+
 def evidence_key(state: PlanState) -> Hashable:
     """What reading depends on: the type named as source is looked up in the catalog."""
     where = state.catalog if state.ran_on is not None else None
@@ -216,18 +223,8 @@ def evidence_key(state: PlanState) -> Hashable:
 
 def plan_key(state: PlanState) -> Hashable:
     """What the plan depends on; everything else only asks it another question."""
-    return (
-        evidence_key(state),
-        state.category,
-        state.catalog,
-        state.pricing,
-        state.terms,
-        state.model,
-        state.instances,
-        _candidate_limits(state.limits),
-        state.scale,
-        state.job,
-    )
+    planned = (getattr(state, name) for name in PLANNED)
+    return (state.sources, _candidate_limits(state.limits), *planned)
 
 
 def _candidate_limits(limits: Limits) -> Hashable:

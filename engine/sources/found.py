@@ -5,16 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from engine.catalog import InstanceType
 from engine.given_profiles import OptexProfile
 from engine.notices import Notice
 from engine.profile import Profile, Run
-
-if TYPE_CHECKING:
-    from engine.sources.run_table import RunTable
 
 SAME_SHAPE = 0.05
 """Relative difference below which two memory sizes are one: 15.25 GiB are written as 15, or as 16
@@ -55,12 +50,6 @@ def of_profile(profile: Profile, source: str) -> Found:
         profile.input_unit, profile.deadline_seconds, profile.notices, profile.sources,
         profile.shapes,
     )  # fmt: skip
-
-
-def of_table(table: RunTable) -> Found:
-    """What a run table holds."""
-    name = Path(table.source).name
-    return Found(name, table.runs, table.name, unit=table.unit, notices=table.notices)
 
 
 def noted(found: Sequence[Found], notices: Sequence[Notice]) -> list[Found]:

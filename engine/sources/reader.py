@@ -21,7 +21,7 @@ from engine.sources.collected import code_notices
 from engine.sources.distill import distil
 from engine.sources.eventlog import EventLog
 from engine.sources.folders import ROLLING_PART, LogFiles, logs_among, logs_in
-from engine.sources.found import Found, iterating, noted, of_profile, of_table, placed
+from engine.sources.found import Found, iterating, noted, of_profile, placed
 from engine.sources.losses import Losses, of_events
 from engine.sources.remote import RemoteFile, RemotePlace, check_remote, local_path, scheme_of
 from engine.sources.samples import list_samples, sample_files, sample_named
@@ -244,7 +244,7 @@ class Reader:
             from engine.sources import run_table
 
             table = run_table.parse(_text(everything, stream), stream.name)
-            return placed(of_table(table), self.ran_on)
+            return placed(table, self.ran_on)
         if _LATER_EVENT.search(start):  # the beginning of the log is missing or damaged
             return self._events([(stream, everything, 0)], stream.name)
         raise _unrecognised(start, stream.name)

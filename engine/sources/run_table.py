@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import nan
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from engine.notices import Notice
 from engine.profile import Run
 from engine.sources.column_names import meant_by, renames
 from engine.sources.decimal_commas import COMMA
+from engine.sources.found import Found
 from engine.sources.outcomes import Outcomes
 from engine.sources.row_values import count_in, heap_in, needed, number_in, word_in
 from engine.sources.table_rows import (
@@ -35,17 +35,6 @@ from engine.sources.table_rows import (
 )
 from engine.text.lists import in_a_row, listed
 from engine.units import has_size_unit, parse_bytes, parse_seconds, parse_usd
-
-
-@dataclass(frozen=True, slots=True)
-class RunTable:
-    """A table of runs; `unit` is "bytes", or None where its sizes have no unit."""
-
-    source: str
-    name: str
-    runs: tuple[Run, ...]
-    unit: str | None
-    notices: tuple[Notice, ...] = ()
 
 
 def looks_like(head: bytes) -> bool:
@@ -76,7 +65,7 @@ def unlike_runs(head: bytes, where: str) -> BadInput | None:
     )  # fmt: skip
 
 
-def parse(text: str, source: str) -> RunTable:
+def parse(text: str, source: str) -> Found:
     """The runs of a table; `source` is what errors call the file.
 
     Raises:
@@ -94,8 +83,8 @@ def parse(text: str, source: str) -> RunTable:
     notices += _memory_alone(rows, types, source)
     runs = [_run(row, parameters, types, in_bytes=in_bytes) for row in rows]
     names = dict.fromkeys(run.application for run in runs if run.application)
-    return RunTable(
-        source=source,
+    return Found(
+        source=Path(source).name,
         name=next(iter(names)) if len(names) == 1 else Path(source).stem,
         runs=tuple(runs),
         unit="bytes" if in_bytes else None,

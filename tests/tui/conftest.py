@@ -9,9 +9,10 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from fakes import FakeSession
+from fakes import FakeSession, started
 
 from tui.app import AppOptions, PlannerApp
+from tui.state import INPUTS
 
 
 @pytest.fixture(autouse=True)
@@ -28,11 +29,11 @@ def _plain_terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def planner() -> Callable[..., PlannerApp]:
-    """Makes a planner on the fake session; options as of `AppOptions`."""
+    """Makes a planner on the fake session, with inputs of its first state or `AppOptions`."""
 
     def make(session: FakeSession | None = None, **options: Any) -> PlannerApp:
-        options.setdefault("sources", ("nightly-als",))
-        options.setdefault("mix", 1)
+        inputs = {name: options.pop(name) for name in INPUTS if name in options}
+        options.setdefault("start", started(**{"mix": 1, **inputs}))
         return PlannerApp(AppOptions(**options), session=session or FakeSession())
 
     return make

@@ -16,7 +16,7 @@ import tui.views
 folder, columns, rows, *keys = sys.argv[1:]
 tui.views.__path__.insert(0, folder)
 
-from fakes import FakeSession  # noqa: E402 - only now may the views be imported
+from fakes import FakeSession, started  # noqa: E402 - only now may the views be imported
 from screen import at_rest, settled, text_of  # noqa: E402
 
 from tui.app import AppOptions, PlannerApp  # noqa: E402
@@ -24,7 +24,7 @@ from tui.app import AppOptions, PlannerApp  # noqa: E402
 
 async def screens() -> list[str]:
     """The screen after each key."""
-    app = PlannerApp(AppOptions(sources=("nightly-als",), mix=1), session=FakeSession())
+    app = PlannerApp(AppOptions(start=started(mix=1)), session=FakeSession())
     seen = []
     async with at_rest(app, (int(columns), int(rows))) as (_, pilot):
         for key in keys:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
+from command_line import refused
 from screen import at_rest, settled
 
 from tui.charts import chart_csv
@@ -164,8 +165,8 @@ def test_the_command_writes_files(over, tmp_path, capsys):
 
 
 def test_another_ending_is_refused_before_anything_is_read(capsys):
-    assert main(["curve", "no-such-log", "--over", "nodes", "--output", "c.png"]) == 2
-    assert ".svg or .csv" in capsys.readouterr().err
+    err = refused(capsys, "curve no-such-log --over nodes --output c.png")
+    assert ".svg or .csv" in err
 
 
 async def test_the_key_suggests_a_file_that_enter_writes(planner, tmp_path, monkeypatch):

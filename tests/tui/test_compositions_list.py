@@ -3,12 +3,11 @@
 from dataclasses import replace
 
 import pytest
-from fakes import FakeSession, without_stages
+from fakes import FakeSession, started, without_stages
 from screen import at_rest, settled, text_of, typed
 
 import engine
 from tui import format as text
-from tui.app import AppOptions
 from tui.changes import FilterList, SortList
 from tui.reducer import reduce
 from tui.views import compare, compositions, frontier
@@ -23,7 +22,7 @@ MOST = 500
 
 def answered(**options):
     session = FakeSession()
-    state = AppOptions(sources=("nightly-als",), **options).state()
+    state = started(**options)
     built = session.build(state, lambda words: None)
     return state, session.answer(state, built)
 

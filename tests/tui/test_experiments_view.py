@@ -1,6 +1,7 @@
 """The Experiments view: what to run next, what it costs and teaches, and the line to paste."""
 
 import shlex
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import pytest
@@ -23,16 +24,16 @@ from tui.views.marks import Marks
 from tui.words.training_words import stepped
 
 
-async def opened(pilot):
-    await settled(pilot)
-    await pilot.press("8")
-    return await advised(pilot)
+@asynccontextmanager
+async def opened(planner, size=(120, 40)):
+    """A planner that shows what to run next, once that is worked out."""
+    async with at_rest(planner, size, "8") as (app, pilot):
+        await advised(pilot)
+        yield app, pilot
 
 
 async def test_it_says_what_to_run_what_that_costs_and_what_is_known(planner):
-    app = planner()
-    async with app.run_test(size=(120, 40)) as pilot:
-        await opened(pilot)
+    async with opened(planner()) as (app, _):
         shown = text_of(app)
         assert "[8 " in shown
         assert "Known: m5.2xlarge, 3 runs on 4 to 12 nodes, 2.1 TB" in shown
@@ -64,9 +65,7 @@ async def test_nothing_is_worked_out_before_the_view_is_looked_at(planner):
 
 
 async def test_the_budget_is_stepped_typed_undone_and_kept_in_the_title(planner):
-    app = planner()
-    async with app.run_test(size=(120, 40)) as pilot:
-        await opened(pilot)
+    async with opened(planner()) as (app, pilot):
         before = app.advised(app.answer)[0]
         await pilot.press("plus")
         await advised(pilot)
@@ -89,9 +88,7 @@ async def test_the_budget_is_stepped_typed_undone_and_kept_in_the_title(planner)
 
 
 async def test_a_budget_below_the_cheapest_run_is_one_line(planner):
-    app = planner()
-    async with app.run_test(size=(80, 24)) as pilot:
-        await opened(pilot)
+    async with opened(planner(), (80, 24)) as (app, pilot):
         await app.run_line("training $0.0001")
         await advised(pilot)
         found, _ = app.advised(app.answer)
@@ -104,9 +101,7 @@ async def test_a_budget_below_the_cheapest_run_is_one_line(planner):
 
 
 async def test_sizes_that_cannot_tell_the_terms_apart_are_one_line(planner):
-    app = planner()
-    async with app.run_test(size=(120, 40)) as pilot:
-        await opened(pilot)
+    async with opened(planner()) as (app, pilot):
         app.dispatch(SetMaxNodes(1))
         app.dispatch(SetSamples((0.05,)))
         await advised(pilot)
@@ -123,9 +118,7 @@ async def test_only_the_last_of_many_steps_is_worked_out(planner, monkeypatch):
         return real(*arguments, **options)
 
     monkeypatch.setattr(engine, "advise", advise)
-    app = planner()
-    async with app.run_test(size=(80, 24)) as pilot:
-        await opened(pilot)
+    async with opened(planner(), (80, 24)) as (app, pilot):
         asked.clear()
         for seconds in range(3000, 3030):
             app.dispatch(SetDeadline(float(seconds)))
@@ -137,9 +130,7 @@ async def test_only_the_last_of_many_steps_is_worked_out(planner, monkeypatch):
 
 
 async def test_y_copies_the_line_and_e_previews_it(planner):
-    app = planner()
-    async with app.run_test(size=(120, 40)) as pilot:
-        await opened(pilot)
+    async with opened(planner()) as (app, pilot):
         await pilot.press("y")
         await settled(pilot)
         plan = app.advised(app.answer)[0].plan
@@ -173,7 +164,8 @@ async def test_r_goes_through_the_rules_and_works_out_only_the_one_looked_at(pla
         planner(EngineSession(), sources=("sort-small",), ran_on="m5.xlarge"), (120, 40)
     ) as (app, pilot):
         assert asked == []
-        await opened(pilot)
+        await pilot.press("8")
+        await advised(pilot)
         assert set(asked) == {"ernest"}
         asked.clear()
         await pilot.press("r")
@@ -213,8 +205,7 @@ async def test_r_goes_through_the_rules_and_works_out_only_the_one_looked_at(pla
 
 async def test_the_next_run_follows_budget_and_spot_prices(planner):
     app = planner(EngineSession(), sources=("nightly-features",), ran_on="m5.xlarge")
-    async with app.run_test(size=(120, 40)) as pilot:
-        await opened(pilot)
+    async with opened(app) as (_, pilot):
         before = app.advised(app.answer)[0].advice
         assert before.by == "cost and lateness"
         app.dispatch(SetDeadline(None))
@@ -233,16 +224,13 @@ async def test_the_next_run_follows_budget_and_spot_prices(planner):
 
 async def test_a_workflow_says_what_to_open_instead(planner):
     app = planner(EngineSession(), sources=("nightly-pipeline",), catalog="papers")
-    async with app.run_test(size=(80, 24)) as pilot:
-        await opened(pilot)
+    async with opened(app, (80, 24)):
         assert "open one of" in text_of(app)
 
 
 async def test_what_training_runs_lack_is_said_as_it_is_typed_here(planner):
     """With one node at most it named options of the command, which the planner does not take."""
-    app = planner(FakeSession(evidence=profile(runs=1)), max_nodes=1)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await opened(pilot)
+    async with opened(planner(FakeSession(evidence=profile(runs=1)), max_nodes=1)) as (app, _):
         found, _ = app.advised(app.answer)
         assert found.plan is None
         shown = " ".join(text_of(app).replace("│", " ").split())
@@ -255,9 +243,7 @@ async def test_what_fails_in_the_engine_takes_nothing_else_away(planner):
         def apart(self, state, built):
             raise ZeroDivisionError("division [b]by[/b] zero")
 
-    app = planner(Broken(evidence=without_stages()))
-    async with app.run_test(size=(120, 40)) as pilot:
-        await opened(pilot)
+    async with opened(planner(Broken(evidence=without_stages()))) as (app, pilot):
         assert "ZeroDivisionError: division [b]by[/b] zero" in text_of(app)
         await pilot.press("1")
         await settled(pilot)
@@ -268,8 +254,7 @@ async def test_what_fails_in_the_engine_takes_nothing_else_away(planner):
 async def test_in_ascii_and_without_colour_every_sign_is_plain(planner, monkeypatch, options):
     monkeypatch.setenv("NO_COLOR", "1")
     app = planner(FakeSession(evidence=profile(ran_on=None, runs=1)), **options)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await opened(pilot)
+    async with opened(app, (80, 24)):
         shown = text_of(app)
         assert "[8 " in shown
         assert not options or shown.isascii()
@@ -298,8 +283,7 @@ async def test_where_the_other_views_say_another_time_for_a_run_that_is_said(pla
     lines = [f"{kind},{n},200000000,{k},{seconds}" for kind, n, k, seconds in rows]
     table.write_text("instance_type,nodes,input_size,k,seconds\n" + "\n".join(lines) + "\n")
     app = planner(EngineSession(), sources=(str(table),), instances=("m5.*", "r5.*", "c6i.*"))
-    async with app.run_test(size=(120, 40)) as pilot:
-        app = await opened(pilot)
+    async with opened(app) as (_, pilot):
         assert "200M units" in text_of(app)
         found, _ = app.advised(app.answer)
         run = found.advice.next_runs[0]
@@ -317,9 +301,7 @@ async def test_where_the_other_views_say_another_time_for_a_run_that_is_said(pla
 
 
 async def test_a_model_without_an_interval_is_not_said_to_narrow_one(planner):
-    app = planner(EngineSession(), sources=("optex-als-yarn",))
-    async with app.run_test(size=(120, 40)) as pilot:
-        await opened(pilot)
+    async with opened(planner(EngineSession(), sources=("optex-als-yarn",))) as (app, _):
         shown = text_of(app)
         assert "no interval" in shown
         assert "training runs would" not in shown
@@ -327,9 +309,7 @@ async def test_a_model_without_an_interval_is_not_said_to_narrow_one(planner):
 
 async def test_runs_that_narrow_an_interval_say_from_where_to_where(planner):
     """Of runs that hardly do it said "would narrow it from 44–58 min to 44–58 min"."""
-    app = planner()
-    async with app.run_test(size=(120, 40)) as pilot:
-        await opened(pilot)
+    async with opened(planner()) as (app, _):
         found, _ = app.advised(app.answer)
         narrowing = replace(found.narrowing, then_low=2760.0, then_high=3300.0)
         lines = experiments.about(

@@ -5,10 +5,9 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from fakes import FakeSession
+from fakes import FakeSession, started
 from screen import at_rest, settled, text_of
 
-from tui.app import AppOptions
 from tui.reducer import reduce
 from tui.state import Limits
 from tui.views import frontier, words
@@ -21,7 +20,7 @@ MARKS = Marks("*", "x", "!")
 
 def answered(**options):
     session = FakeSession()
-    state = AppOptions(sources=("nightly-als",), **options).state()
+    state = started(**options)
     built = session.build(state, lambda words: None)
     return session, state, session.answer(state, built)
 

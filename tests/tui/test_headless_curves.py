@@ -6,7 +6,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from test_headless import LOG, answer, run
+from command_line import answer, refused, run
+from test_headless import LOG
 
 import engine
 from tui.headless import curve
@@ -73,7 +74,7 @@ def test_a_share_of_spot_nodes_costs_at_each_point_what_predict_says(
     assert none["points"][3]["cost_usd"] == pytest.approx(rented)
     out, _ = run(capsys, line.replace("50%", "0%"))
     assert "price estimated" not in out, "no spot price is in these costs"
-    _, err = run(capsys, f"curve {LOG} --over nodes --max-spot 50%", status=2)
+    err = refused(capsys, f"curve {LOG} --over nodes --max-spot 50%")
     assert "--max-spot: only nodes of a catalog" in err
 
 
@@ -149,10 +150,7 @@ def test_a_curve_at_spot_prices_is_that_of_predict(capsys: pytest.CaptureFixture
 def test_spot_nodes_of_no_known_type_are_refused(
     options: str, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out, err = run(capsys, f"curve {LOG} {options}", status=2)
-    assert out == ""
-    assert said in err
-    assert len(err.splitlines()) == 1
+    assert said in refused(capsys, f"curve {LOG} {options}")
 
 
 class _NeedsNodes:

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from command_line import refused
 from screen import at_rest, settled, text_of
 
 import engine
@@ -148,12 +149,12 @@ def test_the_command_takes_them(monkeypatch, table):
     monkeypatch.setattr("tui.terminal.hasten", lambda: None)
     monkeypatch.setattr("tui.app.run", lambda options: opened.append(options) or 0)
     assert cli.main([table, "--param", "k=3", "--iterations", "7"]) == 0
-    assert opened[0].state().job == Job(7.0, (("k", 3.0),))
+    assert opened[0].start.job == Job(7.0, (("k", 3.0),))
 
 
 def test_a_parameter_that_is_no_number_is_refused(capsys, table):
-    assert cli.main(["predict", table, "--nodes", "2", "--param", "k=nan"]) == 2
-    assert "'k=nan' is not NAME=NUMBER" in capsys.readouterr().err
+    err = refused(capsys, f"predict {table} --nodes 2 --param k=nan")
+    assert "'k=nan' is not NAME=NUMBER" in err
 
 
 def test_other_evidence_begins_with_its_own(table):

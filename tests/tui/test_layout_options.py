@@ -8,9 +8,8 @@ from command_line import answer, run
 from screen import settled
 
 import engine
-from tui import format as text
 from tui.cli import main
-from tui.headless.recommend import size
+from tui.format import executor_size
 from tui.session import EngineSession
 from tui.words.training_lines import collect_line
 
@@ -131,9 +130,9 @@ def test_what_cannot_be_is_one_line(
 
 def test_executors_in_words() -> None:
     layout = engine.Layout(2, 4, 14.0, engine.BesideHeap(6.0, 3.0))
-    assert size(layout) == " of 4 cores and 14 GiB (9 GiB beside the heap)"
-    assert size(engine.Layout(2, 4, 14.0)) == " of 4 cores and 14 GiB"
-    assert text.beside_heap(engine.Layout(2, 4)) == ""
+    assert executor_size(layout) == " of 4 cores and 14 GiB (9 GiB beside the heap)"
+    assert executor_size(engine.Layout(2, 4, 14.0)) == " of 4 cores and 14 GiB"
+    assert executor_size(engine.Layout(2, 4)) == " of 4 cores"
 
 
 def test_training_runs_get_it() -> None:

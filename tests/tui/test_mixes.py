@@ -4,12 +4,11 @@ import threading
 from dataclasses import replace
 
 import pytest
-from fakes import FakeSession, without_stages
+from fakes import FakeSession, started, without_stages
 from screen import at_rest, compared, settled, text_of
 
 import engine
 from tui.answers import Answer
-from tui.app import AppOptions
 from tui.behaviours.planning import LEAST_REST_SECONDS, SETTLED_SECONDS
 from tui.changes import SetDeadline, SetMix, SetScale
 from tui.messages import MixReady
@@ -24,7 +23,7 @@ MIXED_SECONDS = 1200.0
 
 
 def one_type_and_mix(session: FakeSession, deadline: float):
-    state = AppOptions(sources=("nightly-als",), deadline_seconds=deadline).state()
+    state = started(deadline_seconds=deadline)
     built = session.build(state, lambda words: None)
     single = session.answer(state, built)
     return state, built, single, session.mixed(state, single)

@@ -2,6 +2,7 @@
 
 import sys
 import threading
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,12 +44,13 @@ async def shows(pilot, *words):
     raise AssertionError(f"{words} not in\n{text_of(pilot.app)}")
 
 
-async def opened(pilot):
-    await settled(pilot)
-    await pilot.press("o")
-    await pilot.pause()
-    assert isinstance(pilot.app.screen, OpenScreen)
-    return pilot.app
+@asynccontextmanager
+async def opened(planner, size=(120, 40)):
+    """A planner whose open screen is shown."""
+    async with at_rest(planner, size, "o") as (app, pilot):
+        await pilot.pause()
+        assert isinstance(app.screen, OpenScreen)
+        yield app, pilot
 
 
 # The screen
@@ -56,8 +58,7 @@ async def opened(pilot):
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_every_log_shows_what_it_holds_before_it_is_opened(planner, folder, size):
-    async with planner().run_test(size=size) as pilot:
-        await opened(pilot)
+    async with opened(planner(), size) as (_, pilot):
         await shows(pilot, "run-a", "job", "11 s", "complete")
         await shows(pilot, "run-b.inprogress", "job", "not ended")
         await shows(pilot, "eventlog_v2_c/", "job", "complete")
@@ -67,8 +68,7 @@ async def test_every_log_shows_what_it_holds_before_it_is_opened(planner, folder
 
 
 async def test_several_are_marked_and_opened_together(planner, folder):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await opened(pilot)
+    async with opened(planner()) as (app, pilot):
         await typed(pilot, "run")
         await pilot.press("space", "space")
         await pilot.pause()
@@ -79,8 +79,7 @@ async def test_several_are_marked_and_opened_together(planner, folder):
 
 
 async def test_a_mark_stays_while_another_folder_is_looked_at_and_goes_again(planner, folder):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await opened(pilot)
+    async with opened(planner()) as (app, pilot):
         await typed(pilot, "run-a")
         await pilot.press("space", *["backspace"] * 5)
         await typed(pilot, "below")
@@ -96,8 +95,7 @@ async def test_a_mark_stays_while_another_folder_is_looked_at_and_goes_again(pla
 
 
 async def test_a_folder_cannot_be_marked_but_opened_whole(planner, folder):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await opened(pilot)
+    async with opened(planner()) as (app, pilot):
         await typed(pilot, "bel")
         await pilot.press("space")
         await shows(pilot, "press enter to look into a folder")
@@ -108,8 +106,7 @@ async def test_a_folder_cannot_be_marked_but_opened_whole(planner, folder):
 
 async def test_a_space_without_matches_is_typed(planner, folder):
     (folder / "my log").write_bytes(TEXT)
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await opened(pilot)
+    async with opened(planner()) as (app, pilot):
         await typed(pilot, "zz")
         await pilot.press("space", "backspace", "backspace", "backspace", "m", "y", "tab")
         await pilot.pause()
@@ -120,8 +117,7 @@ async def test_a_space_without_matches_is_typed(planner, folder):
 
 @pytest.mark.parametrize("source", ["s3://bucket/logs/app", "http://host:1#app=x"])
 async def test_addresses_are_handed_on(planner, folder, source):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await opened(pilot)
+    async with opened(planner()) as (app, pilot):
         app.screen.query_one("#typed").value = source
         await pilot.pause()
         await pilot.press("enter")
@@ -137,8 +133,7 @@ async def test_a_slow_look_does_not_hold_the_keyboard(planner, folder, monkeypat
         return engine.Peek(kind="event log", name="etl")
 
     monkeypatch.setattr(engine, "peek", slow)
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await opened(pilot)
+    async with opened(planner()) as (app, pilot):
         await typed(pilot, "run-a")
         await pilot.press("space")
         await pilot.pause()
@@ -176,8 +171,7 @@ async def typed_address(pilot, address):
 
 async def test_a_history_server_lists_its_applications(planner, folder, monkeypatch):
     monkeypatch.setattr(engine, "list_applications", lambda address, limit: applications())
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await opened(pilot)
+    async with opened(planner()) as (app, pilot):
         await typed_address(pilot, "http://h:18080")
         await shows(pilot, "app-1", "etl", "1m", "complete", "–", "3.5.1")
         await shows(pilot, "app-2", "report", "not ended")
@@ -195,8 +189,7 @@ async def test_a_space_is_typed_where_a_name_goes_on_with_one(planner, folder, m
     shell = replace(applications()[0], name="Spark shell")
     found = (replace(shell, app_id="app-0", name="Spark Pi"), shell, applications()[1])
     monkeypatch.setattr(engine, "list_applications", lambda address, limit: found)
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await opened(pilot)
+    async with opened(planner()) as (app, pilot):
         await typed_address(pilot, "http://h:18080")
         await shows(pilot, "app-1", "Spark shell")
         await typed(pilot, "#app=spark")
@@ -211,8 +204,7 @@ async def test_a_space_is_typed_where_a_name_goes_on_with_one(planner, folder, m
 async def test_a_space_marks_among_names_with_spaces_that_were_moved_in(planner, folder):
     for name in ("my log", "my other"):
         (folder / name).write_bytes(TEXT)
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await opened(pilot)
+    async with opened(planner()) as (app, pilot):
         await typed(pilot, "my")
         await pilot.press("down", "space")
         await shows(pilot, "1 marked: my other")
@@ -226,8 +218,7 @@ async def test_a_server_that_does_not_answer_is_one_line(planner, folder, monkey
         raise engine.ServiceUnavailable("stalls", where=address, remedy="try again")
 
     monkeypatch.setattr(engine, "list_applications", fail)
-    async with planner().run_test(size=(80, 24)) as pilot:
-        app = await opened(pilot)
+    async with opened(planner(), (80, 24)) as (app, pilot):
         await typed_address(pilot, "http://h:18080")
         await shows(pilot, "http://h:18080: stalls; try again")
         assert isinstance(app.screen, OpenScreen)
@@ -241,8 +232,7 @@ async def test_what_to_do_about_a_server_is_read_in_full(planner, folder, monkey
         raise engine.ServiceUnavailable("no history server", where=address, remedy=remedy)
 
     monkeypatch.setattr(engine, "list_applications", fail)
-    async with planner().run_test(size=(80, 24)) as pilot:
-        app = await opened(pilot)
+    async with opened(planner(), (80, 24)) as (app, pilot):
         await typed_address(pilot, "http://h:18080")
         await shows(pilot, "no history server; give its address")
         await shows(pilot, "in a browser")
@@ -257,8 +247,7 @@ async def test_a_name_that_is_not_listed_is_said_and_asked_for(
     what is open it was the name of a host."""
     many = tuple(replace(applications()[0], app_id=f"app-{n}", name=f"job {n}") for n in range(200))
     monkeypatch.setattr(engine, "list_applications", lambda address, limit: many[:limit])
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await opened(pilot)
+    async with opened(planner()) as (app, pilot):
         await typed_address(pilot, "http://h:18080")
         await shows(pilot, "the newest 200 are listed: #app=NAME behind the address")
         await typed(pilot, "old")
@@ -278,8 +267,7 @@ async def test_only_the_last_server_asked_counts(planner, folder, monkeypatch):
         return applications()
 
     monkeypatch.setattr(engine, "list_applications", answer)
-    async with planner().run_test(size=(120, 40)) as pilot:
-        await opened(pilot)
+    async with opened(planner()) as (_, pilot):
         await typed_address(pilot, "http://h:1")
         await shows(pilot, "asking the history server")
         await typed_address(pilot, "http://h:18080")
@@ -305,8 +293,7 @@ def store():
 
 
 async def test_a_folder_in_a_store_is_listed_and_its_logs_looked_into(planner, folder, store):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await opened(pilot)
+    async with opened(planner()) as (app, pilot):
         app.screen.query_one("#typed").value = "memory://b/"
         await shows(pilot, "press enter to list its files")
         await pilot.press("enter")
@@ -326,8 +313,7 @@ async def test_a_folder_in_a_store_is_listed_and_its_logs_looked_into(planner, f
 
 
 async def test_a_store_that_holds_no_such_folder_is_one_line(planner, folder, store):
-    async with planner().run_test(size=(120, 40)) as pilot:
-        app = await opened(pilot)
+    async with opened(planner()) as (app, pilot):
         await typed_address(pilot, "memory://nowhere/")
         await shows(pilot, "memory://nowhere")
         assert isinstance(app.screen, OpenScreen)

@@ -1,5 +1,7 @@
 """Text in a panel: what hangs under what, and what is said where it does not all fit."""
 
+from contextlib import asynccontextmanager
+
 from textual.app import App
 
 from tui.views.prose import Prose, Verbatim, wrap
@@ -8,6 +10,21 @@ from tui.widgets.glyphs import UNICODE
 
 def text(rows):
     return ["".join(part for part, _ in row) for row in rows]
+
+
+@asynccontextmanager
+async def shown(prose, width, height):
+    """The pilot of an app that shows a text in so many columns and rows."""
+
+    class Panel(App):
+        CSS = f"{type(prose).__name__} {{ width: {width}; height: {height}; }}"
+
+        def compose(self):
+            yield prose
+
+    async with Panel().run_test(size=(40, 10)) as pilot:
+        await pilot.pause()
+        yield pilot
 
 
 def test_a_first_column_hangs():
@@ -41,14 +58,7 @@ async def test_no_word_is_cut_by_how_much_there_is_below():
     words = "compositions that were compared with each other in the catalog"
     prose = Prose([[(words, "base")]], focusable=True, glyphs=UNICODE)
 
-    class Panel(App):
-        CSS = "Prose { width: 24; height: 2; }"
-
-        def compose(self):
-            yield prose
-
-    async with Panel().run_test(size=(40, 10)) as pilot:
-        await pilot.pause()
+    async with shown(prose, 24, 2):
         assert prose.render_line(0).text.rstrip() == "compositions that were"
         assert prose.render_line(1).text.rstrip() == "compared with ↓1 more"
 
@@ -58,14 +68,7 @@ async def test_another_answer_is_read_from_its_first_line():
     rest = [[(f"line {number}", "base")] for number in range(9)]
     prose = Prose([[("first", "base")], *rest], focusable=True, glyphs=UNICODE)
 
-    class Panel(App):
-        CSS = "Prose { width: 24; height: 3; }"
-
-        def compose(self):
-            yield prose
-
-    async with Panel().run_test(size=(40, 10)) as pilot:
-        await pilot.pause()
+    async with shown(prose, 24, 3) as pilot:
         prose.action_scroll_rows(4)
         prose.show([[("first", "base")], *rest, [("and more", "base")]])
         await pilot.pause()
@@ -94,14 +97,7 @@ async def test_a_text_to_paste_is_looked_along():
     lines = [[("spark-submit --conf a=b --conf c=d job.py", "base")], [("short", "base")]]
     prose = Verbatim(lines, focusable=True, glyphs=UNICODE)
 
-    class Panel(App):
-        CSS = "Verbatim { width: 20; height: 3; }"
-
-        def compose(self):
-            yield prose
-
-    async with Panel().run_test(size=(40, 10)) as pilot:
-        await pilot.pause()
+    async with shown(prose, 20, 3) as pilot:
         assert prose.render_line(0).text.rstrip() == "spark-submit --conf…"
         await pilot.press("right")
         await pilot.pause()

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from importlib import import_module
 
 import pytest
+from command_line import refused
 from screen import at_rest, settled
 from textual.widgets import Input
 
@@ -68,11 +69,7 @@ MISTAKES = {
 
 @pytest.mark.parametrize("line", MISTAKES)
 def test_what_to_do_is_said(capsys: pytest.CaptureFixture[str], line: str) -> None:
-    assert main(shlex.split(line)) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert len(captured.err.splitlines()) == 1
-    assert MISTAKES[line] in captured.err
+    assert MISTAKES[line] in refused(capsys, line)
 
 
 def test_the_planner_names_its_own_command_once() -> None:
@@ -139,11 +136,9 @@ def test_an_option_that_was_given_nothing_is_refused(
     capsys: pytest.CaptureFixture[str], given: str
 ) -> None:
     """`--catalog "$CATALOG"`, where the variable is not set, is not the default catalog."""
-    assert main(shlex.split(f"{RECOMMEND} {given}")) == 2
-    captured = capsys.readouterr()
     option = given.split()[0].rstrip("=")
     said = f"sparkplan: {option}: is empty; give it a value, or leave it out\n"
-    assert (captured.out, captured.err) == ("", said)
+    assert refused(capsys, f"{RECOMMEND} {given}") == said
 
 
 @pytest.mark.parametrize("command", ["predict", "curve", "recommend", "fleet", "experiments"])
@@ -167,9 +162,8 @@ def test_a_value_below_zero_is_not_a_missing_one(
     capsys: pytest.CaptureFixture[str], value: str
 ) -> None:
     """It was "expected one argument": argparse takes it for an option."""
-    assert main([*shlex.split(RECOMMEND), "--deadline", value]) == 2
     said = f"sparkplan: --deadline: {value!r} is less than zero; give it a larger value\n"
-    assert capsys.readouterr() == ("", said)
+    assert refused(capsys, f"{RECOMMEND} --deadline {value}") == said
 
 
 @pytest.mark.parametrize(("line", "usage"), [("help", ""), ("help predict", " predict")])
@@ -181,23 +175,22 @@ def test_help_is_also_a_word(capsys: pytest.CaptureFixture[str], line: str, usag
 
 
 def test_money_below_zero_and_what_follows_two_dashes(capsys: pytest.CaptureFixture[str]) -> None:
-    line = "recommend nightly-features --catalog aws --budget"
-    assert main([*shlex.split(line), "-$5"]) == 2
+    line = "recommend nightly-features --catalog aws --budget -$5"
     said = "sparkplan: --budget: '-$5' is less than zero; give it a larger value\n"
-    assert capsys.readouterr() == ("", said)
-    assert main(["predict", "nightly-features", "--", "-5m"]) == 2
-    assert "unknown file or sample '-5m'" in capsys.readouterr().err
+    assert refused(capsys, line) == said
+    err = refused(capsys, "predict nightly-features -- -5m")
+    assert "unknown file or sample '-5m'" in err
 
 
 def test_help_of_no_command_names_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
     """It was that of the planner, as if there were nothing wrong."""
-    assert main(["help", "predcit"]) == 2
-    assert "unknown command 'predcit'; did you mean predict?" in capsys.readouterr().err
+    err = refused(capsys, "help predcit")
+    assert "unknown command 'predcit'; did you mean predict?" in err
 
 
 def test_values_that_only_end_like_nothing_are_taken(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(shlex.split("predict nightly-features --param k=")) == 2
-    assert "'k=' is not NAME=NUMBER" in capsys.readouterr().err
+    err = refused(capsys, "predict nightly-features --param k=")
+    assert "'k=' is not NAME=NUMBER" in err
 
 
 @pytest.mark.parametrize("command", ["", "predict --json", "fleet", "workflow", "profile"])
@@ -205,15 +198,13 @@ def test_an_empty_source_is_not_the_folder_one_is_in(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What `sparkplan "$LOG"` gives where LOG is not set."""
-    assert main(shlex.split(f"{command} ''")) == 2
     said = "sparkplan: a source is empty; give a file, a folder or a sample\n"
-    assert capsys.readouterr() == ("", said)
+    assert refused(capsys, f"{command} ''") == said
 
 
 def test_pauses_too_short_to_be_any_name_their_option(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(shlex.split("profile nightly-features --pauses 0.5s")) == 2
     said = "sparkplan: --pauses: must be at least 1 s, not '0.5s'; see sparkplan profile --help\n"
-    assert capsys.readouterr() == ("", said)
+    assert refused(capsys, "profile nightly-features --pauses 0.5s") == said
 
 
 def test_what_a_command_lists_a_key_lists_here() -> None:

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import argparse
 
-import engine
 from tui.arguments import options
 from tui.words.term_words import parse_overhead
 
-OVERHEAD, FILL = "--overhead-per-core", "--fill-nodes"
+NAMES = ("overhead_per_core", "fill_nodes")
 
 
 def add_layout(parser: argparse.ArgumentParser) -> None:
     """How many executors sit on a node, and what they get beside their heap, on nodes that they are
     laid out on."""
     parser.add_argument(
-        OVERHEAD,
+        "--overhead-per-core",
         type=options.quantity(parse_overhead),
         metavar="SIZE",
         help="memory beside the heap for each core of an executor, such as 512m, at least Spark's "
         "default; 0 for that alone (default: what executors of the logs had)",
     )
     parser.add_argument(
-        FILL,
+        "--fill-nodes",
         action="store_true",
         help="lay executors out on measured types as on others, with a task for each vCPU "
         "(default: as they were measured)",
@@ -35,17 +34,12 @@ def check_laid_out(args: argparse.Namespace) -> None:
     Raises:
         BadInput: when no nodes are named that executors are laid out on.
     """
-    given = {
-        OVERHEAD: getattr(args, "overhead_per_core", None) is not None,
-        FILL: getattr(args, "fill_nodes", False),
-    }
-    for option, is_given in given.items():
-        if is_given:
-            raise engine.BadInput(
-                "no executors are laid out: they are as given, or as they ran",
-                where=option,
-                remedy="add --nodes N, or leave it out",
-            )
+    options.refuse(
+        args,
+        NAMES,
+        "no executors are laid out: they are as given, or as they ran",
+        "add --nodes N, or leave it out",
+    )
 
 
 def check_as_given(args: argparse.Namespace) -> None:
@@ -54,9 +48,5 @@ def check_as_given(args: argparse.Namespace) -> None:
     Raises:
         BadInput: when nodes are to be filled.
     """
-    if getattr(args, "fill_nodes", False):
-        raise engine.BadInput(
-            "executors have the cores that are given: no node is filled with them",
-            where=FILL,
-            remedy="leave it out",
-        )
+    why = "executors have the cores that are given: no node is filled with them"
+    options.refuse(args, ("fill_nodes",), why, "leave it out")

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import engine
 from tui.words.job_words import parse_iterations, parse_parameters
-from tui.words.term_words import parse_discount
+from tui.words.term_words import parse_dbu, parse_discount
 
 DEFAULT_CATALOG = "aws"
 DEFAULT_MAX_NODES = 64
@@ -84,9 +84,18 @@ def add_sources(parser: argparse.ArgumentParser) -> None:
 
 def refuse(args: argparse.Namespace, names: Sequence[str], why: str, remedy: str) -> None:
     """Refuses the first of some options that is given where it means nothing."""
-    for name in names:
-        if (given := getattr(args, name)) is not None and given is not False:
-            raise engine.BadInput(why, where=f"--{name.replace('_', '-')}", remedy=remedy)
+    for option in given(args, names)[:1]:
+        raise engine.BadInput(why, where=option, remedy=remedy)
+
+
+def given(args: argparse.Namespace, names: Sequence[str]) -> list[str]:
+    """Those of some options that were given."""
+    values = ((name, getattr(args, name, None)) for name in names)
+    return [
+        f"--{name.replace('_', '-')}"
+        for name, value in values
+        if value is not None and value is not False
+    ]
 
 
 def add_json(parser: argparse.ArgumentParser, *, default: bool | str = False) -> None:
@@ -206,7 +215,7 @@ def add_terms(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--dbu-price",
-        type=dbu_price,
+        type=quantity(parse_dbu),
         metavar="TIER|USD",
         help="of one DBU (catalog azure-databricks)",
     )
@@ -221,12 +230,6 @@ def add_platform(parser: argparse.ArgumentParser) -> None:
         help="what runs the executors: emr, dataproc, databricks, yarn, kubernetes or standalone "
         "(default: the provider's service)",
     )
-
-
-def dbu_price(text: str) -> str | float:
-    """An argument type: the name of a tier, or an amount of money."""
-    named = text.strip()[:1].isalpha() and not text.strip().lower().startswith("usd")
-    return text.strip() if named else quantity(engine.parse_usd)(text)
 
 
 def catalog_of(
@@ -247,8 +250,7 @@ def catalog_of(
 
 def given_terms(args: argparse.Namespace) -> list[str]:
     """The options of `add_terms` that were given."""
-    names = ("region", "discount", "dbu_price", "platform")
-    return [f"--{n.replace('_', '-')}" for n in names if getattr(args, n, None) is not None]
+    return given(args, ("region", "discount", "dbu_price", "platform"))
 
 
 def add_goal(parser: argparse._ActionsContainer) -> None:

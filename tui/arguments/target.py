@@ -81,17 +81,13 @@ ADD_CATALOG = "add --catalog NAME, or leave it out"
 
 def check_on_demand(args: argparse.Namespace, why: str = NO_SPOT, *, remedy: str) -> None:
     """Refuses spot nodes where no catalog has their price, and where nobody names the nodes."""
-    given = ["--spot"] * args.spot
-    given += ["--max-spot"] * (getattr(args, "max_spot", None) is not None)
-    if given:
+    if given := options.given(args, ("spot", "max_spot")):
         raise engine.BadInput(why, where=" ".join(given), remedy=remedy)
 
 
 def check_unpriced(args: argparse.Namespace, why: str = NO_PRICES, *, remedy: str) -> None:
     """Refuses terms of prices where no cost is told."""
-    names = ("discount", "dbu_price")
-    given = [f"--{name.replace('_', '-')}" for name in names if getattr(args, name) is not None]
-    if given:
+    if given := options.given(args, ("discount", "dbu_price")):
         raise engine.BadInput(why, where=" ".join(given), remedy=remedy)
 
 

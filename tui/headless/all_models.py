@@ -150,16 +150,10 @@ def _run_rows(answers: Sequence[engine.ModelAnswer], profile: engine.Profile) ->
         if id(run) in seen:
             named = (run.source or run.application or profile.name).rsplit("/", 1)[-1]
             size = text.size(run.workload.input_bytes, profile.input_unit)
-            head = [text.shown(named), text.shown(_cluster(run.cluster)), text.shown(size)]
+            head = [text.shown(named), text.shown(text.cluster(run.cluster)), text.shown(size)]
             predicted = (_cell(column.get(id(run))) for column in columns)
             rows.append([*head, text.seconds(run.seconds), *predicted])
     return rows
-
-
-def _cluster(cluster: engine.Cluster) -> str:
-    if cluster.composition:
-        return text.composition(dict(cluster.composition))
-    return text.executors(cluster) if cluster.executors else text.counted(cluster.nodes, "node")
 
 
 def _cell(pair: engine.LeftOut | None) -> str:

@@ -110,7 +110,6 @@ DESIGN_OPTIONS = ("partitions", "node_cores", "iteration_share", "smallest_run")
 
 
 NEXT_OPTIONS = ("deadline", "job_budget", "spot")
-LAYOUT_OPTIONS = ("overhead_per_core", "fill_nodes")
 SIMCOST_OPTIONS = ("target_cores", "sample_partitions")
 NOT_SIMCOST = ("fractions", "smallest_run", "iteration_share")
 
@@ -119,7 +118,7 @@ def check_question(args: argparse.Namespace) -> None:
     """Options that do not go together are refused before anything is read."""
     if not args.sources:
         options.refuse(
-            args, LAYOUT_OPTIONS, "says how executors of logs are laid out", "leave it out"
+            args, layouts.NAMES, "says how executors of logs are laid out", "leave it out"
         )
     if args.plan != "simcost":
         options.refuse(args, SIMCOST_OPTIONS, "is for SimCost's plan", "add --plan simcost")
@@ -146,12 +145,9 @@ def check_question(args: argparse.Namespace) -> None:
         )  # fmt: skip
         return
     options.refuse(args, NEXT_OPTIONS, "is of the real job, for the next run", "leave it out")
-    if args.plan != "ernest" and args.budget is not None:
-        raise engine.BadInput(
-            "this plan has its own number of runs and no budget",
-            where="--budget",
-            remedy="leave it out, or use --plan ernest",
-        )
+    if args.plan != "ernest":
+        why = "this plan has its own number of runs and no budget"
+        options.refuse(args, ("budget",), why, "leave it out, or use --plan ernest")
 
 
 def check_design(args: argparse.Namespace) -> None:
@@ -162,12 +158,9 @@ def check_design(args: argparse.Namespace) -> None:
         raise engine.BadInput(
             "a design needs sizes to choose from", remedy="add --fractions 1%:10%"
         )
-    if args.sources and args.smallest_run is not None:
-        raise engine.BadInput(
-            "the runs given say how long samples take",
-            where="--smallest-run",
-            remedy="leave it out",
-        )
+    if args.sources:
+        why = "the runs given say how long samples take"
+        options.refuse(args, ("smallest_run",), why, "leave it out")
 
 
 def check_simcost(args: argparse.Namespace) -> None:

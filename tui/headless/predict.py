@@ -89,17 +89,16 @@ ADD_TYPE = f"add --composition TYPE=N or {target.ADD_TYPE.removeprefix('add ')}"
 def run_composition(args: argparse.Namespace) -> int:
     """The prediction and the cost of a composition that is named."""
     others = ("nodes", "instance", "executors", "executor_cores", "executor_memory")
-    given = [f"--{name.replace('_', '-')}" for name in others if getattr(args, name) is not None]
-    if given:
+    if given := options.given(args, others):
         raise engine.BadInput(
             "a composition says all of the cluster", where=" ".join(given), remedy="leave it out"
         )
-    if args.all_models:
-        raise engine.BadInput(
-            "a composition is answered by one model",
-            where="--all-models",
-            remedy="leave it out, or say the cluster with --nodes N --instance TYPE",
-        )
+    options.refuse(
+        args,
+        ("all_models",),
+        "a composition is answered by one model",
+        "leave it out, or say the cluster with --nodes N --instance TYPE",
+    )
     composition = composition_of(args.composition)
     profile = options.read_profile(args)
     catalog, notice = prices.priced(args, profile, candidates=tuple(composition))
@@ -236,11 +235,8 @@ def as_text(
 
 
 def cluster_in_words(cluster: engine.Cluster) -> str:
-    if cluster.composition:
-        return text.composition(dict(cluster.composition))
-    if cluster.nodes is not None and cluster.executors is None:
-        return f"{text.counted(cluster.nodes, 'node')} like those measured"
-    return text.executors(cluster)
+    said, unnamed = text.cluster(cluster), not cluster.composition and cluster.executors is None
+    return f"{said} like those measured" if unnamed else said
 
 
 def interval_in_words(prediction: engine.Prediction) -> str:

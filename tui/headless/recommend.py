@@ -311,16 +311,7 @@ def composition(choice: engine.Choice) -> str:
     """What is rented, or of a cluster one owns: how many executors."""
     if choice.composition or choice.executors is None:
         return text.rented(choice)
-    return text.counted(choice.executors, "executor") + size(choice.layout)
-
-
-def size(layout: engine.Layout | None) -> str:
-    """The size of an executor: " of 10 cores and 12 GiB"; of its memory only what is known."""
-    if layout is None:
-        return ""
-    memory = layout.executor_memory_gib
-    said = f" of {text.counted(layout.executor_cores, 'core')}"
-    return said if memory is None else f"{said} and {memory:g} GiB{text.beside_heap(layout)}"
+    return text.counted(choice.executors, "executor") + text.executor_size(choice.layout)
 
 
 def resource_time(choice: engine.Choice, goal: engine.Goal | None) -> str:

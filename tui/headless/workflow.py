@@ -141,13 +141,8 @@ def fitted_of(
         fitted = engine.fit_workflow(workflow, task_profile=profile, printed=args.printed)
         asked = replace(fitted, profile=options.laid_out(args, fitted.profile))
         return asked, workflow.cluster
-    for name in ("scheduler", "printed"):
-        if getattr(args, name):
-            raise engine.BadInput(
-                "is for workflow files: the stages of one application are served in turn",
-                where=f"--{name}",
-                remedy="leave it out",
-            )
+    why = "is for workflow files: the stages of one application are served in turn"
+    options.refuse(args, ("scheduler", "printed"), why, "leave it out")
     if args.task_profile not in (None, "normal"):
         raise engine.BadInput(
             "is for workflow files", where="--task-profile", remedy="leave it out"

@@ -107,7 +107,7 @@ def _evidence(answer: Answer) -> dict[str, str]:
     return {
         "job": profile.name,
         "measured": text.seconds(run.seconds if run else None),
-        "cluster": evidence.cluster_words(run) if run else text.UNKNOWN,
+        "cluster": text.cluster(run.cluster) if run else text.UNKNOWN,
         "runs": text.counted(count, "run"),
         "evidence": words.sentence(model),
     }

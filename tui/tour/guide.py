@@ -14,7 +14,7 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from tui.history import History
-from tui.start import DEFAULT_SAMPLE
+from tui.start import DEFAULT_SAMPLE, ON_SAMPLE
 from tui.state import PlanState
 from tui.tour.facts import Facts, facts
 from tui.tour.record import Recorder
@@ -148,7 +148,7 @@ class Guide:
         """The first step, and the others where the tour plays by itself."""
         async with self._turning:
             if not self._alone:
-                self._app.travel_to(PlanState(sources=(DEFAULT_SAMPLE,)))
+                self._app.travel_to(ON_SAMPLE)
             await self._settled()
             if self.over:
                 return

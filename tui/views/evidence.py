@@ -211,7 +211,7 @@ def _run_row(run: Run, profile: Profile, pair: LeftOut | None) -> Row:
     named = run.source or run.application or profile.name
     return (
         named.rsplit("/", 1)[-1],
-        cluster_words(run),
+        text.cluster(run.cluster),
         text.size(run.workload.input_bytes, profile.input_unit),
         job_words.shown(run.workload),
         text.seconds(run.seconds),
@@ -219,16 +219,6 @@ def _run_row(run: Run, profile: Profile, pair: LeftOut | None) -> Row:
         text.UNKNOWN if pair is None else text.signed_percent(pair.relative_error),
         ("", "plain") if run.complete else ("incomplete", "warn"),
     )
-
-
-def cluster_words(run: Run) -> str:
-    """The measured cluster: its composition, executors or nodes, whichever is known."""
-    cluster = run.cluster
-    if cluster.composition:
-        return text.composition(dict(cluster.composition))
-    if cluster.executors is not None:
-        return text.executors(cluster)
-    return text.counted(cluster.nodes, "node") if cluster.nodes else text.UNKNOWN
 
 
 def about(
@@ -288,20 +278,9 @@ def _own_executors(best: Choice) -> Line:
     why = "".join(f"; {reason}" for reason in best.why)
     return [
         ("On executors of your own: ", "muted"),
-        (_executors_words(best), "strong"),
+        (text.counted(best.executors, "executor") + text.executor_size(best.layout), "strong"),
         (f" {takes} {what} ({cost}{time}){why}.", "base"),
     ]
-
-
-def _executors_words(best: Choice) -> str:
-    """ "8 executors of 2 cores and 5 GiB"."""
-    count = text.counted(best.executors, "executor")
-    if best.layout is None:
-        return count
-    memory = best.layout.executor_memory_gib
-    size = text.counted(best.layout.executor_cores, "core")
-    said = f"{count} of {size}"
-    return said if memory is None else f"{said} and {memory:g} GiB{text.beside_heap(best.layout)}"
 
 
 def model_line(answer: Answer) -> Line:

@@ -32,7 +32,7 @@ def changed(terms: Terms, key: str, typed: str) -> Terms:
     if key == "discount":
         return terms._replace(discount_fraction=None if off else parse_discount(typed))
     if key == "dbu-price":
-        return terms._replace(dbu=None if off else _dbu(typed))
+        return terms._replace(dbu=None if off else parse_dbu(typed))
     if key == "overhead-per-core":
         return terms._replace(overhead_per_core_gib=None if off else parse_overhead(typed))
     if key == "fill-nodes":
@@ -61,7 +61,7 @@ def overhead_text(gib: float | None) -> str | None:
     return f"{Decimal(repr(gib)):f}g"
 
 
-def _dbu(typed: str) -> str | float:
+def parse_dbu(typed: str) -> str | float:
     """A tier by its name, or a price."""
-    named = typed[:1].isalpha() and not typed.lower().startswith("usd")
-    return typed if named else engine.parse_usd(typed)
+    named = typed.strip()[:1].isalpha() and not typed.strip().lower().startswith("usd")
+    return typed.strip() if named else engine.parse_usd(typed)

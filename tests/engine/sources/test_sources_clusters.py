@@ -111,23 +111,6 @@ def test_memory_that_no_spark_could_count_is_damage(tmp_path: Path, key: str) ->
     assert [notice.code for notice in run.notices] == ["incomplete-log"]
 
 
-def test_cores_of_unannounced_executors_are_inferred(tmp_path: Path) -> None:
-    stage = log.info(0, 3)
-    run = run_of(
-        tmp_path,
-        [
-            *log.header(executors=0),
-            log.submitted(stage, 1.0),
-            *(log.task_start(0, n, 2.0, executor="7") for n in range(3)),
-            *(log.task(0, n, 2.0, 4.0, executor="7") for n in range(3)),
-            log.completed(stage, 1.0, 4.0),
-            log.end(5.0),
-        ],
-    )
-    assert (run.cluster.executors, run.cluster.executor_cores) == (1, 3)
-    assert [notice.code for notice in run.notices] == ["cores-inferred"]
-
-
 def test_memory_of_the_resource_profile_and_task_cpus(tmp_path: Path) -> None:
     profile = {
         "Event": "SparkListenerResourceProfileAdded",
@@ -269,15 +252,18 @@ def test_an_executor_that_came_for_tasks_whose_end_was_not_seen(
     assert "late-executors" not in told
 
 
-@pytest.mark.parametrize(("told", "cores"), [("4", 4), ("16", 16), ("many", 3), ("0", 3)])
-def test_cores_of_unannounced_executors_are_as_configured(
-    tmp_path: Path, told: str, cores: int
+@pytest.mark.parametrize(
+    ("told", "cores"), [("4", 4), ("16", 16), ("many", 3), ("0", 3), (None, 3)]
+)
+def test_cores_of_unannounced_executors_are_as_configured_or_inferred(
+    tmp_path: Path, told: str | None, cores: int
 ) -> None:
+    configured = {} if told is None else {"spark_executor_cores": told}
     stage = log.info(0, 3)
     run = run_of(
         tmp_path,
         [
-            *log.header(executors=0, spark_executor_cores=told),
+            *log.header(executors=0, **configured),
             log.submitted(stage, 1.0),
             *(log.task_start(0, n, 2.0, executor="7") for n in range(3)),
             *(log.task(0, n, 2.0, 4.0, executor="7") for n in range(3)),
@@ -287,6 +273,8 @@ def test_cores_of_unannounced_executors_are_as_configured(
     )
     assert (run.cluster.executors, run.cluster.executor_cores) == (1, cores)
     assert run.cores == ((1.0, cores),)
+    codes = [notice.code for notice in run.notices]
+    assert codes == (["cores-inferred"] if cores == 3 else [])
 
 
 def test_an_executor_whose_name_comes_again_was_there_twice(tmp_path: Path) -> None:

@@ -8,18 +8,19 @@ from engine import fit
 from engine.cluster import Cluster
 from engine.errors import BadInput
 from engine.sources import read
-from engine.sources.run_table import RunTable, parse
+from engine.sources.found import Found
+from engine.sources.run_table import parse
 
 TIMES = {2: 600, 4: 320, 8: 180, 16: 110}
 """Nodes -> seconds of runs that succeeded."""
 
 
-def _table(column: str, *more: str, good: str = "SUCCEEDED") -> RunTable:
+def _table(column: str, *more: str, good: str = "SUCCEEDED") -> Found:
     lines = [f"{nodes},10GB,{seconds},{good}" for nodes, seconds in TIMES.items()]
     return parse("\n".join([f"nodes,input_size,seconds,{column}", *lines, *more, ""]), "r.csv")
 
 
-def _seconds(table: RunTable) -> list[float]:
+def _seconds(table: Found) -> list[float]:
     return [run.seconds for run in table.runs]
 
 
