@@ -69,6 +69,14 @@ def test_every_public_name_exists_and_is_listed() -> None:
         engine.no_such_name  # noqa: B018
 
 
+def test_the_type_stub_names_what_the_package_offers() -> None:
+    import engine
+
+    stub = (ROOT / "engine" / "__init__.pyi").read_text(encoding="utf-8")
+    named = {line.split(" as ")[1] for line in stub.splitlines() if line.startswith("from ")}
+    assert named | {"__version__"} == set(engine.__all__)
+
+
 @pytest.mark.slow
 def test_the_wheel_works_from_a_folder_with_its_own_catalogs(tmp_path: Path) -> None:
     """A user's folder may hold `catalogs/` and `engine/` of its own: ours must be the one used."""
