@@ -44,6 +44,8 @@ class History:
         close = now_seconds - self.last_seconds <= ONE_GESTURE_SECONDS
         same_gesture = bool(self.past) and close and changed == self.last_changed
         past = self.past if same_gesture else (*self.past, before)[-MOST_STEPS:]
+        if not changed_inputs(past[-1], after):
+            return History(past[:-1])  # the gesture has led back: to undo it would change nothing
         return History(past, (), changed, now_seconds)
 
     def refused(self, state: PlanState) -> History:

@@ -219,7 +219,7 @@ def _draw(typed: str, names: Names) -> Outcome:
     if names.instances:
         for name in wanted:
             if name not in names.instances:
-                remedy = ":draw and a blank list them"
+                remedy = "type :draw and a space to list them"
                 raise engine.UnknownName("instance type", name, names.instances, remedy=remedy)
     return f"draw_types({' '.join(wanted)!r})"
 
@@ -246,7 +246,7 @@ EXAMPLES = {
     "iterations": "20", "own": "m5.xlarge=10", "limit": "c5.*=20", "max-vcpus": "512",
     "max-spot": "50%", "min-nodes": "3", "exclude": "t3.* t2.*", "mix": "2", "training": "$5",
     "samples": "1%:10%", "zoom": "4:32", "axis": "y linear", "at": "12", "draw": "c5.2xlarge",
-    "confidence": "95%", "region": "eu-west-1", "discount": "15%", "dbu-price": "premium",
+    "confidence": "95%", "region": "us-east-1", "discount": "15%", "dbu-price": "premium-jobs",
     "platform": "kubernetes", "overhead-per-core": "512m", "dynamic-allocation": "2:20",
     "arch": "arm64", "plan": "peridot", "add": "app.zstd", "view": "frontier", "chart": "cost",
     "save": "nightly", "load": "nightly",

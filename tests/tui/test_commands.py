@@ -101,7 +101,7 @@ def test_what_a_command_becomes(line, outcome):
     [
         ("deadlin", "deadline needs TIME"),
         ("theme zzz", ":theme alone lists them"),
-        ("draw zzz", ":draw and a blank list them"),
+        ("draw zzz", "type :draw and a space to list them"),
         ("deadline soon", "soon"),
         ("deadline 45:00", "write 45m or 45h"),
         ("deadline 99999d", "at most ten years"),

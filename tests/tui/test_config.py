@@ -11,9 +11,11 @@ import engine
 from tui.action_list import COMMANDS, ELSEWHERE
 from tui.arguments import options
 from tui.bindings import binding_id
-from tui.cli import main, planner_parser
+from tui.cli import main, planner_parser, start_of
 from tui.headless.config import defaults, with_setting
 from tui.kept import config
+from tui.start import ON_SAMPLE
+from tui.state import Job, Limits, PlanState, Terms
 from tui.themes import NAMES
 
 
@@ -190,6 +192,33 @@ def test_the_defaults_that_are_shown_are_those_of_the_command():
     assert stands["nodes"] == options.DEFAULT_MAX_NODES
     assert stands["confidence"] == args.confidence
     assert set(stands) == set(config.READERS)
+
+
+def test_every_option_of_the_planner_is_an_input_that_it_starts_with():
+    line = (
+        "app.zstd --ran-on m5.xlarge --catalog gcp --region here --discount 15% --dbu-price jobs "
+        "--platform kubernetes --overhead-per-core 512m --fill-nodes --model boe --iterations 7 "
+        "--param k=3 --instances m5.*,r5.* --deadline 45m --budget $5 --max-nodes 9 "
+        "--confidence 80% --spot --mix 1 --max-vcpus 64"
+    )
+    assert start_of(planner_parser().parse_args(line.split())) == PlanState(
+        sources=("app.zstd",),
+        ran_on="m5.xlarge",
+        catalog="gcp",
+        terms=Terms("here", 0.15, "jobs", "kubernetes", 0.5, fill_nodes=True),
+        model="boe",
+        job=Job(7.0, (("k", 3.0),)),
+        instances=("m5.*", "r5.*"),
+        deadline_seconds=2700.0,
+        deadline_chosen=True,
+        budget_usd=5.0,
+        max_nodes=9,
+        confidence=0.8,
+        spot=True,
+        mix=1,
+        limits=Limits(max_vcpus=64),
+    )
+    assert start_of(planner_parser().parse_args([])) == ON_SAMPLE
 
 
 def test_a_refused_setting_leaves_no_folder(capsys, tmp_path, monkeypatch):

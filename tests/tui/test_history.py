@@ -58,6 +58,15 @@ def test_steps_of_one_input_in_quick_succession_are_one():
     assert len(history.past) == 3
 
 
+def test_a_gesture_that_leads_back_is_no_step():
+    """Two models chosen in a second, the last that of before: "undone: " with nothing behind it."""
+    close = ONE_GESTURE_SECONDS / 2
+    history, _, _ = walked([("scale", 2, 9.0), ("max_nodes", 5, 9.0), ("max_nodes", 64, close)])
+    assert [state.scale for state in history.past] == [1.0]
+    history, _, _ = walked([("scale", 2, 9.0), ("scale", 1, close), ("scale", 3, close)])
+    assert history.past == (START,)
+
+
 def test_a_change_after_an_undo_forgets_what_was_undone():
     history, state, _ = walked([("scale", 2, 9.0), ("scale", 3, 9.0)])
     history, state = history.undone(state)

@@ -15,7 +15,7 @@ from tui.app import PlannerApp
 from tui.arguments.parser import OneLineParser
 from tui.cli import main
 from tui.commands import outcome_of
-from tui.verbs import VERBS, Names, Verb
+from tui.verbs import EXAMPLES, VERBS, Names, Verb
 from tui.views.words import in_planner
 
 KNOWN = Names(parameters=("k",), instances=("c5.2xlarge",))
@@ -62,6 +62,12 @@ MISTAKES = {
     "recommend --instances 'm5.*' 'c5.*' --deadline 4h": "write --instances m5.*,c5.*",
     f"{RECOMMEND} --instances m5.xlarge c5.xlarge": "unrecognized arguments: c5.xlarge; write "
     "--instances m5.xlarge,c5.xlarge; see sparkplan recommend --help",
+    # A source there is no value that lacks its comma, nor is what is no value of the option.
+    f"{RECOMMEND} --instances m5.xlarge sort-small": "unrecognized arguments: sort-small; all "
+    "sources stand before the options",
+    f"{RECOMMEND} --own m5.xlarge=3 more.zstd": "unrecognized arguments: more.zstd; all sources",
+    "recommend --instances m5.xlarge sort-small --deadline 4h sort-small.zstd": "unrecognized "
+    "arguments: sort-small.zstd; all sources stand before the options",
     f"{RECOMMEND} --nope": "unrecognized arguments: --nope; see sparkplan recommend --help",
     "--web --port 99999999": "--port: must be at most 65,535, not 99999999",
 }
@@ -88,6 +94,12 @@ def test_a_command_alone_opens_the_choice_or_shows_an_example_that_works(verb: V
         assert outcome_of(line, KNOWN)
     else:
         assert hasattr(PlannerApp, f"action_{action}")
+
+
+def test_examples_of_a_region_and_of_a_tier_are_those_of_a_bundled_catalog() -> None:
+    """They were of none, and refused when they were typed."""
+    assert engine.load_catalog("aws", region=EXAMPLES["region"])
+    assert engine.load_catalog("azure-databricks").with_terms(dbu=EXAMPLES["dbu-price"])
 
 
 async def test_a_command_alone_asks_for_what_it_lacks(

@@ -78,7 +78,9 @@ class OneLineParser(argparse.ArgumentParser):
         """What would have been right: the options that look like the first one which is none ("did
         you mean --instances? "), or sources before the options."""
         for option, value, word in self._apart():
-            if message.startswith(f"unrecognized arguments: {word}"):
+            first = f"{message} ".startswith(f"unrecognized arguments: {word} ")
+            samples = {sample.name for sample in engine.list_samples()} if first else set()
+            if first and _joins(option) == "," and word not in samples:
                 return f"{_together(option, value, word)}; "
         many = any(each.nargs in ("*", "+") for each in self._actions if not each.option_strings)
         if many and re.match(r"unrecognized arguments: [^-]", message):

@@ -63,6 +63,21 @@ def test_html_is_well_formed_self_contained_and_has_charts_with_bands() -> None:
     assert not re.search(r"<script|\bsrc=|\bhref=|@import|url\(", text)
 
 
+def test_charts_of_times_without_intervals_say_nothing_of_a_shade() -> None:
+    found = best(300.0, 2)
+    unknown = {"low": None, "high": None, "cost_low_usd": None, "cost_high_usd": None}
+    bare = replace(found, frontier=tuple(replace(each, **unknown) for each in found.frontier))
+    profile = engine.Profile(name="job", runs=fitted().profile.runs)
+    root = parsed(engine.export(bare, to="html", profile=profile, catalog=CATALOG))
+    space = "{http://www.w3.org/2000/svg}"
+    assert next(root.iter(f"{space}polygon"), None) is None
+    titles = [chart.findtext(f"{space}title") for chart in root.iter(f"{space}svg")]
+    assert titles == [
+        "The time that each cost buys (dot: this plan)",
+        "What each time costs (dot: this plan)",
+    ]
+
+
 @pytest.mark.parametrize("to", ["markdown", "html"])
 def test_a_name_from_a_log_stays_text(to: str) -> None:
     text = report(to, name=EVIL)
