@@ -59,8 +59,8 @@ RUNS_FOR_PROCESS = 3
 """Runs from which on run times speak for themselves."""
 
 EVEN = np.asarray([0.5, 0.5])
-"""Weights of the process and of the fitted model. Each knows what the other does not (places that
-are alike; laws and cliffs), and a dozen runs chosen one by one cannot tell which is the better."""
+"""Weights of the process and of the fitted model. Each knows what the other does not (families of
+machines; laws and cliffs), and a dozen runs chosen one by one cannot tell which is the better."""
 
 _FAMILY = re.compile(r"[A-Za-z_-]+")
 

@@ -25,8 +25,8 @@ TYPE_SPREAD, MEMORY_SPREAD = 0.2, 0.2
 core. Measured types of three families differ by that much."""
 
 FAMILY_SHARE = 0.5
-"""Share of the variance of types that sizes of one family have in common: processors, but not what
-a size has of disks and the network. On as many cores sizes were 0.16 of log time apart."""
+"""How far what is peculiar to one size of a family is peculiar to another, of which no run is: the
+correlation of their effects. They have the same processors, and other disks and networks."""
 
 PARAMETER_SPREAD = 1.0
 """Prior spread of the power of a job parameter; of one that may be zero, of the change of log time
@@ -153,10 +153,7 @@ class Encoding:
         """What the process sees: effects, and the coordinates that vary among the runs."""
         effects = [np.full((len(rows), 1), LEVEL_SPREAD)]
         if len(np.unique(self.runs.kind)) > 1:
-            families = rows.family[:, None] == np.unique(self.runs.family)
-            kinds = rows.kind[:, None] == np.arange(self.runs.kind.max() + 1)
-            effects.append(TYPE_SPREAD * math.sqrt(FAMILY_SHARE) * families)
-            effects.append(TYPE_SPREAD * math.sqrt(1.0 - FAMILY_SHARE) * kinds)
+            effects.append(TYPE_SPREAD * self._kinds(rows))
         if np.ptp(_per_core(self.runs)) > 0.0:
             centred = _per_core(rows) - _per_core(self.runs).mean()
             effects.append(MEMORY_SPREAD * centred[:, None])
@@ -171,6 +168,15 @@ class Encoding:
             cores=np.log(rows.machines * rows.cores),
             sizes=np.log(rows.size),
         )
+
+    def _kinds(self, rows: Rows) -> FloatArray:
+        """(n, k) how much of each measured type's effect a row has: all of its own; of another size
+        of their family what is to be expected after theirs, the best linear prediction."""
+        kinds, place = np.unique(self.runs.kind, return_index=True)
+        alike = rows.family[:, None] == self.runs.family[place]
+        known = np.maximum(1, alike.sum(axis=1, keepdims=True))
+        expected = alike * FAMILY_SHARE / (1.0 + (known - 1) * FAMILY_SHARE)
+        return np.where(rows.kind[:, None] < 0, expected, rows.kind[:, None] == kinds)
 
     def parameter_doublings(self, rows: Rows) -> FloatArray:
         """(n,) distance from the nearest observed value, over all parameters and iterations."""

@@ -26,7 +26,7 @@ CASES = {
         "spot": True,
         "part_spot": {"r5.2xlarge": 8},
     },
-    "owned": {"statement": ("assumes: r5.2xlarge: 3 nodes are owned and cost nothing here",)},
+    "owned": {"statement": ("r5.2xlarge: 3 nodes are owned and cost nothing here",)},
 }
 
 
