@@ -63,11 +63,19 @@ class Rows(Points):
         kind: (n,) place of the type among the measured ones, -1 for another.
         family: (n,) place of its family among theirs, -1 for another.
         parameters: (n, p).
+        own_cores: (n,) `cores` in those of the type that it resembles, not in those of the mean of
+            the measured ones.
     """
 
     kind: IntArray
     family: IntArray
     parameters: FloatArray
+    own_cores: FloatArray
+
+    @property
+    def alone(self) -> Rows:
+        """The same as what was fitted to one type alone counts them."""
+        return replace(self, cores=self.own_cores)
 
     def iterated(self, iterations: float) -> Rows:
         """The same with another number of iterations."""
@@ -82,7 +90,7 @@ class Rows(Points):
     def configurations(self) -> FloatArray:
         """(n, .) all numbers of each row."""
         known = (self.machines, self.cores, self.memory, self.size, self.iterations)
-        return np.column_stack((*known, self.kind, self.parameters, self.family))
+        return np.column_stack((*known, self.kind, self.parameters, self.family, self.own_cores))
 
 
 def as_hard(rows: Rows) -> BoolArray:
@@ -109,15 +117,17 @@ def rows_of(
         for table in tables
         for run in table.observed
     ]
+    cores = np.repeat([kind.cores for kind in kinds], counts)
     rows = Rows(
         machines=joined([table.machines for table in tables]),
-        cores=np.repeat([kind.cores for kind in kinds], counts),
+        cores=cores,
         memory=np.repeat([kind.memory for kind in kinds], counts),
         size=joined([table.size for table in tables]),
         iterations=np.nan_to_num(joined([table.iterations for table in tables]), nan=1.0),
         kind=np.repeat(np.arange(len(kinds), dtype=np.int64), counts),
         family=np.repeat(families_among([kind.family for kind in kinds], kinds), counts),
         parameters=np.asarray(parameters, dtype=float).reshape(sum(counts), len(names)),
+        own_cores=cores,
     )
     return rows, joined([table.seconds for table in tables])
 
@@ -176,7 +186,8 @@ class Encoding:
         alike = rows.family[:, None] == self.runs.family[place]
         known = np.maximum(1, alike.sum(axis=1, keepdims=True))
         expected = alike * FAMILY_SHARE / (1.0 + (known - 1) * FAMILY_SHARE)
-        return np.where(rows.kind[:, None] < 0, expected, rows.kind[:, None] == kinds)
+        own = rows.kind[:, None] == kinds
+        return np.asarray(np.where(rows.kind[:, None] < 0, expected, own))
 
     def parameter_doublings(self, rows: Rows) -> FloatArray:
         """(n,) distance from the nearest observed value, over all parameters and iterations."""

@@ -197,8 +197,9 @@ class TableModel(FittedModel):
         rows, at = answers.rows(batch, wanted)
         if np.isnan(rows.machines[0]):
             return Explanation()
-        best = heaviest(answers.shares[int(at.family[0])]).candidates
-        parts = best.law.laws.phases(best.encoding.points(rows.taken(slice(1)))).mean(axis=0)
+        fit = heaviest(answers.shares[int(at.family[0])])
+        best, seen = fit.candidates, answers.seen_by(fit, rows.taken(slice(1)))
+        parts = best.law.laws.phases(best.encoding.points(seen)).mean(axis=0)
         parts = np.where(parts < SMALLEST_PHASE, 0.0, parts)
         seconds = self.forecast(batch, workload).seconds[0] * parts / parts.sum()
         named = zip((*PHASES, "re-reading"), seconds.tolist(), strict=True)
@@ -219,7 +220,8 @@ class TableModel(FittedModel):
         found += range_warnings(float(rows.size[0]), answers.tables, at)
         if not np.isnan(rows.machines[0]):
             unit = answers.tables[0].unit
-            found += memory_notices(fit, rows.taken(slice(1)), unit=unit, in_gib=answers.in_gib)
+            seen = answers.seen_by(fit, rows.taken(slice(1)))
+            found += memory_notices(fit, seen, unit=unit, in_gib=answers.in_gib)
         if wanted.shuffle_partitions is not None:
             said = "run times tell nothing of shuffle partitions: they change nothing here"
             found.append(Notice("not-modelled", said, "add an event log"))

@@ -74,11 +74,9 @@ class ParameterFit:
         own_names = {own.name for own in self.kinds}
         measured = np.asarray([x is None or x.name in own_names for x in batch.types], dtype=bool)
         seen = self._seen(batch, at, measured)[batch.type_index]
-        kind = np.where(measured[batch.type_index], at.family, -1)
-        family = self._families(batch, at, measured)[batch.type_index]
+        families = self._families(batch, at, measured)
         machines = np.where(seen, batch.nodes, at.slow_machines)
-        cores *= at.machines / machines
-        cores *= np.where(family < 0, self._speeds(batch.catalog)[at.family], 1.0)
+        speeds = self._speeds(batch, families)[batch.type_index]
         if self.in_gib:
             shapes = [target and shape_of(target, batch.catalog) for target in batch.types]
             gib = np.asarray([shape.memory_gib if shape else np.nan for shape in shapes])
@@ -88,13 +86,14 @@ class ParameterFit:
         parameters = np.asarray([wanted.parameters[name] for name in self.names], dtype=float)
         asked = Rows(
             machines=machines,
-            cores=cores,
+            cores=cores * (at.slow_machines / machines) * speeds,
             memory=memory,
             size=np.full(n, 1.0 if size is None else size),
             iterations=np.full(n, wanted.iterations or 1.0),
-            kind=kind,
-            family=family,
+            kind=np.where(measured[batch.type_index], at.family, -1),
+            family=families[batch.type_index],
             parameters=np.broadcast_to(parameters, (n, len(parameters))),
+            own_cores=cores * (at.machines / machines),
         )
         return asked, at
 
@@ -107,13 +106,21 @@ class ParameterFit:
         ]
         return families_among(names, self.kinds)
 
-    def _speeds(self, catalog: Catalog | None) -> FloatArray:
-        """(k,) speed of the measured types' cores relative to their mean, as far as CPU scores
-        tell: a type of another family is faster than the one that it resembles by its score, and
-        the laws know the times of all of them."""
-        first = self.tables[0].instance
-        speeds = [speed_of(table.instance, first, catalog).relative for table in self.tables]
-        return np.asarray(speeds / np.exp(np.log(speeds).mean()))
+    def _speeds(self, batch: ClusterBatch, families: IntArray) -> FloatArray:
+        """(t,) speed of the cores of each type of a batch relative to the mean of the measured
+        ones, whose times the laws know: of those that a CPU score compares it with. 1 where none
+        does, and for (t,) `families` that were measured, since their runs say how fast they are."""
+        speeds = np.ones(len(families))
+        for place in np.flatnonzero(families < 0).tolist():
+            target = batch.types[place]
+            found = [speed_of(target, table.instance, batch.catalog) for table in self.tables]
+            compared = [speed.relative for speed in found if speed.code != "no-cpu-score"]
+            speeds[place] = np.exp(np.log(compared).mean()) if compared else 1.0
+        return speeds
+
+    def seen_by(self, fit: RunTimes, rows: Rows) -> Rows:
+        """Rows as a fit counts their cores."""
+        return rows if fit is self.joint else rows.alone
 
     def _seen(self, batch: ClusterBatch, at: Equivalents, measured: BoolArray) -> BoolArray:
         """(t,) types of a batch that are not `measured` (t,) and seen in their own shape."""

@@ -44,7 +44,7 @@ def told_by(shares: Sequence[Sequence[Share]], rows: Rows, family: IntArray) -> 
             [
                 of_all.taken(by_all[at])
                 if share.fit is joint
-                else share.fit.moments(rows.taken(at))
+                else share.fit.moments(rows.taken(at).alone)
                 for share in asked[place]
             ],
         )
@@ -74,7 +74,8 @@ def means_of(
                 if share.fit is joint:
                     told = of_all[number, at]
                 else:
-                    told = share.fit.means(rows.taken(at), iterations[number : number + 1])[0]
+                    own = rows.taken(at).alone
+                    told = share.fit.means(own, iterations[number : number + 1])[0]
                 found[number, at] += share.weight * told
             found[number, at] /= sum(share.weight for share in each[place])
     return found

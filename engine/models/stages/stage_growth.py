@@ -42,8 +42,14 @@ def growth_of(run: Run, stage: StageRun, rules: Partitioning, *, knows_input: bo
 
 def cut_by_input(stage: StageRun) -> bool:
     """Whether a stage that reads from outside has partitions as its input has them."""
-    asked = stage.coalesced or stage.in_part or stage.bucketed or WHOLE_FILES in stage.operations
-    return not (asked or _joins_scans(stage))
+    asked = stage.coalesced or stage.in_part or stage.bucketed
+    return not (asked or _joins_scans(stage) or _reads_whole_files(stage))
+
+
+def _reads_whole_files(stage: StageRun) -> bool:
+    """Whether its files are all read whole: those beside them are cut as their input is."""
+    others = (name.startswith(CUT_FILES) for name in stage.operations)
+    return WHOLE_FILES in stage.operations and not any(others)
 
 
 def _joins_scans(stage: StageRun) -> bool:
@@ -59,6 +65,9 @@ def _joins_scans(stage: StageRun) -> bool:
 WHOLE_FILES = "wholeTextFiles"
 """What reads files as they are, each one record, in as many partitions as the program asks for, two
 unless told otherwise, however large they are (`WholeTextFileInputFormat.setMinPartitions`)."""
+
+CUT_FILES = ("textFile", "sequenceFile", "objectFile", "hadoop", "newAPIHadoop", "binary", "Scan ")
+"""How operations begin that read files in partitions by their size."""
 
 BESIDE = frozenset(("Union", "CartesianProduct", "union", "cartesian"))
 """Operations that put the partitions of several inputs beside each other, or multiply them."""

@@ -78,6 +78,14 @@ def test_whole_text_files_stay_in_the_partitions_that_were_asked_for() -> None:
     assert shape.data(3.0) == 3.0
 
 
+def test_files_beside_whole_text_files_are_cut_as_they_are_alone() -> None:
+    """A union of both: all of it had six tasks for a thousand times the input."""
+    beside = {"operations": ("union", "wholeTextFiles", "textFile")}
+    read = Stage(np.full(6, 2.0), input_bytes=8e6, more=beside)
+    shape = shapes_of(observed([read], slots=2), 2)[0]
+    assert shape.scaled(1000.0, None, 2).tasks > shape.scaled(1.0, None, 2).tasks == 6
+
+
 def test_who_takes_the_first_rows_of_a_collection_runs_no_more_of_it_on_more_slots() -> None:
     """`take` of a collection in 20 parts runs one, then four: here as many as there are cores."""
     taken = Stage(np.full(4, 2.0), more={"generated": True, "in_part": True})

@@ -133,6 +133,16 @@ def test_the_nearest_measured_type(
     assert nearest(target, [shape_of(source, CATALOG) for source in measured]) == expected
 
 
+def test_types_of_one_shape_resemble_sizes_of_their_own_family() -> None:
+    """Types of a shape are looked up once, but not those whose family was measured."""
+    size = replace(SMALL, name="m5.xlarge")
+    profile = Profile("p", tuple(runs_on(BIG, (1, 2, 4)) + runs_on(size, (1, 2, 4))))
+    asked = [replace(BIG, name=name) for name in ("m.other", "m5.2xlarge", "m6a.2xlarge")]
+    measured = families(profile.runs)
+    found = equivalents(ClusterBatch.of([on(kind, 3) for kind in asked], profile), measured)
+    assert [measured[place].instance for place in found.family] == [BIG, size, BIG]
+
+
 def test_a_measured_type_is_itself() -> None:
     profile = Profile("p", tuple(runs_on(SMALL, (1, 2, 4)) + runs_on(BIG, (1, 2, 4))))
     batch = ClusterBatch.of([on(BIG, 3), on(SMALL, 5)], profile)

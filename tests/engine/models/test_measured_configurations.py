@@ -121,7 +121,7 @@ def test_sizes_that_were_run_once_stay_to_the_last_digit() -> None:
     sizes = np.asarray([0.1, 0.3, 1.0 / 3.0, 0.7, 0.7, 0.7])
     machines = np.asarray([2.0, 4.0, 4.0, 8.0, 8.0, 8.0])
     one, kind = np.ones(6), np.zeros(6, dtype=np.int64)
-    rows = Rows(machines, one, one, sizes, one, kind, kind, np.zeros((6, 0)))
+    rows = Rows(machines, one, one, sizes, one, kind, kind, np.zeros((6, 0)), one)
     assert with_repetitions(rows).size.tolist() == sizes.tolist()
     near = replace(rows, size=sizes * np.asarray([1.0, 1.0, 1.0, 1.0, 1.01, 1.02]))
     assert with_repetitions(near).size[3:] == pytest.approx([0.707] * 3)
@@ -131,7 +131,7 @@ def rows_at(machines: list[float], sizes: list[float]) -> Rows:
     one = np.ones(len(machines))
     kinds = np.zeros(len(machines), dtype=np.int64)
     none = np.zeros((len(one), 0))
-    return Rows(np.asarray(machines), one, one, np.asarray(sizes), one, kinds, kinds, none)
+    return Rows(np.asarray(machines), one, one, np.asarray(sizes), one, kinds, kinds, none, one)
 
 
 def fit_of(rows: Rows, errors: list[float], counts: list[float] | None = None) -> Any:

@@ -16,7 +16,7 @@ def rows(machines: FloatArray, size: FloatArray, parameter: FloatArray | None = 
     one = np.ones_like(machines)
     parameters = np.zeros((len(machines), 0)) if parameter is None else parameter[:, None]
     kind = np.zeros(len(machines), dtype=np.int64)
-    return Rows(machines, one, one, size, one, kind, kind, parameters)
+    return Rows(machines, one, one, size, one, kind, kind, parameters, one)
 
 
 def grid(sizes: tuple[float, ...] = (0.25, 0.5, 1.0)) -> Rows:

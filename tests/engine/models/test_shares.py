@@ -13,7 +13,7 @@ def test_means_of_several_iterations_are_those_of_the_whole_answers() -> None:
     iterations."""
     machines, kind = np.tile([2.0, 4.0, 8.0, 16.0], 9), np.repeat([0, 1, 2], 12)
     one, iterations = np.ones(36), np.tile(np.repeat([5.0, 20.0, 40.0], 4), 3)
-    rows = Rows(machines, one, one, one, iterations, kind, kind, np.zeros((36, 0)))
+    rows = Rows(machines, one, one, one, iterations, kind, kind, np.zeros((36, 0)), one)
     seconds = (20.0 + 30.0 * iterations / machines) * (1.0 + 0.1 * kind)
     joint = fit_run_times(rows, seconds)
     alone = [fit_run_times(rows.taken(kind == k), seconds[kind == k]) for k in (1, 2)]

@@ -1,5 +1,7 @@
 """sparkplan on run times alone: types of machines, measured and not, and what memory costs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sparkplan_runs import GRID, codes, fit, nodes, run
@@ -53,9 +55,11 @@ def test_a_type_that_was_not_measured_is_seen_in_its_own_shape() -> None:
     assert "no-cpu-score" in codes(found.warnings)
 
 
-def on_type(count: int, name: str, factor: float, score: float | None = None) -> Run:
+def on_type(
+    count: int, name: str, factor: float, score: float | None = None, *, gib: float = 16.0
+) -> Run:
     """20 s and 8000 core seconds, all of it so many times as long as elsewhere."""
-    scored = InstanceType(name, 4.0, 16.0, cpu_score=score, cpu_benchmark="coremark")
+    scored = InstanceType(name, 4.0, gib, cpu_score=score, cpu_benchmark="coremark")
     cluster = Cluster((NodeGroup(count, scored),))
     return Run(factor * (20.0 + 2000.0 / count), cluster, Workload(1.0))
 
@@ -84,6 +88,63 @@ def test_a_faster_type_is_faster_than_all_that_were_measured_not_than_the_neares
     runs += [on_type(c, "m7a.xlarge", 0.5, 80.0) for c in counts]
     found = fit(*runs).predict(cluster=on_type(6, "m5.xlarge", 1.0, 40.0 * 2**0.5).cluster)
     assert found.seconds == pytest.approx(on_type(6, "m5.xlarge", 0.5**0.5).seconds, rel=0.05)
+
+
+def test_runs_of_a_family_say_how_fast_it_is_and_its_score_does_not_say_it_again() -> None:
+    """A size resembles one of another family, with as much memory for a core and half the score: it
+    was twice as fast as the runs of its family, which have that speed already."""
+    counts = (2, 4, 8, 16)
+    runs = [on_type(c, "n2-standard-4", 0.5, 80.0) for c in counts]
+    runs += [on_type(c, "e2-standard-4", 1.0, 40.0) for c in counts]
+    runs += [on_type(c, "e2-highmem-4", 1.0, 40.0, gib=32.0) for c in counts]
+    asked = on_type(6, "n2-highmem-4", 0.5, 80.0, gib=32.0)
+    assert fit(*runs).predict(cluster=asked.cluster).seconds == pytest.approx(
+        asked.seconds, rel=0.3
+    )
+
+
+def test_a_type_without_a_score_is_as_fast_as_the_measured_ones_in_the_mean() -> None:
+    """Whichever it resembles, of which the scores differ."""
+    counts = (2, 4, 8, 16)
+    for slow, fast in ((20.0, 40.0), (40.0, 20.0)):
+        runs = [on_type(c, "m4.xlarge", 1.0, slow) for c in counts]
+        runs += [on_type(c, "m7a.xlarge", 0.5, fast) for c in counts]
+        found = fit(*runs).predict(cluster=on_type(6, "own", 1.0).cluster)
+        assert found.seconds == pytest.approx(on_type(6, "own", 0.5**0.5).seconds, rel=0.05)
+
+
+@pytest.mark.parametrize("most", ["own", "m4.xlarge", "m7a.xlarge"])
+def test_scores_count_the_same_whichever_type_was_run_most(most: str) -> None:
+    """One of three measured types has no score: where it had the most runs, scores of the others
+    counted for nothing."""
+    types = (("own", 0.7, None), ("m4.xlarge", 1.0, 40.0), ("m7a.xlarge", 0.5, 80.0))
+    runs = [
+        on_type(c, name, factor, score)
+        for name, factor, score in types
+        for c in ((2, 3, 4, 6, 8, 12, 16) if name == most else (2, 4, 8, 16))
+    ]
+    for score in (40.0, 80.0):
+        found = fit(*runs).predict(cluster=on_type(6, "m5.xlarge", 1.0, score).cluster)
+        expected = on_type(6, "m5.xlarge", 40.0 / score)
+        assert found.seconds == pytest.approx(expected.seconds, rel=0.1)
+
+
+def test_runs_of_one_type_alone_count_another_against_that_type() -> None:
+    """Types whose times have no law in common answer by their own runs: one of the same score as
+    a measured one is as fast as that, not as much faster as it is than both in the mean."""
+    counts = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24)
+    runs = [on_type(c, "m4.xlarge", 1.0, 40.0) for c in counts]
+    fast = [on_type(c, "m7a.xlarge", 1.0, 80.0) for c in counts]
+    runs += [
+        replace(run, seconds=75.0 + 700.0 / c + 2.0 * c)
+        for c, run in zip(counts, fast, strict=True)
+    ]
+    model = fit(*runs)
+    new, own = (
+        model.predict(cluster=on_type(6, name, 1.0, 80.0).cluster).seconds
+        for name in ("m5.xlarge", "m7a.xlarge")
+    )
+    assert new == pytest.approx(own, rel=0.05)
 
 
 def on_a_cliff() -> list[Run]:
