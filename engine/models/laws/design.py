@@ -184,8 +184,8 @@ class Encoding:
         of their family what is to be expected after theirs, the best linear prediction."""
         kinds, place = np.unique(self.runs.kind, return_index=True)
         alike = rows.family[:, None] == self.runs.family[place]
-        known = np.maximum(1, alike.sum(axis=1, keepdims=True))
-        expected = alike * FAMILY_SHARE / (1.0 + (known - 1) * FAMILY_SHARE)
+        known = alike.sum(axis=1, keepdims=True)
+        expected = alike * known_of_family(known) / np.maximum(1, known)
         own = rows.kind[:, None] == kinds
         return np.asarray(np.where(rows.kind[:, None] < 0, expected, own))
 
@@ -244,6 +244,12 @@ def families_among(names: Sequence[str | None], kinds: Sequence[Kind]) -> IntArr
     """(n,) places of n families among those of the measured types, -1 for others."""
     known = list(dict.fromkeys(kind.family for kind in kinds))
     return np.asarray([known.index(x) if x in known else -1 for x in names], dtype=np.int64)
+
+
+def known_of_family(sizes: IntArray) -> FloatArray:
+    """Share of what is peculiar to a type that so many measured sizes of its family tell, where
+    they agree."""
+    return np.asarray(FAMILY_SHARE * sizes / (1.0 + FAMILY_SHARE * (sizes - 1.0)))
 
 
 def kinds_of(tables: Sequence[MachineRuns], catalog: Catalog | None) -> list[Kind]:

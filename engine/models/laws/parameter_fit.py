@@ -16,7 +16,7 @@ from engine.models.curves.equivalents import Equivalents, equivalents
 from engine.models.curves.machines import MachineRuns, shape_of, vcpus_of
 from engine.models.curves.measured_range import SPREAD_PER_DOUBLING, beyond
 from engine.models.curves.parameter_scales import parameter_spread
-from engine.models.laws.design import Kind, Rows, families_among
+from engine.models.laws.design import Kind, Rows, families_among, known_of_family
 from engine.models.laws.run_times import RunTimes
 from engine.models.laws.shares import Share
 from engine.notices import Notice
@@ -76,7 +76,7 @@ class ParameterFit:
         seen = self._seen(batch, at, measured)[batch.type_index]
         families = self._families(batch, at, measured)
         machines = np.where(seen, batch.nodes, at.slow_machines)
-        speeds = self._speeds(batch, families)[batch.type_index]
+        speeds = self._speeds(batch, families, measured)[batch.type_index]
         if self.in_gib:
             shapes = [target and shape_of(target, batch.catalog) for target in batch.types]
             gib = np.asarray([shape.memory_gib if shape else np.nan for shape in shapes])
@@ -106,16 +106,19 @@ class ParameterFit:
         ]
         return families_among(names, self.kinds)
 
-    def _speeds(self, batch: ClusterBatch, families: IntArray) -> FloatArray:
+    def _speeds(self, batch: ClusterBatch, families: IntArray, measured: BoolArray) -> FloatArray:
         """(t,) speed of the cores of each type of a batch relative to the mean of the measured
         ones, whose times the laws know: of those that a CPU score compares it with. 1 where none
-        does, and for (t,) `families` that were measured, since their runs say how fast they are."""
-        speeds = np.ones(len(families))
-        for place in np.flatnonzero(families < 0).tolist():
+        does, and for (t,) `measured` types. Where sizes of its family were measured, what these do
+        not tell of it (`known_of_family`)."""
+        speeds = np.ones(len(measured))
+        own = families_among([kind.family for kind in self.kinds], self.kinds)
+        left = 1.0 - known_of_family((families[:, None] == own).sum(axis=1))
+        for place in np.flatnonzero(~measured).tolist():
             target = batch.types[place]
             found = [speed_of(target, table.instance, batch.catalog) for table in self.tables]
             compared = [speed.relative for speed in found if speed.code != "no-cpu-score"]
-            speeds[place] = np.exp(np.log(compared).mean()) if compared else 1.0
+            speeds[place] = np.exp(left[place] * np.log(compared).mean()) if compared else 1.0
         return speeds
 
     def seen_by(self, fit: RunTimes, rows: Rows) -> Rows:
