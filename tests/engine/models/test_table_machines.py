@@ -8,6 +8,7 @@ from sparkplan_runs import GRID, codes, fit, nodes, run
 
 from engine.catalog import InstanceType
 from engine.cluster import Cluster, NodeGroup, Workload
+from engine.models.laws.design import known_of_family
 from engine.profile import Run
 
 
@@ -88,6 +89,10 @@ def test_a_faster_type_is_faster_than_all_that_were_measured_not_than_the_neares
     runs += [on_type(c, "m7a.xlarge", 0.5, 80.0) for c in counts]
     found = fit(*runs).predict(cluster=on_type(6, "m5.xlarge", 1.0, 40.0 * 2**0.5).cluster)
     assert found.seconds == pytest.approx(on_type(6, "m5.xlarge", 0.5**0.5).seconds, rel=0.05)
+
+
+def test_each_size_of_a_family_tells_more_of_another_and_never_all() -> None:
+    assert known_of_family(np.arange(4)).tolist() == pytest.approx([0.0, 0.5, 2 / 3, 0.75])
 
 
 def test_runs_of_a_family_say_how_fast_it_is_and_its_score_does_not_say_it_again() -> None:
