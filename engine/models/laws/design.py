@@ -51,8 +51,7 @@ class Kind:
 
     @property
     def family(self) -> str | None:
-        """Its own where its name follows no provider's rule."""
-        return self.name and (family_of(self.name) or self.name)
+        return family_named(self.name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,6 +237,11 @@ SIZE, ITERATIONS = 1, 2
 
 def _per_core(rows: Rows) -> FloatArray:
     return np.asarray(np.log(rows.memory / rows.cores))
+
+
+def family_named(name: str | None) -> str | None:
+    """The family of a type; one of its own where its name follows no provider's rule."""
+    return name and (family_of(name) or name)
 
 
 def families_among(names: Sequence[str | None], kinds: Sequence[Kind]) -> IntArray:

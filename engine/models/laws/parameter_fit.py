@@ -16,7 +16,13 @@ from engine.models.curves.equivalents import Equivalents, equivalents
 from engine.models.curves.machines import MachineRuns, shape_of, vcpus_of
 from engine.models.curves.measured_range import SPREAD_PER_DOUBLING, beyond
 from engine.models.curves.parameter_scales import parameter_spread
-from engine.models.laws.design import Kind, Rows, families_among, known_of_family
+from engine.models.laws.design import (
+    Kind,
+    Rows,
+    families_among,
+    family_named,
+    known_of_family,
+)
 from engine.models.laws.run_times import RunTimes
 from engine.models.laws.shares import Share
 from engine.notices import Notice
@@ -73,8 +79,9 @@ class ParameterFit:
         memory = np.asarray([kind.memory for kind in self.kinds], dtype=float)[at.family]
         own_names = {own.name for own in self.kinds}
         measured = np.asarray([x is None or x.name in own_names for x in batch.types], dtype=bool)
-        seen = self._seen(batch, at, measured)[batch.type_index]
-        families = self._families(batch, at, measured)
+        own_shape = self._seen(batch, at, measured)
+        seen = own_shape[batch.type_index]
+        families = self._families(batch, at, measured, own_shape)
         machines = np.where(seen, batch.nodes, at.slow_machines)
         speeds = self._speeds(batch, families, measured)[batch.type_index]
         if self.in_gib:
@@ -97,14 +104,16 @@ class ParameterFit:
         )
         return asked, at
 
-    def _families(self, batch: ClusterBatch, at: Equivalents, measured: BoolArray) -> IntArray:
-        """(t,) families of the types of a batch, as in `Rows`."""
-        types = zip(measured, batch.types, at.sources, strict=True)
-        names = [
-            self.kinds[source].family if known or target is None else Kind(target.name, 1, 1).family
-            for known, target, source in types
-        ]
-        return families_among(names, self.kinds)
+    def _families(
+        self, batch: ClusterBatch, at: Equivalents, measured: BoolArray, seen: BoolArray
+    ) -> IntArray:
+        """(t,) families of the types of a batch, as in `Rows`. Those of another size, which are not
+        `seen` (t,) in their own shape, are machines of another type: what sizes have in common is
+        by core."""
+        own = families_among([kind.family for kind in self.kinds], self.kinds)
+        names = [None if target is None else family_named(target.name) for target in batch.types]
+        others = np.where(seen, families_among(names, self.kinds), -1)
+        return np.asarray(np.where(measured, own[at.sources], others))
 
     def _speeds(self, batch: ClusterBatch, families: IntArray, measured: BoolArray) -> FloatArray:
         """(t,) speed of the cores of each type of a batch relative to the mean of the measured

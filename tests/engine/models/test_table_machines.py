@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sparkplan_runs import GRID, codes, fit, nodes, run
+from synthetic import catalog_of, offer
 
 from engine.catalog import InstanceType
 from engine.cluster import Cluster, NodeGroup, Workload
@@ -79,6 +80,27 @@ def test_a_size_that_was_not_measured_takes_after_those_of_its_family() -> None:
     assert new < 0.85 * old
     assert new < neither < old
     assert new == pytest.approx(on_type(6, "m5.xlarge", 1.0).seconds, rel=0.15)
+
+
+def test_sizes_whose_cores_nobody_told_have_nothing_in_common() -> None:
+    """Each counts as so many machines of the other, however large it is: what is peculiar to one is
+    not the other's."""
+    runs = [
+        Run(seconds, Cluster.of_nodes(instance_type=name, nodes=count), Workload(1.0))
+        for count in (2, 4, 8, 16)
+        for name, seconds in (
+            ("m5.xlarge", 20.0 + 2000.0 / count),
+            ("c7a.large", 20.0 + 4000.0 / count),
+        )
+    ]
+    sizes = (("m5.xlarge", 4), ("c7a.large", 2), ("m5.4xlarge", 16), ("m6a.4xlarge", 16))
+    catalog = catalog_of(*(offer(name, 1.0, vcpus=vcpus) for name, vcpus in sizes))
+    asked = (
+        Cluster.of_nodes(instance_type=name, nodes=6, catalog=catalog)
+        for name in ("m5.4xlarge", "m6a.4xlarge")
+    )
+    same, other = (fit(*runs).predict(cluster=cluster).seconds for cluster in asked)
+    assert same == pytest.approx(other)
 
 
 def test_a_faster_type_is_faster_than_all_that_were_measured_not_than_the_nearest_alone() -> None:
