@@ -220,8 +220,9 @@ def comments(handover: Handover) -> str:
     """The statement, which says first by whom it is, and the notices as comment lines; line breaks
     and control characters cannot leave them."""
     notes = (f"note: {notice.text} [{notice.code}]" for notice in handover.notices)
-    first, *more = (*handover.statement, *notes)
-    return "\n".join(f"# {printable(line)}" for line in (f"sparkplan: {first}", *more))
+    lines = [*handover.statement, *notes]
+    lines[:1] = [f"sparkplan: {line}" for line in lines[:1]]
+    return "\n".join(f"# {printable(line)}" for line in lines)
 
 
 def rented_comments(handover: Handover) -> str:

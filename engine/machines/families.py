@@ -11,7 +11,9 @@ _NAMES = (
         r"(?P<family>[a-z]+\d[a-z0-9-]*)\.(nano|micro|small|medium|\d*x?large|metal[a-z0-9-]*)"
     ),
     # Compute Engine, whose series have one processor whatever their memory: n2-highmem-8
-    re.compile(r"(?P<family>[a-z]\d+[a-z]?)-[a-z]+(-.+)?"),
+    re.compile(
+        r"(?P<family>[a-z]\d+[a-z]?)-(standard|highcpu|highmem|(mega|ultra|hyper)mem|custom)-\d.*"
+    ),
     # Azure: Standard_D8s_v5, of which the digits before the features are the size
     re.compile(r"(?P<family>Standard_[A-Z]+)\d+(-\d+)?(?P<features>[a-z]*(_[A-Z]\w*)?(_v\d+)?)"),
 )

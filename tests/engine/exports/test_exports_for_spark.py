@@ -6,6 +6,7 @@ from handovers_made import handover
 from engine.cluster import BesideHeap, Layout
 from engine.errors import BadInput
 from engine.exports import render
+from engine.exports.base import comments
 from engine.sources.application import Application
 from engine.sources.beside_heap import asked_beside_heap
 
@@ -88,3 +89,10 @@ def test_the_least_overhead_of_spark_4_is_an_amount(
     application.properties["spark.executor.minMemoryOverhead"] = least
     beside = asked_beside_heap(application, heap_gib)
     assert (beside.overhead_gib if beside else None) == overhead_gib
+
+
+def test_what_has_nothing_to_say_of_itself_is_still_written() -> None:
+    assert comments(handover(statement=(), notices=())) == ""
+    assert comments(handover(statement=("2 x m5.large", "no deadline"), notices=())) == (
+        "# sparkplan: 2 x m5.large\n# no deadline"
+    )

@@ -23,6 +23,7 @@ from engine.machines.families import family_of, same_family
         ("Standard_D4s_v5", "Standard_D4ds_v5", False),
         ("small", "large", False),
         ("worker-1", "worker-2", False),
+        ("w1-old", "w1-new", False),
         ("node.a", "node.b", False),
         ("own", "own", False),
     ],
