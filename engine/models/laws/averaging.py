@@ -47,6 +47,7 @@ class Averaged:
     Args:
         effects: (e, d) each law's own effects.
         residuals: (r,) log time less the mean law's, effects apart.
+        variance: (r,) of the laws' answers for the runs.
         residuals_left_out: (r, r) the same by the mean law without run i (rows).
         variance_left_out: (r,) of the laws' answers for run i without it.
         noise: scale of log time about the laws.
@@ -55,6 +56,7 @@ class Averaged:
     laws: Laws
     effects: FloatArray
     residuals: FloatArray
+    variance: FloatArray
     residuals_left_out: FloatArray
     variance_left_out: FloatArray
     noise: float
@@ -154,12 +156,13 @@ def averaged(evidence: Evidence, followed: Followed | None = None, *, seed: int 
     laws = _representatives(followed.laws, evidence.at)
     residuals = evidence.log_seconds[:, None] - laws.log_times(evidence.at)
     effects = evidence.coefficients(residuals)
-    mean, _, _ = _moments(laws, evidence.at, evidence.effects @ effects)
+    mean, variance, _ = _moments(laws, evidence.at, evidence.effects @ effects)
     spread = NOISE_DOF * RUN_NOISE**2 + evidence.misfit(residuals).mean()
     return Averaged(
         laws=laws,
         effects=effects,
         residuals=evidence.log_seconds - mean,
+        variance=variance,
         residuals_left_out=left_out,
         variance_left_out=variance_left_out,
         noise=float(np.sqrt(spread / (NOISE_DOF + evidence.runs - 1.0))),

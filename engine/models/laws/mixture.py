@@ -143,6 +143,17 @@ class CandidateLaws:
         apart = np.stack(parts, axis=1).reshape(*laws.shape[:2], len(parts), len(rows))
         return laws, self.level + laws[:, :, None] + apart
 
+    @property
+    def free(self) -> FloatArray:
+        """(c, r) how far each run's error without it is a number of its own, by each candidate.
+
+        Runs that a law with p numbers was fitted to say r - p of its errors, though r are left out.
+        With leverages h the likelihood of its residuals is the product of those of the left-out
+        errors, each to the power 1 - h (exact where the law is linear and its errors are normal).
+        """
+        less = 1.0 - self.processes[0].counts * self.law.variance / self.law.noise**2
+        return np.maximum(less, 0.0) * np.stack([process.free for process in self.processes])
+
     def left_out(self) -> tuple[FloatArray, Variances]:
         """(c, r) error and variances of log time of each run without it."""
         parts = [process.left_out(self.law.residuals_left_out) for process in self.processes]
@@ -163,17 +174,21 @@ class Validated:
     errors: FloatArray
 
 
-def validated(errors: FloatArray, variances: Variances, counts: FloatArray) -> Validated:
+def validated(
+    errors: FloatArray, variances: Variances, counts: FloatArray, free: FloatArray | None = None
+) -> Validated:
     """Weights by left-out errors (c, r) of runs that count (r,), and what the errors of the
     weighted mean say about its variances: both sides together, since how far an error lies beyond
-    the bounds of one side depends on what those bounds leave out."""
+    the bounds of one side depends on what those bounds leave out. `free` (c, r): how far each is a
+    number of its own; None for all."""
     weights = weights_of(errors, counts)
     mean = weights @ errors
     about, among = variances.mixed(weights, errors)
     runs = float(counts.sum())
     freedom = max(runs - HYPERPARAMETERS * (1.0 - weights[0]), 1.0)
     larger = mean * np.sqrt(runs / freedom)
-    return Validated(weights, studentised(larger, about, among, dof=NOISE_DOF, counts=counts), mean)
+    told = counts if free is None else counts * (weights @ free)
+    return Validated(weights, studentised(larger, about, among, dof=NOISE_DOF, counts=told), mean)
 
 
 def weights_of(errors: FloatArray, counts: FloatArray) -> FloatArray:

@@ -155,6 +155,11 @@ class Process:
         """(u,) the numbers of cores that runs had, as logarithms, and (r,) which of them each."""
         return np.unique(self.runs.cores, return_inverse=True)
 
+    @property
+    def free(self) -> FloatArray:
+        """(r,) one less how far each run draws its own answer to itself (its leverage)."""
+        return np.asarray(self.noise**2 / self.counts * np.diag(self.inverse))
+
     def left_out(self, residuals: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(r,) error of log time and (r,) variance for each run without it; the noise in it is that
         of a run that counts as one.

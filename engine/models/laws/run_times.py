@@ -318,7 +318,7 @@ def fit_run_times(rows: Rows, seconds: FloatArray, counts: FloatArray | None = N
     candidates, counted = CandidateLaws.of(rows, log_seconds, known, may=repetitions == 1)
     inside = None
     if len(rows) >= MINIMUM_LEFT_OUT:
-        inside = validated(*candidates.left_out(), counted)
+        inside = validated(*candidates.left_out(), counted, candidates.free)
     return RunTimes(rows, log_seconds, counted, repetition, candidates, inside)
 
 

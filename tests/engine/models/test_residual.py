@@ -191,3 +191,22 @@ def test_what_a_run_counts_for_divides_the_variance_of_its_noise() -> None:
     errors, variances = process.left_out(np.tile(wrong, (len(wrong), 1)))
     assert errors[5] == pytest.approx(1.0, abs=0.15)
     assert 0.0 < variances[5] < 2.0 * np.median(variances)
+
+
+def test_left_out_errors_to_the_power_of_what_is_free_are_the_residuals() -> None:
+    """Five runs and a law of two numbers, which nothing is known of: the log likelihood of their
+    residuals by the size of the noise (Gelman et al., Bayesian Data Analysis, 14.2) is that of the
+    left-out errors, each for as much of it as is a number of its own. Left as five numbers the
+    errors would say of it what three can."""
+    x = np.asarray([0.0, 0.1, 0.3, 0.6, 1.0])
+    known = Inputs(1e3 * np.column_stack((np.ones(5), x)), np.empty((5, 0)), x, x)
+    values = np.asarray([0.3, 0.1, -0.2, 0.1, 0.4])
+    process = linear(known, 0.1, np.ones(5))
+    assert process.free.sum() == pytest.approx(5 - 2, rel=1e-4)
+    slope, level = np.polyfit(x, values, 1)
+    squares = float(np.sum((values - level - slope * x) ** 2))
+    errors, variances = process.left_out(np.tile(values, (5, 1)))
+    for times in (0.5, 1.0, 2.0):
+        each = -0.5 * errors**2 / (variances * times**2) - np.log(times)
+        whole = -0.5 * squares / (0.1 * times) ** 2 - (5 - 2) * np.log(times)
+        assert process.free @ each == pytest.approx(whole, rel=1e-3)

@@ -93,7 +93,7 @@ def test_more_input_on_more_machines_than_measured_is_no_surer() -> None:
 def bent() -> RunTimes:
     """Runs whose laws change within the range: those left out beyond it are missed by far."""
     at = grid()
-    bend = np.where((at.machines > 8.0) | (at.size > 0.5), 1.6, 1.0)
+    bend = np.where((at.machines > 8.0) | (at.size > 0.5), 1.4, 1.0)
     noise = np.exp(0.03 * np.random.default_rng(1).normal(size=len(at)))
     return fit_run_times(at, (30.0 + 900.0 * at.size / at.machines) * bend * noise)
 
