@@ -242,6 +242,8 @@ class PlannerApp(
         asked = goal_key(self.state) != goal_key(before)
         # Without any plan the first question was refused: another one may not be.
         unanswered = self.built is None and not self.busy
+        if asked:
+            self._panels.say_below([])  # it was said of the inputs before
         if plan_key(self.state) != plan_key(before) or (asked and unanswered):
             self._rebuild()
         elif asked and not self._ask():

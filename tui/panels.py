@@ -57,6 +57,7 @@ class Panels:
         self._keys: dict[str, Hashable] = {}
         self.ranges = Ranges()
         self._made: dict[str, Widget] = {}
+        self.said_below: Line = ()
 
     # Making
 
@@ -202,10 +203,10 @@ class Panels:
         return bars.keys([key._replace(key=own(key.action, key.key)) for key in keys])
 
     def explain(self, over: Widget | None = None) -> None:
-        """The line on the terms of what is pointed at, else of what has the keyboard; the first
-        frame does without."""
+        """The line on the terms of what is pointed at, else of what has the keyboard, unless what
+        was done is said there; the first frame does without."""
         app = self._app
-        if app.answer is None or "about" not in self._made:
+        if app.answer is None or "about" not in self._made or self.said_below:
             return
         from tui.views import terms
 
@@ -213,6 +214,14 @@ class Panels:
         if not isinstance(app.screen, Dialog):
             said = terms.said_of(app.state, over or app.focused, over=app.line_under)
         self._bar("about").show([bars.Item(f" {said}", "muted", "help", whole=False)])
+
+    def say_below(self, line: Line) -> None:
+        """What was done, in place of the line of help, or that again."""
+        if line or self.said_below:
+            self.said_below = line
+            spans = [bars.Item(text, tone, "notices", whole=False) for text, tone in line]
+            self._bar("about").show([bars.Item(" "), *spans])
+            self.explain()
 
     def notice(self, line: Line) -> None:
         """A line above the panels, or none."""
