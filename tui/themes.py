@@ -1,5 +1,5 @@
-"""Themes of high contrast, every text at least 7:1 on what it lies on (WCAG 2.2, 1.4.6 AAA), and the
-one for a light background, at least 4.5:1 (1.4.3 AA)."""
+"""Themes of high contrast, every text at least 7:1 on what it lies on (WCAG 2.2, 1.4.6 AAA), and one
+for a light background, at least 4.5:1 (1.4.3 AA)."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ LIGHT = replace(
         "text-warning": "#874b00",
     },
 )
-"""In the place of Textual's own of this name: its orange was 2.8:1 on the header, its green 3.8:1 and
+"""In the place of Textual's own of this name: its orange was 2.8:1 on the header, its green 3.8:1,
 what is muted 4:1, with 256 colours less. These greys keep their distance when rounded to those."""
 
 NAMES = (*BUILTIN_THEMES, *(theme.name for theme in HIGH_CONTRAST))
