@@ -1,5 +1,5 @@
-"""Themes of high contrast, every text at least 7:1 on what it lies on (WCAG 2.2, 1.4.6 AAA), and one
-for a light background, at least 4.5:1 (1.4.3 AA)."""
+"""Themes of high contrast, every text at least 7:1 on what it lies on (WCAG 2.2, 1.4.6 AAA), and
+one for a light background, at least 4.5:1 (1.4.3 AA)."""
 
 from __future__ import annotations
 
