@@ -44,7 +44,7 @@ _DURATION_PART = re.compile(rf"({_NUMBER})\s*([a-z]*)\s*", re.IGNORECASE)
 _CLOCK = re.compile(r"^(\d+):([0-5]\d):([0-5]\d(?:\.\d+)?)$")
 _TWO_PART_CLOCK = re.compile(r"^(\d+):([0-5]\d)$")
 _MONEY = re.compile(rf"^(?:\$|usd\s*)?\s*({_NUMBER})\s*(?:\$|usd)?$", re.IGNORECASE)
-_OTHER_MONEY = re.compile(r"[€£¥₹]|\b(?:eur|gbp|chf|jpy|inr|cny)\b", re.IGNORECASE)
+_OTHER_MONEY = re.compile(r"[\u20ac\u00a3\u00a5\u20b9]|\b(?:eur|gbp|chf|jpy)\b", re.IGNORECASE)
 _COMMA_DECIMAL = re.compile(r"^(\D*)(\d{1,3}(?:\.\d{3})+|\d+),(\d+)(\D*)$")
 _TIMES = re.compile(rf"^({_NUMBER})\s*[x×]$", re.IGNORECASE)
 

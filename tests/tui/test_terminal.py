@@ -93,6 +93,17 @@ async def test_themes_that_are_chosen_unasked_can_be_read(planner, theme, colour
                         assert contrast(kept) >= 4.5, (key, text, style)
 
 
+@pytest.mark.parametrize("theme", ["textual-light", "textual-dark"])
+async def test_what_an_empty_line_asks_for_can_be_read(planner, theme):
+    """It says what may be typed; it was 2.6:1 and 3.4:1."""
+    async with at_rest(planner(theme=theme), (120, 40), "o") as (app, pilot):
+        await settled(pilot)
+        strips = app.screen._compositor.render_strips()
+        asked = [style for strip in strips for text, style, _ in strip if "folder, sample" in text]
+        assert asked
+        assert all(contrast(style) >= 4.5 for style in asked), asked
+
+
 async def test_no_text_is_in_the_dark_blue_of_sixteen_colours(planner):
     """On black most terminals show it at 2:1 or less; it told how many cores are idle."""
     async with at_rest(planner(theme="ansi-dark"), (120, 40)) as (app, pilot):
