@@ -233,6 +233,12 @@ async def test_no_row_moves_for_what_was_merely_done(planner, size):
         await pilot.press("escape")
         await settled(pilot)
         assert asked not in text_of(app)
+        await pilot.press("2", "p")
+        await settled(pilot)
+        assert "pinned as B" in text_of(app)
+        await pilot.press("down")
+        await settled(pilot)
+        assert "pinned" not in text_of(app)  # the line of help is that of another row
 
 
 async def test_what_is_too_long_for_the_line_of_help_stands_above(planner):
