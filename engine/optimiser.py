@@ -170,7 +170,7 @@ def surface_of(
         catalog, profile=fitted.profile, ran_on=fitted.ran_on,
         barrier_stages=fitted.barrier_stages, instances=instances, limits=limits,
     )  # fmt: skip
-    candidates.within(limits).leaving_room(candidates.instances, candidates.layouts, max_nodes)
+    candidates.require_room(limits, max_nodes)
     return Surface.build(fitted, candidates, workload=workload, max_nodes=max_nodes, limits=limits)
 
 

@@ -136,10 +136,7 @@ class Plan:
         changed = (limits.arch, limits.exclude) != (held.arch, held.exclude)
         if changed or any(name not in kept for name, _ in limits.owned):
             raise BadInput("these limits change the candidates", remedy="prepare another plan")
-        compared = self.surface.candidates
-        compared.within(limits).leaving_room(
-            compared.instances, compared.layouts, self.request.max_nodes
-        )
+        self.surface.candidates.require_room(limits, self.request.max_nodes)
         surface = replace(self.surface, limits=limits)
         return replace(self, request=replace(self.request, limits=limits), surface=surface)
 

@@ -44,6 +44,7 @@ _DURATION_PART = re.compile(rf"({_NUMBER})\s*([a-z]*)\s*", re.IGNORECASE)
 _CLOCK = re.compile(r"^(\d+):([0-5]\d):([0-5]\d(?:\.\d+)?)$")
 _TWO_PART_CLOCK = re.compile(r"^(\d+):([0-5]\d)$")
 _MONEY = re.compile(rf"^(?:\$|usd\s*)?\s*({_NUMBER})\s*(?:\$|usd)?$", re.IGNORECASE)
+_OTHER_MONEY = re.compile(r"[\u20ac\u00a3\u00a5\u20b9]|\b(?:eur|gbp|chf|jpy)\b", re.IGNORECASE)
 _COMMA_DECIMAL = re.compile(r"^(\D*)(\d{1,3}(?:\.\d{3})+|\d+),(\d+)(\D*)$")
 _TIMES = re.compile(rf"^({_NUMBER})\s*[x×]$", re.IGNORECASE)
 
@@ -214,11 +215,10 @@ def parse_usd(text: str, *, where: str | None = None) -> float:
     """
     match = _MONEY.match(text.strip())
     if not match:
-        raise BadInput(
-            f"{text!r} is not an amount of money",
-            where=where,
-            remedy=_remedy(text, "write it like $12.50"),
-        )
+        advice = _remedy(text, "write it like $12.50")
+        if _OTHER_MONEY.search(text):
+            advice = "convert it to US dollars, and write it like $12.50"
+        raise BadInput(f"{text!r} is not an amount of money", where=where, remedy=advice)
     return _positive(_number(match[1]), text, "an amount of money", where=where)
 
 

@@ -57,6 +57,7 @@ class Panels:
         self._keys: dict[str, Hashable] = {}
         self.ranges = Ranges()
         self._made: dict[str, Widget] = {}
+        self.said_below: Line = ()
 
     # Making
 
@@ -194,7 +195,8 @@ class Panels:
             narrow = app.size.width < NARROW_BELOW
             left, right = key_line.keys(app.focused, app.state.view, narrow=narrow)
             self._bar("keys").show(self._named(left), self._named(right))
-        self.explain()
+        if not self.said_below:
+            self.explain()
 
     def _named(self, keys: Sequence[key_line.Key]) -> list[bars.Item]:
         """Keys as items, each as the settings have it."""
@@ -202,9 +204,9 @@ class Panels:
         return bars.keys([key._replace(key=own(key.action, key.key)) for key in keys])
 
     def explain(self, over: Widget | None = None) -> None:
-        """The line on the terms of what is pointed at, else of what has the keyboard; the first
-        frame does without."""
-        app = self._app
+        """The line on the terms of what is pointed at, else of what has the keyboard, in place of
+        what was said there; the first frame does without."""
+        app, self.said_below = self._app, ()
         if app.answer is None or "about" not in self._made:
             return
         from tui.views import terms
@@ -213,6 +215,15 @@ class Panels:
         if not isinstance(app.screen, Dialog):
             said = terms.said_of(app.state, over or app.focused, over=app.line_under)
         self._bar("about").show([bars.Item(f" {said}", "muted", "help", whole=False)])
+
+    def say_below(self, line: Line) -> None:
+        """What was done, in place of the line of help, or that again."""
+        if line:
+            self.said_below = line
+            spans = [bars.Item(text, tone, "notices", whole=False) for text, tone in line]
+            self._bar("about").show([bars.Item(" "), *spans])
+        elif self.said_below:
+            self.explain()
 
     def notice(self, line: Line) -> None:
         """A line above the panels, or none."""

@@ -20,7 +20,7 @@ from engine.errors import BadInput, require_kind
 from engine.forecast import FloatArray
 from engine.machines.beside_heap import planned_beside, planned_notices
 from engine.machines.hardware_threads import layout_notice
-from engine.machines.platforms import NOT_SUPPORTED, SERVICE
+from engine.machines.platforms import NOT_SUPPORTED, SERVICE, least_workers, platform_of
 from engine.memory import executor_cores_for, layout_of
 from engine.notices import Notice
 from engine.profile import Profile
@@ -82,13 +82,33 @@ class Candidates:
         return self.compared - {name for name, _ in limits.owned}
 
     def within(self, limits: Limits) -> Limits:
-        """The limits with the job's own needs, and without nodes of types only compared."""
-        limits = replace(limits, barrier_stages=limits.barrier_stages or self.barrier_stages)
+        """The limits with the job's own needs, at least as many workers as the service starts, and
+        without nodes of types only compared."""
+        limits = replace(
+            limits,
+            barrier_stages=limits.barrier_stages or self.barrier_stages,
+            min_nodes=max(limits.min_nodes, least_workers(self.catalog)),
+        )
         barred = sorted(self.barred(limits))
         if not barred:
             return limits
         kept = [entry for entry in limits.most if entry[0] not in barred]
         return replace(limits, most=(*kept, *((name, 0) for name in barred)))
+
+    def require_room(self, limits: Limits, max_nodes: int) -> None:
+        """Checks that the limits leave room for a cluster (`Limits.leaving_room`).
+
+        Raises:
+            BadInput: where they do not.
+        """
+        least = least_workers(self.catalog)
+        if max_nodes < least:
+            raise BadInput(
+                f"{platform_of(self.catalog)} starts no cluster of fewer than {least} workers",
+                where="--max-nodes",
+                remedy=f"allow {least}, or say with --platform what else runs the executors",
+            )
+        self.within(limits).leaving_room(self.instances, self.layouts, max_nodes)
 
     def require_spot_price(self, where: str, without: str) -> None:
         """Checks that there are spot nodes to rent.

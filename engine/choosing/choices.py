@@ -17,7 +17,12 @@ from engine.choosing.surface import Surface
 from engine.choosing.sweeps import TIE
 from engine.cost import Cost, itemised, master_offer, price_of, usd_at
 from engine.forecast import IntArray, known
-from engine.machines.platforms import NOT_SUPPORTED, support_notice
+from engine.machines.platforms import (
+    NOT_SUPPORTED,
+    least_workers,
+    platform_of,
+    support_notice,
+)
 from engine.notices import Notice, in_order
 from engine.runs.barrier_stages import not_started
 from engine.text.reachable import ENOUGH
@@ -219,6 +224,10 @@ class Answers:
         candidates = self.surface.candidates
         nodes = int(self.surface.constraints.most(self.goal.max_nodes)[row])
         name, layout = candidates.names[row], candidates.layouts[row]
+        least = least_workers(candidates.catalog)
+        if 0 < nodes < least:
+            reason = f"{platform_of(candidates.catalog)} starts no fewer than {least} workers"
+            return Rejected(name, None, reason, "limits")
         stages = candidates.within(self.surface.limits).barrier_stages
         executors, cores = nodes * layout.executors_per_node, layout.executor_cores
         stage = not_started(stages, executors, cores)

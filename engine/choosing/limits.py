@@ -172,7 +172,7 @@ class Limits:
         together = _whole(float(most.sum()), constraints.most_of(np.ones(len(instances))))
         if together < self.min_nodes:
             room = format_count(together, "node") if together else "no node"
-            need = f", at least {self.min_nodes} are asked for" if together else ""
+            need = f", at least {self.min_nodes} are needed" if together else ""
             raise BadInput(
                 f"the limits leave room for {room}{need}", where="limits", remedy=self._loosened()
             )

@@ -17,12 +17,10 @@ from engine.exports.base import (
     spark_properties,
     yarn_memory,
 )
+from engine.machines.platforms import LEAST_WORKERS
 
 IMAGE = "2.2-debian12"
 """Any image with Spark 3.5 reads these properties; written so that it can be changed."""
-
-LEAST_WORKERS = 2
-"""Dataproc starts a cluster with two primary workers or, as another kind of cluster, with none."""
 
 
 class Dataproc(Export):
@@ -70,14 +68,14 @@ def check_workers(handover: Handover) -> None:
     Raises:
         BadInput: for one worker, and for fewer than two that are not spot nodes.
     """
-    if handover.nodes < LEAST_WORKERS:
+    if handover.nodes < LEAST_WORKERS["dataproc"]:
         raise BadInput(
             "Dataproc needs at least 2 workers, this recommendation has 1",
             where="--to",
             remedy="ask for 2 with --min-nodes 2, or choose spark-submit or kubernetes",
         )
     ordinary = handover.nodes - handover.spot_nodes
-    if ordinary < LEAST_WORKERS:
+    if ordinary < LEAST_WORKERS["dataproc"]:
         raise BadInput(
             "Dataproc rents only secondary workers at spot prices, beside 2 or more ordinary ones; "
             f"this recommendation has {ordinary or 'none'} of these",

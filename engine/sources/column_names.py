@@ -13,7 +13,7 @@ MEANT = {
         r"|(node|worker|instance|machine)_count"
     ),
     "input_size": re.compile(
-        r"size|input|data|dataset|volume|(data|dataset|input_data|problem)_?size|data_volume"
+        r"size|input|data|dataset|volume|(data|dataset|input|input_data|problem)_?size|data_volume"
     ),
     "instance_type": re.compile(
         r"(node|machine|worker|vm|instance|server)_?(type|size|flavou?r|sku|class)|instance|machine"
@@ -23,6 +23,13 @@ MEANT = {
     ),
 }
 """By column, names that published tables give it."""
+
+HELD = {
+    "nodes": "nodes (how many)",
+    "input_size": "input_size (how much input: 48GB, or plain numbers of one unit)",
+    "seconds": "seconds (how long the run took: 2700 or 45m)",
+}
+"""By column, what it holds, for tables in which none means it."""
 
 UNIT_ALONE = {
     "input_size": re.compile(r"bytes|[kmgt]i?b|(kilo|mega|giga|tera)bytes"),
@@ -57,7 +64,7 @@ def renames(columns: Sequence[str], missing: Sequence[str], written: Sequence[st
     found = []
     for required in missing:
         name = meant_by(columns, required)
-        if name is None:
+        if name is None or name == required:
             continue
         unit = _unit(name, required)
         given = "" if unit in EXPECTED.get(required, ("",)) else f", which counts {unit},"

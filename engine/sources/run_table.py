@@ -17,7 +17,7 @@ from engine.cluster import Cluster, NodeGroup, Workload
 from engine.errors import BadInput
 from engine.notices import Notice
 from engine.profile import Run
-from engine.sources.column_names import meant_by, renames
+from engine.sources.column_names import HELD, meant_by, renames
 from engine.sources.decimal_commas import COMMA
 from engine.sources.found import Found
 from engine.sources.outcomes import Outcomes
@@ -54,14 +54,13 @@ def unlike_runs(head: bytes, where: str) -> BadInput | None:
     names = [] if looks_like(head) else columns_of(head)
     if not names:
         return None
-    told = renames([normal(name) for name in names], REQUIRED, names)
-    needs = (
-        "call the number of nodes nodes, the size of the input input_size (48GB, or plain numbers "
-        "of one unit), and the time that the run took seconds (or 45m)"
-    )
+    columns = [normal(name) for name in names]
+    told = renames(columns, REQUIRED, names)
+    held = [HELD[name] for name in REQUIRED if meant_by(columns, name) is None]
+    needs = [f"it needs {in_a_row(held)}: rename the columns that hold these"] if held else []
     return BadInput(
         f"is a table without the columns of a run table: it has {listed([repr(n) for n in names])}",
-        where=where, remedy="; ".join((*told, needs)),
+        where=where, remedy="; ".join((*told, *needs)),
     )  # fmt: skip
 
 

@@ -123,6 +123,14 @@ def test_what_is_not_money_is_refused(text: str) -> None:
         units.parse_usd(text)
 
 
+@pytest.mark.parametrize("text", ["12,40 €", "€12.40", "12 EUR", "£5"])
+def test_money_of_another_currency_is_told_to_be_converted(text: str) -> None:
+    """A point instead of the comma was advised, and then refused."""
+    with pytest.raises(BadInput) as caught:
+        units.parse_usd(text)
+    assert caught.value.remedy == "convert it to US dollars, and write it like $12.50"
+
+
 @pytest.mark.parametrize(("text", "share"), [("90%", 0.9), ("90", 0.9), ("0.95", 0.95)])
 def test_shares(text: str, share: float) -> None:
     assert units.parse_fraction(text) == pytest.approx(share)

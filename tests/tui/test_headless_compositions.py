@@ -206,7 +206,7 @@ def test_a_recommendation_says_what_it_hangs_on(capsys: pytest.CaptureFixture[st
     ):
         assert said in out
     out, _ = run(capsys, f"{line} --budget 5 --objective time")
-    assert "an hour longer than this:" in out
+    assert "at most an hour slower:" in out
     assert "one more hour:" not in out
     out, _ = run(capsys, f"{line} --input-size 0.5x")
     (said,) = (row for row in out.splitlines() if row.startswith("input: the goal is kept up to"))

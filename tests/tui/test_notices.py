@@ -205,3 +205,47 @@ async def test_a_view_that_comes_while_a_chart_is_dragged_has_the_mouse_and_its_
         assert app.mouse_captured is None
         app.show_notice("said meanwhile", "warn")
         assert await shows(pilot, "said meanwhile")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_no_row_moves_for_what_was_merely_done(planner, size):
+    """It is said in the line of help: above the panels it moved every row, twice."""
+    async with at_rest(planner(), size) as (app, pilot):
+        asked = "a question that stays"
+        app.show_notice(asked, "warn", stays=True)
+        await settled(pilot)
+        before = text_of(app).splitlines()
+        await pilot.press("p")
+        await settled(pilot)
+        after = text_of(app).splitlines()
+        assert "pinned as A" in after[-2]
+        assert after[:-2] == before[:-2]
+        await pilot.press("escape")
+        await settled(pilot)
+        assert text_of(app).splitlines() == before  # the question is still asked
+        await pilot.press("right")
+        await pilot.press("u")
+        await settled(pilot)
+        assert "undone: deadline" in text_of(app).splitlines()[-2]
+        await pilot.press("right")
+        await settled(pilot)
+        assert "undone" not in text_of(app)  # other inputs than it spoke of
+        await pilot.press("escape")
+        await settled(pilot)
+        assert asked not in text_of(app)
+        await pilot.press("2", "p")
+        await settled(pilot)
+        assert "pinned as B" in text_of(app)
+        await pilot.press("down")
+        await settled(pilot)
+        assert "pinned" not in text_of(app)  # the line of help is that of another row
+
+
+async def test_what_is_too_long_for_the_line_of_help_stands_above(planner):
+    async with at_rest(planner(), (80, 24)) as (app, pilot):
+        app.show_notice("saved as " + "/a/long/path" * 8, "good")
+        await settled(pilot)
+        assert "saved as" in text_of(app).splitlines()[2]
+        await pilot.press("escape")
+        await settled(pilot)
+        assert "saved as" not in text_of(app)

@@ -51,10 +51,19 @@ def test_interruptions_that_nobody_knows_are_no_part_of_the_time() -> None:
     session = EngineSession()
     state = replace(STATE, catalog="gcp", instances=("n2d-*",), scale=1000.0, spot=True)
     built = session.build(state, quiet)
-    for most in range(1, 65):
+    for most in range(2, 65):
         answer = session.answer(replace(state, max_nodes=most), built)
         assert answer.best.spot
         assert "interruptions" not in answer.explained.phases
+
+
+def test_one_node_at_most_is_said_to_be_too_few_for_dataproc() -> None:
+    session = EngineSession()
+    state = replace(STATE, catalog="gcp", instances=("n2d-*",))
+    answer = session.answer(replace(state, max_nodes=1), session.build(state, quiet))
+    assert answer.best is None
+    reasons = {one.instance: one.reason for one in answer.report.recommendation.rejected}
+    assert reasons["n2d-standard-4"] == "dataproc starts no fewer than 2 workers"
 
 
 def test_prices_are_of_where_it_ran_until_others_are_named() -> None:

@@ -3,6 +3,8 @@
 import io
 
 import pytest
+from rich.color import ColorSystem
+from rich.style import Style
 from screen import at_rest, settled
 
 import engine
@@ -71,6 +73,35 @@ async def test_themes_of_high_contrast(planner, theme):
                 for text, style, _ in strip:
                     if text.strip(" ─│╭╮╰╯") and style.color is not None and not style.dim:
                         assert contrast(style) >= 7.0, (key, text, style)
+
+
+@pytest.mark.parametrize("colours", [ColorSystem.TRUECOLOR, ColorSystem.EIGHT_BIT])
+@pytest.mark.parametrize("theme", ["textual-light", "textual-dark"])
+async def test_themes_that_are_chosen_unasked_can_be_read(planner, theme, colours):
+    """4.5:1 (WCAG 2.2, 1.4.3), also where 256 colours are all that the terminal has. The orange of
+    Textual's light theme was 2.8:1 on the header."""
+    async with at_rest(planner(theme=theme), (120, 40)) as (app, pilot):
+        for key in "12345":
+            await pilot.press(key)
+            await settled(pilot)
+            for strip in app.screen._compositor.render_strips():
+                for text, style, _ in strip:
+                    if any(map(str.isalnum, text)) and style.color is not None:
+                        kept = Style.from_color(
+                            style.color.downgrade(colours), style.bgcolor.downgrade(colours)
+                        )
+                        assert contrast(kept) >= 4.5, (key, text, style)
+
+
+@pytest.mark.parametrize("theme", ["textual-light", "textual-dark"])
+async def test_what_an_empty_line_asks_for_can_be_read(planner, theme):
+    """It says what may be typed; it was 2.6:1 and 3.4:1."""
+    async with at_rest(planner(theme=theme), (120, 40), "o") as (app, pilot):
+        await settled(pilot)
+        strips = app.screen._compositor.render_strips()
+        asked = [style for strip in strips for text, style, _ in strip if "folder, sample" in text]
+        assert asked
+        assert all(contrast(style) >= 4.5 for style in asked), asked
 
 
 async def test_no_text_is_in_the_dark_blue_of_sixteen_colours(planner):

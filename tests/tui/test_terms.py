@@ -1,8 +1,12 @@
 """The line of help: one line, short enough, for everything that can be pointed at."""
 
+import ast
+import inspect
+
 import pytest
 from screen import at_rest, settled, text_of
 
+from engine.models.replay import report
 from tui import format as text
 from tui.screens import help as help_screen
 from tui.views import (
@@ -62,6 +66,22 @@ async def test_why_a_type_lost_is_said_below_the_charts(planner):
             last_rows(app),
             lost,
         )
+
+
+def test_every_word_for_what_bounds_a_stage_is_explained():
+    """Help named five of ten: "bound by io", as most stages of small jobs are, was not there."""
+    found = ast.parse(inspect.getsource(report.bottleneck))
+    returned = [node.value for node in ast.walk(found) if isinstance(node, ast.Return)]
+    words = {
+        node.value
+        for value in returned
+        for node in ast.walk(value)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    assert {"cpu", "io", "tasks"} <= words
+    explained = dict(help_screen.WORDS)["bottleneck"]
+    for word in words | {report.DRIVER, report.MEMORY}:
+        assert f"{word}:" in explained or f"{word};" in explained, word
 
 
 def test_every_input_is_explained():

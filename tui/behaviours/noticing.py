@@ -5,12 +5,15 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
+
 from tui.behaviours.part import PlannerPart
 from tui.changes import FilterList
 from tui.state import evidence_key
 from tui.views.prose import Line, Tone
 from tui.views.words import in_planner
 from tui.widgets.table import Table
+from tui.widgets.text import plain
 
 if TYPE_CHECKING:
     from tui.screens.notices import Noticed
@@ -27,7 +30,8 @@ class NoticeActions(PlannerPart):
 
     def show_notice(self, words: str, tone: Tone, *, stays: bool = False) -> None:
         """A line above the panels, until another view is looked at or escape is pressed; then one
-        that `stays` comes back, until escape is pressed at it or other evidence is read."""
+        that `stays` comes back, until escape is pressed at it or other evidence is read. What was
+        merely done is said in the line of help, where there is room: no row moves for it."""
         marks = self.planner.marks
         words = in_planner(words)
         sign = {"bad": marks.missed, "warn": marks.warning}.get(tone, "")
@@ -35,11 +39,21 @@ class NoticeActions(PlannerPart):
         line: Line = [(f"{sign} " if sign else "", tone), (words, tone)]
         if stays:
             self.standing = line
-        self.put_notice(line)
+        if tone in ("good", "base") and not stays and self._has_room_below(words):
+            self.put_notice(self.standing)
+            self.planner._panels.say_below(line)
+        else:
+            self.put_notice(line)
+
+    def _has_room_below(self, words: str) -> bool:
+        """Whether the line of help is seen, and as wide as these words."""
+        lines = self.planner.screen_stack[0].query("#about")
+        return any(line.display and cell_len(plain(words)) < line.size.width for line in lines)
 
     def put_notice(self, line: Line) -> None:
-        """This line above the panels, or none. The rows below move by it, so while the mouse drags
-        among them it waits."""
+        """This line above the panels, or none, and what was said below them is over. The rows below
+        move by it, so while the mouse drags among them it waits."""
+        self.planner._panels.say_below([])
         if self.planner.mouse_captured is not None:
             self._held = line
         else:
@@ -49,7 +63,8 @@ class NoticeActions(PlannerPart):
     def put_held_notice(self) -> None:
         """The last line that waited for the mouse."""
         if self._held is not None:
-            self.put_notice(self._held)
+            line, self._held = self._held, None
+            self.planner._panels.notice(line)
 
     @property
     def notice_put(self) -> tuple[Line, ...]:
@@ -68,7 +83,7 @@ class NoticeActions(PlannerPart):
         elif isinstance(app.focused, Table) and app.focused.wanted:
             app.focused.narrow("")
         else:
-            if self.notice_put == (self.standing,):
+            if self.notice_put == (self.standing,) and not app._panels.said_below:
                 self.standing = []
             self.put_notice(self.standing)
 

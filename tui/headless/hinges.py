@@ -29,7 +29,7 @@ UNPROVEN = (
 def _which_hour(goal: engine.Goal) -> str:
     """What the hour is added to: the deadline, or the time of an answer that none binds."""
     bound = goal.deadline_seconds is not None and not goal.by_time
-    return "one more hour" if bound else "an hour longer than this"
+    return "one more hour" if bound else "at most an hour slower"
 
 
 def _hour(change: engine.Change | None, goal: engine.Goal) -> str:
@@ -97,12 +97,13 @@ def _then(change: engine.Change | None) -> str:
 def _input(found: engine.Sensitivity) -> str:
     if found.holds_until is None:
         return found.holds_note
-    codes = ", ".join(dict.fromkeys(notice.code for notice in found.holds_warnings))
+    codes = list(dict.fromkeys(notice.code for notice in found.holds_warnings))
     # Not "3.1x": to --input-size that is a multiple of the largest run, whatever is asked.
     said = f"the goal is kept up to {_times(found.holds_until)} times the input asked for"
     if found.holds_until < HARDLY_MORE:
         said = "the goal is kept with hardly more than the input asked for"
-    return f"{said} (there warned of {codes})" if codes else said
+    warnings = "the warning" if len(codes) == 1 else "the warnings"
+    return f"{said} (with {warnings} {', '.join(codes)})" if codes else said
 
 
 HARDLY_MORE = 1.01

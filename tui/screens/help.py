@@ -109,7 +109,7 @@ WORDS: tuple[tuple[str, str], ...] = (
     ("interval", "9 in 10 runs: of ten runs, nine are expected to end within it"),
     ("budget", "the most that one run may cost, by the expected time"),
     ("data size", "the input; the evidence is scaled to it by the model"),
-    ("composition", "so many nodes of a type (workers; the master is billed beside them)"),
+    ("composition", "how many nodes of which types (workers; the master is billed beside them)"),
     ("mix", "a cluster of unlike nodes, recommended where no cluster of one type is better"),
     (
         "limits",
@@ -126,10 +126,15 @@ WORDS: tuple[tuple[str, str], ...] = (
     ("source type unknown", "nobody said where the log was written: press w to name the type"),
     ("hidden types", "other architectures, under 8 GiB, or not offered by the managed service"),
     ("estimated", "a spot price without a published figure is a labelled estimate"),
-    ("bottleneck", "what bounds the run: cpu, driver, skew, waves or memory"),
+    (
+        "bottleneck",
+        "what decides how long it takes. cpu; io: reading and writing; shuffle: data of other "
+        "nodes; gc: cleaning memory up; memory: a cache that does not fit; tasks: fewer than "
+        "slots; skew: one long task; launch: starting tasks; waves: tasks of which no more is "
+        "known; driver: no stage runs",
+    ),
     ("next run", "the one whose outcome is expected to save most, by choosing better, per dollar"),
     ("training runs", "samples of the input that tell the model's coefficients best (A-optimal)"),
-    ("narrows", "what a run takes off the interval of the best composition, expected beforehand"),
     ("leave-one-out", "the error on each measured run, by a model fitted to the others"),
 )
 

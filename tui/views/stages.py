@@ -126,11 +126,11 @@ def _bound(answer: Answer) -> str:
 
 
 def _shares(run: Timeline | None) -> str:
-    """ "; no stage for 2m 03s, cores 12 % idle": the driver works, or waits for executors."""
+    """ "; no stage runs for 2m 03s, cores 12 % idle": the driver works, or waits for executors."""
     if run is None:
         return ""
     idle = "" if run.idle_share is None else f", cores {text.percent(run.idle_share)} idle"
-    return f"; no stage for {text.seconds(run.driver_seconds)}{idle}"
+    return f"; no stage runs for {text.seconds(run.driver_seconds)}{idle}"
 
 
 def phase_rows(explained: Prediction, *, bar: str) -> list[Row]:

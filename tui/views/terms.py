@@ -87,7 +87,7 @@ COLUMNS = {
     "job": "job: its parameters and iterations in that run",
     "tasks": "tasks: one for each partition; so many slots, so many at once",
     "waves": "waves: tasks / slots; the last one is usually partial and leaves cores idle",
-    "bound by": "bound by: the resource that a task spends most of its time on",
+    "bound by": "bound by: what decides its time; tasks: fewer than slots; skew: one long task",
     "stage": "stage: all tasks between two shuffles, as in Spark",
     "state": "state: a span in which the same stages run with the same parallelism",
     "at once": "at once: how many tasks of the stage run at the same time",

@@ -162,7 +162,7 @@ def test_what_is_owned_needs_no_spot_price() -> None:
     [
         ({"max_vcpus": 3.0}, "room for no node;"),
         ({"most": (("*", 0),)}, "room for no node;"),
-        ({"max_vcpus": 12.0, "min_nodes": 4}, "room for 3 nodes, at least 4 are asked for"),
+        ({"max_vcpus": 12.0, "min_nodes": 4}, "room for 3 nodes, at least 4 are needed"),
     ],
 )
 def test_limits_that_leave_nothing_are_refused_in_one_line(limits: dict, says: str) -> None:
@@ -176,7 +176,7 @@ def test_a_part_of_a_node_is_no_room() -> None:
     """A quota of 14 vCPUs holds three and a half nodes of four: not four, as the message said."""
     shapes = [offer(name, 4, 0.2).instance for name in ("one", "other")]
     layouts = [Layout(2, 2), Layout(2, 2)]
-    with pytest.raises(engine.BadInput, match="room for 3 nodes, at least 4 are asked for"):
+    with pytest.raises(engine.BadInput, match="room for 3 nodes, at least 4 are needed"):
         Limits(max_vcpus=14.0, min_nodes=4).leaving_room(shapes, layouts, 10)
     held = Limits(max_vcpus=14.0, executors=(7, 9))
     with pytest.raises(engine.BadInput, match="holds 8 executors: at most 7"):

@@ -108,3 +108,23 @@ def test_types_without_a_disk_are_told_with_the_master() -> None:
     aws = load_catalog("aws")
     assert diskless(aws, ["m5d.xlarge"]) == ("m5.xlarge",)
     assert diskless(aws, ["r5.2xlarge", "m5.xlarge"]) == ("r5.2xlarge", "m5.xlarge")
+
+
+@pytest.mark.parametrize("mix", [1, 2])
+def test_no_cluster_that_dataproc_does_not_start_is_recommended(mix: int) -> None:
+    """One worker was, and its own export refused it."""
+    gcp = load_catalog("gcp")
+    fitted = engine.fit(engine.read("sort-small"))
+
+    def best(catalog: engine.Catalog, **asked) -> int:
+        found = engine.recommend(
+            fitted, catalog=catalog, deadline_seconds=3600.0, mix=mix,
+            instances=["n2-standard-4", "n2d-standard-4"], **asked,
+        ).recommended  # fmt: skip
+        assert found is not None
+        return sum(found.composition.values())
+
+    assert best(gcp) == 2
+    assert best(on_platform(gcp, "kubernetes")) == 1
+    with pytest.raises(engine.BadInput, match="no cluster of fewer than 2 workers; allow 2"):
+        best(gcp, max_nodes=1)

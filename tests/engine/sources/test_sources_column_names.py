@@ -14,7 +14,14 @@ from engine.sources.run_table import parse
     [
         (
             "Knoten;Datengröße;Laufzeit (s)\n2;10 GB;1200,5\n",
-            ("it has 'Knoten', 'Datengröße', 'Laufzeit (s)'; call the number of nodes nodes",),
+            ("it has 'Knoten', 'Datengröße', 'Laufzeit (s)'; it needs nodes (how many), input_",),
+        ),
+        (
+            "Nodes;Menge;Runtime\n2;10 GB;1200,5\n",
+            (
+                "'Runtime'; rename column 'Runtime' to seconds; it needs input_size (how much",
+                "of one unit): rename the columns that hold these",
+            ),
         ),
         (
             "run,machines,elapsed,verdict\n1,2,60,ok 1\n",
@@ -39,6 +46,16 @@ def test_what_has_no_numbers_below_a_header_is_no_table(tmp_path: Path, text: st
     path.write_text(text, encoding="utf-8")
     with pytest.raises(BadInput, match="is not an event log, a profile or a run table"):
         read(path)
+
+
+def test_a_column_of_the_right_name_is_not_told_to_be_renamed(tmp_path: Path) -> None:
+    """It was: "rename column 'Nodes', which counts None, to nodes"."""
+    path = tmp_path / "runs.csv"
+    path.write_text("Nodes;InputSize;Runtime\n2;10 GB;1200,5\n", encoding="utf-8")
+    with pytest.raises(BadInput) as error:
+        read(path)
+    assert "rename column 'InputSize' to input_size; rename column 'Runtime'" in str(error.value)
+    assert "'Nodes'" not in str(error.value)
 
 
 def test_a_scenario_is_no_evidence_and_says_what_opens_it(tmp_path: Path) -> None:
