@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 import engine
+from tui import streams
 from tui.words.job_words import parse_iterations, parse_parameters
 from tui.words.term_words import parse_dbu, parse_discount
 
@@ -279,7 +280,9 @@ def read_profile(args: argparse.Namespace, catalog: engine.Catalog | None = None
     `catalog`, where it is open already, else against that of --catalog."""
     resources = resources_of(args)
     pauses = getattr(args, "pauses", None)
-    read = engine.read(*args.sources, ran_on=ran_on(args), pause_seconds=pauses)
+    read = engine.read(
+        *args.sources, ran_on=ran_on(args), pause_seconds=pauses, progress=streams.long_reading()
+    )
     profile = laid_out(args, engine.held_against(read, catalog or looked_in(args)))
     return profile if resources is None else replace(profile, resources=resources)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import engine
 from tui import format as text
+from tui import streams
 from tui.arguments import layouts, options, prices, target
 from tui.headless import costs, output, recommend
 
@@ -147,7 +148,8 @@ def fitted_of(
         raise engine.BadInput(
             "is for workflow files", where="--task-profile", remedy="leave it out"
         )
-    profile = engine.read(*sources, ran_on=options.ran_on(args))
+    progress = streams.long_reading()
+    profile = engine.read(*sources, ran_on=options.ran_on(args), progress=progress)
     return engine.fit_states(options.laid_out(args, profile)), None
 
 
