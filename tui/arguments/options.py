@@ -90,8 +90,12 @@ def refuse(args: argparse.Namespace, names: Sequence[str], why: str, remedy: str
 
 
 def given(args: argparse.Namespace, names: Sequence[str]) -> list[str]:
-    """Those of some options that were given."""
-    values = ((name, getattr(args, name, None)) for name in names)
+    """Those of some options that were given.
+
+    Raises:
+        AttributeError: for a name that is none of the command's options.
+    """
+    values = ((name, getattr(args, name)) for name in names)
     return [
         f"--{name.replace('_', '-')}"
         for name, value in values

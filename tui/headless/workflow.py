@@ -60,6 +60,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     options.add_confidence(parser)
     goal = parser.add_argument_group("with recommend")
     options.add_goal(goal)
+    parser.set_defaults(max_spot=None)  # all nodes or none: what checks spot nodes asks for both
     options.add_json(parser)
 
 
