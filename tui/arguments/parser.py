@@ -93,7 +93,8 @@ class OneLineParser(argparse.ArgumentParser):
 
     def _apart(self) -> Iterator[tuple[argparse.Action, str, str]]:
         """(option, its value, the word behind it) where the option takes several values and the
-        word is no file, no address and no glob of files: such values are often written with blanks between them."""
+        word is no file, no address and no glob of files: such values are often written with blanks
+        between them."""
         several = {
             name: each for each in self._actions if _joins(each) for name in each.option_strings
         }
