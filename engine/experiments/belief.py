@@ -17,7 +17,6 @@ The runs correct it near where they were made, as far as they are not noise (`ru
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -27,6 +26,7 @@ import numpy as np
 from engine.batch import ClusterBatch
 from engine.cluster import Cluster, Workload
 from engine.forecast import FloatArray, Forecast, IntArray
+from engine.machines.families import family_of
 from engine.models.base import FittedModel, by_workload
 from engine.models.workloads import completed, same_parameters
 from engine.profile import Profile, Run
@@ -62,15 +62,13 @@ EVEN = np.asarray([0.5, 0.5])
 """Weights of the process and of the fitted model. Each knows what the other does not (families of
 machines; laws and cliffs), and a dozen runs chosen one by one cannot tell which is the better."""
 
-_FAMILY = re.compile(r"[A-Za-z_-]+")
-
-
 @dataclass(frozen=True, eq=False)
 class Points:
     """n places where the job could run: a cluster and a workload each.
 
     Args:
-        types, families: (n,) names of the instance type and of its kind (letters before a digit).
+        types, families: (n,) names of the instance type and of its family, a name that follows no
+            provider's rule standing for itself.
         coordinates: (n, 3) logarithms of cores (nodes or slots where vCPUs are not known), of
             memory in GiB (0 where not known) and of the input size.
     """
@@ -88,7 +86,7 @@ class Points:
         """The places, one cluster and one workload each."""
         wanted = [completed(workload, profile) for workload in workloads]
         names = [cluster.instance_name or "" for cluster in clusters]
-        families = [match[0] if (match := _FAMILY.match(name)) else name for name in names]
+        families = [family_of(name) or name for name in names]
         coordinates = [
             _coordinates(cluster, workload)
             for cluster, workload in zip(clusters, wanted, strict=True)
