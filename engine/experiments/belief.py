@@ -62,6 +62,7 @@ EVEN = np.asarray([0.5, 0.5])
 """Weights of the process and of the fitted model. Each knows what the other does not (families of
 machines; laws and cliffs), and a dozen runs chosen one by one cannot tell which is the better."""
 
+
 @dataclass(frozen=True, eq=False)
 class Points:
     """n places where the job could run: a cluster and a workload each.
