@@ -22,7 +22,7 @@ from engine.sources.distill import distil
 from engine.sources.eventlog import EventLog
 from engine.sources.folders import ROLLING_PART, LogFiles, logs_among, logs_in
 from engine.sources.found import Found, iterating, noted, of_profile, placed
-from engine.sources.losses import Losses, of_events
+from engine.sources.losses import Losses, of_events, repeated_notices
 from engine.sources.remote import RemoteFile, RemotePlace, check_remote, local_path, scheme_of
 from engine.sources.samples import list_samples, sample_files, sample_named
 from engine.sources.unrecognised import NoSource, unrecognised
@@ -292,14 +292,12 @@ class Reader:
             log, source=Path(name).name, where=where or name, lost=broken, ran_on=self.ran_on,
             pause_seconds=self.pause_seconds,
         )  # fmt: skip
+        source = Path(name).name
         return Found(
-            Path(name).name,
-            distilled.runs,
-            name=log.application.name,
-            category=distilled.category,
-            deadline_seconds=distilled.deadline_seconds,
-            deadlines=distilled.deadlines,
-        )
+            source, distilled.runs, name=log.application.name, category=distilled.category,
+            deadline_seconds=distilled.deadline_seconds, deadlines=distilled.deadlines,
+            notices=repeated_notices(log, source),
+        )  # fmt: skip
 
 
 def _first(chunks: Iterator[bytes]) -> bytes:
