@@ -24,30 +24,33 @@ def with_ways_out(answer: Recommendation, ask: Ask, surface: Surface) -> Recomme
         answer: its compromises are of clusters of one type.
         ask: the search that found the answer.
         surface: of the same types, for the time of what is found.
+
+    Limits are compared as they are named: what is hardly later may cost far less.
     """
     if not answer.compromises:
         return answer
     first, last = answer.compromises[0], answer.compromises[-1]
-    in_time = [first, *_in_time(answer.goal, ask, surface)]
+    in_time = [first, *_in_time(answer.goal, ask, surface, first.deadline_seconds)]
     within = [last, *_within(answer.goal, ask, surface)]
     ways = (
-        min(in_time, key=lambda one: (one.deadline_seconds, one.budget_usd)),
-        min(within, key=lambda one: (one.budget_usd, one.deadline_seconds)),
+        min(in_time, key=lambda one: (reachable_seconds(one.deadline_seconds), one.budget_usd)),
+        min(within, key=lambda one: (reachable_usd(one.budget_usd), one.deadline_seconds)),
     )
     clusters = {(tuple(one.choice.composition.items()), tuple(one.choice.spot)) for one in ways}
     return replace(answer, compromises=ways if len(clusters) > 1 else ways[:1])
 
 
-def _in_time(goal: Goal, ask: Ask, surface: Surface) -> list[Compromise]:
-    """The least cost in time; where nothing is, of the least deadline as it is named."""
+def _in_time(goal: Goal, ask: Ask, surface: Surface, one_type: float) -> list[Compromise]:
+    """The least cost in time; where nothing is, of the least deadline as it is named: the fastest
+    cluster is not always that of which most can be promised, and `one_type` keeps as much."""
     cheapest = replace(goal, budget_usd=None, objective="cost")
     choice = ask(cheapest).recommended
     if choice is None:
         soonest = ask(replace(cheapest, deadline_seconds=None, objective="time")).recommended
         if soonest is None:
             return []
-        latest = reachable_seconds(_promised(_forecast(soonest, surface), goal))
-        choice = ask(replace(cheapest, deadline_seconds=latest)).recommended
+        latest = min(one_type, _promised(_forecast(soonest, surface), goal))
+        choice = ask(replace(cheapest, deadline_seconds=reachable_seconds(latest))).recommended
     return [] if choice is None else [_compromise(choice, goal, surface)]
 
 
