@@ -57,8 +57,10 @@ def checked_heap_gib(heap_gib: float, *, where: str | None = None, remedy: str) 
             remedy=remedy,
         )
     if not heap_gib >= LEAST_HEAP_GIB:
+        tenths = heap_gib * 10_240.0  # of a MiB, rounded down: one byte less than needed is less
+        size = f"{tenths // 1.0 / 10.0:g} MiB" if tenths >= 10.0 else "less than 1 MiB"
         raise BadInput(
-            f"an executor of {heap_gib * 1024.0:.4g} MiB is refused by Spark, which needs at least "
+            f"an executor of {size} is refused by Spark, which needs at least "
             f"{LEAST_HEAP_GIB * 1024.0:g} MiB",
             where=where,
             remedy=remedy,

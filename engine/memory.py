@@ -173,6 +173,18 @@ def layout_of(
     return None
 
 
+def holds_none(instance: InstanceType, more: str = "") -> str:
+    """That a node holds no executor (`layout_of`), and what it has too little of: less than one
+    vCPU runs no task, however much memory there is.
+
+    Args:
+        more: what else its memory is for, in words.
+    """
+    if instance.vcpus < 1.0:
+        return f"holds no executor ({instance.vcpus:g} vCPUs)"
+    return f"holds no executor ({instance.memory_gib:g} GiB{more})"
+
+
 RESERVED_GIB = 300.0 / 1024.0
 """What Spark keeps of a heap before it divides it (`RESERVED_SYSTEM_MEMORY_BYTES`)."""
 

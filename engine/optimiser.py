@@ -34,6 +34,7 @@ from engine.errors import BadInput, require_kind
 from engine.lazy import Lazy
 from engine.mixing.mixed import with_mixes
 from engine.mixing.stock import splits
+from engine.mixing.ways_out import with_ways_out
 from engine.models.base import FittedModel
 from engine.notices import Notice
 from engine.what_if import WhatIf
@@ -104,7 +105,7 @@ def recommend(
     )  # fmt: skip
     if billing.spot and not limits.owned and limits.max_spot is None:
         surface.candidates.require_spot_price("spot", "leave it out")
-    answer = mixed(surface, goal, billing, mix=mix, today=today)
+    answer = answered(surface, goal, billing, mix=mix, today=today)
     if not with_sensitivity:
         return answer
     found = sensitivity(surface, goal, billing, mix=mix, answer=answer)
@@ -182,6 +183,20 @@ def mixed(
     if mix == 1 and not splits(surface, billing):
         return answer
     return with_mixes(answer, surface, billing, most_types=mix, today=today)
+
+
+def answered(
+    surface: Surface, goal: Goal, billing: Billing, *, mix: int = 1, today: date | None = None
+) -> Recommendation:
+    """`mixed`, with the ways out of a deadline and a budget that cannot be kept together."""
+    answer = mixed(surface, goal, billing, mix=mix, today=today)
+    if mix == 1 and not splits(surface, billing):
+        return answer  # the ways out are of one type, as what was asked is
+
+    def ask(goal: Goal) -> Recommendation:
+        return mixed(surface, goal, billing, mix=mix, today=today)
+
+    return with_ways_out(answer, ask, surface)
 
 
 def sensitivity(

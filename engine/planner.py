@@ -28,7 +28,7 @@ from engine.mixing.composition import Placed
 from engine.mixing.mix_law import MixLaw
 from engine.models import DEFAULT_MODEL, fit
 from engine.models.base import FittedModel, Prediction
-from engine.optimiser import mixed, select, settle, surface_of
+from engine.optimiser import answered, select, settle, surface_of
 from engine.profile import Profile
 from engine.text.reachable import reachable_seconds
 
@@ -116,7 +116,7 @@ class Plan:
         """As `settled`, with the best cluster of up to `most_types` types if it beats every cluster
         of one type. The curve is then that of the type with the most nodes. Takes up to seconds.
         """
-        found = mixed(self.surface, report.goal, report.billing, mix=most_types, today=today)
+        found = answered(self.surface, report.goal, report.billing, mix=most_types, today=today)
         return self._report(found, report.goal, report.billing)
 
     def _report(self, found: Recommendation, goal: Goal, billing: Billing) -> PlanReport:

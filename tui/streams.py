@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import TextIO
 
 from tui.widgets.glyphs import locale_is_utf8
+from tui.words.progress import Speedometer
 
 FORMS = "sparkplan-ascii"
 """The name of the error handler that knows the forms (`tui.widgets.ascii_forms`)."""
@@ -49,6 +50,11 @@ def say(message: str) -> None:
     """A line for the user; where stderr takes none, the exit code alone has to do."""
     with suppress(OSError):
         print(message, file=sys.stderr, flush=True)
+
+
+def long_reading() -> Speedometer:
+    """Says how far reading is, where it takes so long that one wonders."""
+    return Speedometer(say, in_lines=True)
 
 
 def drop_unwritten() -> None:

@@ -30,7 +30,8 @@ def with_interval_notice(
 def price_notices(
     price: Price, name: str, catalog: Catalog, today: date | None, *, kind: str = "price"
 ) -> tuple[Notice, ...]:
-    """Warnings about a price: estimated, or old (not for a catalog that is old on purpose).
+    """Warnings about a price: estimated, old or of a day to come (not for a catalog that is old on
+    purpose).
 
     Args:
         kind: "spot price" for one of these: that on demand of the same type has a date of its own.
@@ -40,20 +41,24 @@ def price_notices(
     if price.estimated:
         text = f"{what} is an estimate of {price.date}: {price.source}"
         notices.append(Notice("estimated-price", text, "check the current price"))
-    old = _old(what, price.date, catalog, today)
-    return (*notices, old) if old else tuple(notices)
+    dated = _dated(what, price.date, catalog, today)
+    return (*notices, dated) if dated else tuple(notices)
 
 
 def dbu_notices(billing: Billing, catalog: Catalog, today: date | None) -> tuple[Notice, ...]:
-    """The warning about an old price of a DBU."""
+    """The warning about the date of the price of a DBU."""
     if billing.dbu_date is None:
         return ()
-    old = _old("the price of a DBU", billing.dbu_date, catalog, today)
-    return (old,) if old else ()
+    dated = _dated("the price of a DBU", billing.dbu_date, catalog, today)
+    return (dated,) if dated else ()
 
 
-def _old(what: str, since: date, catalog: Catalog, today: date | None) -> Notice | None:
+def _dated(what: str, since: date, catalog: Catalog, today: date | None) -> Notice | None:
+    """That a price is old, or of a day to come; tomorrow is today somewhere."""
     age_days = 0 if today is None or catalog.historic else (today - since).days
+    if age_days < -1:
+        text = f"{what} is of {since}, a day to come (today is {today})"
+        return Notice("future-price", text, "correct its date, or the clock of this machine")
     if age_days <= OLD_PRICE_DAYS:
         return None
     text = f"{what} is {age_days} days old ({since})"

@@ -21,7 +21,7 @@ from engine.forecast import FloatArray
 from engine.machines.beside_heap import planned_beside, planned_notices
 from engine.machines.hardware_threads import layout_notice
 from engine.machines.platforms import NOT_SUPPORTED, SERVICE, least_workers, platform_of
-from engine.memory import executor_cores_for, layout_of
+from engine.memory import executor_cores_for, holds_none, layout_of
 from engine.notices import Notice
 from engine.profile import Profile
 from engine.runs.barrier_stages import BarrierStage
@@ -336,7 +336,7 @@ def _laid_out(
                 offer.instance, catalog.memory_rule, executor_cores=cores, beside_per_core=beside
             )
         if layout is None:
-            reason = f"holds no executor ({offer.instance.memory_gib:g} GiB{_because(beside)})"
+            reason = holds_none(offer.instance, _because(beside))
             rejected.append(Rejected(name, None, reason, "no-executor"))
         else:
             offers.append(offer)

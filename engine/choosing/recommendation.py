@@ -272,7 +272,7 @@ class Recommendation:
             candidates, whatever the goal.
         rejected: one per type that does not satisfy the goal.
         nearest: the choice that comes closest when nothing satisfies the goal.
-        compromises: where a deadline and a budget cannot be kept together, of clusters of one type:
+        compromises: where a deadline and a budget cannot be kept together, of what was searched:
             the deadline (where nothing keeps it, the least that can be named, by
             `reachable_seconds`) at the least cost, and within the budget (where nothing is, the
             least that can be named, by `reachable_usd`) the least deadline.

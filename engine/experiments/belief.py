@@ -17,7 +17,6 @@ The runs correct it near where they were made, as far as they are not noise (`ru
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -27,6 +26,7 @@ import numpy as np
 from engine.batch import ClusterBatch
 from engine.cluster import Cluster, Workload
 from engine.forecast import FloatArray, Forecast, IntArray
+from engine.machines.families import family_of
 from engine.models.base import FittedModel, by_workload
 from engine.models.workloads import completed, same_parameters
 from engine.profile import Profile, Run
@@ -58,11 +58,12 @@ LEVEL_SPREAD = 2.0
 RUNS_FOR_PROCESS = 3
 """Runs from which on run times speak for themselves."""
 
+AT_ONCE = 64
+"""Clusters of which a model is asked at once: so many it answers one by one."""
+
 EVEN = np.asarray([0.5, 0.5])
 """Weights of the process and of the fitted model. Each knows what the other does not (families of
 machines; laws and cliffs), and a dozen runs chosen one by one cannot tell which is the better."""
-
-_FAMILY = re.compile(r"[A-Za-z_-]+")
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +71,8 @@ class Points:
     """n places where the job could run: a cluster and a workload each.
 
     Args:
-        types, families: (n,) names of the instance type and of its kind (letters before a digit).
+        types, families: (n,) names of the instance type and of its family, a name that follows no
+            provider's rule standing for itself.
         coordinates: (n, 3) logarithms of cores (nodes or slots where vCPUs are not known), of
             memory in GiB (0 where not known) and of the input size.
     """
@@ -88,7 +90,7 @@ class Points:
         """The places, one cluster and one workload each."""
         wanted = [completed(workload, profile) for workload in workloads]
         names = [cluster.instance_name or "" for cluster in clusters]
-        families = [match[0] if (match := _FAMILY.match(name)) else name for name in names]
+        families = [family_of(name) or name for name in names]
         coordinates = [
             _coordinates(cluster, workload)
             for cluster, workload in zip(clusters, wanted, strict=True)
@@ -340,9 +342,15 @@ def misfit(residuals: FloatArray, noise: float) -> float:
 
 
 def forecast_at(fitted: FittedModel, points: Points) -> Forecast:
-    """The model's forecasts of n places, one workload each; NaN seconds where it has no answer."""
+    """The model's forecasts of n places, one workload each; NaN seconds where it has no answer.
+
+    Of few at a time: a model may read many clusters off a curve, and what is told of one here is to
+    be what `predict` says of it.
+    """
     told = Forecast.of(np.full(len(points), np.nan), dof=np.nan)
     for workload, places in by_workload(points.workloads):
-        batch = ClusterBatch.of([points.clusters[place] for place in places], fitted.profile)
-        told = told.patched(places, fitted.forecast(batch, workload))
+        for first in range(0, len(places), AT_ONCE):
+            some = places[first : first + AT_ONCE]
+            batch = ClusterBatch.of([points.clusters[place] for place in some], fitted.profile)
+            told = told.patched(some, fitted.forecast(batch, workload))
     return told

@@ -75,7 +75,9 @@ def read(
 
 
 def read_each(
-    *sources: str | Path, ran_on: InstanceType | str | None = None
+    *sources: str | Path,
+    ran_on: InstanceType | str | None = None,
+    progress: Callable[[int, int | None], None] | None = None,
 ) -> tuple[JobEvidence, ...]:
     """The evidence of each application in the sources, in order of appearance.
 
@@ -85,7 +87,7 @@ def read_each(
     profile.
 
     Args:
-        sources, ran_on: as in `read`.
+        sources, ran_on, progress: as in `read`.
 
     Raises:
         BadInput, UnknownName, ServiceUnavailable: as `read`, for a source that cannot be used.
@@ -93,7 +95,7 @@ def read_each(
     # Here: it needs what models know of runs, whose loading `read` does without.
     from engine.sources.applications import by_application
 
-    return by_application(_found(sources, _type_of(ran_on, None), None))
+    return by_application(_found(sources, _type_of(ran_on, None), progress))
 
 
 def _type_of(ran_on: InstanceType | str | None, catalog: Catalog | None) -> InstanceType | None:

@@ -65,7 +65,7 @@ class Application:
         self.attempt: str | None = None
         self.version: str | None = None
         self.started_ms: int | None = None
-        self._told_start: tuple[str | None, int] | None = None
+        self.told_start: tuple[str | None, int] | None = None
         self.ended_ms: int | None = None
         self.first_ms: int | None = None
         self.last_ms = 0
@@ -133,11 +133,11 @@ class Application:
 
     def application_start(self, event: events.ApplicationStart) -> None:
         own = event.app_id, event.time_ms
-        if self._told_start not in (None, own):
+        if self.told_start not in (None, own):
             raise OtherApplication
         self.name, self.app_id, self.attempt = event.name, event.app_id, event.attempt
-        if self._told_start is None:
-            self._told_start, self.started_ms = own, self.seen(event.time_ms)
+        if self.told_start is None:
+            self.told_start, self.started_ms = own, self.seen(event.time_ms)
 
     def application_end(self, event: events.ApplicationEnd) -> None:
         """An end before the start is that of a clock which was set back: it is not known."""

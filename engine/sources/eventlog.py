@@ -35,6 +35,9 @@ _EVENT = b'{"Event":"'
 
 _STARTS = (b'{"Event":"SparkListenerLogStart"', b'{"Event":"DBCEventLoggingListenerMetadata"')
 
+_APPLICATION = b'{"Event":"SparkListenerApplicationStart"'
+
+_decode_start = msgspec.json.Decoder(events.ApplicationStart).decode
 _decode_task_end = msgspec.json.Decoder(events.TaskEnd).decode
 _decode_task_start = msgspec.json.Decoder(events.TaskStart).decode
 _decode_name = msgspec.json.Decoder(events.NamedEvent).decode
@@ -89,6 +92,17 @@ def _events_before(batch: list[bytes]) -> int:
     """How many events of a batch stand before the application that begins last in it."""
     starts = [n for n, line in enumerate(batch) if line.startswith(_STARTS)]
     return starts[-1] if starts else 0
+
+
+def _starts_in(batch: list[bytes]) -> list[tuple[str | None, int]]:
+    """Of which applications a batch holds the start: identifier and time."""
+    found = []
+    for line in batch:
+        if line.startswith(_APPLICATION):
+            with suppress(*BAD_EVENT):
+                start = _decode_start(line)
+                found.append((start.app_id, start.time_ms))
+    return found
 
 
 Handler = Callable[[Application, bytes], None]
@@ -223,8 +237,9 @@ class EventLog:
     """Reads the parts of one log, in order, into an `Application`.
 
     `read_events` counts events, `bad_events` those that could not be decoded; where the events of
-    another application follow, they are not read and `other_application` is true. `starts` are the
-    last task starts as they stand, which tell what was running where the log breaks off.
+    another application follow, they are not read and `other_application` is true; `repeated` where
+    it is the same one, whose log stands in it once more. `starts` are the last task starts as they
+    stand, which tell what was running where the log breaks off.
     """
 
     def __init__(self) -> None:
@@ -233,7 +248,7 @@ class EventLog:
         self.bad_events = 0
         self.too_long = 0
         self.torn_parts = 0
-        self.other_application = False
+        self.other_application = self.repeated = False
         self.starts: deque[bytes] = deque(maxlen=REMEMBERED_STARTS)
         self.last_ends: dict[str, int] = {}
         self._shortener = Shortener()
@@ -276,8 +291,11 @@ class EventLog:
         try:
             self._read_lines(lines)
         except OtherApplication:
+            before = _events_before(lines)
+            whole = self.application.ended_ms is not None
+            self.repeated = whole and self.application.told_start in _starts_in(lines[before:])
             self.other_application = True
-            self.read_events += _events_before(lines)
+            self.read_events += before
         return not self.other_application
 
     def _read_lines(self, lines: list[bytes]) -> None:

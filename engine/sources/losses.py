@@ -108,7 +108,7 @@ def of_events(log: EventLog) -> list[str]:
     invalid = sum(tasks.invalid for tasks in log.application.tasks.values())
     if invalid:
         found.append(f"{format_count(invalid, 'task event')} made no sense")
-    if log.other_application:
+    if log.other_application and not log.repeated:
         found.append(
             f"another application begins after {format_count(log.read_events, 'event')}: only the "
             "first was read"
@@ -117,6 +117,14 @@ def of_events(log: EventLog) -> list[str]:
         *_rollovers(log.application), *found, *_beginning(log.application),
         *missing_jobs(log.application),
     ]  # fmt: skip
+
+
+def repeated_notices(log: EventLog, name: str) -> tuple[Notice, ...]:
+    """That a file holds a whole log more than once, as packed files do that were joined."""
+    if not log.repeated:
+        return ()
+    text = f"{name} holds its log again after {format_count(log.read_events, 'event')}"
+    return (Notice("duplicate-runs", f"{text}: it was read once", "give each log once"),)
 
 
 def _rollovers(application: Application) -> list[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Hashable, Sequence
 from pathlib import Path
 from statistics import median
 
@@ -27,6 +28,7 @@ def together(found: Sequence[Found]) -> Profile:
     notices = [notice for entry in found for notice in entry.notices]
     unit = _common_unit(found, notices)
     runs = _distinct([run for entry in found for run in entry.runs], notices)
+    runs = _not_copied(runs, notices)
     names = [entry.name for entry in found if entry.name]
     categories = [entry.category for entry in found if entry.category]
     deadlines = [entry.deadline_seconds for entry in found if entry.deadline_seconds]
@@ -103,6 +105,38 @@ def _distinct(runs: Sequence[Run], notices: list[Notice]) -> list[Run]:
             )
         )
     return list(kept.values())
+
+
+LEAST_COPIED = 3
+"""Different run times of which each stands twice: as many repetitions do not take the same time by
+chance, one or two may, told in whole seconds."""
+
+
+def _not_copied(runs: Sequence[Run], notices: list[Notice]) -> list[Run]:
+    """The runs without the copies of run times, of which nothing says when they were made: where
+    each of them stands at least twice to the last digit, a table was given or written twice. As
+    repetitions they would say that runs do not differ at all, and make every answer too sure."""
+    times = Counter(_figures(run) for run in runs if not run.stages)
+    if len(times) < LEAST_COPIED or min(times.values()) < 2:
+        return list(runs)
+    kept = {(place if run.stages else _figures(run)): run for place, run in enumerate(runs)}
+    notices.append(
+        Notice(
+            "duplicate-runs",
+            f"each of {len(times)} run times stands at least twice, with the same time to the last "
+            "digit: taken for copies, each counts once",
+            "give each run once",
+        )
+    )
+    return list(kept.values())
+
+
+def _figures(run: Run) -> Hashable:
+    """All that a table says of a run."""
+    cluster = run.cluster
+    ran_on = tuple(sorted(cluster.composition.items())), cluster.nodes, cluster.slots
+    told = run.application, cluster.executor_memory_gib, run.workload.key, run.complete
+    return (*ran_on, *told, run.started_epoch_seconds, run.seconds)
 
 
 def _attempts(runs: Sequence[Run]) -> list[Notice]:

@@ -22,10 +22,10 @@ from engine.sources.distill import distil
 from engine.sources.eventlog import EventLog
 from engine.sources.folders import ROLLING_PART, LogFiles, logs_among, logs_in
 from engine.sources.found import Found, iterating, noted, of_profile, placed
-from engine.sources.losses import Losses, of_events
+from engine.sources.losses import Losses, of_events, repeated_notices
 from engine.sources.remote import RemoteFile, RemotePlace, check_remote, local_path, scheme_of
 from engine.sources.samples import list_samples, sample_files, sample_named
-from engine.sources.unrecognised import unrecognised
+from engine.sources.unrecognised import NoSource, unrecognised
 
 if TYPE_CHECKING:
     from engine.sources.archives import Archive
@@ -106,24 +106,29 @@ class Reader:
         """The logs of a folder; what is none is skipped and counted."""
         if len(logs) == 1 and len(logs[0].parts) > 1:
             return [self._log(logs[0], opened)]
-        found, skipped = [], []
+        found: list[Found] = []
+        first: BadInput | None = None
+        skipped = 0
         for log in logs:
             try:
                 found += self._one_of(log, opened)
-            except BadInput as problem:
-                skipped.append(problem)
+            except (BadInput, NoSource) as problem:
+                skipped += 1
+                first = first or _told(problem)
         if not found:
-            what = (
-                "holds no event log" if not skipped else f"holds no event log ({skipped[0].what})"
-            )
+            what = "holds no event log" + (f" ({first.what})" if first else "")
             raise BadInput(what, where=folder, remedy="give a folder of Spark event logs")
-        return noted(found, [_skipped(Path(folder), len(logs), skipped)] if skipped else [])
+        return noted(found, [_skipped(Path(folder), len(logs), skipped, first)] if first else [])
 
     def _one_of(self, log: LogFiles, opened: Open) -> list[Found]:
-        """A log of several; a zip in a folder may hold some itself."""
+        """A log of several; a zip in a folder may hold some itself.
+
+        Raises:
+            NoSource: for a file that is no log.
+        """
         if opened == self._open and len(log.parts) == 1 and codecs.is_zip(log.parts[0]):
             return self._zip(log.parts[0])
-        return [self._log(log, opened)]
+        return [self._events(self._parts(log, opened), log.name, log.lost)]
 
     def _zip(self, path: Path) -> list[Found]:
         """The logs in a zip, such as the page of a history server gives to download."""
@@ -166,7 +171,8 @@ class Reader:
         if not found:
             raise skipped[0]
         if skipped:
-            notices = (*notices, _skipped(Path(entries[0].name), len(entries), skipped))
+            left_out = _skipped(Path(entries[0].name), len(entries), len(skipped), skipped[0])
+            notices = (*notices, left_out)
         return noted(found, notices)
 
     def _archive(self, archive: Archive, where: str) -> list[Found]:
@@ -247,31 +253,37 @@ class Reader:
             return placed(table, self.ran_on)
         if _LATER_EVENT.search(start):  # the beginning of the log is missing or damaged
             return self._events([(stream, everything, 0)], stream.name)
-        raise _unrecognised(start, stream.name)
+        raise _told(NoSource(start, stream.name))
 
     def _log(self, files: LogFiles, opened: Open, where: str | None = None) -> Found:
         """A log of one or more parts."""
-        return self._events(self._parts(files, opened), files.name, files.lost, where)
+        try:
+            return self._events(self._parts(files, opened), files.name, files.lost, where)
+        except NoSource as other:
+            raise _told(other) from None
 
     def _parts(self, files: LogFiles, opened: Open) -> Iterator[Part]:
         missing_before = files.missing_before or (0,) * len(files.parts)
         for path, missing in zip(files.parts, missing_before, strict=True):
+            before = self.done
             with opened(path) as stream:
                 chunks = stream.chunks()
                 head = _first(chunks)
                 start = head[: 1 << 16]
                 known = _EVENT.match(start) or _LATER_EVENT.search(start)
                 if len(files.parts) == 1 and not known:
-                    raise _unrecognised(head, stream.name)
+                    self.done = max(self.done, before + (stream.size or 0))
+                    raise NoSource(head, stream.name)
                 yield stream, chain([head], chunks), missing
 
     def _events(
         self, parts: Iterable[Part], name: str, lost: Sequence[str] = (), where: str | None = None
     ) -> Found:
         """The runs of a log; `where` is what errors call it, where that is not its name."""
-        log = EventLog()
-        losses = Losses()
-        for stream, chunks, missing in parts:
+        parts = iter(parts)
+        first = next(parts)  # before anything is made ready: most files of a folder may be no logs
+        log, losses = EventLog(), Losses()
+        for stream, chunks, missing in chain([first], parts):
             losses.begin(log)
             log.read(chunks, stream.name)
             losses.end(log, stream, missing_before=missing)
@@ -280,14 +292,12 @@ class Reader:
             log, source=Path(name).name, where=where or name, lost=broken, ran_on=self.ran_on,
             pause_seconds=self.pause_seconds,
         )  # fmt: skip
+        source = Path(name).name
         return Found(
-            Path(name).name,
-            distilled.runs,
-            name=log.application.name,
-            category=distilled.category,
-            deadline_seconds=distilled.deadline_seconds,
-            deadlines=distilled.deadlines,
-        )
+            source, distilled.runs, name=log.application.name, category=distilled.category,
+            deadline_seconds=distilled.deadline_seconds, deadlines=distilled.deadlines,
+            notices=repeated_notices(log, source),
+        )  # fmt: skip
 
 
 def _first(chunks: Iterator[bytes]) -> bytes:
@@ -351,13 +361,12 @@ def _part_of_rolling(path: Path) -> bool:
     return bool(ROLLING_PART.match(path.name)) and not path.name.startswith(FIRST_PARTS)
 
 
-def _skipped(folder: Path, total: int, problems: Sequence[BadInput]) -> Notice:
-    first = problems[0]
+def _skipped(folder: Path, total: int, skipped: int, first: BadInput) -> Notice:
     name = folder.name or folder.resolve().name or str(folder)  # "." has no name of its own
     where = Path(first.where).name if first.where else name
     return Notice(
         "skipped-files",
-        f"{len(problems)} of {total} files in {name} were skipped (first: {where}: {first.what})",
+        f"{skipped} of {total} files in {name} were skipped (first: {where}: {first.what})",
         "give those files by themselves to see what is wrong with each",
     )
 
@@ -381,6 +390,9 @@ def _out_of_reach(source: str) -> bool:
     return False
 
 
-def _unrecognised(start: bytes, name: str) -> BadInput:
-    kind = "workflow" if WORKFLOW.search(start) else kind_of(start)
-    return unrecognised(start, name, kind=kind)
+def _told(problem: BadInput | NoSource) -> BadInput:
+    """What is wrong, in words."""
+    if isinstance(problem, BadInput):
+        return problem
+    kind = "workflow" if WORKFLOW.search(problem.start) else kind_of(problem.start)
+    return unrecognised(problem.start, problem.name, kind=kind)

@@ -12,6 +12,21 @@ _SCENARIO = re.compile(rb"^open:", re.MULTILINE)
 """The one key that every scenario has."""
 
 
+class NoSource(Exception):
+    """A file that is no source. What it is instead takes longer to say than to see that it is none:
+    of a folder full of such files it is said of one.
+
+    Args:
+        start: what it begins with.
+        name: what errors call it.
+    """
+
+    def __init__(self, start: bytes, name: str) -> None:
+        super().__init__(name)
+        self.start = start
+        self.name = name
+
+
 def unrecognised(start: bytes, where: str, *, kind: str | None) -> BadInput:
     """The error for a file that begins like this.
 

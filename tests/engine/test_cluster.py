@@ -26,10 +26,14 @@ def test_executors_that_spark_does_not_start_are_refused(heap_gib: float) -> Non
         Cluster.of_executors(executors=4, executor_cores=2, executor_memory_gib=heap_gib)
 
 
-@pytest.mark.parametrize("text", ["8", "300m", "471859199b"])
-def test_a_heap_below_what_spark_starts_is_refused(text: str) -> None:
-    with pytest.raises(BadInput, match=r"at least 450 MiB; .* a bare number counts MiB"):
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("8", "8 MiB"), ("300m", "300 MiB"), ("471859199b", "449.9 MiB"), ("1k", "less than 1 MiB")],
+)
+def test_a_heap_below_what_spark_starts_is_refused(text: str, size: str) -> None:
+    with pytest.raises(BadInput, match=r"at least 450 MiB; .* a bare number counts MiB") as refused:
         parse_heap_gib(text)
+    assert refused.value.what.startswith(f"an executor of {size} is refused")
 
 
 def test_the_least_heap_is_that_of_spark_to_the_byte() -> None:

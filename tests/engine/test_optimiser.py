@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 
 import numpy as np
 import pytest
@@ -244,9 +244,12 @@ def test_of_a_surface_only_types_without_a_spot_price() -> None:
         (date(2026, 12, 1), False, []),
         (date(2027, 3, 1), False, ["old-price"]),
         (date(2027, 3, 1), True, []),
+        (DAY - timedelta(days=1), False, []),
+        (DAY - timedelta(days=2), False, ["future-price"]),
+        (DAY - timedelta(days=2), True, []),
     ],
 )
-def test_old_prices(today: date, historic: bool, codes: list[str]) -> None:
+def test_prices_of_another_day(today: date, historic: bool, codes: list[str]) -> None:
     answer = recommend(model(two_law), catalog=replace(TWO, historic=historic), today=today)
     assert answer.recommended is not None
     assert [notice.code for notice in answer.recommended.warnings] == codes

@@ -1,10 +1,12 @@
 """What headless commands refuse: in one line, with exit code 2, or 3 for a service."""
 
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
 from command_line import refused, run
 
+from tui.arguments import options
 from tui.cli import main
 
 LOG = "nightly-features"
@@ -128,3 +130,10 @@ def test_a_service_that_does_not_answer_is_one_line_and_3(
     assert out == ""
     assert err.startswith("sparkplan: http://127.0.0.1:1: nothing listens there")
     assert len(err.splitlines()) == 1
+
+
+def test_a_name_that_is_no_option_of_the_command_is_never_taken_for_one_not_given() -> None:
+    args = Namespace(spot=True, deadline=None)
+    assert options.given(args, ("spot", "deadline")) == ["--spot"]
+    with pytest.raises(AttributeError, match="dead_line"):
+        options.given(args, ("dead_line",))

@@ -8,7 +8,7 @@ from fakes import FakeSession, started, without_stages
 from screen import at_rest, compared, settled, text_of
 
 import engine
-from tui.answers import Answer
+from tui.answers import Answer, Built
 from tui.behaviours.planning import LEAST_REST_SECONDS, SETTLED_SECONDS
 from tui.changes import SetDeadline, SetMix, SetScale
 from tui.messages import MixReady
@@ -279,3 +279,36 @@ async def test_a_default_deadline_that_is_not_met_once_settled_moves(planner, ch
         found = app.answer.report.recommendation.recommended
         assert (found is None) is (chosen is not None)
         assert (app.state.deadline_seconds == session.first) is (chosen is not None)
+
+
+class Tight(FakeSession):
+    """Meets the first deadline by a hair on the grid, and not when it is settled."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.default: float | None = None
+        self.searched: list[float | None] = []
+
+    def answer(self, state: PlanState, built: Built) -> Answer:
+        deadline = state.deadline_seconds
+        self.default = self.default or deadline
+        if deadline is not None and self.default and deadline < 0.99 * self.default:
+            return super().answer(replace(state, deadline_seconds=1.0), built)
+        return super().answer(state, built)
+
+    def mixed(self, state: PlanState, answer: Answer) -> Answer:
+        self.searched.append(state.deadline_seconds)
+        if state.deadline_seconds != self.default:
+            return answer
+        return super().answer(replace(state, deadline_seconds=1.0), answer.built)
+
+
+async def test_a_default_deadline_that_the_grid_can_just_meet_has_moved_before_it_is_shown(
+    planner,
+) -> None:
+    """It moved by itself once the answer was settled, on a large log after seconds."""
+    session = Tight()
+    async with at_rest(planner(session), (120, 40)) as (app, _):
+        assert app.answer.report.recommendation.recommended is not None
+        assert app.state.deadline_seconds > session.default
+        assert set(session.searched) == {app.state.deadline_seconds}

@@ -1,15 +1,18 @@
 """While a log is read: its speed, cancelling, and the growth of a log that is still written."""
 
 import asyncio
+import re
 import threading
 import weakref
 from dataclasses import replace
+from importlib.resources import files
 
 import pytest
 from fakes import FakeSession
 from screen import at_rest, settled, text_of
 
 import engine
+from tui import cli
 from tui.changes import OpenSources, PlanRefused, Reread
 from tui.reading import Reading
 from tui.reducer import reduce
@@ -49,6 +52,29 @@ def test_speed_is_said_now_and_then():
         "reading 0.5 MB, 0.25 MB/s, esc cancels",
     ]
     assert megabytes(0) == "0"
+
+
+def test_lines_are_few_and_name_no_key():
+    clock, said = Clock(), []
+    speed = Speedometer(said.append, clock, in_lines=True)
+    for _ in range(50):
+        clock.now += 1.0
+        speed(int((clock.now - 100) * 1e7), 1_830_000_000)
+    assert said == [
+        "reading 50 of 1,830 MB, 10 MB/s",
+        "reading 350 of 1,830 MB, 10 MB/s",
+    ]
+
+
+@pytest.mark.parametrize("command", ["predict", "profile", "fleet", "workflow"])
+def test_a_command_that_reads_long_says_so(command, monkeypatch, capsys):
+    monkeypatch.setattr("tui.words.progress.FIRST_LINE_AFTER_SECONDS", 0.0)
+    cluster = ("--nodes", "2", "--instance", "m5.xlarge") if command == "workflow" else ()
+    log = str(files("sample_logs") / "sort-small.zstd")
+    cli.main([command, log, "--ran-on", "m5.xlarge", *cluster])
+    told = capsys.readouterr()
+    assert re.match(r"reading \S+ of \S+ MB, \S+ MB/s\n", told.err)
+    assert "reading" not in told.out
 
 
 def test_what_the_words_raise_ends_the_reading():

@@ -68,6 +68,12 @@ MISTAKES = {
     f"{RECOMMEND} --own m5.xlarge=3 more.zstd": "unrecognized arguments: more.zstd; all sources",
     "recommend --instances m5.xlarge sort-small --deadline 4h sort-small.zstd": "unrecognized "
     "arguments: sort-small.zstd; all sources stand before the options",
+    f"{RECOMMEND} --instances 'm5.*' '*.zstd'": "unrecognized arguments: *.zstd; all sources stand "
+    "before the options",
+    f"{RECOMMEND} --instances m5.xlarge 'app*'": "unrecognized arguments: app*; all sources stand",
+    "recommend --deadline 4h --instances 'm5.*' '*.zstd'": "*.zstd: no such file; check the path",
+    f"{RECOMMEND} --limit 'm5.*=4' 'c5.*=2'": "--limit: a blank cuts off 'c5.*=2'; write --limit "
+    "m5.*=4 --limit c5.*=2",
     f"{RECOMMEND} --nope": "unrecognized arguments: --nope; see sparkplan recommend --help",
     "--web --port 99999999": "--port: must be at most 65,535, not 99999999",
 }

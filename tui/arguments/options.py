@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 import engine
+from tui import streams
 from tui.words.job_words import parse_iterations, parse_parameters
 from tui.words.term_words import parse_dbu, parse_discount
 
@@ -89,8 +90,12 @@ def refuse(args: argparse.Namespace, names: Sequence[str], why: str, remedy: str
 
 
 def given(args: argparse.Namespace, names: Sequence[str]) -> list[str]:
-    """Those of some options that were given."""
-    values = ((name, getattr(args, name, None)) for name in names)
+    """Those of some options that were given.
+
+    Raises:
+        AttributeError: for a name that is none of the command's options.
+    """
+    values = ((name, getattr(args, name)) for name in names)
     return [
         f"--{name.replace('_', '-')}"
         for name, value in values
@@ -279,7 +284,9 @@ def read_profile(args: argparse.Namespace, catalog: engine.Catalog | None = None
     `catalog`, where it is open already, else against that of --catalog."""
     resources = resources_of(args)
     pauses = getattr(args, "pauses", None)
-    read = engine.read(*args.sources, ran_on=ran_on(args), pause_seconds=pauses)
+    read = engine.read(
+        *args.sources, ran_on=ran_on(args), pause_seconds=pauses, progress=streams.long_reading()
+    )
     profile = laid_out(args, engine.held_against(read, catalog or looked_in(args)))
     return profile if resources is None else replace(profile, resources=resources)
 

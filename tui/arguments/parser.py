@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import fnmatch
 import os
 import re
 import sys
@@ -92,14 +93,25 @@ class OneLineParser(argparse.ArgumentParser):
 
     def _apart(self) -> Iterator[tuple[argparse.Action, str, str]]:
         """(option, its value, the word behind it) where the option takes several values and the
-        word is no file and no address: such values are often written with blanks between them."""
+        word is no file, no address and no glob of files: such values are often written with blanks
+        between them."""
         several = {
             name: each for each in self._actions if _joins(each) for name in each.option_strings
         }
         for name, value, word in zip(self._given, self._given[1:], self._given[2:], strict=False):
             source = word.startswith("-") or "/" in word or os.path.exists(word)
+            source = source or _is_glob_of_no_type(word.partition("=")[0])
             if name in several and not source:
                 yield several[name], value, word
+
+
+def _is_glob_of_no_type(word: str) -> bool:
+    """Whether it is a pattern that the shell found no file for, and that no bundled catalog has a
+    type for either: it was meant for files."""
+    if "*" not in word:
+        return False
+    catalogs = (engine.load_catalog(entry.path) for entry in engine.list_catalogs())
+    return not any(fnmatch.filter(catalog.offers, word) for catalog in catalogs)
 
 
 def _joins(option: argparse.Action) -> str:

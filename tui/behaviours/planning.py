@@ -26,6 +26,10 @@ type only. As long as the last search took, within these two: keys that are held
 than the first, and the work of searches that another step makes vain stays bounded."""
 
 
+GRID_OFF = 0.02
+"""Share of the time by which a grid may be off the settled answer."""
+
+
 def described(error: Exception) -> str:
     """One line for a notice; even a defect of ours may not take the last good plan away."""
     if isinstance(error, engine.EngineError):
@@ -258,9 +262,26 @@ class Planning(PlannerPart):
         app.state = reduce(app.state, EvidenceRead(measured, built.profile.deadline_seconds))
         app._ask()
         self._relax()
+        self._leave_room(built)
         app._panels.measure(built, app.answer)
         if asked := inputs.questions(app.state, built):
             app.show_notice(asked, "warn", stays=True)
+
+    def _leave_room(self, built: Built) -> None:
+        """A default deadline that the grid can just meet moves at once: once settled it may not be
+        met, and would move by itself under whoever has begun to look."""
+        app = self.planner
+        deadline = app.state.deadline_seconds
+        met = app.answer is not None and app.answer.report.recommendation.recommended is not None
+        if deadline is None or not met or built.profile.deadline_seconds is not None:
+            return
+        room = deadline * GRID_OFF
+        closer = replace(app.state, deadline_seconds=deadline - room)
+        if app._session.answer(closer, built).report.recommendation.recommended is None:
+            before, app.state = app.state, reduce(app.state, DeadlineRelaxed(deadline + room))
+            if app.state != before:
+                app._ask()
+                self.first = app.answer
 
     def _relax(self) -> bool:
         """Whether a default deadline that cannot be met has moved to one that can: what is near to

@@ -10,6 +10,7 @@ from typing import Any
 
 import engine
 from tui import format as text
+from tui import streams
 from tui.arguments import limits, options, prices
 from tui.headless import fleet_table, output, recommend
 
@@ -77,7 +78,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     given = None if args.catalog is None else options.catalog_of(args)
     resources = options.resources_of(args)
-    each = engine.read_each(*args.sources, ran_on=options.ran_on(args))
+    progress = streams.long_reading()
+    each = engine.read_each(*args.sources, ran_on=options.ran_on(args), progress=progress)
     profiles = [evidence.profile for evidence in each if evidence.profile is not None]
     catalog, notice = (given, None) if given is not None else prices.priced(args, *profiles)
     jobs = [planned(args, evidence, catalog, resources) for evidence in each]

@@ -9,6 +9,7 @@ from typing import Any
 
 import engine
 from tui import format as text
+from tui import streams
 from tui.arguments import layouts, options, prices, target
 from tui.headless import costs, output, recommend
 
@@ -59,6 +60,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     options.add_confidence(parser)
     goal = parser.add_argument_group("with recommend")
     options.add_goal(goal)
+    parser.set_defaults(max_spot=None)  # all nodes or none: what checks spot nodes asks for both
     options.add_json(parser)
 
 
@@ -147,7 +149,8 @@ def fitted_of(
         raise engine.BadInput(
             "is for workflow files", where="--task-profile", remedy="leave it out"
         )
-    profile = engine.read(*sources, ran_on=options.ran_on(args))
+    progress = streams.long_reading()
+    profile = engine.read(*sources, ran_on=options.ran_on(args), progress=progress)
     return engine.fit_states(options.laid_out(args, profile)), None
 
 

@@ -9,6 +9,10 @@ EVERY_SECONDS = 0.2
 FIRST_AFTER_SECONDS = 0.5
 """Short reading needs no words."""
 
+LINES_EVERY_SECONDS = 30.0
+FIRST_LINE_AFTER_SECONDS = 5.0
+"""Lines stay where they were written, so there are few."""
+
 
 class Speedometer:
     """Takes the bytes read so far and says now and then how far and how fast that is.
@@ -16,25 +20,32 @@ class Speedometer:
     Args:
         say: gets the words; what it raises ends the reading.
         clock: seconds.
+        in_lines: whether each becomes a line; else each takes the place of the one before.
     """
 
     def __init__(
-        self, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic
+        self,
+        say: Callable[[str], None],
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        in_lines: bool = False,
     ) -> None:
         self._say = say
         self._clock = clock
         self._start = clock()
-        self._next = self._start + FIRST_AFTER_SECONDS
+        self._every = LINES_EVERY_SECONDS if in_lines else EVERY_SECONDS
+        self._next = self._start + (FIRST_LINE_AFTER_SECONDS if in_lines else FIRST_AFTER_SECONDS)
+        self._ending = "" if in_lines else ", esc cancels"
 
     def __call__(self, done: int, total: int | None) -> None:
         """`done` bytes of `total` (None when unknown) are read."""
         now = self._clock()
         if now < self._next:
             return
-        self._next = now + EVERY_SECONDS
+        self._next = now + self._every
         of = f" of {megabytes(total)}" if total else ""
         speed = done / 1e6 / (now - self._start)
-        self._say(f"reading {megabytes(done)}{of} MB, {speed:,.3g} MB/s, esc cancels")
+        self._say(f"reading {megabytes(done)}{of} MB, {speed:,.3g} MB/s{self._ending}")
 
 
 def megabytes(size: int) -> str:

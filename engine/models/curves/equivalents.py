@@ -19,20 +19,27 @@ from engine.machines.transfer import Speed, notice_of, speed_of
 from engine.models.curves.machines import MachineRuns, shape_of, vcpus_of
 from engine.notices import Notice
 
+SAME_MEMORY = 0.1
+"""Ratio (log) of memory per vCPU below which two types have as much: providers round it, and 3.75
+GiB a vCPU is no other kind of machine than 4."""
+
 
 def nearest(target: InstanceType, measured: Sequence[InstanceType | None]) -> int:
     """Which measured type (with its shape, None where it is not known) a type resembles most: the
-    same architecture, then the closest memory per vCPU (it decides whether data fits), then a size
-    of the same family, then the closest number of vCPUs."""
+    same architecture, then the closest memory per vCPU (it decides whether data fits) in steps of
+    `SAME_MEMORY`, then a size of the same family, then the closest memory per vCPU and number of
+    vCPUs."""
 
-    def distance(place: int) -> tuple[float, float, bool, float]:
+    def distance(place: int) -> tuple[float, float, bool, float, float]:
         shaped = measured[place]
         if shaped is None:
-            return (2.0, math.inf, True, math.inf)
+            return (2.0, math.inf, True, math.inf, math.inf)
         other = bool(shaped.arch and target.arch and shaped.arch != target.arch)
         per_vcpu = _log_ratio(target.memory_gib / target.vcpus, shaped.memory_gib / shaped.vcpus)
         stranger = not same_family(target.name, shaped.name)
-        return (float(other), per_vcpu, stranger, _log_ratio(target.vcpus, shaped.vcpus))
+        steps = per_vcpu if math.isinf(per_vcpu) else per_vcpu // SAME_MEMORY
+        vcpus = _log_ratio(target.vcpus, shaped.vcpus)
+        return (float(other), steps, stranger, per_vcpu, vcpus)
 
     return min(range(len(measured)), key=distance)
 

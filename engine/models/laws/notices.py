@@ -133,7 +133,7 @@ def shape_notices(tables: Sequence[MachineRuns], catalog: Catalog | None) -> lis
             "unknown-shape",
             f"how many vCPUs {these} {has} is not known: machines of all types count as equally "
             "large",
-            "add the columns vcpus and memory_gib, or name types of a catalog",
+            "add the columns vcpus and memory_gib, or read it with a catalog that has the types",
         )
     ]
 

@@ -18,7 +18,7 @@ from engine.models.replay.replayed_run import Replay
 from engine.models.replay.unseen_tasks import in_part_notice
 from engine.models.stages.disturbance import held_up_notices
 from engine.models.stages.pauses import pause_notice
-from engine.models.stages.slots_over_time import missing_seconds, written_again
+from engine.models.stages.slots_over_time import missing_seconds
 from engine.notices import Notice, in_order
 from engine.profile import Run
 from engine.runs.stage_labels import numbered_label
@@ -61,7 +61,7 @@ def _lost_share(replay: Replay) -> float:
     what is expected again."""
     work = np.asarray([shape.stage.task_seconds.total for shape in replay.shapes])
     again = np.asarray([shape.stage.recomputed for shape in replay.shapes])
-    again[list(written_again(replay.run))] = False
+    again[list(replay.written_again)] = False
     total = float(work.sum())
     return float(work @ np.where(again, 1.0, replay.waste)) / total if total > 0.0 else 0.0
 

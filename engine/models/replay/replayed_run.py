@@ -9,7 +9,6 @@ tasks on a cold slot cost more.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -21,7 +20,7 @@ from engine.models.replay.calibration import calibrated
 from engine.models.replay.filled_nodes import FilledNodes
 from engine.models.replay.outcome import Replayed
 from engine.models.stages.application_graph import ApplicationGraph, graph_of
-from engine.models.stages.contention import contention_growth
+from engine.models.stages.contention import contention_growth, slowdown_of
 from engine.models.stages.fetched_rows import growing_share, time_on_rows
 from engine.models.stages.kept_inputs import KeptInputs
 from engine.models.stages.launching import launch_seconds, launching_seconds
@@ -42,7 +41,7 @@ from engine.models.stages.slots_over_time import (
 )
 from engine.models.stages.table import StageTable
 from engine.models.stages.task_times import StageShape
-from engine.models.stages.warm_up import Cut, Slowdown, combined, warmed, work_of_slots
+from engine.models.stages.warm_up import Slowdown
 from engine.profile import Run
 from engine.scheduling.launch_orders import LaunchOrder
 from engine.scheduling.stages import Node, Schedule, covered_seconds, schedule
@@ -152,13 +151,13 @@ class Replay:
         prepared, forms = self._on(slots, ratio, shuffle_partitions, lasting)
         nodes, placed, own = self._nodes(ratio), [], self._prepared(ratio, shuffle_partitions)
         counts = tuple(many.tasks for many in prepared.scaled)
-        near, spared = self.locality.near(counts), written_again(self.run) if slots else ()
+        near, spared = self.locality.near(counts), self.written_again if slots else ()
         for place, (scaled, tasks) in enumerate(zip(prepared.scaled, prepared.tasks, strict=True)):
             shape, (slowdown, closed) = self.shapes[place], forms.get(place, (None, None))
             if slowdown is None:
                 growth, in_log = self.contention_growth[place], own.cut(place)
                 there = slots or shape.ran_on
-                slowdown = self.slowdown(shape, growth, (scaled, tasks), in_log, there)
+                slowdown = slowdown_of(shape, growth, (scaled, tasks), in_log, there)
             tasks = tasks.slowed(
                 contention=slowdown.contention,
                 typical_seconds=shape.mean_seconds * scaled.work,
@@ -192,6 +191,11 @@ class Replay:
     def locality(self) -> Locality:
         """Which stages read what lies on the executors that ran others."""
         return Locality.of(self.run)
+
+    @cached_property
+    def written_again(self) -> frozenset[int]:
+        """As `written_again` its run: executors of a cluster that stays write it once."""
+        return written_again(self.run)
 
     @cached_property
     def nodes(self) -> FilledNodes:
@@ -238,36 +242,6 @@ class Replay:
     def fresh(self) -> Replay:
         """The same without kept tasks, for changed shapes."""
         return replace(self, _kept=KeptInputs())
-
-    def slowdown(
-        self, shape: StageShape, per_doubling: float, here: Cut, in_log: Cut, slots: int
-    ) -> Slowdown:
-        """Time of a typical task relative to the observed one of the same size: more run at once,
-        and slots run the stage's code for longer or shorter.
-
-        Args:
-            per_doubling: its `contention_growth`.
-            here, in_log: its tasks on so many slots, and on the log's, where they may be others.
-        """
-        work, at_once = here[0].work, shape.at_once(slots, here[0].tasks)
-        doublings = math.log2(at_once / shape.at_once(shape.ran_on))
-        warm = 0.0
-        if shape.warm_up is not None:
-            lanes, own = (max(1, many // shape.stage.task_cpus) for many in (slots, shape.ran_on))
-            beyond = max(0.0, work - 1.0)
-            waves, busiest_in_log = work_of_slots(in_log, own)
-            factor = warmed(
-                shape.warm_up.mean,
-                waves,
-                busiest=work_of_slots(here, lanes)[1],
-                busiest_in_log=busiest_in_log,
-                typical_seconds=shape.mean_seconds * work,
-                fixed_seconds=shape.fixed_seconds * beyond,
-                late_fixed_seconds=shape.late_fixed_seconds * beyond,
-            )
-            warm = math.log(factor)
-        contention, warm = combined(per_doubling * doublings, warm)
-        return Slowdown(math.exp(contention + shape.law.slots * doublings), math.exp(warm))
 
     def _outcome(
         self, found: Schedule, tasks: tuple[int, ...], slots: int, placed: list[Tasks]

@@ -165,7 +165,7 @@ def typical_seconds(
     replay: Replay, place: int, work: FloatArray, *, tasks: int, slots: int, cut: int
 ) -> FloatArray:
     """(n,) time of a typical one of so many tasks of a stage, each with (n,) `work`, by what this
-    log alone tells: `StageShape.tasks`, `Replay.slowdown` and `Tasks.slowed` for many at once.
+    log alone tells: `StageShape.tasks`, `slowdown_of` and `Tasks.slowed` for many at once.
 
     Args:
         cut: tasks that the same work has on the log's own slots.

@@ -1,6 +1,6 @@
 """The stages of a replay at once: how long each takes on so many slots in closed form.
 
-The same equations as `Tasks.expected_makespan`, `Replay.slowdown` and `Tasks.slowed` for one stage,
+The same equations as `Tasks.expected_makespan`, `slowdown_of` and `Tasks.slowed` for one stage,
 over arrays: a log of hundreds of stages is asked for a hundred numbers of slots.
 """
 
@@ -99,7 +99,7 @@ class StageBatch:
         )
 
     def slowdowns(self, slots: int, in_log: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(s,) each, as `Replay.slowdown`: contention and how new code is.
+        """(s,) each, as `slowdown_of`: contention and how new code is.
 
         Args:
             in_log: (2, s) `in_log` of the tasks that the stages have on the log's slots.

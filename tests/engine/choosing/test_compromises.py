@@ -99,3 +99,35 @@ def test_what_is_told_of_a_replay_is_what_each_limit_alone_is_answered():
     in_time = recommend(fitted, catalog=catalog, deadline_seconds=58.16)
     assert in_time.recommended is not None
     assert answer.compromises[0].budget_usd == pytest.approx(in_time.recommended.cost_usd)
+
+
+@pytest.mark.parametrize("deadline", [60.0, 5.0])
+def test_where_a_share_may_be_spot_each_is_what_that_limit_alone_is_answered(deadline):
+    """They were of clusters on demand, whose budgets were a fourth too high."""
+    fitted = engine.fit(engine.read("nightly-features", ran_on="m5.xlarge"))
+    asked = {
+        "catalog": engine.load_catalog("aws"),
+        "instances": ["c5.large", "c5.xlarge", "c5.4xlarge"],
+        "max_nodes": 12,
+        "spot": True,
+        "limits": engine.Limits(max_spot=0.5),
+        "mix": 2,
+    }
+    answer = recommend(fitted, deadline_seconds=deadline, budget_usd=0.03, **asked)
+    in_time, within = answer.compromises
+    late = in_time.deadline_seconds > deadline
+    kept = engine.reachable_seconds(in_time.deadline_seconds) if late else deadline
+    alone = recommend(fitted, deadline_seconds=kept, **asked).recommended
+    assert late is (deadline == 5.0)
+    assert in_time.budget_usd == pytest.approx(alone.cost_usd)
+    assert in_time.choice.spot == alone.spot != {}
+    assert in_time.choice.p_deadline >= 0.9 - 1e-6
+    assert recommend(fitted, budget_usd=0.99 * within.budget_usd, **asked).recommended is None
+    for one in answer.compromises:
+        typed = recommend(
+            fitted,
+            deadline_seconds=engine.reachable_seconds(one.deadline_seconds),
+            budget_usd=engine.reachable_usd(one.budget_usd),
+            **asked,
+        )
+        assert typed.recommended is not None

@@ -131,7 +131,7 @@ def test_places_share_what_is_near_of_their_family_and_of_their_type() -> None:
     made = (("m4.large", 4), ("m4.large", 8), ("r4.large", 4), ("m4.xlarge", 2))
     sizes = [WORK, Workload(20e9), WORK, WORK]
     points = Points.of([cluster(*one) for one in made], sizes, profile_of([0]))
-    assert points.families == ("m", "m", "r", "m")
+    assert points.families == ("m4", "m4", "r4", "m4")
 
     def alike(*doublings: float) -> float:
         r = math.sqrt(5.0) * math.hypot(*doublings) * math.log(2.0) / 0.7

@@ -125,6 +125,17 @@ def test_runs_without_a_size_are_left_aside_where_others_have_one() -> None:
         (LEAN, [BIG, replace(LEAN, name="c.less", vcpus=4.0, memory_gib=8.0)], 1),
         # a size of the family before as many vCPUs
         (replace(SMALL, name="m5.xlarge"), [SMALL, replace(BIG, name="m5.4xlarge")], 1),
+        # 3.75 GiB a vCPU are as good as 4, 2 are not.
+        (
+            replace(SMALL, name="n1-standard-4", memory_gib=15.0),
+            [replace(SMALL, memory_gib=15.0), replace(BIG, name="n1-standard-8")],
+            1,
+        ),
+        (
+            replace(SMALL, name="n1-standard-4"),
+            [SMALL, replace(LEAN, name="n1-highcpu-8")],
+            0,
+        ),
     ],
 )
 def test_the_nearest_measured_type(

@@ -231,10 +231,19 @@ def test_a_notebook_shows_a_few_lines(model: Model) -> None:
 
 
 @pytest.mark.parametrize("model", ["sparkplan", "boe", "simcost"])
-def test_a_machine_that_holds_no_executor_is_refused_and_unknown_among_many(model: str) -> None:
-    small = Cluster.of_nodes(instance_type="small", nodes=2, vcpus=2.0, memory_gib=0.5)
+@pytest.mark.parametrize(
+    ("vcpus", "memory_gib", "why"),
+    [
+        (2.0, 0.5, r"\(0\.5 GiB\); name a type with more memory"),
+        (0.5, 16.0, r"\(0\.5 vCPUs\); name a type with at least one vCPU"),
+    ],
+)
+def test_a_machine_that_holds_no_executor_is_refused_and_unknown_among_many(
+    model: str, vcpus: float, memory_gib: float, why: str
+) -> None:
+    small = Cluster.of_nodes(instance_type="small", nodes=2, vcpus=vcpus, memory_gib=memory_gib)
     found = fit(logs(0), model=model)
-    with pytest.raises(BadInput, match=r"small holds no executor \(0\.5 GiB\)"):
+    with pytest.raises(BadInput, match=f"small holds no executor {why}"):
         found.predict(cluster=small)
     seconds = found.predict_many(clusters=[small, on(2)]).seconds
     assert np.isnan(seconds[0])

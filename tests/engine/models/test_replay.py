@@ -10,9 +10,15 @@ from hypothesis import strategies as st
 from made_runs import BLOCK, Job, Stage, measure, observed, simulated, stage_run, without_growth
 
 from engine.cluster import Cluster, Workload
+from engine.models.replay import replayed_run
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.times import ReplayTimes
-from engine.models.stages.contention import GROWTH_CPU, GROWTH_UNKNOWN, GROWTH_WAITING
+from engine.models.stages.contention import (
+    GROWTH_CPU,
+    GROWTH_UNKNOWN,
+    GROWTH_WAITING,
+    slowdown_of,
+)
 from engine.models.stages.drawn_times import drawn
 from engine.models.stages.launching import LAUNCH_SECONDS
 from engine.models.stages.shapes import EXECUTOR_SHARE
@@ -226,10 +232,25 @@ def test_tasks_of_several_cores_run_at_once_as_far_as_these_go() -> None:
     scaled = shape.scaled(1.0, None)
     tasks = shape.tasks(scaled, dispatch_seconds=0.0, rotation=0.0)
     for slots, doublings in ((8, 0.0), (16, 1.0), (64, 1.0), (4, -1.0)):
-        found = replay.slowdown(
+        found = slowdown_of(
             replace(shape, warm_up=None), 0.3, (scaled, tasks), (scaled, tasks), slots
         )
         assert found.contention == pytest.approx(math.exp(0.3 * doublings))
+
+
+def test_what_was_written_again_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not for each number of slots that is replayed."""
+    asked = []
+
+    def counted(run: Run) -> frozenset[int]:
+        asked.append(run)
+        return frozenset()
+
+    monkeypatch.setattr(replayed_run, "written_again", counted)
+    replay = Replay.of(observed([Stage(np.full(8, 10.0))], slots=8))
+    for slots in (2, 4, 16):
+        replay.replayed(slots)
+    assert len(asked) == 1
 
 
 def test_drawn_times_keep_their_sum_and_their_longest() -> None:

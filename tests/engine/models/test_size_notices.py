@@ -66,6 +66,7 @@ def test_types_of_unknown_shape_are_named(tmp_path):
     profile = engine.held_against(table(tmp_path, rows), "aws")
     (found,) = [n for n in engine.fit(profile).fit_notices if "vCPUs" in n.text]
     assert found.code == "unknown-shape"
+    assert found.remedy.endswith("read it with a catalog that has the types")
     assert "how many vCPUs blade has is not known" in found.text
     path = tmp_path / "known.csv"
     path.write_text(

@@ -8,7 +8,7 @@ import pytest
 from made_runs import BLOCK, Job, Stage, observed
 
 from engine.models.replay.replayed_run import Replay
-from engine.models.stages.contention import GROWTH_UNKNOWN
+from engine.models.stages.contention import GROWTH_UNKNOWN, slowdown_of
 from engine.models.stages.kept_inputs import KEPT_INPUTS
 from engine.models.stages.launch_order import LONGEST_FIRST
 from engine.models.stages.outlines import outlines
@@ -100,7 +100,7 @@ def test_closed_forms_agree_with_single_stages(slots: int, ratio: float) -> None
         assert stages.scaled[place].tasks == scaled.tasks
         assert stages.scaled[place].work == pytest.approx(scaled.work, rel=1e-12)
         assert stages.scaled[place].last == pytest.approx(scaled.last, rel=1e-9)
-        one = replay.slowdown(
+        one = slowdown_of(
             shape, replay.contention_growth[place], (scaled, tasks), (scaled, tasks), slots
         )
         assert contention == pytest.approx(one, rel=1e-12)

@@ -10,6 +10,7 @@ from made_runs import BLOCK, Stage, Values, measure, observed
 from engine.cluster import Workload
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import SLOTS, WORK, pair_fit, typical_seconds, with_laws
+from engine.models.stages.contention import slowdown_of
 from engine.models.stages.first_tasks import lost_to_new_code
 from engine.models.stages.partitions import Scaled
 from engine.models.stages.set_up import MOST_SET_UP, SET_UP_SECONDS, SET_UP_SHARE
@@ -238,7 +239,7 @@ def test_what_logs_are_held_against_is_what_is_replayed(work: float, slots: int)
     replay = Replay.of(shuffled(1.0))
     shape, scaled = replay.shapes[0], Scaled(64, work)
     drawn = shape.tasks(scaled, dispatch_seconds=0.0, rotation=0.0)
-    slowdown = replay.slowdown(
+    slowdown = slowdown_of(
         shape, replay.contention_growth[0], (scaled, drawn), (scaled, drawn), slots
     )
     tasks = drawn.slowed(

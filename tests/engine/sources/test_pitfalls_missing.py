@@ -1,5 +1,6 @@
 """Logs of which a part is missing."""
 
+import gzip
 import json
 import re
 from dataclasses import replace
@@ -161,6 +162,20 @@ def test_two_applications_in_one_file(tmp_path: Path) -> None:
     assert run.lost == (
         f"another application begins after {events} events: only the first was read",
     )
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_one_log_twice_in_one_file_is_read_once_and_lacks_nothing(
+    tmp_path: Path, *, packed: bool
+) -> None:
+    """As where packed files are joined; it was said to be cut off by another application."""
+    path = tmp_path / "app"
+    path.write_bytes(2 * (gzip.compress(PLAIN) if packed else PLAIN))
+    profile = read(path)
+    assert replace(profile.runs[0], source="") == replace(one(DATA / "plain.zstd"), source="")
+    (notice,) = [n for n in profile.notices if n.code == "duplicate-runs"]
+    events = PLAIN.count(b"\n")
+    assert notice.text == f"app holds its log again after {events} events: it was read once"
 
 
 def test_another_application_of_which_one_line_is_there(tmp_path: Path) -> None:

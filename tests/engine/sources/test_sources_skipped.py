@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 import sparklog as log
 
-from engine.sources import read
+from engine.errors import BadInput
+from engine.sources import read, reader
+from engine.sources.unrecognised import unrecognised
 
 
 @pytest.mark.parametrize(
@@ -28,3 +30,32 @@ def test_what_a_folder_skips_is_called_what_it_is(
         f"1 of 2 files in {tmp_path.name} were skipped (first: other: is a {kind}, and of folders "
         "and zips event logs alone are read)"
     )
+
+
+def test_a_folder_of_other_files_costs_little_for_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is wrong is worked out for the first alone, and nothing is made ready for any; a
+    reading that passes them over has come to its end all the same."""
+    made = {"logs": 0, "reasons": 0}
+
+    class Counted(reader.EventLog):
+        def __init__(self) -> None:
+            made["logs"] += 1
+            super().__init__()
+
+    def counted(start: bytes, where: str, *, kind: str | None) -> BadInput:
+        made["reasons"] += 1
+        return unrecognised(start, where, kind=kind)
+
+    monkeypatch.setattr(reader, "EventLog", Counted)
+    monkeypatch.setattr(reader, "unrecognised", counted)
+    for number in range(20):
+        (tmp_path / f"a{number}.txt").write_text("a line of text\n" * 20_000)
+    log.write(tmp_path / "b", log.one_stage(tasks=2))
+    told: list[tuple[int, int | None]] = []
+    (notice,) = read(tmp_path, progress=lambda done, total: told.append((done, total))).notices
+    assert "20 of 21 files" in notice.text
+    assert made == {"logs": 1, "reasons": 1}
+    size = sum(path.stat().st_size for path in tmp_path.iterdir())
+    assert told[-1] == (size, size)

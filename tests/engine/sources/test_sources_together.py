@@ -122,3 +122,32 @@ def test_a_history_ten_times_as_long_costs_ten_times_as_much() -> None:
     """Schedulers keep tens of thousands of runs: none may be held against every other."""
     runs = [run(1e9 + n) for n in range(500)]
     assert calls_for(runs) < 15 * calls_for(runs[:50])
+
+
+def timed(*seconds: float) -> list[Run]:
+    """Run times of a table, on 1, 2, 3... nodes."""
+    return [
+        Run(took, Cluster.of_nodes(instance_type="m", nodes=nodes), Workload(1e9))
+        for nodes, took in enumerate(seconds, start=1)
+    ]
+
+
+def test_run_times_that_all_stand_twice_are_copies() -> None:
+    """They made the interval of each measured place too narrow: nothing differed."""
+    once = timed(100.0, 60.0, 45.0)
+    for sources in ([Found("a", (*once, *once))], [Found("a", tuple(once)), Found("b", (*once,))]):
+        profile = together(sources)
+        assert list(profile.runs) == once
+        (notice,) = profile.notices
+        assert notice.code == "duplicate-runs"
+        assert notice.text.startswith("each of 3 run times stands at least twice")
+
+
+def test_repetitions_are_no_copies() -> None:
+    """Those of which one took another time; and few, whose times may be equal by chance."""
+    once = timed(100.0, 60.0, 45.0)
+    again = [*once[:2], replace(once[2], seconds=45.1)]
+    few = timed(100.0, 60.0)
+    for runs in ((*once, *again), (*once, *once[:2]), (*few, *few)):
+        profile = together([Found("a", tuple(runs))])
+        assert (list(profile.runs), profile.notices) == ([*runs], ())
