@@ -24,6 +24,7 @@ from engine.models.replay.replayed_run import Replay
 from engine.models.replay.times import REACHED, Times
 from engine.models.stages.fetched_rows import time_on_rows
 from engine.models.stages.linked_stages import linked
+from engine.models.stages.paired_inputs import pairs_power
 from engine.models.stages.partitioned_stage import Growth
 from engine.models.stages.task_times import StageShape
 
@@ -32,7 +33,7 @@ def alternatives_of(replay: Replay) -> tuple[Replay, ...]:
     """The replays of a log that hold the other, as far as its stages leave that open."""
     stay = _changed(replay, lambda shape: shape.may_stay, partial(replace, growth=Growth.WORK))
     files = _changed(replay, lambda shape: shape.may_be_files, _as_files)
-    both = _changed(replay, lambda shape: shape.pairs_open, partial(replace, pairs_share=1.0))
+    both = _changed(replay, lambda shape: shape.pairs_open, _both_grow)
     one = _changed(
         replay, lambda shape: shape.pairs_open, partial(replace, pairs_share=1.0, pairs_power=1.0)
     )
@@ -57,6 +58,10 @@ def other_cuts(replay: Replay) -> tuple[Replay, ...]:
         for place in (0, 1)
     )
     return tuple(found for found in (early, small, large) if found is not None)
+
+
+def _both_grow(shape: StageShape) -> StageShape:
+    return replace(shape, pairs_share=1.0, pairs_power=pairs_power(shape.stage))
 
 
 def _as_files(shape: StageShape) -> StageShape:
