@@ -22,6 +22,7 @@ from engine.forecast import FloatArray
 from engine.models.replay.broadcasts import records_of
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.times import REACHED, Times
+from engine.models.stages.data_flow import TREES
 from engine.models.stages.fetched_rows import time_on_rows
 from engine.models.stages.linked_stages import linked
 from engine.models.stages.paired_inputs import pairs_power
@@ -70,8 +71,10 @@ def _as_files(shape: StageShape) -> StageShape:
 
 def groups_open(shape: StageShape) -> bool:
     """Whether what it reads may grow with the input all the same: groups are told of by the tasks
-    of one log, and a larger input may be one of more shops, not of more days."""
-    return shape.growing is not None and shape.law.cut is None
+    of one log, and a larger input may be one of more shops, not of more days. Aggregates of a tree
+    are as many as tasks, whatever the input."""
+    of_a_tree = bool(shape.stage.operations) and TREES.issuperset(shape.stage.operations)
+    return shape.growing is not None and shape.law.cut is None and not of_a_tree
 
 
 def multiplied_share(replay: Replay, shape: StageShape) -> float:

@@ -10,7 +10,7 @@ import pytest
 from sparkplan_runs import executors, fit
 
 from engine import Workload, read
-from engine.models.replay.alternatives import alternatives_of
+from engine.models.replay.alternatives import alternatives_of, groups_open
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import pair_fit
 from engine.models.stages.data_flow import group_power
@@ -63,6 +63,15 @@ def test_tasks_that_aggregate_in_a_tree_hand_on_one_aggregate_each() -> None:
     stage = replace(grouping(FEW)[OWN].stage, operations=("treeAggregate", "map"))
     assert group_power(stage) == 0.0
     assert math.isnan(group_power(replace(stage, shuffle_write_bytes=None, groups=None)))
+
+
+def test_aggregates_of_a_tree_are_as_many_as_tasks_and_nothing_is_left_open() -> None:
+    """What puts them together reads one of each task before: no inference from groups."""
+    (shape, other) = (reader(FEW, grouping(FEW)[place]) for place in (OWN, WORDS))
+    growing = replace(shape, growing=other.growing)
+    assert groups_open(growing)
+    tree = replace(growing.stage, operations=("treeAggregate",))
+    assert not groups_open(replace(growing, stage=tree))
 
 
 @pytest.mark.parametrize(("known", "asked"), [(FEW, MORE), (MORE, FEW)])
