@@ -72,6 +72,13 @@ def stage_label(stage: StageRun) -> str:
     return f"{site[1]}: {steps}" if steps else site[1]
 
 
+def asked_in_a_pool(stage: StageRun) -> bool:
+    """Whether its call site is where a thread of a pool begins, whose name and line are those of
+    the version of Spark and Java."""
+    site = _CALL_SITE.match(stage.name)
+    return site is not None and site[2] in _POOLS
+
+
 def numbered_label(stage: StageRun) -> str:
     """ "stage 3 (reduce at rank.py:7)": stages of one label are told apart by the number."""
     return f"stage {stage.stage_id} ({stage_label(stage)})"

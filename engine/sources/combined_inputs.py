@@ -64,10 +64,13 @@ class CombinedInputs:
     @property
     def mixed(self) -> bool:
         """Whether they are told one by one: those of a product are, and those of a union unless all
-        are files or all shuffled by SQL, which are taken to be alike, or all made by the program.
+        are shuffled by SQL or are files, which are taken to be alike, or all made by the program.
+        A few files in other numbers of partitions are not alike.
         """
         origins, of_rdds = {one.origin for one in self.inputs}, any(i.of_rdds for i in self.inputs)
-        return self.paired or of_rdds or "stored" in origins or len(origins) > 1
+        few = len(self.inputs) <= WRITTEN_OUT and origins == {"files"}
+        unlike = few and len(set(self.partitions)) > 1
+        return self.paired or of_rdds or unlike or "stored" in origins or len(origins) > 1
 
 
 def combined_in(rdds: Sequence[RddInfo], computed: Container[int]) -> CombinedInputs | None:
@@ -167,6 +170,10 @@ def _all_outside(rdd: RddInfo, by_id: Mapping[int, RddInfo], computed: Container
         waiting.extend(one.parents)
     return True
 
+
+WRITTEN_OUT = 3
+"""Of no more files than this somebody writes out the union; of more a loop does, which unites the
+files of a folder."""
 
 MOST_INPUTS = 64
 """A program that unites more does so in a loop, of which more data makes more."""

@@ -22,8 +22,10 @@ from engine.forecast import FloatArray
 from engine.models.replay.broadcasts import records_of
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.times import REACHED, Times
+from engine.models.stages.data_flow import TREES
 from engine.models.stages.fetched_rows import time_on_rows
 from engine.models.stages.linked_stages import linked
+from engine.models.stages.paired_inputs import pairs_power
 from engine.models.stages.partitioned_stage import Growth
 from engine.models.stages.task_times import StageShape
 
@@ -32,7 +34,7 @@ def alternatives_of(replay: Replay) -> tuple[Replay, ...]:
     """The replays of a log that hold the other, as far as its stages leave that open."""
     stay = _changed(replay, lambda shape: shape.may_stay, partial(replace, growth=Growth.WORK))
     files = _changed(replay, lambda shape: shape.may_be_files, _as_files)
-    both = _changed(replay, lambda shape: shape.pairs_open, partial(replace, pairs_share=1.0))
+    both = _changed(replay, lambda shape: shape.pairs_open, _both_grow)
     one = _changed(
         replay, lambda shape: shape.pairs_open, partial(replace, pairs_share=1.0, pairs_power=1.0)
     )
@@ -59,14 +61,20 @@ def other_cuts(replay: Replay) -> tuple[Replay, ...]:
     return tuple(found for found in (early, small, large) if found is not None)
 
 
+def _both_grow(shape: StageShape) -> StageShape:
+    return replace(shape, pairs_share=1.0, pairs_power=pairs_power(shape.stage))
+
+
 def _as_files(shape: StageShape) -> StageShape:
     return replace(shape, law=replace(shape.law, partitions=1.0))
 
 
 def groups_open(shape: StageShape) -> bool:
     """Whether what it reads may grow with the input all the same: groups are told of by the tasks
-    of one log, and a larger input may be one of more shops, not of more days."""
-    return shape.growing is not None and shape.law.cut is None
+    of one log, and a larger input may be one of more shops, not of more days. Aggregates of a tree
+    are as many as tasks, whatever the input."""
+    of_a_tree = bool(shape.stage.operations) and TREES.issuperset(shape.stage.operations)
+    return shape.growing is not None and shape.law.cut is None and not of_a_tree
 
 
 def multiplied_share(replay: Replay, shape: StageShape) -> float:

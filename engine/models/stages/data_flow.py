@@ -27,6 +27,9 @@ LIMITS = frozenset(("WindowGroupLimit", "LocalLimit", "TakeOrderedAndProject"))
 """Operations that leave so many rows of each task at most, or of each group in it: more tasks leave
 more, whatever rows there are of each, and how many tasks there are follows from what they read."""
 
+TREES = frozenset(("treeAggregate", "treeReduce"))
+"""How Spark calls the operations of RDDs that aggregate in several steps."""
+
 ROUNDING = 1e-9
 """Of shares that together are all."""
 
@@ -151,11 +154,19 @@ def _more_tasks(shape: PartitionedStage, read: float, rows: float) -> float:
 
 def group_power(stage: StageRun) -> float:
     """The power of its rows with which the groups of a stage grow: from one of its tasks to all of
-    them they become more by it. NaN where it hands on no groups, or has one task alone."""
+    them they become more by it. NaN where it hands on no groups, or has one task alone. Tasks that
+    aggregate in a tree hand on one aggregate each, whatever rows they have."""
+    if aggregates_in_a_tree(stage) and stage.shuffle_write_bytes is not None:
+        return 0.0
     if not stage.grouped_rows or not stage.groups or stage.tasks < 2:
         return math.nan
     times = stage.groups * stage.tasks / stage.grouped_rows
     return min(1.0, math.log(times) / math.log(stage.tasks)) if times > 1.0 else 0.0
+
+
+def aggregates_in_a_tree(stage: StageRun) -> bool:
+    """Whether each of its tasks makes one aggregate of all its rows, or of aggregates of others."""
+    return not TREES.isdisjoint(stage.operations)
 
 
 def _sources(

@@ -14,7 +14,10 @@ import math
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 
+from engine.models.stages.data_flow import aggregates_in_a_tree
+from engine.models.stages.partitions import spark_version
 from engine.profile import Run
+from engine.runs.stage_labels import asked_in_a_pool
 from engine.stage_run import StageRun
 
 _CODEGEN = re.compile(r"WholeStageCodegen.*|AQEShuffleRead|mapPartitions|ShuffleQueryStage")
@@ -35,9 +38,10 @@ def matches(run: Run, other: Run) -> list[int | None]:
     """
     found: list[int | None] = [None] * len(run.stages)
     runs = run, other
-    codes = _own_keys(run), _own_keys(other)
+    named = spark_version(run)[0] == spark_version(other)[0]
+    codes = _own_keys(run, named=named), _own_keys(other, named=named)
     parents = _with_parents(run, codes[0]), _with_parents(other, codes[1])
-    sites = _call_sites(run), _call_sites(other)
+    sites = _call_sites(run, named=named), _call_sites(other, named=named)
     _match(runs, _lineages(runs, codes), found)
     for keys in (parents, codes, sites):
         _match(runs, _of_scans(runs, keys), found)
@@ -154,9 +158,9 @@ def _numbers(stage: StageRun) -> Key:
     return tuple(sorted(name for name in stage.operations if name.startswith("WholeStageCodegen")))
 
 
-def _own_keys(run: Run) -> list[Key]:
+def _own_keys(run: Run, *, named: bool) -> list[Key]:
     """By its code. A stage that only wrote again what was lost is no other's counterpart."""
-    return [(stage.recomputed, code_of(stage)) for stage in run.stages]
+    return [(stage.recomputed, code_of(stage, named=named)) for stage in run.stages]
 
 
 def _with_parents(run: Run, codes: Sequence[Key]) -> list[Key]:
@@ -168,27 +172,37 @@ def _with_parents(run: Run, codes: Sequence[Key]) -> list[Key]:
     ]
 
 
-def _call_sites(run: Run) -> list[Key]:
+def _call_sites(run: Run, *, named: bool) -> list[Key]:
     """Plans change with the data: what is left is matched by call site and kind."""
-    return [(stage.recomputed, _call_site(stage), _kind(stage)) for stage in run.stages]
+    return [(stage.recomputed, _call_site(stage, named), _kind(stage)) for stage in run.stages]
 
 
-def code_of(stage: StageRun) -> Key:
-    """Call site, operations and kind: equal for stages that run the same code."""
+def code_of(stage: StageRun, *, named: bool = True) -> Key:
+    """Call site, operations and kind: equal for stages that run the same code.
+
+    Args:
+        named: whether the other run is of the same Spark, whose queries name their stages alike.
+    """
     operations = {name for name in stage.operations if not _CODEGEN.fullmatch(name)}
-    return (_call_site(stage), tuple(sorted(operations)), _kind(stage))
+    return (_call_site(stage, named), tuple(sorted(operations)), _kind(stage))
 
 
-def _call_site(stage: StageRun) -> str:
-    """The stage's name without line numbers' neighbours that a plan generates."""
+def _call_site(stage: StageRun, named: bool) -> str:
+    """The stage's name without line numbers' neighbours that a plan generates. Spark 4 asks for the
+    shuffles of a query in threads of a pool, and Spark 3 where the program does."""
+    if not named and (stage.sql_execution_id is not None or asked_in_a_pool(stage)):
+        return ""
     return re.sub(r"\$\d+", "$", stage.name)
 
 
 def _kind(stage: StageRun) -> tuple[bool, bool, bool]:
-    """Whether it reads data from outside or a cache, reads a shuffle, writes a shuffle."""
+    """Whether it reads data from outside or a cache, reads a shuffle, writes a shuffle. Those that
+    aggregate in a tree write one where they have more than a few partitions
+    (`RDD.treeAggregate`), and are the same code."""
     read: Callable[[object], bool] = bool
     return (
         read(stage.input_bytes and stage.input_bytes.total),
         read(stage.shuffle_read_bytes and stage.shuffle_read_bytes.total),
-        read(stage.shuffle_write_bytes and stage.shuffle_write_bytes.total),
+        read(stage.shuffle_write_bytes and stage.shuffle_write_bytes.total)
+        and not aggregates_in_a_tree(stage),
     )

@@ -23,12 +23,31 @@ LOGISTIC = 1.702
 """Makes the logistic function a normal distribution's, within 0.01."""
 
 
+TOLD = 1.05
+"""Sizes of blocks are told to the driver in steps of a tenth, rounded up (`MapStatus`)."""
+
+DIGITS = 9
+"""A chance below this is none."""
+
+
 def merged_into_one(share: FloatArray) -> FloatArray:
     """(n,) how many partitions are merged on average where (n,) so many would fill a share: as many
     as fit, which of a whole number is a matter of chance."""
+    return np.maximum(1.0, _that_fit(share))
+
+
+def merged_until(least: FloatArray) -> FloatArray:
+    """(n,) how many partitions are merged on average until they hold as much as (n,) so many of the
+    mean do: one more than do not reach it. What holds less than the smallest size takes the next
+    one too, whatever the share."""
+    return 1.0 + _that_fit(least)
+
+
+def _that_fit(share: FloatArray) -> FloatArray:
+    """(n,) how many of the first partitions together hold no more than (n,) so many of the mean."""
     fit = np.maximum(1.0, np.floor(share))
     likely, next_one = _likely(share - fit, fit), _likely(share - fit - 1.0, fit + 1.0)
-    return np.asarray(np.maximum(1.0, fit - 1.0 + likely + next_one))
+    return np.round(fit - 1.0 + likely + next_one, DIGITS)
 
 
 def _likely(spare: FloatArray, number: FloatArray) -> FloatArray:
@@ -101,13 +120,16 @@ class MergedPartitions:
         their number stays, so that more input is never less time. What is left for a last one is
         merged with that before where it is smaller than the smallest."""
         total = self.total_bytes * ratio
-        for_cores = partitions / merged_into_one(np.asarray(partitions / cores))
+        told = np.maximum(TOLD * total, LEAST_BYTES)
+        least = partitions * self.smallest_bytes / told
+        into_one = np.maximum(
+            merged_into_one(np.asarray(partitions / cores)), merged_until(np.asarray(least))
+        )
+        for_cores = partitions / into_one
         whole = np.floor(for_cores)
-        last_is_small = (for_cores - whole) * total < self.smallest_bytes * for_cores
+        last_is_small = (for_cores - whole) * told < self.smallest_bytes * for_cores
         for_cores = np.where(last_is_small, whole, for_cores)
-        most = total / np.maximum(self.smallest_bytes, LEAST_BYTES)
-        wanted = np.maximum(total / self.advisory_bytes, np.minimum(for_cores, most))
-        return np.asarray(np.maximum(1.0, wanted))
+        return np.asarray(np.maximum(1.0, np.maximum(total / self.advisory_bytes, for_cores)))
 
 
 LEAST_BYTES = 1e-9

@@ -16,7 +16,7 @@ from engine.models.stages.drawn_times import drawn
 from engine.models.stages.first_tasks import starts_executors, warm_task
 from engine.models.stages.linked_stages import linked
 from engine.models.stages.match import code_of
-from engine.models.stages.paired_inputs import pairs_power, pairs_share
+from engine.models.stages.paired_inputs import keys_of_same_rows, pairs_power, pairs_share
 from engine.models.stages.partitioned_stage import Growth, PartitionedStage
 from engine.models.stages.partitions import Partitioning
 from engine.models.stages.python_workers import start_share, without_start
@@ -104,6 +104,8 @@ def _with_followers(run: Run, shapes: Sequence[StageShape]) -> list[StageShape]:
         if stage.inputs:
             counted_by = _counted_by(run, shape, by_id, named=named)
             followers[place] = replace(followers[place], counted_by=counted_by)
+            if keys_of_same_rows(stage, {number: one.stage for number, one in by_id.items()}):
+                followers[place] = replace(followers[place], pairs_power=1.0)
         told_by = (followers[place].follows, *followers[place].counted_by)
         behind = max((writers.get(one.stage.stage_id, 0) for one in told_by if one), default=0)
         if stage.files_by in by_id and writers[stage.files_by] < MOST_WRITERS:

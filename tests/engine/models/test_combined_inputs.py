@@ -169,3 +169,19 @@ def test_a_shuffle_of_rdds_beside_files_takes_over_the_partitions_of_its_input(
     ]  # fmt: skip
     shapes = shapes_of(observed(stages, slots=2, config=config), 2)
     assert shapes[1].scaled(FILES, None, 6).tasks == tasks
+
+
+def test_unlike_files_of_a_union_are_each_cut_as_they_are_alone() -> None:
+    """Four files of 2 MB beside one of 50 kB were 2 splits and 1 on two slots, and three times as
+    many of both 6 and 3 on six (3.5.9); taken for alike they were 3 there as well."""
+    stage = Stage(np.full(3, 4.0), input_bytes=0.7 * MIB, more={"united": (2, 1)})
+    run = observed([stage], slots=2)
+    inputs = (
+        StageInput("files", files_bytes=7.9 * MIB, files_read=4.0),
+        StageInput("files", files_bytes=0.05 * MIB, files_read=1.0),
+    )
+    operations = ("Union", "Scan parquet")
+    told = replace(run.stages[0], inputs=inputs, operations=operations, operation_counts=(1, 2))
+    (shape,) = shapes_of(replace(run, stages=(told,)), 2)
+    assert shape.partition_count(3.0, None).at(6) == 9.0
+    assert shape.partition_count(1.0, None).at(2) == 3.0

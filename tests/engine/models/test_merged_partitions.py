@@ -45,6 +45,29 @@ def test_a_small_last_one_is_merged_with_that_before() -> None:
     assert small.count(np.asarray([40.0]), 1.0).tolist() == [4.0], "none is below 1 MiB"
 
 
+@pytest.mark.parametrize(
+    ("partitions", "cores", "spark"),
+    [
+        (200.0, 100.0, {1.78: 1, 2.17: 2, 5.83: 5, 6.13: 6, 8.9: 8, 12.85: 13, 19.77: 20,
+                        26.69: 25, 39.54: 39, 48.43: 47, 59.31: 50, 79.08: 66}),
+        (24.0, 100.0, {1.78: 1, 5.83: 5, 8.9: 8, 12.85: 12, 19.77: 12, 26.69: 24, 79.08: 24}),
+        (200.0, 20.0, {1.78: 1, 8.9: 8, 12.85: 13, 19.77: 20, 26.69: 21, 79.08: 21}),
+    ],
+)  # fmt: skip
+def test_what_holds_less_than_the_least_size_takes_the_next_one_too(
+    partitions: float, cores: float, spark: dict[float, int]
+) -> None:
+    """Shuffles of so many MiB in Spark 3.5.9, and (20 cores) in 4.0.5: a task for each whole MiB at
+    most, and of few large partitions each second or third. By the sum alone 1.78 MiB are 2 tasks,
+    59.31 are 60 and 79.08 are 80."""
+    for mib, tasks in spark.items():
+        shuffle = MergedPartitions(
+            partitions, mib * MIB, MIB, 64.0 * MIB, 2.0, min(2.0, tasks), partitions
+        )
+        found = np.ceil(shuffle.count(np.asarray(cores), 1.0))
+        assert found == pytest.approx(tasks, abs=1.0 if mib > 2.0 else 0.0), mib
+
+
 def test_one_task_of_a_little_more_than_the_least_size_does_not_say_size_alone() -> None:
     """1.2 MB in one task on two slots, since a last partition of less than 1 MiB goes with that
     before: in the larger log its 3.8 MB are two tasks, one for each core."""

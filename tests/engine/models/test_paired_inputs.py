@@ -18,6 +18,7 @@ from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import pair_fit, with_laws
 from engine.models.stages.shapes import shapes_of
 from engine.profile import Run
+from engine.stage_run import Measure, StageInput
 from engine.units import MIB
 
 DATA = Path(__file__).parents[2] / "data"
@@ -158,3 +159,36 @@ def asked(found: FittedModel, run: Run, *, ratio: float, slots: int) -> Predicti
     size = run.workload.input_bytes
     workload = replace(run.workload, input_bytes=ratio * size)
     return found.predict(cluster=executors(slots), workload=workload, confidence=0.9)
+
+
+def keys_of_ratings(operation: str = "groupByKey", *, other_rows: bool = False) -> Run:
+    """Users and items of ratings, each stored once grouped, and all pairs of them."""
+    keyed = {"operations": (operation, "mapValues")}
+    stages = [
+        Stage(np.full(4, 1.0), input_bytes=4.0 * MIB),
+        Stage(np.full(4, 1.0), input_bytes=4.0 * MIB),
+        Stage(np.full(4, 1.0), (0,), shuffle_bytes=2.0 * MIB, more=keyed),
+        Stage(np.full(4, 1.0), (1 if other_rows else 0,), shuffle_bytes=2.0 * MIB, more=keyed),
+        Stage(np.full(16, 4.0), more={"paired": (4, 4), "operations": ("CartesianProduct",)}),
+    ]
+    run = observed(stages, slots=4)
+    inputs = tuple(StageInput("stored", stored_by=maker) for maker in (2, 3))
+    last = replace(run.stages[4], inputs=inputs, input_bytes=Measure(16, 0.1 * MIB, (8e3,)))
+    return replace(run, stages=(*run.stages[:4], replace(last, cached_input_bytes=0.1 * MIB)))
+
+
+def test_pairs_of_keys_of_the_same_rows_grow_as_these_do() -> None:
+    """As dense as in the log: of three times the ratings there are more users or more items. The
+    interval reaches both."""
+    run = keys_of_ratings()
+    shape = shapes_of(run, 4)[4]
+    assert shape.pairs_power == 1.0
+    both = [one.shapes[4].pairs_power for one in alternatives_of(Replay.of(run))]
+    assert 2.0 in both
+
+
+@pytest.mark.parametrize(
+    "run", [keys_of_ratings("repartition"), keys_of_ratings(other_rows=True)], ids=["rows", "two"]
+)
+def test_pairs_of_rows_and_of_keys_of_two_tables_grow_with_both(run: Run) -> None:
+    assert shapes_of(run, 4)[4].pairs_power == 2.0

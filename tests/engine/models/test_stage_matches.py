@@ -11,6 +11,7 @@ from made_runs import Stage, observed
 
 from engine.models.stages.match import code_of, matches
 from engine.profile import Run
+from engine.stage_run import Measure
 
 ASK = """
 import engine
@@ -152,3 +153,38 @@ def test_steps_beyond_the_last_are_no_counterparts_of_a_stage_of_another_plan() 
 
     found = matches(beside(5, "HashAggregate"), beside(3, "SortAggregate"))
     assert found == [0, 1, 2, 3, 3, 3, 4]
+
+
+def in_a_tree(partitions: int) -> Run:
+    """A step of gradient descent: from six partitions on, `treeAggregate` shuffles in between."""
+    two = partitions > 5
+    stages = [Stage(np.ones(partitions), input_bytes=8.0, more={"operations": ("treeAggregate",)})]
+    if two:
+        more = {"operations": ("treeAggregate",)}
+        stages.append(Stage(np.ones(2), (0,), shuffle_bytes=6.0, more=more))
+    run = observed(stages, slots=2)
+    name = "treeAggregate at RDDLossFunction.scala:61"
+    wrote = Measure(partitions, 6.0, (1.0,))
+    first = replace(run.stages[0], shuffle_write_bytes=wrote if two else None)
+    named = tuple(replace(one, name=name) for one in (first, *run.stages[1:]))
+    return replace(run, stages=named)
+
+
+def test_what_aggregates_in_a_tree_is_the_same_code_with_a_shuffle_and_without() -> None:
+    assert matches(in_a_tree(2), in_a_tree(6)) == [0]
+    assert matches(in_a_tree(6), in_a_tree(2)) == [0, None]
+    assert matches(in_a_tree(6), in_a_tree(12)) == [0, 1]
+
+
+def test_a_query_is_the_same_in_spark_3_and_in_spark_4() -> None:
+    """Which asks for shuffles in threads of a pool. In one version names tell stages apart."""
+    three = replace(scanning(1, 2), spark_version="3.5.9")
+    named = tuple(
+        replace(stage, name=f"{action} at NativeMethodAccessorImpl.java:0", sql_execution_id=0)
+        for stage, action in zip(three.stages, ("count", "save"), strict=True)
+    )
+    three = replace(three, stages=named)
+    pool = "$anonfun$withThreadLocalCaptured$2 at CompletableFuture.java:1768"
+    in_pool = tuple(replace(stage, name=pool) for stage in named)
+    assert matches(three, replace(three, stages=in_pool, spark_version="4.0.5")) == [0, 1]
+    assert matches(three, replace(three, stages=in_pool)) == [None, None]

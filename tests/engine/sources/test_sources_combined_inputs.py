@@ -78,6 +78,18 @@ def test_unions_of_files_alone_are_taken_for_alike() -> None:
     assert not told.mixed
 
 
+def test_unlike_files_of_a_union_that_is_written_out_are_told_one_by_one() -> None:
+    """Four splits of one table beside one of another; a loop over many files unites those alike."""
+    small = rdd(5, FILES, 1)
+    told = found(SCAN, small, rdd(6, UNION, 5, 1, 5))
+    assert told is not None
+    assert told.mixed
+    assert told.partitions == (4, 1)
+    loop = found(SCAN, small, rdd(6, UNION, 10, 1, 5, 1, 5))
+    assert loop is not None
+    assert not loop.mixed
+
+
 @pytest.mark.parametrize(
     "rdds",
     [
