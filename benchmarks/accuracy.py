@@ -58,7 +58,7 @@ from engine.errors import ModelDoesNotFit
 from engine.forecast import FloatArray
 from engine.models import MODELS
 from engine.profile import Profile, Run
-from engine.sources import run_table
+from engine.sources.formats import run_table
 
 CONFIDENCE = 0.9
 DEADLINE_FACTORS = (1.1, 1.5, 2.0, 3.0)

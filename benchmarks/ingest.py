@@ -31,7 +31,7 @@ from itertools import islice
 from pathlib import Path
 from statistics import median
 
-from engine.sources import codecs
+from engine.sources.access import codecs
 from engine.sources.samples import list_samples, sample_files
 from tui.cli import ALGEBRA_THREADS
 

@@ -28,7 +28,7 @@ from engine.experiments.sequential import Decision, gains, is_opening, told
 from engine.forecast import FloatArray
 from engine.models import fit
 from engine.profile import Profile, Run
-from engine.sources import run_table
+from engine.sources.formats import run_table
 
 DEADLINE_FACTORS = (1.1, 1.5, 2.0, 3.0)
 AFTER = (6, 10, 15)

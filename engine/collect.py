@@ -23,7 +23,7 @@ from engine.errors import BadInput, ServiceUnavailable
 from engine.experiments.commands import Job, TrainingRun, command_of
 from engine.experiments.submission import run_to_end
 from engine.sources.collected import MANIFEST, changed, code_of, read_manifest
-from engine.sources.hosts import SlowHost, slow_hosts
+from engine.sources.distilling.hosts import SlowHost, slow_hosts
 
 _LOCK = ".sparkplan-collect.lock"
 _OUTPUT = ".output"

@@ -116,7 +116,7 @@ def _meant(catalog: Catalog, platform: str | None, candidates: Sequence[str]) ->
 
 def _all_name(profiles: Sequence[Profile], service: str) -> bool:
     """Whether at least half of the jobs name the service beside their version of Spark
-    (`engine.sources.settings.spark_version`), and none names a version without it."""
+    (`engine.sources.distilling.settings.spark_version`), and none names a version without it."""
     versions = [[v for run in profile.runs if (v := run.spark_version)] for profile in profiles]
     told = [known for known in versions if known]
     all_alike = all(service in version for known in told for version in known)

@@ -36,7 +36,7 @@ _POOLS = frozenset(
 nothing of the job."""
 
 _CONNECT = "Spark Connect"
-"""What stages of its clients are called (`engine.sources.lineage.stage_name`)."""
+"""What stages of its clients are called (`engine.sources.logs.lineage.stage_name`)."""
 
 _PLUMBING = ("WholeStageCodegen", "AdaptiveSparkPlan", "mapPartitionsInternal")
 """Scopes of nearly every stage of a query."""

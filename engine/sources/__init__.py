@@ -17,12 +17,13 @@ from engine.catalog import DEFAULT_CATALOG, InstanceType, require_catalog
 from engine.errors import BadInput, require_kind
 from engine.machines.named_types import held_against
 from engine.profile import Profile
-from engine.sources.folders import logs_in
+from engine.sources.access.folders import logs_in
 from engine.sources.found import Found, heeded
 from engine.sources.merge import together
-from engine.sources.reader import STDIN, Reader, check_source
+from engine.sources.reader import Reader
 from engine.sources.samples import Sample, list_samples
 from engine.sources.type_shapes import with_shapes_of
+from engine.sources.whereabouts import STDIN, check_source
 
 if TYPE_CHECKING:
     from engine.catalog import Catalog

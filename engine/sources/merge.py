@@ -10,9 +10,9 @@ from statistics import median
 from engine.errors import BadInput
 from engine.notices import Notice
 from engine.profile import Profile, Run, completed_runs, runs_aside, settled
-from engine.sources.engines import mixed_engines
+from engine.sources.distilling.engines import mixed_engines
+from engine.sources.distilling.idle_time import nobody_named
 from engine.sources.found import Found
-from engine.sources.idle_time import nobody_named
 from engine.sources.type_shapes import shapes_beside, with_one_shape_each
 from engine.units import format_bytes, format_seconds
 

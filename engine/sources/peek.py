@@ -16,16 +16,16 @@ from typing import BinaryIO, cast
 
 from engine.errors import EngineError
 from engine.profile import Run
-from engine.sources import codecs
-from engine.sources.address import is_history_server
-from engine.sources.application import Application
-from engine.sources.distill import distil
-from engine.sources.eventlog import EventLog
-from engine.sources.folders import ROLLING_PART, LogFiles, log_of, logs_among
+from engine.sources.access import codecs
+from engine.sources.access.address import is_history_server
+from engine.sources.access.folders import ROLLING_PART, LogFiles, log_of, logs_among
+from engine.sources.access.remote import RemotePlace, local_path, scheme_of
+from engine.sources.distilling.distill import distil
+from engine.sources.distilling.settings import spark_version
+from engine.sources.logs.application import Application
+from engine.sources.logs.eventlog import EventLog
 from engine.sources.reader import Kind, Open, kind_of
-from engine.sources.remote import RemotePlace, local_path, scheme_of
 from engine.sources.samples import sample_files, sample_named
-from engine.sources.settings import spark_version
 
 WHOLE_BYTES = 16 << 20
 """Text up to here is read as a whole: some hundredths of a second."""
@@ -103,7 +103,7 @@ def _files(source: str) -> LogFiles | None:
 
 def _look_zip(path: Path) -> Peek:
     """The log in a zip, read from its beginning alone."""
-    from engine.sources.archives import stored_archive
+    from engine.sources.access.archives import stored_archive
 
     with stored_archive(path) as archive:
         names = archive.names()

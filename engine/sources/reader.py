@@ -12,26 +12,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal, cast
 
 from engine.catalog import InstanceType
-from engine.errors import BadInput, UnknownName
-from engine.files import NOT_YOURS
+from engine.errors import BadInput
 from engine.notices import Notice
-from engine.sources import codecs
-from engine.sources.address import is_history_server, parse_address
+from engine.sources.access import codecs
+from engine.sources.access.address import is_history_server, parse_address
+from engine.sources.access.folders import ROLLING_PART, LogFiles, logs_among, logs_in
+from engine.sources.access.remote import RemoteFile, RemotePlace, local_path, scheme_of
 from engine.sources.collected import code_notices
-from engine.sources.distill import distil
-from engine.sources.eventlog import EventLog
-from engine.sources.folders import ROLLING_PART, LogFiles, logs_among, logs_in
+from engine.sources.distilling.distill import distil
+from engine.sources.distilling.losses import Losses, of_events, repeated_notices
 from engine.sources.found import Found, iterating, noted, of_profile, placed
-from engine.sources.losses import Losses, of_events, repeated_notices
-from engine.sources.remote import RemoteFile, RemotePlace, check_remote, local_path, scheme_of
-from engine.sources.samples import list_samples, sample_files, sample_named
+from engine.sources.logs.eventlog import EventLog
+from engine.sources.samples import sample_files, sample_named
 from engine.sources.unrecognised import NoSource, unrecognised
+from engine.sources.whereabouts import STDIN, not_there
 
 if TYPE_CHECKING:
-    from engine.sources.archives import Archive
+    from engine.sources.access.archives import Archive
 
-STDIN = "-"
-LONGEST_SHOWN = 100
 ONE_PART = "only one part was given"
 FIRST_PARTS = ("events_0_", "events_1_")
 """How the first part of a rolling log is called: Spark counts from 1, EMR Serverless from 0."""
@@ -94,7 +92,7 @@ class Reader:
             return self._zip(path) if codecs.is_zip(path) else [self._file(path)]
         sample = sample_named(source)
         if sample is None:
-            raise _not_there(source)
+            raise not_there(source)
         read = [found for entry in sample_files(sample) for found in self.read(str(entry))]
         return [iterating(found, sample.iterations) for found in read]
 
@@ -132,7 +130,7 @@ class Reader:
 
     def _zip(self, path: Path) -> list[Found]:
         """The logs in a zip, such as the page of a history server gives to download."""
-        from engine.sources.archives import stored_archive
+        from engine.sources.access.archives import stored_archive
 
         name = str(path)
         with stored_archive(path) as archive:
@@ -157,7 +155,7 @@ class Reader:
 
     def _history(self, source: str) -> list[Found]:
         """The applications that a history server is asked for."""
-        from engine.sources.history_server import HistoryServer
+        from engine.sources.access.history_server import HistoryServer
 
         server = HistoryServer(parse_address(source))
         entries, notices = server.chosen()
@@ -237,7 +235,7 @@ class Reader:
         if kind == "event log":
             return self._events([(stream, everything, 0)], stream.name)
         if kind == "profile":
-            from engine.sources import profile_file
+            from engine.sources.formats import profile_file
 
             profile = profile_file.parse(_text(everything, stream), stream.name)
             return placed(of_profile(profile, Path(stream.name).name), self.ran_on)
@@ -247,7 +245,7 @@ class Reader:
                 remedy="give its file alone to sparkplan workflow, or to the planner",
             )  # fmt: skip
         if kind == "run table":
-            from engine.sources import run_table
+            from engine.sources.formats import run_table
 
             table = run_table.parse(_text(everything, stream), stream.name)
             return placed(table, self.ran_on)
@@ -312,28 +310,9 @@ def kind_of(start: bytes) -> Kind | None:
         return "event log"
     if _PROFILE.search(start):
         return "profile"
-    from engine.sources import run_table
+    from engine.sources.formats import run_table
 
     return "run table" if run_table.looks_like(start) else None
-
-
-def check_source(source: str) -> None:
-    """Whether a source can be meant, without reading it (see `engine.sources.check_sources`)."""
-    if source == STDIN:
-        return
-    if is_history_server(source):
-        parse_address(source)
-        return
-    path = local_path(source)
-    if path is None and scheme_of(source):
-        check_remote(source)
-        return
-    try:
-        exists = (path or Path(source)).exists()
-    except (OSError, ValueError):
-        exists = False
-    if not exists and sample_named(source) is None:
-        raise _not_there(source)
 
 
 def _text(chunks: Iterable[bytes], stream: codecs.Stream) -> str:
@@ -369,25 +348,6 @@ def _skipped(folder: Path, total: int, skipped: int, first: BadInput) -> Notice:
         f"{skipped} of {total} files in {name} were skipped (first: {where}: {first.what})",
         "give those files by themselves to see what is wrong with each",
     )
-
-
-def _not_there(source: str) -> BadInput:
-    if _out_of_reach(source):
-        return BadInput("Permission denied", where=source, remedy=NOT_YOURS)
-    if "/" in source or "\\" in source or Path(source).suffix:
-        return BadInput("no such file", where=source, remedy="check the path")
-    shown = source if len(source) <= LONGEST_SHOWN else source[:LONGEST_SHOWN] + "..."
-    remedy = "check the path; `sparkplan samples` lists samples"
-    return UnknownName("file or sample", shown, (s.name for s in list_samples()), remedy=remedy)
-
-
-def _out_of_reach(source: str) -> bool:
-    """Whether a folder on the way may not be searched: then nobody knows what is there."""
-    try:
-        (local_path(source) or Path(source)).stat()
-    except (OSError, ValueError) as error:
-        return isinstance(error, PermissionError)
-    return False
 
 
 def _told(problem: BadInput | NoSource) -> BadInput:

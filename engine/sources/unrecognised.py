@@ -45,7 +45,7 @@ def unrecognised(start: bytes, where: str, *, kind: str | None) -> BadInput:
     elif _SCENARIO.search(start):
         remedy = "open it with sparkplan --scenario FILE"
         return BadInput("is a scenario of the planner", where=where, remedy=remedy)
-    from engine.sources.run_table import unlike_runs
+    from engine.sources.formats.run_table import unlike_runs
 
     return unlike_runs(start, where) or BadInput(
         what, where=where,

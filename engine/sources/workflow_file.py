@@ -17,10 +17,7 @@ from engine.models.boe.workflow import OwnNodes, Workflow, WorkflowJob
 from engine.models.boe.workflow_course import Activity
 from engine.profile import Profile
 from engine.scheduling.drf import scheduler_named
-from engine.sources.merge import together
-from engine.sources.reader import WORKFLOW, Reader
-from engine.sources.samples import sample_files, sample_named
-from engine.sources.workflow_values import (
+from engine.sources.formats.workflow_values import (
     container_memory,
     core_count,
     input_bytes,
@@ -33,6 +30,9 @@ from engine.sources.workflow_values import (
     task_duration,
     tasks,
 )
+from engine.sources.merge import together
+from engine.sources.reader import WORKFLOW, Reader
+from engine.sources.samples import sample_files, sample_named
 from engine.text.located_yaml import Section
 from engine.text.yaml_values import Schema, load
 

@@ -233,7 +233,7 @@ def test_an_ended_session_ends_the_run_and_leaves_nothing(
 
 
 def test_a_slow_host_is_said_once_with_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
-    from engine.sources.hosts import SlowHost
+    from engine.sources.distilling.hosts import SlowHost
     from tui.headless.collect import warn_of_slow_hosts
 
     job = engine.Job(template=("job.py",))

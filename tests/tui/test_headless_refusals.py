@@ -122,7 +122,7 @@ def test_a_source_that_cannot_be_meant_is_said_before_the_planner_opens(
 def test_a_service_that_does_not_answer_is_one_line_and_3(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from engine.sources import http_client
+    from engine.sources.access import http_client
 
     monkeypatch.setattr(http_client, "FIRST_PAUSE_SECONDS", 0.0)
     monkeypatch.setenv("no_proxy", "*")

@@ -19,9 +19,9 @@ from engine.catalog import InstanceType
 from engine.models.boe.task_time import Needs, Rates, Step, TaskWork, task_time
 from engine.models.boe.workflow_course import Activity
 from engine.models.stages.application_graph import ApplicationGraph, graph_of
+from engine.models.stages.durations.task_times import StageShape
 from engine.models.stages.set_up import SET_UP_SECONDS, SET_UP_SHARE
 from engine.models.stages.shapes import shapes_of
-from engine.models.stages.task_times import StageShape
 from engine.profile import Run
 from engine.runs.stage_labels import stage_label
 from engine.stage_run import Measure, StageRun, total_of

@@ -22,12 +22,12 @@ from engine.forecast import FloatArray
 from engine.models.replay.broadcasts import records_of
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.times import REACHED, Times
-from engine.models.stages.data_flow import TREES
+from engine.models.stages.cutting.data_flow import TREES
+from engine.models.stages.cutting.partitioned_stage import Growth
+from engine.models.stages.durations.task_times import StageShape
 from engine.models.stages.fetched_rows import time_on_rows
 from engine.models.stages.linked_stages import linked
 from engine.models.stages.paired_inputs import pairs_power
-from engine.models.stages.partitioned_stage import Growth
-from engine.models.stages.task_times import StageShape
 
 
 def alternatives_of(replay: Replay) -> tuple[Replay, ...]:

@@ -21,8 +21,8 @@ from engine.distinct import distinct
 from engine.forecast import FloatArray
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.times import Times
-from engine.models.stages.partitions import configured_number
-from engine.models.stages.task_times import StageShape
+from engine.models.stages.cutting.partitions import configured_number
+from engine.models.stages.durations.task_times import StageShape
 from engine.notices import Notice
 from engine.runs.stage_labels import numbered_label
 from engine.stage_run import StageRun, total_of

@@ -14,16 +14,16 @@ import numpy as np
 from engine.forecast import FloatArray, IntArray
 from engine.models.replay.time_between import usual_idle
 from engine.models.stages.application_graph import ApplicationGraph, ran_alone
-from engine.models.stages.launch_order import LONGEST_FIRST, turned
+from engine.models.stages.cutting.partitions import Scaled
+from engine.models.stages.durations.launch_order import LONGEST_FIRST, turned
+from engine.models.stages.durations.task_times import StageShape
 from engine.models.stages.locality import Locality
-from engine.models.stages.partitions import Scaled
 from engine.models.stages.slots_over_time import (
     came_and_went,
     end_of_tasks,
     idle_seconds,
     stage_slots,
 )
-from engine.models.stages.task_times import StageShape
 from engine.profile import Run
 from engine.runs.unused_slots import unused_met
 from engine.scheduling.launch_orders import ORDERS, TURNED_TASKS, LaunchOrder, luck_of

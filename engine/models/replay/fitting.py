@@ -10,12 +10,12 @@ import numpy as np
 from engine.errors import ModelDoesNotFit
 from engine.models.log_notices import corrections
 from engine.models.replay.log_pairs import LogPairs
-from engine.models.replay.memory_cliff import cliffs_of
+from engine.models.replay.memory.cliffs_of_logs import cliffs_of
+from engine.models.replay.memory.spilling import spilling_stages
 from engine.models.replay.model import ReplayModel
 from engine.models.replay.notices import fit_notices, waste_spread
 from engine.models.replay.priors import NOISE, PRIOR_DOF, at_least
 from engine.models.replay.replayed_run import Replay
-from engine.models.replay.spilling import spilling_stages
 from engine.models.replay.unseen_tasks import as_far_as_seen, unseen_spread, with_tasks_under_way
 from engine.models.replay.which_runs import replayable, representatives
 from engine.models.stages.disturbance import disturbance_spread, machine_spread

@@ -17,7 +17,8 @@ import numpy as np
 from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.base import LeaveOneOut
 from engine.models.replay.broadcasts import other_plan
-from engine.models.replay.memory_cliff import MemoryCliff, unlike
+from engine.models.replay.memory.cliffs_of_logs import unlike
+from engine.models.replay.memory.memory_cliff import MemoryCliff
 from engine.models.replay.outcome import Replayed
 from engine.models.replay.priors import (
     ERROR_PER_DOUBLING_INPUT,

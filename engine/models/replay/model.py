@@ -34,8 +34,14 @@ from engine.models.replay.driver_rows import result_notice, rows_notice
 from engine.models.replay.held_answers import held_logs
 from engine.models.replay.kept_answers import KeptAnswers, MeanTimes
 from engine.models.replay.log_answers import AnswersOfLogs, doublings
-from engine.models.replay.memory_cliff import MemoryCliff, roomy_with
-from engine.models.replay.memory_report import cache_notices, not_fitting_share, spill_notices
+from engine.models.replay.memory.cliffs_of_logs import roomy_with
+from engine.models.replay.memory.memory_cliff import MemoryCliff
+from engine.models.replay.memory.memory_report import (
+    cache_notices,
+    not_fitting_share,
+    spill_notices,
+)
+from engine.models.replay.memory.spilling import Offered, SpillingStage, spill_seconds
 from engine.models.replay.notices import (
     groups_notice,
     iteration_notices,
@@ -52,7 +58,6 @@ from engine.models.replay.report import (
     too_few_tasks,
     useful_slots,
 )
-from engine.models.replay.spilling import Offered, SpillingStage, spill_seconds
 from engine.models.replay.times import (
     REACHED,
     BetweenInputs,

@@ -13,7 +13,7 @@ from engine.cluster import Workload
 from engine.forecast import FloatArray
 from engine.models.log_notices import misses_itself, single_run
 from engine.models.replay.alternatives import groups_open
-from engine.models.replay.memory_report import unstored_notice
+from engine.models.replay.memory.memory_report import unstored_notice
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.unseen_tasks import in_part_notice
 from engine.models.stages.disturbance import held_up_notices

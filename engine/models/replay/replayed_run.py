@@ -20,15 +20,17 @@ from engine.models.replay.calibration import calibrated
 from engine.models.replay.filled_nodes import FilledNodes
 from engine.models.replay.outcome import Replayed
 from engine.models.stages.application_graph import ApplicationGraph, graph_of
-from engine.models.stages.contention import contention_growth, slowdown_of
+from engine.models.stages.cutting.partitions import whole_tasks
+from engine.models.stages.durations.contention import contention_growth, slowdown_of
+from engine.models.stages.durations.launching import launch_seconds, launching_seconds
+from engine.models.stages.durations.task_times import StageShape
+from engine.models.stages.durations.warm_up import Slowdown
 from engine.models.stages.fetched_rows import growing_share, time_on_rows
 from engine.models.stages.kept_inputs import KeptInputs
-from engine.models.stages.launching import launch_seconds, launching_seconds
 from engine.models.stages.linked_stages import linked
 from engine.models.stages.locality import Locality
 from engine.models.stages.one_machine import executor_slots_of, of_local_master, waiting_law
 from engine.models.stages.partition_counts import CountedStages, PartitionCounts
-from engine.models.stages.partitions import whole_tasks
 from engine.models.stages.pauses import idle_seconds
 from engine.models.stages.prepared import PreparedStages
 from engine.models.stages.shapes import shapes_of
@@ -40,8 +42,6 @@ from engine.models.stages.slots_over_time import (
     written_again,
 )
 from engine.models.stages.table import StageTable
-from engine.models.stages.task_times import StageShape
-from engine.models.stages.warm_up import Slowdown
 from engine.profile import Run
 from engine.scheduling.launch_orders import LaunchOrder
 from engine.scheduling.stages import Node, Schedule, covered_seconds, schedule
@@ -209,7 +209,7 @@ class Replay:
 
     @cached_property
     def launch_seconds(self) -> float:
-        """What the driver takes for the launch of a task (`stages/launching.py`)."""
+        """What the driver takes for the launch of a task (`stages/durations/launching.py`)."""
         return launch_seconds(self.run)
 
     @cached_property

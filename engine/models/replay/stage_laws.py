@@ -1,10 +1,10 @@
 """What several logs tell of each stage: how its work and partitions grow, and the driver's time.
 
 For each stage of a log the same stage of every other log (`stages/match.py`) says how far the prior
-of a single log (`stages/task_times.py`, `stages/warm_up.py`) is off. Two numbers are learnt per
-stage, with a common mean over the stages of a run: what share of its work stays whatever the input
-(or by which power it grows faster), and the growth of task time per doubling of tasks at once. Both
-are posterior means on a grid; where logs differ in neither, the prior stays.
+of a single log (`task_times.py` and `warm_up.py` in `stages/durations`) is off. Two numbers are
+learnt per stage, with a common mean over the stages of a run: what share of its work stays whatever
+the input (or by which power it grows faster), and the growth of task time per doubling of tasks at
+once. Both are posterior means on a grid; where logs differ in neither, the prior stays.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from engine.models.replay.priors import (
     ratio_of,
 )
 from engine.models.replay.replayed_run import Replay
+from engine.models.stages.cutting.partitions import Scaled
+from engine.models.stages.durations.task_times import StageShape
+from engine.models.stages.durations.warm_up import Cut, combined_each, warmed, work_of_slots
 from engine.models.stages.linked_stages import linked
 from engine.models.stages.match import matches
-from engine.models.stages.partitions import Scaled
 from engine.models.stages.stage_law import StageLaw
-from engine.models.stages.task_times import StageShape
-from engine.models.stages.warm_up import Cut, combined_each, warmed, work_of_slots
 from engine.stage_run import StageRun
 
 WORK = np.linspace(-1.0, 1.0, 33)

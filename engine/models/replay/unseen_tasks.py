@@ -16,9 +16,9 @@ import numpy as np
 from engine.forecast import FloatArray
 from engine.models.replay.priors import ERROR_PER_DOUBLING_INPUT
 from engine.models.replay.report import exclusive_seconds
-from engine.models.stages.first_tasks import starts_executors
+from engine.models.stages.durations.first_tasks import starts_executors
+from engine.models.stages.durations.task_times import StageShape
 from engine.models.stages.shapes import shapes_of
-from engine.models.stages.task_times import StageShape
 from engine.notices import Notice
 from engine.profile import Run
 from engine.stage_run import EXACT_VALUES, STAGE_AMOUNTS, Measure, StageRun

@@ -27,10 +27,10 @@ from engine.models.simcost.rates import (
     vcores_per_node,
 )
 from engine.models.simcost.stages import Clusters, Stages, mean_task_seconds
+from engine.models.stages.durations.task_times import StageShape
 from engine.models.stages.kept_inputs import KEPT_INPUTS
 from engine.models.stages.set_up import SET_UP_SECONDS, SET_UP_SHARE
 from engine.models.stages.shapes import shapes_of
-from engine.models.stages.task_times import StageShape
 from engine.profile import Run
 from engine.stage_run import StageRun, total_of
 

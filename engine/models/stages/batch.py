@@ -12,9 +12,9 @@ from functools import cached_property
 import numpy as np
 
 from engine.forecast import FloatArray, IntArray
+from engine.models.stages.durations.warm_up import WarmUps, combined_each, warmed
 from engine.models.stages.outlines import Outlines
 from engine.models.stages.table import Cuts, StageTable
-from engine.models.stages.warm_up import WarmUps, combined_each, warmed
 from engine.scheduling.waves import EXPECTED_MAXIMUM, IN_STEP, NO_SPREAD, ClosedForm
 
 FEWEST_STAGES = 12

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.models.stages.application_graph import ApplicationGraph
-from engine.models.stages.partitioned_stage import Growth
+from engine.models.stages.cutting.partitioned_stage import Growth
+from engine.models.stages.durations.task_times import StageShape
 from engine.models.stages.pauses import idle_seconds
 from engine.models.stages.set_up import (
     BYTES_PER_SECOND,
@@ -22,7 +23,6 @@ from engine.models.stages.set_up import (
     SHARES,
     posterior_of_shares,
 )
-from engine.models.stages.task_times import StageShape
 from engine.profile import Run
 
 TYPICAL_SECONDS, LOG_SCALE = 0.2, 1.25

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from engine.models.stages.partitioned_stage import PartitionedStage
-from engine.models.stages.task_times import StageShape
+from engine.models.stages.cutting.partitioned_stage import PartitionedStage
+from engine.models.stages.durations.task_times import StageShape
 
 
 def linked(shapes: Iterable[StageShape]) -> list[StageShape]:

@@ -14,8 +14,8 @@ import math
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 
-from engine.models.stages.data_flow import aggregates_in_a_tree
-from engine.models.stages.partitions import spark_version
+from engine.models.stages.cutting.data_flow import aggregates_in_a_tree
+from engine.models.stages.cutting.partitions import spark_version
 from engine.profile import Run
 from engine.runs.stage_labels import asked_in_a_pool
 from engine.stage_run import StageRun

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.forecast import FloatArray, IntArray
-from engine.models.stages.drawn_sums import DrawnSums
-from engine.models.stages.launch_order import last_launched
+from engine.models.stages.durations.drawn_sums import DrawnSums
+from engine.models.stages.durations.launch_order import last_launched
+from engine.models.stages.durations.task_times import PLACED_TASKS
 from engine.models.stages.set_up import SET_UP_SECONDS
 from engine.models.stages.table import BASE, Cuts, StageTable
-from engine.models.stages.task_times import PLACED_TASKS
 from engine.scheduling.waves import BODY, EVERY_TASK, TAIL_STEPS
 
 FEW_TASKS = 32

@@ -14,10 +14,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from engine.forecast import FloatArray, IntArray
-from engine.models.stages.combined_inputs import CombinedPartitions
-from engine.models.stages.partitions import LEAST_CORES, AtGrowth, ByCores, ByInput
-from engine.models.stages.task_times import StageShape
-from engine.models.stages.written_files import WrittenSplits
+from engine.models.stages.cutting.combined_inputs import CombinedPartitions
+from engine.models.stages.cutting.partitions import LEAST_CORES, AtGrowth, ByCores, ByInput
+from engine.models.stages.cutting.written_files import WrittenSplits
+from engine.models.stages.durations.task_times import StageShape
 
 Rule = TypeVar("Rule", bound=ByCores)
 

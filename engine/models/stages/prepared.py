@@ -10,10 +10,10 @@ import numpy as np
 
 from engine.forecast import FloatArray, IntArray
 from engine.models.stages.batch import FEWEST_STAGES, StageBatch
+from engine.models.stages.cutting.partitions import Scaled
+from engine.models.stages.durations.warm_up import Cut, Slowdown
 from engine.models.stages.outlines import groups, outlines
-from engine.models.stages.partitions import Scaled
 from engine.models.stages.table import StageTable
-from engine.models.stages.warm_up import Cut, Slowdown
 from engine.scheduling.waves import ClosedForm, Tasks
 
 

@@ -10,25 +10,25 @@ from functools import partial
 import numpy as np
 
 from engine.forecast import FloatArray
-from engine.models.stages.data_flow import DataFlow
-from engine.models.stages.disturbance import computes_in_python
-from engine.models.stages.drawn_times import drawn
-from engine.models.stages.first_tasks import starts_executors, warm_task
-from engine.models.stages.linked_stages import linked
-from engine.models.stages.match import code_of
-from engine.models.stages.paired_inputs import keys_of_same_rows, pairs_power, pairs_share
-from engine.models.stages.partitioned_stage import Growth, PartitionedStage
-from engine.models.stages.partitions import Partitioning
-from engine.models.stages.python_workers import start_share, without_start
-from engine.models.stages.slots_over_time import planned_on, slots_of_stages
-from engine.models.stages.stage_growth import (
+from engine.models.stages.cutting.data_flow import DataFlow
+from engine.models.stages.cutting.partitioned_stage import Growth, PartitionedStage
+from engine.models.stages.cutting.partitions import Partitioning
+from engine.models.stages.cutting.stage_growth import (
     growth_of,
     is_merged,
     shuffle_partitions_of,
 )
-from engine.models.stages.task_times import LEAST_WARM, StageShape
-from engine.models.stages.unplanned_scans import Scans, planned_files, unplanned_files
-from engine.models.stages.warm_up import falling_to, warm_up_of
+from engine.models.stages.cutting.unplanned_scans import Scans, planned_files, unplanned_files
+from engine.models.stages.disturbance import computes_in_python
+from engine.models.stages.durations.drawn_times import drawn
+from engine.models.stages.durations.first_tasks import starts_executors, warm_task
+from engine.models.stages.durations.python_workers import start_share, without_start
+from engine.models.stages.durations.task_times import LEAST_WARM, StageShape
+from engine.models.stages.durations.warm_up import falling_to, warm_up_of
+from engine.models.stages.linked_stages import linked
+from engine.models.stages.match import code_of
+from engine.models.stages.paired_inputs import keys_of_same_rows, pairs_power, pairs_share
+from engine.models.stages.slots_over_time import planned_on, slots_of_stages
 from engine.profile import Run
 from engine.stage_run import Measure, StageRun, total_of
 

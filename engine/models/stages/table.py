@@ -9,16 +9,16 @@ from functools import cached_property, partial
 import numpy as np
 
 from engine.forecast import BoolArray, FloatArray, IntArray
-from engine.models.stages.drawn_times import longest_share, stand_for_more
-from engine.models.stages.launch_order import LONGEST_FIRST
+from engine.models.stages.cutting.partitioned_stage import Growth
+from engine.models.stages.cutting.partitions import LARGEST_TASKS, Scaled, whole_tasks
+from engine.models.stages.durations.drawn_times import longest_share, stand_for_more
+from engine.models.stages.durations.launch_order import LONGEST_FIRST
+from engine.models.stages.durations.ranked_tasks import DeferredTasks
+from engine.models.stages.durations.task_times import PLACED_TASKS, StageShape
+from engine.models.stages.durations.warm_up import WarmUps
 from engine.models.stages.paired_inputs import grown_pairs
-from engine.models.stages.partitioned_stage import Growth
-from engine.models.stages.partitions import LARGEST_TASKS, Scaled, whole_tasks
-from engine.models.stages.ranked_tasks import DeferredTasks
 from engine.models.stages.set_up import SET_UP_SECONDS, stretched
 from engine.models.stages.stage_law import faster_by
-from engine.models.stages.task_times import PLACED_TASKS, StageShape
-from engine.models.stages.warm_up import WarmUps
 from engine.scheduling.waves import Tasks, probabilities
 
 BASE = probabilities(4 * LARGEST_TASKS)[:-1]

@@ -7,8 +7,8 @@ from engine.cluster import BesideHeap, Layout
 from engine.errors import BadInput
 from engine.exports import render
 from engine.exports.base import comments
-from engine.sources.application import Application
-from engine.sources.beside_heap import asked_beside_heap
+from engine.sources.distilling.beside_heap import asked_beside_heap
+from engine.sources.logs.application import Application
 
 OLD, NEW = "spark.yarn.executor.memoryOverhead", "spark.executor.memoryOverhead"
 

@@ -31,8 +31,8 @@ from engine.machines.beside_heap import (
 from engine.memory import beside_of, default_overhead_gib, heap_gib, layout_of, usable_memory_gib
 from engine.notices import Notice
 from engine.profile import Profile, Run
-from engine.sources.profile_file import parse
-from engine.sources.profile_text import format_profile
+from engine.sources.formats.profile_file import parse
+from engine.sources.formats.profile_text import format_profile
 
 LOG = Path(__file__).parents[2] / "data" / "overhead.zstd"
 PLAIN = LOG.with_name("plain.zstd")

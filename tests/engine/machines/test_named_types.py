@@ -13,7 +13,7 @@ from engine.notices import Notice
 from engine.optimiser import recommend
 from engine.profile import Profile
 from engine.sources import read
-from engine.sources.profile_text import format_profile
+from engine.sources.formats.profile_text import format_profile
 
 HEAD = "nodes,input_size,seconds,instance_type,vcpus,memory_gib\n"
 

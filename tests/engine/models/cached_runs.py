@@ -7,7 +7,7 @@ from made_runs import BLOCK, Job, Stage, measure, observed
 
 from engine.cluster import Cluster, Workload
 from engine.models.base import FittedModel, Prediction
-from engine.models.replay.memory_cliff import MemoryCliff
+from engine.models.replay.memory.memory_cliff import MemoryCliff
 from engine.models.replay.replayed_run import Replay
 from engine.profile import Run
 from engine.units import GIB

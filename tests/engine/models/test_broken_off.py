@@ -16,7 +16,7 @@ from engine.models.replay.unseen_tasks import (
     in_part_notice,
     with_tasks_under_way,
 )
-from engine.models.stages.warm_up import PARTS
+from engine.models.stages.durations.warm_up import PARTS
 from engine.profile import Profile, Run
 from engine.stage_run import Measure
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from made_runs import Job, Stage, observed
 
-from engine.models.replay.cache_replay import SHARES, CacheReplay
+from engine.models.replay.memory.cache_replay import SHARES, CacheReplay
 from engine.profile import PersistedRdd, Run
 
 MB = 1e6

@@ -10,10 +10,11 @@ from made_runs import BLOCK, measure
 
 from engine.batch import ClusterBatch
 from engine.cluster import Cluster, Workload
-from engine.models.replay import memory_cliff
-from engine.models.replay.cache_readers import never_stored
-from engine.models.replay.cache_replay import SHARES
-from engine.models.replay.memory_cliff import MemoryCliff, roomy_with
+from engine.models.replay.memory import cliffs_of_logs, memory_cliff
+from engine.models.replay.memory.cache_readers import never_stored
+from engine.models.replay.memory.cache_replay import SHARES
+from engine.models.replay.memory.cliffs_of_logs import roomy_with
+from engine.models.replay.memory.memory_cliff import MemoryCliff
 from engine.models.replay.replayed_run import Replay
 from engine.profile import PersistedRdd, Profile, Run
 from engine.stage_run import StageRun
@@ -351,7 +352,7 @@ def test_shares_closer_than_two_in_a_hundred_are_alike() -> None:
     one = cliff_of(run_of(400, 9))
     readers = frozenset(range(1, 1 + ITERATIONS))
     for off, found in ((0.01, frozenset()), (0.05, readers)):
-        assert memory_cliff.unlike(one, replace(one, fits=one.fits + off)) == found
+        assert cliffs_of_logs.unlike(one, replace(one, fits=one.fits + off)) == found
 
 
 def test_a_stage_that_computes_an_rdd_again_is_not_its_source() -> None:
@@ -381,6 +382,6 @@ def test_growth_beyond_one_and_a_half_is_not_believed() -> None:
         replace(run_of(blocks, 40), cached_bytes=1e7 * blocks**power)
         for blocks, power in ((10, 1.0), (80, 2.5))
     ]
-    first = memory_cliff.cliffs_of([Replay.of(run) for run in runs])[0]
+    first = cliffs_of_logs.cliffs_of([Replay.of(run) for run in runs])[0]
     assert first.power == 1.5
     assert first.needed_bytes(4.0) / first.needed_bytes(1.0) == pytest.approx(8.0)

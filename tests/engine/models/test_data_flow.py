@@ -13,10 +13,10 @@ from engine import Workload, read
 from engine.models.replay.alternatives import alternatives_of, groups_open
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import pair_fit
-from engine.models.stages.data_flow import group_power
+from engine.models.stages.cutting.data_flow import group_power
+from engine.models.stages.durations.task_times import StageShape
 from engine.models.stages.match import matches
 from engine.models.stages.shapes import shapes_of
-from engine.models.stages.task_times import StageShape
 from engine.profile import Run
 from engine.stage_run import Measure, total_of
 

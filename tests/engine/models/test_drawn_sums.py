@@ -3,9 +3,14 @@
 import numpy as np
 import pytest
 
-from engine.models.stages.drawn_sums import DrawnSums
-from engine.models.stages.drawn_times import drawn
-from engine.models.stages.launch_order import LONGEST_FIRST, last_launched, launched, turned
+from engine.models.stages.durations.drawn_sums import DrawnSums
+from engine.models.stages.durations.drawn_times import drawn
+from engine.models.stages.durations.launch_order import (
+    LONGEST_FIRST,
+    last_launched,
+    launched,
+    turned,
+)
 
 QUANTILES = 201
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from engine.models.stages.drawn_times import drawn, drawn_outline
+from engine.models.stages.durations.drawn_times import drawn, drawn_outline
 
 Draw = Callable[..., np.ndarray]
 

@@ -10,8 +10,9 @@ from sparkplan_runs import fit
 
 from engine.batch import ClusterBatch
 from engine.cluster import Cluster, Workload
-from engine.models.replay.cache_replay import SHARES, CacheReplay
-from engine.models.replay.memory_cliff import MemoryCliff, roomy_with, unlike
+from engine.models.replay.memory.cache_replay import SHARES, CacheReplay
+from engine.models.replay.memory.cliffs_of_logs import roomy_with, unlike
+from engine.models.replay.memory.memory_cliff import MemoryCliff
 from engine.profile import PersistedRdd, Profile, Run
 
 EXECUTORS, BLOCKS, ROUNDS, RDD = 4, 80, 3, 7

@@ -9,7 +9,7 @@ import pytest
 from engine.batch import ClusterBatch
 from engine.cluster import BesideHeap, Cluster, Workload
 from engine.memory import HEAP_SEEN, unified_memory_gib
-from engine.models.replay.executor_memory import ExecutorMemory
+from engine.models.replay.memory.executor_memory import ExecutorMemory
 from engine.profile import Profile, Run
 
 GIB, MIB = 2.0**30, 2.0**20

@@ -11,7 +11,7 @@ import engine
 from engine.cluster import Cluster
 from engine.models.base import Prediction
 from engine.models.replay.unseen_tasks import FROM_FIRST, as_if_whole, in_part_notice, unseen_spread
-from engine.models.stages.first_tasks import (
+from engine.models.stages.durations.first_tasks import (
     NEW_EXECUTOR,
     NEW_STAGE,
     WAVES,

@@ -7,8 +7,8 @@ import pytest
 from made_runs import BLOCK, Stage, measure, observed
 
 from engine.models.replay.replayed_run import Replay
-from engine.models.stages.hot_partitions import HotPartitions
-from engine.models.stages.task_times import StageShape
+from engine.models.stages.durations.hot_partitions import HotPartitions
+from engine.models.stages.durations.task_times import StageShape
 from engine.profile import Run
 from engine.units import MIB
 

@@ -8,7 +8,7 @@ import pytest
 from made_runs import measure
 from test_partitions import plan, shapes
 
-from engine.models.stages.task_times import StageShape
+from engine.models.stages.durations.task_times import StageShape
 from engine.units import MIB
 
 

@@ -11,9 +11,9 @@ from engine import read
 from engine.models.replay.alternatives import alternatives_of
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import pair_fit, with_laws
-from engine.models.stages.data_flow import group_power
-from engine.models.stages.partitioned_stage import Growth
-from engine.models.stages.task_times import StageShape
+from engine.models.stages.cutting.data_flow import group_power
+from engine.models.stages.cutting.partitioned_stage import Growth
+from engine.models.stages.durations.task_times import StageShape
 from engine.profile import Run
 
 DATA = Path(__file__).parents[2] / "data"

@@ -11,13 +11,14 @@ from sparkplan_runs import fit
 
 from engine.batch import ClusterBatch
 from engine.cluster import Cluster, Workload
-from engine.models.replay.block_costs import CACHED_BYTES_PER_SECOND
-from engine.models.replay.cache_replay import SHARES
-from engine.models.replay.found_again import with_all_found
-from engine.models.replay.memory_cliff import MemoryCliff, cliffs_of, unlike
+from engine.models.replay.memory.block_costs import CACHED_BYTES_PER_SECOND
+from engine.models.replay.memory.cache_replay import SHARES
+from engine.models.replay.memory.cliffs_of_logs import cliffs_of, unlike
+from engine.models.replay.memory.found_again import with_all_found
+from engine.models.replay.memory.memory_cliff import MemoryCliff
 from engine.models.replay.priors import POWER_SPREAD, SIZE_NOISE
 from engine.models.replay.replayed_run import Replay
-from engine.models.stages.drawn_times import drawn
+from engine.models.stages.durations.drawn_times import drawn
 from engine.profile import PersistedRdd, Profile
 from engine.stage_run import Measure, StageRun
 from engine.units import GIB

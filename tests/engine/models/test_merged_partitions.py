@@ -7,7 +7,7 @@ import pytest
 from test_partitions import plan, shapes
 
 from engine import read
-from engine.models.stages.merged_partitions import MergedPartitions, merged_into_one
+from engine.models.stages.cutting.merged_partitions import MergedPartitions, merged_into_one
 from engine.models.stages.shapes import shapes_of
 from engine.stage_run import total_of
 from engine.units import MIB

@@ -10,8 +10,8 @@ from test_partitions import plan, shapes
 
 import engine
 from engine.cluster import Workload
-from engine.models.stages.packed_files import FileSizes, PackedFiles
-from engine.models.stages.task_times import StageShape
+from engine.models.stages.cutting.packed_files import FileSizes, PackedFiles
+from engine.models.stages.durations.task_times import StageShape
 from engine.profile import Profile
 from engine.units import MIB
 

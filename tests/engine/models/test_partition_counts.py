@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from test_partitions import plan, shapes
 
-from engine.models.stages.merged_partitions import MergedPartitions
-from engine.models.stages.packed_files import PackedFiles
+from engine.models.stages.cutting.merged_partitions import MergedPartitions
+from engine.models.stages.cutting.packed_files import PackedFiles
+from engine.models.stages.cutting.partitioned_stage import Growth
+from engine.models.stages.cutting.partitions import PerCore
+from engine.models.stages.cutting.written_files import WrittenSplits
+from engine.models.stages.durations.task_times import StageShape
 from engine.models.stages.partition_counts import CountedStages
-from engine.models.stages.partitioned_stage import Growth
-from engine.models.stages.partitions import PerCore
-from engine.models.stages.task_times import StageShape
-from engine.models.stages.written_files import WrittenSplits
 from engine.units import MIB
 
 OWN = 8

@@ -8,9 +8,9 @@ import pytest
 from made_runs import Job, Stage, observed
 
 from engine.models.replay.replayed_run import Replay
-from engine.models.stages.partitions import Partitioning, configured_number, spark_version
+from engine.models.stages.cutting.partitions import Partitioning, configured_number, spark_version
+from engine.models.stages.durations.task_times import StageShape
 from engine.models.stages.stage_law import StageLaw
-from engine.models.stages.task_times import StageShape
 from engine.profile import Run
 from engine.units import MIB
 

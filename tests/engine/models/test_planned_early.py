@@ -12,9 +12,9 @@ from test_partitions import plan
 from engine import read
 from engine.models.replay.alternatives import other_cuts
 from engine.models.replay.replayed_run import Replay
-from engine.models.stages.packed_files import FileSizes, PackedFiles
+from engine.models.stages.cutting.packed_files import FileSizes, PackedFiles
+from engine.models.stages.durations.task_times import StageShape
 from engine.models.stages.shapes import shapes_of
-from engine.models.stages.task_times import StageShape
 from engine.profile import Run
 from engine.units import MIB
 

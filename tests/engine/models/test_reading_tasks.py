@@ -11,8 +11,9 @@ from made_runs import BLOCK, measure
 from engine import read
 from engine.batch import ClusterBatch
 from engine.cluster import Cluster
-from engine.models.replay.cache_readers import missed_share
-from engine.models.replay.memory_cliff import MemoryCliff, unlike
+from engine.models.replay.memory.cache_readers import missed_share
+from engine.models.replay.memory.cliffs_of_logs import unlike
+from engine.models.replay.memory.memory_cliff import MemoryCliff
 from engine.profile import PersistedRdd, Profile, Run
 
 DATA = Path(__file__).parents[2] / "data"

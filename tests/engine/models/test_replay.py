@@ -13,14 +13,14 @@ from engine.cluster import Cluster, Workload
 from engine.models.replay import replayed_run
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.times import ReplayTimes
-from engine.models.stages.contention import (
+from engine.models.stages.durations.contention import (
     GROWTH_CPU,
     GROWTH_UNKNOWN,
     GROWTH_WAITING,
     slowdown_of,
 )
-from engine.models.stages.drawn_times import drawn
-from engine.models.stages.launching import LAUNCH_SECONDS
+from engine.models.stages.durations.drawn_times import drawn
+from engine.models.stages.durations.launching import LAUNCH_SECONDS
 from engine.models.stages.shapes import EXECUTOR_SHARE
 from engine.notices import Notice
 from engine.profile import JobRun, Run

@@ -11,9 +11,9 @@ from made_runs import BLOCK, Job, Stage, measure, observed
 from sparkplan_runs import fit
 
 from engine.cluster import Cluster
-from engine.models.replay.cache_readers import sources_of
-from engine.models.replay.cache_replay import CacheReplay
-from engine.models.replay.cached_rdds import first_whole, part_of
+from engine.models.replay.memory.cache_readers import sources_of
+from engine.models.replay.memory.cache_replay import CacheReplay
+from engine.models.replay.memory.cached_rdds import first_whole, part_of
 from engine.profile import PersistedRdd, Run
 
 BLOCKS, EXECUTORS, STEPS = 200, 10, 3

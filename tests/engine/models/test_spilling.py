@@ -10,9 +10,8 @@ from engine.batch import ClusterBatch
 from engine.cluster import BesideHeap, Cluster, Workload
 from engine.models import MODELS
 from engine.models.base import Prediction
-from engine.models.replay.executor_memory import ExecutorMemory
-from engine.models.replay.replayed_run import Replay
-from engine.models.replay.spilling import (
+from engine.models.replay.memory.executor_memory import ExecutorMemory
+from engine.models.replay.memory.spilling import (
     DISK_BYTES_PER_SECOND,
     SPILLED_SIZE,
     Offered,
@@ -20,8 +19,9 @@ from engine.models.replay.spilling import (
     spilled_bytes,
     spilling_stages,
 )
+from engine.models.replay.replayed_run import Replay
 from engine.models.sparkplan import Sparkplan
-from engine.models.stages.partitions import Partitioning
+from engine.models.stages.cutting.partitions import Partitioning
 from engine.models.stages.stage_law import StageLaw
 from engine.profile import Profile, Run
 

@@ -8,13 +8,13 @@ import pytest
 from made_runs import BLOCK, Job, Stage, observed
 
 from engine.models.replay.replayed_run import Replay
-from engine.models.stages.contention import GROWTH_UNKNOWN, slowdown_of
+from engine.models.stages.durations.contention import GROWTH_UNKNOWN, slowdown_of
+from engine.models.stages.durations.launch_order import LONGEST_FIRST
+from engine.models.stages.durations.task_times import PLACED_TASKS
+from engine.models.stages.durations.warm_up import EXCESS_SECONDS
 from engine.models.stages.kept_inputs import KEPT_INPUTS
-from engine.models.stages.launch_order import LONGEST_FIRST
 from engine.models.stages.outlines import outlines
 from engine.models.stages.stage_law import StageLaw
-from engine.models.stages.task_times import PLACED_TASKS
-from engine.models.stages.warm_up import EXCESS_SECONDS
 from engine.profile import Run
 
 SLOTS = 12

@@ -10,9 +10,9 @@ from sparkplan_runs import executors, fit
 from engine import read
 from engine.models.replay.alternatives import other_cuts
 from engine.models.replay.replayed_run import Replay
+from engine.models.stages.cutting.unplanned_scans import UnplannedFiles
+from engine.models.stages.durations.task_times import StageShape
 from engine.models.stages.shapes import shapes_of
-from engine.models.stages.task_times import StageShape
-from engine.models.stages.unplanned_scans import UnplannedFiles
 from engine.profile import Run
 from engine.units import MIB
 

@@ -10,14 +10,21 @@ from made_runs import BLOCK, Stage, Values, measure, observed
 from engine.cluster import Workload
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import SLOTS, WORK, pair_fit, typical_seconds, with_laws
-from engine.models.stages.contention import slowdown_of
-from engine.models.stages.first_tasks import lost_to_new_code
-from engine.models.stages.partitions import Scaled
+from engine.models.stages.cutting.partitions import Scaled
+from engine.models.stages.durations.contention import slowdown_of
+from engine.models.stages.durations.first_tasks import lost_to_new_code
+from engine.models.stages.durations.warm_up import (
+    PARTS,
+    WarmUp,
+    WarmUps,
+    combined,
+    combined_each,
+    warm_up_of,
+)
 from engine.models.stages.set_up import MOST_SET_UP, SET_UP_SECONDS, SET_UP_SHARE
 from engine.models.stages.shapes import shapes_of
-from engine.models.stages.warm_up import PARTS, WarmUp, WarmUps, combined, combined_each, warm_up_of
 from engine.profile import Run
-from engine.sources.task_summary import WARM_UP_PARTS
+from engine.sources.logs.task_summary import WARM_UP_PARTS
 from engine.stage_run import StageRun
 
 

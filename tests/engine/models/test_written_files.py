@@ -10,8 +10,8 @@ from sparkplan_runs import executors, fit
 from engine import Workload, read
 from engine.models.replay.alternatives import alternatives_of
 from engine.models.replay.replayed_run import Replay
+from engine.models.stages.durations.task_times import StageShape
 from engine.models.stages.shapes import shapes_of
-from engine.models.stages.task_times import StageShape
 from engine.profile import Run
 
 DATA = Path(__file__).parents[2] / "data"

@@ -7,7 +7,7 @@ import sparklog as log
 from faulty_server import Faulty, listed, serving, zipped
 from history_servers import TEXT
 
-from engine.sources import http_client
+from engine.sources.access import http_client
 
 ENVIRONMENT = ("TOKEN", "USER", "PASSWORD", "CA", "TIMEOUT")
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from shared import SHARED
 
 from engine.profile import Run
-from engine.sources import codecs, read
+from engine.sources import read
+from engine.sources.access import codecs
 from engine.stage_run import StageRun
 
 DATA = Path(__file__).parents[2] / "data"

@@ -7,8 +7,8 @@ import pytest
 import sparklog as log
 from distilled import run_of, stage_of
 
-from engine.sources.cache_stages import source_bytes
-from engine.sources.entities import Stage
+from engine.sources.logs.cache_stages import source_bytes
+from engine.sources.logs.entities import Stage
 
 
 def _block(name: str, memory: int) -> log.Event:

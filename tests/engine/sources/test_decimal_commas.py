@@ -3,7 +3,7 @@
 import pytest
 
 import engine
-from engine.sources import run_table
+from engine.sources.formats import run_table
 
 
 def seconds(*told: str) -> list[float]:

@@ -12,9 +12,10 @@ from shared import SHARED
 
 import engine
 from engine.errors import EngineError
-from engine.sources import codecs, eventlog, events, tasks
-from engine.sources.application import Application
-from engine.sources.profile_text import format_profile
+from engine.sources.access import codecs
+from engine.sources.formats.profile_text import format_profile
+from engine.sources.logs import eventlog, events, tasks
+from engine.sources.logs.application import Application
 
 ROOT = Path(__file__).parents[3]
 LOGS = sorted(
@@ -71,7 +72,7 @@ def plainly(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     together = tasks.summarise
     monkeypatch.setattr(eventlog.Shortener, "shortened", lambda self, line: line)
     monkeypatch.setitem(eventlog._HANDLERS, b"SparkListenerStageCompleted", submitted_again)
-    monkeypatch.setattr("engine.sources.application.summarise", one_by_one)
+    monkeypatch.setattr("engine.sources.logs.application.summarise", one_by_one)
     monkeypatch.setattr(tasks, "_take_successes", lambda stages: None)
     return monkeypatch
 

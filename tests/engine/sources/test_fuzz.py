@@ -27,9 +27,10 @@ from shared import SHARED
 import engine
 from engine.errors import EngineError
 from engine.profile import Profile
-from engine.sources import codecs, read
-from engine.sources.profile_file import parse
-from engine.sources.profile_text import format_profile
+from engine.sources import read
+from engine.sources.access import codecs
+from engine.sources.formats.profile_file import parse
+from engine.sources.formats.profile_text import format_profile
 
 DATA = Path(__file__).parents[2] / "data"
 SAMPLES = Path(__file__).parents[3] / "sample_logs"

@@ -11,7 +11,8 @@ import sparklog as log
 from pitfall_logs import DATA, PLAIN, RETRIES, codes, one, text_of
 
 from engine.errors import BadInput
-from engine.sources import codecs, read
+from engine.sources import read
+from engine.sources.access import codecs
 
 # Codecs, as Spark's own writer leaves them
 
@@ -148,7 +149,7 @@ def test_ten_thousand_files(tmp_path: Path) -> None:
 
 
 def test_more_files_than_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from engine.sources import folders
+    from engine.sources.access import folders
 
     monkeypatch.setattr(folders, "MOST_FILES", 10)
     for number in range(11):

@@ -11,8 +11,8 @@ import sparklog as log
 from pitfall_logs import DATA, PLAIN, RETRIES, codes, one, stages_of
 
 from engine.sources import read
-from engine.sources.distill import distil
-from engine.sources.eventlog import EventLog
+from engine.sources.distilling.distill import distil
+from engine.sources.logs.eventlog import EventLog
 
 
 def write(path: Path, lines: list[bytes]) -> Path:

@@ -4,7 +4,7 @@ import pytest
 
 from engine.errors import BadInput
 from engine.sources import read
-from engine.sources.address import (
+from engine.sources.access.address import (
     FIRST_MS,
     LAST_MS,
     HistoryAddress,

@@ -6,8 +6,8 @@ import pytest
 import sparklog as log
 from distilled import run_of
 
-from engine.sources import application, eventlog, tasks
-from engine.sources.task_rows import ROW_BYTES
+from engine.sources.logs import application, eventlog, tasks
+from engine.sources.logs.task_rows import ROW_BYTES
 from engine.stage_run import StageRun
 
 

@@ -7,7 +7,7 @@ from distilled import run_of, stage_of
 
 from engine.profile import Profile
 from engine.sources import read
-from engine.sources.profile_file import write_profile
+from engine.sources.formats.profile_file import write_profile
 
 
 def test_logs_tell_barrier_stages_and_profiles_keep_them(tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ from pitfall_logs import DATA, PUBLIC, codes, notice, one
 from shared import needs_shared
 
 from engine.cluster import BesideHeap
-from engine.sources.application import Application
-from engine.sources.beside_heap import asked_beside_heap
+from engine.sources.distilling.beside_heap import asked_beside_heap
+from engine.sources.logs.application import Application
 
 CODE = "more-beside-heap"
 

@@ -6,8 +6,8 @@ import pytest
 from msgspec import Raw
 
 from engine import read
-from engine.sources.broadcast_joins import BroadcastJoins, Joined
-from engine.sources.plan_events import CountedMetric, PlanMetric, PlanNode, SqlPlan
+from engine.sources.logs.broadcast_joins import BroadcastJoins, Joined
+from engine.sources.logs.plan_events import CountedMetric, PlanMetric, PlanNode, SqlPlan
 
 SAMPLES = Path(__file__).parents[3] / "sample_logs"
 ROWS = "number of output rows"

@@ -10,10 +10,10 @@ from distilled import run_of, stage_of
 from pitfall_logs import text_of
 
 from engine.sources import read
-from engine.sources.events import RddInfo
-from engine.sources.lineage import Lineage, without_paths
-from engine.sources.profile_file import parse
-from engine.sources.profile_text import format_profile
+from engine.sources.formats.profile_file import parse
+from engine.sources.formats.profile_text import format_profile
+from engine.sources.logs.events import RddInfo
+from engine.sources.logs.lineage import Lineage, without_paths
 
 DATA = Path(__file__).parents[2] / "data"
 

@@ -11,7 +11,7 @@ from pitfall_logs import DATA, codes, notice, one, text_of
 from engine.models.stages.match import matches
 from engine.profile import Run
 from engine.runs.stage_labels import stage_label
-from engine.sources.clients import Clients, ConnectOperation, Session, ThriftEnd, ThriftStart
+from engine.sources.logs.clients import Clients, ConnectOperation, Session, ThriftEnd, ThriftStart
 
 LOG = DATA / "clients.zstd"
 """Two clients of Spark Connect, one after the other."""

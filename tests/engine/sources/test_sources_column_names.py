@@ -6,7 +6,7 @@ import pytest
 
 from engine.errors import BadInput
 from engine.sources import read
-from engine.sources.run_table import parse
+from engine.sources.formats.run_table import parse
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@ import pytest
 from test_sources_profile_file import HEAD, RUN, STAGE
 
 from engine.errors import BadInput
-from engine.sources.combined_inputs import Combined, CombinedInputs, combined_in
-from engine.sources.events import RddInfo
-from engine.sources.lineage import Lineage
-from engine.sources.profile_file import parse
+from engine.sources.formats.profile_file import parse
+from engine.sources.logs.combined_inputs import Combined, CombinedInputs, combined_in
+from engine.sources.logs.events import RddInfo
+from engine.sources.logs.lineage import Lineage
 
 FILES, MADE, SHUFFLED, UNION, PRODUCT = (
     "FileScanRDD",

@@ -16,7 +16,9 @@ import zstandard
 
 from engine.errors import BadInput
 from engine.profile import Profile
-from engine.sources import eventlog, lines, read
+from engine.sources import read
+from engine.sources.access import lines
+from engine.sources.logs import eventlog
 from engine.sources.peek import peek
 
 TEXT = log.text(log.one_stage())
@@ -278,7 +280,7 @@ def denied(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             raise PermissionError(errno.EACCES, "Permission denied", str(self))
         return status(self, **options)
 
-    monkeypatch.setattr("engine.sources.folders.os.scandir", scandir)
+    monkeypatch.setattr("engine.sources.access.folders.os.scandir", scandir)
     monkeypatch.setattr(Path, "stat", stat)
 
 
@@ -345,21 +347,6 @@ def test_of_copies_of_a_running_application_the_longest_counts(tmp_path: Path) -
         path.write_bytes(b"".join(lines_of[:-left_out]))
     (run,) = read(*copies).runs
     assert (run.source, run.complete) == ("late", False)
-
-
-@pytest.mark.parametrize(
-    ("source", "said"),
-    [
-        ("no-such-log.zstd", "no such file"),
-        ("http://user:secret@host:18080", "SPARKPLAN_HISTORY_TOKEN"),
-        ("ernest-rcv", "did you mean ernest-rcv1"),
-        ("/dev/null", "is not a file"),
-    ],
-)
-def test_sources_that_are_not_there(source: str, said: str) -> None:
-    with pytest.raises(BadInput, match=said) as caught:
-        read(source)
-    assert "secret" not in str(caught.value)
 
 
 def test_progress_counts_the_bytes_of_all_files_and_can_end_the_reading(tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ from distilled import run_of, stage_of
 
 from engine import fit
 from engine.errors import BadInput
-from engine.sources import read, task_rows, tasks
-from engine.sources.profile_file import write_profile
+from engine.sources import read
+from engine.sources.formats.profile_file import write_profile
+from engine.sources.logs import task_rows, tasks
 
 DATA = Path(__file__).parents[2] / "data"
 
@@ -374,7 +375,7 @@ def test_real_log_with_a_lost_executor() -> None:
 
 
 def test_a_stage_of_many_tasks_is_sketched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.sources.eventlog.BUFFER_BYTES", 64 * task_rows.ROW_BYTES)
+    monkeypatch.setattr("engine.sources.logs.eventlog.BUFFER_BYTES", 64 * task_rows.ROW_BYTES)
     count = 1500
     stage = log.info(0, count)
     ends = [log.task(0, n, 2.0, 2.0 + 0.2 + n / 1000, index=n) for n in range(count)]

@@ -6,7 +6,7 @@ import tracemalloc
 import pytest
 import zstandard
 
-from engine.sources.codecs import CHUNK_BYTES, Stream
+from engine.sources.access.codecs import CHUNK_BYTES, Stream
 
 UNPACKED_BYTES = 64 << 20
 """Packed into 2 KiB, less than what is read at a time."""

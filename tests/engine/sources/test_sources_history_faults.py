@@ -10,11 +10,12 @@ from history_servers import SECRET, TEXT, Handler
 
 import engine
 from engine.errors import BadInput, EngineError, ServiceUnavailable
-from engine.sources import http_client, read
-from engine.sources.address import parse_address
-from engine.sources.history_server import HistoryServer
-from engine.sources.http_access import Access
-from engine.sources.http_client import Client
+from engine.sources import read
+from engine.sources.access import http_client
+from engine.sources.access.address import parse_address
+from engine.sources.access.history_server import HistoryServer
+from engine.sources.access.http_access import Access
+from engine.sources.access.http_client import Client
 
 pytestmark = pytest.mark.usefixtures("no_access_settings")
 

@@ -11,7 +11,7 @@ from history_servers import TEXT, Handler
 import engine
 from engine.errors import BadInput, EngineError, UnknownName
 from engine.sources import read
-from engine.sources.history_server import list_applications
+from engine.sources.access.history_server import list_applications
 
 pytestmark = pytest.mark.usefixtures("no_access_settings")
 
@@ -122,7 +122,7 @@ def test_the_times_of_old_servers() -> None:
 def test_a_name_beyond_the_first_page_is_found(
     faulty: Faulty, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from engine.sources import history_server
+    from engine.sources.access import history_server
 
     monkeypatch.setattr(history_server, "PAGES", (1, 2, None))
     assert sources(faulty, "#app=et*&last=2")

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from engine.errors import BadInput
-from engine.sources.hosts import LEAST_TASKS, SLOWER, slow_hosts
+from engine.sources.distilling.hosts import LEAST_TASKS, SLOWER, slow_hosts
 
 
 def log(tmp_path, times, **extra):

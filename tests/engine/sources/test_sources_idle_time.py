@@ -11,10 +11,8 @@ from hypothesis import strategies as st
 
 from engine.errors import BadInput
 from engine.sources import read
-from engine.sources.application import Application
-from engine.sources.clusters import Span
-from engine.sources.entities import Job
-from engine.sources.idle_time import (
+from engine.sources.distilling.clusters import Span
+from engine.sources.distilling.idle_time import (
     Clock,
     active_spans,
     fruitless_notices,
@@ -24,6 +22,8 @@ from engine.sources.idle_time import (
     is_session,
     pauses,
 )
+from engine.sources.logs.application import Application
+from engine.sources.logs.entities import Job
 
 MINUTE = 60_000
 HOUR = 60 * MINUTE

@@ -10,7 +10,7 @@ from shared import SHARED, needs_shared
 from engine.notices import Notice
 from engine.profile import Run
 from engine.sources import read
-from engine.sources.lost_executors import LONGEST_REASON, shortened
+from engine.sources.logs.lost_executors import LONGEST_REASON, shortened
 
 DYNAMIC = {"spark_dynamicAllocation_enabled": "true"}
 AUTOSCALING = {"spark_databricks_clusterUsageTags_clusterScalingType": "autoscaling"}

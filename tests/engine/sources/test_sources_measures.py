@@ -9,8 +9,14 @@ from distilled import run_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.sources.measures import SECONDARY_VALUES, all_rounded, of_columns, of_sketch, rounded
-from engine.sources.sketch import QuantileSketch
+from engine.sources.logs.measures import (
+    SECONDARY_VALUES,
+    all_rounded,
+    of_columns,
+    of_sketch,
+    rounded,
+)
+from engine.sources.logs.sketch import QuantileSketch
 
 reported = st.integers(0, 2**45)
 

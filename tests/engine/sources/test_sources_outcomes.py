@@ -8,8 +8,8 @@ from engine import fit
 from engine.cluster import Cluster
 from engine.errors import BadInput
 from engine.sources import read
+from engine.sources.formats.run_table import parse
 from engine.sources.found import Found
-from engine.sources.run_table import parse
 
 TIMES = {2: 600, 4: 320, 8: 180, 16: 110}
 """Nodes -> seconds of runs that succeeded."""

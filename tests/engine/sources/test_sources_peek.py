@@ -8,8 +8,8 @@ import sparklog as log
 import zstandard
 
 import engine
-from engine.sources import codecs
 from engine.sources import peek as module
+from engine.sources.access import codecs
 from engine.sources.peek import NOTHING, Peek, peek
 
 TEXT = log.text(log.one_stage())

@@ -6,8 +6,8 @@ import pytest
 
 from engine.errors import BadInput
 from engine.sources import read
-from engine.sources.profile_file import parse, write_profile
-from engine.sources.profile_text import format_profile
+from engine.sources.formats.profile_file import parse, write_profile
+from engine.sources.formats.profile_text import format_profile
 
 
 def test_the_example_in_the_documentation_is_read() -> None:

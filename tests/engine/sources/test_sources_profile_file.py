@@ -17,8 +17,8 @@ from engine.given_profiles import Operation, OptexProfile
 from engine.notices import Notice
 from engine.profile import LEAST_SECONDS, MOST_SECONDS, Profile, Run
 from engine.sources import read
-from engine.sources.profile_file import parse, write_profile
-from engine.sources.profile_text import format_profile
+from engine.sources.formats.profile_file import parse, write_profile
+from engine.sources.formats.profile_text import format_profile
 from engine.stage_run import Measure, StageRun, Waste
 
 DATA = Path(__file__).parents[2] / "data"

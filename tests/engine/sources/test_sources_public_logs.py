@@ -7,8 +7,8 @@ from shared import SHARED, needs_shared
 
 from engine.errors import EngineError
 from engine.sources import read
-from engine.sources.profile_file import parse
-from engine.sources.profile_text import format_profile
+from engine.sources.formats.profile_file import parse
+from engine.sources.formats.profile_text import format_profile
 
 LOGS = sorted(
     path

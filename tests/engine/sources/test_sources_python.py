@@ -6,8 +6,8 @@ from pathlib import Path
 from pitfall_logs import DATA, one, text_of
 
 from engine.models.stages.disturbance import computes_elsewhere, computes_in_python
-from engine.sources.entities import Stage
-from engine.sources.python_workers import STARTS, WorkerStarts
+from engine.sources.logs.entities import Stage
+from engine.sources.logs.python_workers import STARTS, WorkerStarts
 
 LOG = DATA / "python_source.zstd"
 """A data source written in Python."""

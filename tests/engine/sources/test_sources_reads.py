@@ -8,9 +8,9 @@ from distilled import run_of
 
 from engine.profile import Run
 from engine.sources import read
-from engine.sources.source_reads import SourceReads
-from engine.sources.task_rows import COLUMNS, PACK
-from engine.sources.tasks import StageTasks
+from engine.sources.logs.source_reads import SourceReads
+from engine.sources.logs.task_rows import COLUMNS, PACK
+from engine.sources.logs.tasks import StageTasks
 
 DATA = Path(__file__).parents[2] / "data"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import engine
-from engine.sources import codecs
+from engine.sources.access import codecs
 from engine.sources.samples import list_samples
 
 ROOT = Path(__file__).parents[3]

@@ -13,8 +13,8 @@ import sparklog as log
 from engine.errors import BadInput, ServiceUnavailable, UnknownName
 from engine.profile import Profile
 from engine.sources import check_sources, read
+from engine.sources.access.remote import RemotePlace, list_remote
 from engine.sources.peek import Peek, peek
-from engine.sources.remote import RemotePlace, list_remote
 
 fsspec = pytest.importorskip("fsspec")
 
@@ -154,7 +154,7 @@ def test_an_empty_folder(store: Any) -> None:
 
 
 def test_too_many_files(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from engine.sources import remote
+    from engine.sources.access import remote
 
     monkeypatch.setattr(remote, "MOST_FILES", 3)
     for number in range(4):
@@ -255,8 +255,8 @@ def test_of_a_large_remote_log_only_the_beginning_is_fetched(
 ) -> None:
     put(store, "/b/app", TEXT)
     monkeypatch.setattr("engine.sources.peek.WHOLE_REMOTE_BYTES", 1500)
-    monkeypatch.setattr("engine.sources.codecs.CHUNK_BYTES", 500)
-    monkeypatch.setattr("engine.sources.codecs.LATER_BYTES", 500)
+    monkeypatch.setattr("engine.sources.access.codecs.CHUNK_BYTES", 500)
+    monkeypatch.setattr("engine.sources.access.codecs.LATER_BYTES", 500)
     found = peek("memory://b/app")
     assert (found.whole, found.seconds, found.complete) == (False, None, None)
     assert found.name == peek("memory://b/app").name is not None

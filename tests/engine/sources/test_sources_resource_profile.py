@@ -6,7 +6,7 @@ import pytest
 
 import engine
 from engine.errors import BadInput
-from engine.sources.resource_profile import read_resources
+from engine.sources.formats.resource_profile import read_resources
 
 WHOLE = """\
 host: worker-1            # keys that are no rates are left aside

@@ -12,7 +12,7 @@ from engine import fit
 from engine.cluster import NodeGroup
 from engine.errors import BadInput
 from engine.sources import read
-from engine.sources.run_table import looks_like, parse
+from engine.sources.formats.run_table import looks_like, parse
 
 TABLE = """application,instance_type,nodes,vcpus,memory_gib,price_hourly_usd,input_size,k,seconds
 sort,m4.large,2,2,8,0.1,9530,3,352.5

@@ -8,7 +8,7 @@ from distilled import run_of, stage_of
 
 import engine
 from engine.sources import read
-from engine.sources.profile_file import write_profile
+from engine.sources.formats.profile_file import write_profile
 
 STAGE = log.info(0, 6)
 

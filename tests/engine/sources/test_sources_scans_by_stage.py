@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from engine.sources.entities import Attempt, Stage
-from engine.sources.file_scans import FileScans, InferredInput, reads_vectored
-from engine.sources.plan_events import PlanMetadata, PlanMetric, PlanNode, SqlPlan
+from engine.sources.logs.entities import Attempt, Stage
+from engine.sources.logs.file_scans import FileScans, InferredInput, reads_vectored
+from engine.sources.logs.plan_events import PlanMetadata, PlanMetric, PlanNode, SqlPlan
 from engine.stage_run import Measure, StageRun
 
 SIZE, FILES, ROWS = "size of files read", "number of files read", "number of output rows"

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.sources import measures
-from engine.sources.sketch import RELATIVE_ERROR, QuantileSketch
+from engine.sources.logs import measures
+from engine.sources.logs.sketch import RELATIVE_ERROR, QuantileSketch
 
 
 @settings(deadline=None)

@@ -1,6 +1,6 @@
 """What each stage adds to metrics that go on."""
 
-from engine.sources.plan_events import StageCounts
+from engine.sources.logs.plan_events import StageCounts
 
 
 def test_a_stage_adds_what_is_beyond_those_before() -> None:

@@ -8,8 +8,8 @@ from distilled import run_of
 
 from engine.profile import completed_runs
 from engine.sources import read, read_each
+from engine.sources.formats.profile_file import write_profile
 from engine.sources.peek import peek
-from engine.sources.profile_file import write_profile
 
 
 def batch(

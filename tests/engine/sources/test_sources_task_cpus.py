@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import engine
-from engine.sources.task_cpus import counts_cpus, with_own_run_time
-from engine.sources.task_rows import DESERIALIZE, RUN, WIDTH
+from engine.sources.logs.task_cpus import counts_cpus, with_own_run_time
+from engine.sources.logs.task_rows import DESERIALIZE, RUN, WIDTH
 
 DATA = Path(engine.__file__).parents[1] / "tests" / "data"
 

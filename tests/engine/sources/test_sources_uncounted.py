@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from pitfall_logs import DATA, codes, notice, one
 
-from engine.sources.uncounted_records import uncounted_notices
+from engine.sources.distilling.uncounted_records import uncounted_notices
 
 RUN = one(DATA / "database.zstd")
 

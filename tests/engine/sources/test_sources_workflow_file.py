@@ -52,7 +52,7 @@ def test_jobs_from_samples_keep_their_observed_tasks() -> None:
 
 
 def test_sources_are_relative_to_the_file(tmp_path: Path) -> None:
-    from engine.sources.profile_file import write_profile
+    from engine.sources.formats.profile_file import write_profile
 
     write_profile(read("word-count-small"), tmp_path / "wc.yaml")
     path = tmp_path / "w.yaml"

@@ -8,8 +8,8 @@ from pitfall_logs import DATA, changed, one, text_of
 
 from engine import read
 from engine.profile import Run
-from engine.sources.profile_text import format_profile
-from engine.sources.written_files import Write, Writers
+from engine.sources.formats.profile_text import format_profile
+from engine.sources.logs.written_files import Write, Writers
 
 LOG = DATA / "written.zstd"
 FOLDERS = 9

@@ -1,0 +1,1 @@
+"""What a replayed run keeps in memory, what does not fit elsewhere, and what that costs."""

@@ -1,0 +1,94 @@
+"""Which stages of a run read what it persisted, and which computed it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from engine.models.replay.memory.cached_rdds import beside_maker, first_whole
+from engine.profile import Run
+from engine.stage_run import StageRun
+
+
+def _readers(stages: Sequence[StageRun]) -> dict[int, int]:
+    """Stages that persisted data of earlier ones feeds -> the stage that computed it first."""
+    computed = first_whole(stages, [stage.cached_rdds for stage in stages])
+    found: dict[int, int] = {}
+    for place, stage in enumerate(stages):
+        origins = [computed[rdd] for rdd in stage.cached_rdds if computed[rdd] < place]
+        if any(beside_maker(stages, place, origin) for origin in origins):
+            continue
+        if origins and stage.cached_input_bytes:
+            found[place] = max(origins, key=lambda p: stages[p].task_seconds.total)
+    return found
+
+
+def sources_of(stages: Sequence[StageRun]) -> dict[int, int]:
+    """Those of them that found some of it."""
+    readers = _readers(stages).items()
+    return {place: own for place, own in readers if not _found_none(stages[place], stages[own])}
+
+
+def _found_none(stage: StageRun, source: StageRun) -> bool:
+    """Whether a stage read again, to the byte, what the one that computed its cached data had read
+    from outside: blocks are never quite as large, so that none of them was there."""
+    if source.input_bytes is None:
+        return False
+    return math.isclose(stage.cached_input_bytes or 0.0, source.outside_bytes, rel_tol=1e-6)
+
+
+def never_stored(run: Run) -> bool:
+    """Whether a run persists data that no later stage found: each computes all of it, on any
+    cluster as far as the log tells, since nobody knows how much memory that wants."""
+    return bool(_readers(run.stages)) and not sources_of(run.stages)
+
+
+def all_on_disk(stages: Sequence[StageRun], sources: dict[int, int]) -> bool:
+    """Whether every stage that reads cached data finds on disk what memory does not hold: then all
+    of it is stored, and read from there."""
+    return all(set(stages[p].cached_rdds) & set(stages[p].disk_backed_rdds) for p in sources)
+
+
+def found_all(run: Run, place: int, sources: Mapping[int, int]) -> bool:
+    """Whether a stage found all of the cached data that it reads in memory: as many bytes as its
+    blocks take, where the log tells that, else as many as that one of its readers which read an
+    amount furthest from what the original data has (`fitted_share.py`). Of blocks that are backed
+    by disk it reads all in any case: the log tells how many from there, or nothing of this.
+
+    Args:
+        sources: stages that read cached data -> the stage that computed it.
+    """
+    if run.stages[place].disk_backed_rdds:
+        return run.stages[place].cached_disk_bytes == 0.0
+    read = run.stages[place].cached_input_bytes or 0.0
+    told = {rdd.rdd_id: rdd.stored_bytes for rdd in run.persisted_rdds}
+    sizes = [told.get(rdd) for rdd in run.stages[place].cached_rdds]
+    if sizes and all(sizes):
+        return math.isclose(read, sum(size or 0.0 for size in sizes), rel_tol=1e-6)
+    original = run.stages[sources[place]].outside_bytes
+    alike = [p for p, source in sources.items() if source == sources[place]]
+    most = max(abs((run.stages[p].cached_input_bytes or 0.0) - original) for p in alike)
+    return math.isclose(abs(read - original), most, rel_tol=1e-6)
+
+
+def missed_share(run: Run, place: int, source: int) -> float | None:
+    """Share of its cached data that a stage did not find, of data that lies nowhere else: of blocks
+    of S bytes it found K, and read the rest again from the original input B, so that it read
+    K + (1 - K / S) B. None where the log tells no sizes, or both are alike.
+
+    Args:
+        source: the stage that computed the data.
+    """
+    stage, original = run.stages[place], run.stages[source].outside_bytes
+    told = {rdd.rdd_id: rdd.stored_bytes for rdd in run.persisted_rdds}
+    stored = [told.get(rdd) or 0.0 for rdd in stage.cached_rdds]
+    if not all(stored) or original <= 0.0 or stage.disk_backed_rdds:
+        return None
+    size, read = sum(stored), stage.cached_input_bytes or 0.0
+    if abs(math.log(size / original)) < ALIKE:
+        return None
+    return min(1.0, max(0.0, 1.0 - (read - original) / (size - original)))
+
+
+ALIKE = 0.1
+"""Blocks and what they were computed from that are closer than this, in log, are not told apart."""

@@ -1,0 +1,205 @@
+"""How the data that stages read of each other grows with the input.
+
+What a stage reads grows as what the stages before hand on, which is in proportion to the input but
+for rows that were grouped. Groups become more by Heaps' law (Heaps 1978), with a power of the data:
+each task of a log is a part of the data, and how many groups it has beside those of all tasks tells
+the power. Where all tasks have the same groups it is 0, as for sums of each day or shop; where each
+has its own it is 1, as for sums of each order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from engine.forecast import FloatArray
+from engine.lazy import Recent
+from engine.models.stages.cutting.partitioned_stage import Growth, PartitionedStage
+from engine.stage_run import StageRun, total_of
+
+ASKED_RATIOS = (0.5, 2.0)
+"""Inputs that show whether a stage grows in proportion."""
+
+LIMITS = frozenset(("WindowGroupLimit", "LocalLimit", "TakeOrderedAndProject"))
+"""Operations that leave so many rows of each task at most, or of each group in it: more tasks leave
+more, whatever rows there are of each, and how many tasks there are follows from what they read."""
+
+TREES = frozenset(("treeAggregate", "treeReduce"))
+"""How Spark calls the operations of RDDs that aggregate in several steps."""
+
+ROUNDING = 1e-9
+"""Of shares that together are all."""
+
+KEPT_RATIOS = 32
+"""Inputs whose growth is kept: those on the way from the log's to the one that is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A stage that another reads.
+
+    Args:
+        place: of it in the run.
+        share: of all bytes that the other reads.
+        stored: whether these are what it cached or wrote to files, and no shuffle.
+    """
+
+    place: int
+    share: float
+    stored: bool
+
+
+@dataclass(frozen=True, eq=False)
+class DataFlow:
+    """The stages of a run, and how much more each reads of another input.
+
+    Args:
+        shapes: the stages as if all that they read grew in proportion.
+        sources: of each the stages that it reads; what these leave of what it reads is from
+            outside, or nobody knows from where.
+        powers: of each the power with which its groups grow with its rows, where it groups them
+            before it hands them on; NaN elsewhere.
+    """
+
+    shapes: Sequence[PartitionedStage]
+    sources: Sequence[Sequence[Source]]
+    powers: FloatArray
+    _read: Recent[FloatArray] = field(default_factory=lambda: Recent(KEPT_RATIOS), repr=False)
+
+    @classmethod
+    def of(cls, shapes: Sequence[PartitionedStage]) -> DataFlow | None:
+        """None where no stage groups rows of which tasks have some in common: all is in
+        proportion."""
+        powers = np.asarray([group_power(shape.stage) for shape in shapes])
+        if not np.any(powers < 1.0):
+            return None
+        places = {shape.stage.stage_id: place for place, shape in enumerate(shapes)}
+        sources, made = list[list[Source]](), set[int]()
+        for place, shape in enumerate(shapes):
+            found = _sources(shape.stage, shapes, places, made)
+            sources.append(found)
+            of_made = bool(found) and all(one.place in made for one in found)
+            whole = sum(one.share for one in found) > 1.0 - ROUNDING
+            if shape.growth is Growth.NONE or (of_made and whole):
+                made.add(place)
+        return cls(shapes, sources, powers)
+
+    def read_by(self, place: int, ratio: float) -> float:
+        """What a stage reads at `ratio` times the input, relative to the log."""
+        return float(self.read(ratio)[place])
+
+    def shuffled_by(self, place: int, ratio: float) -> float:
+        """What it reads of shuffles alone, relative to the log."""
+        return float(self._amounts(ratio)[1, place])
+
+    def bends(self, place: int) -> bool:
+        """Whether what it reads is not in proportion to the input."""
+        grows = self.shapes[place].growth is not Growth.NONE
+        return grows and any(self.read(r)[place] != r for r in ASKED_RATIOS)
+
+    def read(self, ratio: float) -> FloatArray:
+        """(s,) what each stage reads at `ratio` times the input, relative to the log."""
+        return np.asarray(self._amounts(ratio)[0])
+
+    def _amounts(self, ratio: float) -> FloatArray:
+        """(2, s) what each stage reads, and what of shuffles."""
+        return self._read.get(ratio, lambda: self._amounts_at(ratio))
+
+    def _amounts_at(self, ratio: float) -> FloatArray:
+        """Stages in their order: what one reads was written before. Of each: what it reads, and of
+        shuffles alone, its rows once groups are brought together, what it hands on, and that once
+        brought together."""
+        read, shuffled, rows, sent, merged = np.full((5, len(self.shapes)), ratio)
+        for place, shape in enumerate(self.shapes):
+            if shape.growth is Growth.NONE:
+                read[place] = shuffled[place] = rows[place] = 1.0
+            else:
+                read[place] = self._of_sources(place, ratio, rows, sent)
+                shuffled[place] = self._of_shuffles(place, ratio, sent)
+                rows[place] = self._of_sources(place, ratio, rows, merged)
+            limited = not LIMITS.isdisjoint(shape.stage.operations)
+            sent[place] = merged[place] = (read if limited else rows)[place]
+            power = self.powers[place]
+            if not math.isnan(power):
+                tasks = _more_tasks(shape, float(read[place]), float(rows[place]))
+                sent[place] = tasks * math.pow(rows[place] / tasks, power)
+                merged[place] = math.pow(rows[place], power)
+        return np.stack((read, shuffled))
+
+    def _of_sources(self, place: int, ratio: float, rows: FloatArray, sent: FloatArray) -> float:
+        """The mean over what a stage reads: (s,) `rows` of those that stored them, what others have
+        (s,) `sent`, in proportion for the rest."""
+        told = self.sources[place]
+        found = (1.0 - sum(one.share for one in told)) * ratio
+        for one in told:
+            found += one.share * (rows if one.stored else sent)[one.place]
+        return float(found)
+
+    def _of_shuffles(self, place: int, ratio: float, sent: FloatArray) -> float:
+        """The mean over the shuffles that a stage reads, in proportion where it reads none."""
+        told = [one for one in self.sources[place] if not one.stored]
+        every = sum(one.share for one in told)
+        return sum(one.share * float(sent[one.place]) for one in told) / every if every else ratio
+
+
+def _more_tasks(shape: PartitionedStage, read: float, rows: float) -> float:
+    """How many times as many tasks group so many times the rows: none has fewer with more data, or
+    more with less."""
+    tasks = shape.partition_count(read, None).own / shape.stage.tasks
+    return min(max(tasks, min(1.0, rows)), max(1.0, rows))
+
+
+def group_power(stage: StageRun) -> float:
+    """The power of its rows with which the groups of a stage grow: from one of its tasks to all of
+    them they become more by it. NaN where it hands on no groups, or has one task alone. Tasks that
+    aggregate in a tree hand on one aggregate each, whatever rows they have."""
+    if aggregates_in_a_tree(stage) and stage.shuffle_write_bytes is not None:
+        return 0.0
+    if not stage.grouped_rows or not stage.groups or stage.tasks < 2:
+        return math.nan
+    times = stage.groups * stage.tasks / stage.grouped_rows
+    return min(1.0, math.log(times) / math.log(stage.tasks)) if times > 1.0 else 0.0
+
+
+def aggregates_in_a_tree(stage: StageRun) -> bool:
+    """Whether each of its tasks makes one aggregate of all its rows, or of aggregates of others."""
+    return not TREES.isdisjoint(stage.operations)
+
+
+def _sources(
+    stage: StageRun,
+    shapes: Sequence[PartitionedStage],
+    places: Mapping[int, int],
+    made: Container[int],
+) -> list[Source]:
+    """The stages that one reads: of shuffles by what each wrote, of a cache or of files that one
+    stored. Files of rows that the program itself made (`made` are the places of stages that have
+    no others) are input of the run, which counts what it reads of them."""
+    shuffled, every = total_of(stage.shuffle_read_bytes), stage.read_bytes
+    stored = [places[one] for one in _makers(stage, places, made) if one in places]
+    kept = 1.0 - shuffled / every if every > 0.0 else 1.0
+    before = [places[one] for one in stage.parents if one in places] if shuffled > 0.0 else []
+    wrote = {one: total_of(shapes[one].stage.shuffle_write_bytes) for one in before}
+    all_wrote = sum(wrote.values())
+    found = [
+        Source(one, (1.0 - kept) * size / all_wrote, False)
+        for one, size in wrote.items()
+        if size > 0.0
+    ]
+    return [*found, *(Source(one, kept / len(stored), True) for one in stored)]
+
+
+def _makers(stage: StageRun, places: Mapping[int, int], made: Container[int]) -> list[int]:
+    """The stages that stored what one reads beside shuffles. Of a union or a product those of all
+    inputs, which are taken to be alike; none where some inputs are files, whose share nobody
+    knows. Rows that the program makes are not read."""
+    if stage.stored_by is not None:
+        return [stage.stored_by]
+    writer = stage.files_by
+    if writer is not None and writer in places and places[writer] not in made:
+        return [writer]
+    kept = [one.stored_by for one in stage.inputs if one.origin in ("files", "stored")]
+    return [one for one in kept if one is not None] if None not in kept else []

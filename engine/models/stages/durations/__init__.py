@@ -1,0 +1,1 @@
+"""How long the tasks of a stage take: known ones, first ones, and those of other inputs."""

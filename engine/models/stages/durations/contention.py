@@ -1,0 +1,62 @@
+"""How task times grow with the number of tasks that run at once, a prior; and together with how
+new the code is to the slots."""
+
+from __future__ import annotations
+
+import math
+
+from engine.models.stages.disturbance import computes_elsewhere
+from engine.models.stages.durations.task_times import StageShape
+from engine.models.stages.durations.warm_up import Cut, Slowdown, combined, warmed, work_of_slots
+
+GROWTH_CPU = 0.05
+GROWTH_WAITING = 0.20
+GROWTH_UNKNOWN = 0.10
+"""Prior: growth of log task time per doubling of the tasks that run at once, of the part spent
+computing and of the part spent waiting (where from: docs/models/sparkplan_rules_replay.md)."""
+
+
+def contention_growth(shape: StageShape) -> float:
+    """Growth of a stage's log task time per doubling of tasks at once: waiting (disk, network,
+    remote blocks) grows faster than computing (shared caches and memory bandwidth). Where the log
+    does not say how much a task computed, waiting for remote blocks at least is known."""
+    stage = shape.stage
+    cpu, ran, waited = stage.cpu_seconds, stage.run_seconds, stage.fetch_wait_seconds
+    if ran is None or not ran.total:
+        return GROWTH_UNKNOWN
+    if cpu is not None and not computes_elsewhere(stage):
+        share = min(1.0, cpu.total / ran.total)
+        return share * GROWTH_CPU + (1.0 - share) * GROWTH_WAITING
+    remote = min(1.0, waited.total / ran.total) if waited is not None else 0.0
+    return remote * GROWTH_WAITING + (1.0 - remote) * GROWTH_UNKNOWN
+
+
+def slowdown_of(
+    shape: StageShape, per_doubling: float, here: Cut, in_log: Cut, slots: int
+) -> Slowdown:
+    """Time of a typical task relative to the observed one of the same size: more run at once, and
+    slots run the stage's code for longer or shorter.
+
+    Args:
+        per_doubling: its `contention_growth`.
+        here, in_log: its tasks on so many slots, and on the log's, where they may be others.
+    """
+    work, at_once = here[0].work, shape.at_once(slots, here[0].tasks)
+    doublings = math.log2(at_once / shape.at_once(shape.ran_on))
+    warm = 0.0
+    if shape.warm_up is not None:
+        lanes, own = (max(1, many // shape.stage.task_cpus) for many in (slots, shape.ran_on))
+        beyond = max(0.0, work - 1.0)
+        waves, busiest_in_log = work_of_slots(in_log, own)
+        factor = warmed(
+            shape.warm_up.mean,
+            waves,
+            busiest=work_of_slots(here, lanes)[1],
+            busiest_in_log=busiest_in_log,
+            typical_seconds=shape.mean_seconds * work,
+            fixed_seconds=shape.fixed_seconds * beyond,
+            late_fixed_seconds=shape.late_fixed_seconds * beyond,
+        )
+        warm = math.log(factor)
+    contention, warm = combined(per_doubling * doublings, warm)
+    return Slowdown(math.exp(contention + shape.law.slots * doublings), math.exp(warm))

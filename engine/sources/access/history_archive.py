@@ -1,0 +1,38 @@
+"""What may be wrong with the zip of an event log that a history server sends."""
+
+from __future__ import annotations
+
+import zipfile
+from typing import IO
+
+from engine.errors import ServiceUnavailable
+from engine.sources.access.http_client import Passing
+
+
+def check_whole(file: IO[bytes], where: str) -> None:
+    """Whether a whole zip arrived: its directory stands at its end.
+
+    Raises:
+        Passing: when the end is missing.
+        ServiceUnavailable: when it is no zip at all.
+    """
+    file.seek(0)
+    if file.read(4) not in (b"PK\x03\x04", b"PK\x05\x06"):
+        raise ServiceUnavailable(
+            "answered something else than an event log", where=where,
+            remedy="check that this is the address of a Spark history server",
+        )  # fmt: skip
+    try:
+        zipfile.ZipFile(file).close()
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+        raise Passing(
+            f"the event log broke off after {file.seek(0, 2)} bytes",
+            where=where, remedy="try again later",
+        ) from None  # fmt: skip
+
+
+def arrived_damaged(where: str) -> ServiceUnavailable:
+    """The error for a download that is not what the server meant to send."""
+    return ServiceUnavailable(
+        "the event log arrived damaged", where=where, remedy="try again later"
+    )

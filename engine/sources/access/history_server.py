@@ -1,0 +1,379 @@
+"""Spark history servers: which applications they hold, and their event logs.
+
+`/api/v1/applications` lists them; `/api/v1/applications/<id>[/<attempt>]/logs` gives the raw log of
+one as a zip. (The REST answers on stages are not used: they forget stages beyond
+`spark.ui.retainedStages` and know no parents.) The zip is kept in a temporary file without a name,
+which the system removes however the program ends, and read from there part by part.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from functools import partial
+from typing import TypeVar
+from urllib.parse import quote, urlencode
+
+import msgspec
+
+from engine.errors import BadInput, ServiceUnavailable, UnknownName
+from engine.notices import Notice
+from engine.sources.access.address import HistoryAddress, Status, parse_address
+from engine.sources.access.archives import Archive
+from engine.sources.access.history_archive import arrived_damaged, check_whole
+from engine.sources.access.http_access import Access
+from engine.sources.access.http_client import Client, NotThere
+
+PAGES = (1_000, 20_000, None)
+"""Applications asked for at first, and when those do not settle the question. The server has no
+pages; it gives the newest first, up to a limit."""
+
+LISTED = 8
+"""Names that an error offers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryApplication:
+    """One attempt of an application on a history server; None is what the server does not say.
+
+    Args:
+        source: what to give as a SOURCE to read it.
+        attempt: id of the attempt; None where the application has a single, unnamed one.
+        started_ms, ended_ms: epoch milliseconds.
+        seconds: from start to end; None while it runs.
+        cores: cores that were granted, where the server knows.
+    """
+
+    source: str
+    app_id: str
+    name: str
+    attempt: str | None = None
+    started_ms: int | None = None
+    ended_ms: int | None = None
+    seconds: float | None = None
+    complete: bool = False
+    spark_version: str | None = None
+    cores: int | None = None
+
+    @property
+    def label(self) -> str:
+        """Its name and id, with the attempt where there are several."""
+        return f"{self.name} {self.app_id}" + (f"/{self.attempt}" if self.attempt else "")
+
+
+class _Attempt(msgspec.Struct):
+    """An attempt as the REST interface writes it (Spark 1.4 to 4.x)."""
+
+    id: str | None = msgspec.field(default=None, name="attemptId")
+    start: str = msgspec.field(default="", name="startTime")
+    end: str = msgspec.field(default="", name="endTime")
+    start_ms: int | None = msgspec.field(default=None, name="startTimeEpoch")
+    end_ms: int | None = msgspec.field(default=None, name="endTimeEpoch")
+    complete: bool = msgspec.field(default=False, name="completed")
+    version: str | None = msgspec.field(default=None, name="appSparkVersion")
+
+
+class _Application(msgspec.Struct):
+    id: str
+    name: str = ""
+    cores: int | None = msgspec.field(default=None, name="coresGranted")
+    attempts: list[_Attempt] = []
+
+
+_APPLICATION = msgspec.json.Decoder(_Application)
+_APPLICATIONS = msgspec.json.Decoder(list[_Application])
+_ID = re.compile(r"[A-Za-z0-9_.-]+")
+
+Answer = TypeVar("Answer")
+
+
+def list_applications(address: str, *, limit: int = 500) -> tuple[HistoryApplication, ...]:
+    """The newest applications of a history server, each with its last attempt.
+
+    Args:
+        address: of the server; what stands behind its `#` filters.
+        limit: at most so many.
+
+    Raises:
+        BadInput: for an address that cannot be meant, or credentials that are refused.
+        ServiceUnavailable: when the server does not answer as one.
+    """
+    server = HistoryServer(parse_address(address))
+    return tuple(server.newest(limit))
+
+
+class HistoryServer:
+    """A history server and what of it is asked for.
+
+    Args:
+        address: what `parse_address` made of the SOURCE.
+        client: reads from it; by default with what the environment says.
+    """
+
+    def __init__(self, address: HistoryAddress, client: Client | None = None) -> None:
+        self.address = address
+        self._client = client or Client(address.base, Access.from_environment())
+
+    def newest(self, wanted: int) -> list[HistoryApplication]:
+        """The newest matching applications, at most `wanted`; those that run come first."""
+        if self.address.status is None:
+            both = [*self._only("running").newest(wanted), *self._only("completed").newest(wanted)]
+            return both[:wanted]
+        found: list[HistoryApplication] = []
+        for page in PAGES:
+            held, found = self._matching(page)
+            if page is None or held < page or len(found) >= wanted:
+                break
+        return found[:wanted]
+
+    def chosen(self) -> tuple[list[HistoryApplication], tuple[Notice, ...]]:
+        """What the address asks to read, and what was decided where it does not say.
+
+        By default that is the last attempt of the newest completed application of that name; an
+        application named by its id is taken in whatever state.
+
+        Raises:
+            BadInput: when nothing matches, or it is not said which application is meant.
+        """
+        address = self.address
+        named = self._by_id(address.app) if address.app is not None else None
+        if named is not None:
+            return self._attempts([self._entry(named, named.attempts[0])]), ()
+        if address.app is None and address.last is None:
+            return self._only_one(), ()
+        wanted = address.last or 1
+        found = self._completed(wanted + 1) if address.status is None else self.newest(wanted + 1)
+        if not found:
+            raise self._nothing_matches()
+        more = len(found) > wanted and address.last is None
+        notices = (self._newest_notice(found[0]),) if more else ()
+        return self._attempts(found[:wanted]), notices
+
+    def _only(self, status: Status) -> HistoryServer:
+        return HistoryServer(replace(self.address, status=status), self._client)
+
+    def _completed(self, wanted: int) -> list[HistoryApplication]:
+        """Those that ended; what still runs is only taken when asked for."""
+        found = self._only("completed").newest(wanted)
+        if not found and self._only("running").newest(1):
+            raise BadInput(
+                "no such application has ended", where=self._where,
+                remedy="add &status=running to read one that still runs",
+            )  # fmt: skip
+        return found
+
+    def _only_one(self) -> list[HistoryApplication]:
+        """The single application of a server; of several one has to be named."""
+        found = self.newest(200)
+        if len(found) == 1:
+            return self._attempts(found)
+        if not found:
+            raise self._nothing_matches()
+        names = list(dict.fromkeys(entry.name for entry in found))
+        raise BadInput(
+            f"holds {len(found)}{' or more' if len(found) == 200 else ''} applications and none "
+            "is named",
+            where=self.address.base,
+            remedy=f"add '#app={_example(names[0])}' for the newest of that name, &last=5 for five",
+            choices=[_shown(name) for name in names[:LISTED]] + ["..."] * (len(names) > LISTED),
+        )
+
+    def _nothing_matches(self) -> BadInput:
+        anything = HistoryServer(HistoryAddress(base=self.address.base), self._client).newest(500)
+        if not anything:
+            return BadInput(
+                "holds no application (yet)", where=self.address.base,
+                remedy="a server that has just started may still be reading its logs",
+            )  # fmt: skip
+        address = self.address
+        filtered = (address.status, address.since_ms, address.until_ms) != (None, None, None)
+        named = HistoryServer(HistoryAddress(base=address.base, app=address.app), self._client)
+        if address.app is None or (filtered and named.newest(1)):
+            return BadInput(
+                "no application matches", where=self._where, remedy="loosen status, since or until"
+            )
+        names = list(dict.fromkeys(_shown(entry.name) for entry in anything))
+        unknown = UnknownName("application", address.app, names, where=self.address.base)
+        if not unknown.close:
+            return BadInput(
+                unknown.what, where=self.address.base,
+                remedy="give an id, a name or a pattern such as 'nightly*'",
+                choices=names[:LISTED] + ["..."] * (len(names) > LISTED),
+            )  # fmt: skip
+        return unknown
+
+    def _newest_notice(self, kept: HistoryApplication) -> Notice:
+        return Notice(
+            "newest-application",
+            f"of several applications {kept.name!r} the newest was read ({kept.app_id})",
+            "add &last=5 to its address to read five of them",
+        )
+
+    @property
+    def _where(self) -> str:
+        app = self.address.app
+        return self.address.base + (f"#app={_shown(app)}" if app else "")
+
+    # Listing
+
+    def _matching(self, page: int | None) -> tuple[int, list[HistoryApplication]]:
+        """How many applications the server gave, and those that match, newest first."""
+        held = self._list(page)
+        found = [
+            self._entry(application, application.attempts[0])
+            for application in held
+            if application.attempts and self._matches(application)
+        ]
+        return len(held), sorted(found, key=_last_ms, reverse=True)
+
+    def _by_id(self, app_id: str) -> _Application | None:
+        """The application of that id, where the server has it and it is not filtered out."""
+        if not _ID.fullmatch(app_id):
+            return None
+        try:
+            found = self._decoded(_APPLICATION, f"/api/v1/applications/{app_id}")
+        except NotThere:
+            return None
+        return found if found.attempts and self._matches(found) else None
+
+    def _matches(self, application: _Application) -> bool:
+        wanted, attempt = self.address, application.attempts[0]
+        if wanted.app is not None and not (
+            wanted.app in (application.id, application.name)
+            or fnmatchcase(application.name, wanted.app)
+            or fnmatchcase(application.id, wanted.app)
+        ):
+            return False
+        if wanted.status is not None and attempt.complete != (wanted.status == "completed"):
+            return False
+        start = _epoch_ms(attempt.start_ms, attempt.start)
+        if wanted.since_ms is not None and (start is None or start < wanted.since_ms):
+            return False
+        return wanted.until_ms is None or (start is not None and start < wanted.until_ms)
+
+    def _list(self, page: int | None) -> list[_Application]:
+        asked: dict[str, str] = {}
+        if self.address.status is not None:
+            asked["status"] = self.address.status
+        for key, moment in (("minDate", self.address.since_ms), ("maxDate", self.address.until_ms)):
+            if moment is not None:
+                asked[key] = datetime.fromtimestamp(moment / 1000, UTC).strftime(
+                    "%Y-%m-%dT%H:%M:%S.000GMT"
+                )
+        if page is not None:
+            asked["limit"] = str(page)
+        path = "/api/v1/applications" + (f"?{urlencode(asked)}" if asked else "")
+        try:
+            return self._decoded(_APPLICATIONS, path)
+        except NotThere:
+            raise BadInput(
+                "no Spark history server answers there (404)", where=self.address.base,
+                remedy="give its address as in the browser, such as http://host:18080",
+            ) from None  # fmt: skip
+
+    def _decoded(self, decoder: msgspec.json.Decoder[Answer], path: str) -> Answer:
+        try:
+            return decoder.decode(self._client.get(path))
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            raise ServiceUnavailable(
+                "its answer is not a list of applications", where=self.address.base,
+                remedy="check that this is the address of a Spark history server",
+            ) from None  # fmt: skip
+
+    def _attempts(self, kept: Sequence[HistoryApplication]) -> list[HistoryApplication]:
+        """The attempts asked for: the last one, one by its id, or all of them."""
+        if self.address.attempt is None:
+            return list(kept)
+        held = [self._by_id(entry.app_id) for entry in kept]
+        found = [
+            self._entry(application, attempt)
+            for application in held
+            if application is not None
+            for attempt in application.attempts
+        ]
+        if self.address.attempt == "all":
+            return found
+        chosen = [entry for entry in found if entry.attempt == self.address.attempt]
+        if not chosen:
+            known = [entry.attempt for entry in found if entry.attempt]
+            raise BadInput(
+                f"has no attempt {_shown(self.address.attempt)}", where=self._where,
+                remedy=None if known else "leave out attempt=, it has one without a number",
+                choices=[*known, "all"] if known else (),
+            )  # fmt: skip
+        return chosen
+
+    def _entry(self, application: _Application, attempt: _Attempt) -> HistoryApplication:
+        start = _epoch_ms(attempt.start_ms, attempt.start)
+        end = _epoch_ms(attempt.end_ms, attempt.end) if attempt.complete else None
+        several = len(application.attempts) > 1 and attempt is not application.attempts[0]
+        known = start is not None and end is not None and end >= start
+        return HistoryApplication(
+            source=f"{self.address.base}#app={quote(application.id, safe='')}"
+            + (f"&attempt={quote(attempt.id, safe='')}" if several and attempt.id else ""),
+            app_id=application.id,
+            name=application.name or application.id,
+            attempt=attempt.id,
+            started_ms=start,
+            ended_ms=end,
+            seconds=(end - start) / 1000.0 if known and start and end else None,
+            complete=attempt.complete,
+            spark_version=attempt.version or None,
+            cores=application.cores or None,
+        )
+
+    # Logs
+
+    @contextmanager
+    def archive(
+        self, entry: HistoryApplication, progress: Callable[[int], None] | None = None
+    ) -> Iterator[Archive]:
+        """The log of one attempt, downloaded; gone when the context ends.
+
+        Raises:
+            BadInput: when there is no room for it, or the server has it no more.
+            ServiceUnavailable: when the server does not give it whole.
+        """
+        path = f"/api/v1/applications/{quote(entry.app_id, safe='')}"
+        path += f"/{quote(entry.attempt, safe='')}/logs" if entry.attempt else "/logs"
+        with tempfile.TemporaryFile(prefix="sparkplan-") as file:
+            try:
+                self._client.download(
+                    path, file, lambda: check_whole(file, self.address.base), progress
+                )
+            except NotThere:
+                raise BadInput(
+                    f"the event log of {_shown(entry.label)} is not there any more",
+                    where=self.address.base, remedy="choose a newer application",
+                ) from None  # fmt: skip
+            with zipfile.ZipFile(file) as archive:
+                yield Archive(archive, partial(arrived_damaged, self.address.base))
+
+
+def _last_ms(entry: HistoryApplication) -> int:
+    return entry.ended_ms or entry.started_ms or 0
+
+
+def _epoch_ms(number: int | None, text: str) -> int | None:
+    """Epoch milliseconds; servers before Spark 2 write "2015-03-27T21:45:10.120GMT" alone."""
+    if number is not None:
+        return number if number > 0 else None
+    try:
+        moment = datetime.fromisoformat(text.replace("GMT", "+00:00"))
+    except ValueError:
+        return None
+    return round(moment.timestamp() * 1000) if moment.year > 1970 else None
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _example(name: str) -> str:
+    return quote(name, safe=" ()[],:*./_-")

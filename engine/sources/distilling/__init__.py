@@ -1,0 +1,1 @@
+"""From what a log told to runs: clusters, stages, time that counts, and what is missing."""

@@ -1,0 +1,357 @@
+"""Where a log's application ran: executors over time, distilled to a `Cluster`.
+
+A cluster that stays as it starts is counted at its largest. One whose executors come and go
+(dynamic allocation, lost executors) is counted by its mean over the time in which stages ran,
+and which of the two it was is said; the step function of cores is kept beside it either way.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import nan
+
+from engine.catalog import InstanceType
+from engine.cluster import Cluster, NodeGroup
+from engine.notices import Notice
+from engine.sources.distilling.beside_heap import asked_beside_heap
+from engine.sources.distilling.settings import (
+    MIB_PER_GIB,
+    is_local,
+    local_cores,
+    memory_gib,
+    plausible_gib,
+    worker_type,
+)
+from engine.sources.logs.application import Application
+from engine.sources.logs.entities import Executor
+from engine.sources.logs.lost_executors import (
+    drained_ms,
+    lost_notice,
+    on_demand,
+    was_lost,
+    was_stopped,
+)
+from engine.sources.logs.whole_numbers import whole_number
+from engine.units import format_seconds
+
+Span = tuple[int, int]
+Steps = list[tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """The cluster of one application.
+
+    `core_steps` holds (epoch ms, cores from then on). `storage_memory_bytes` is that of all the
+    executors of `cluster` together.
+    """
+
+    cluster: Cluster
+    core_steps: Steps
+    storage_memory_bytes: float | None
+    notices: tuple[Notice, ...]
+
+
+def observe(
+    application: Application,
+    busy: Sequence[Span],
+    *,
+    end_ms: int,
+    ran_on: InstanceType | None,
+    last_ends_ms: Mapping[str, int],
+) -> Observed:
+    """The cluster that an application ran on.
+
+    Args:
+        busy: the times in which stages ran, disjoint and in order.
+        ran_on: the type of its nodes where the user named it.
+        last_ends_ms: when the last task of executors ended that may have been decommissioned.
+    """
+    notices: list[Notice] = []
+    for name, executor in application.executors.items():
+        last_ms = last_ends_ms.get(name)
+        executor.drained_ms = drained_ms(executor, application.properties, last_ms)
+    executors = _workers(application, busy, end_ms, notices)
+    steps = _steps(executors, lambda executor: executor.cores or 0, end_ms)
+    count = _steps(executors, lambda _: 1, end_ms)
+    hosts = _host_steps(executors, end_ms)
+    churns = _churns(application, executors, busy)
+    slots = _typical(steps, busy, churns=churns)
+    cores = _commonest_cores(executors, end_ms)
+    memory = _heap_gib(application, executors)
+    number = max(1, round(slots / cores)) if slots and cores else None
+    nodes = max(1, round(_typical(hosts, busy, churns=churns))) if hosts else None
+    notices += _changes(application, executors, busy, varies=churns and _varies(count, busy))
+    notices += _unlike(application, executors)
+    instance = ran_on or _stated_type(application, cores)
+    return Observed(
+        cluster=Cluster(
+            groups=(NodeGroup(nodes, instance),) if nodes else (),
+            executors=number,
+            executor_cores=cores,
+            executor_memory_gib=memory,
+            beside=asked_beside_heap(application, memory),
+        ),
+        core_steps=steps,
+        storage_memory_bytes=_storage_bytes(executors, number or 1),
+        notices=tuple(notices),
+    )
+
+
+def _storage_bytes(executors: Sequence[Executor], number: int) -> float | None:
+    """Storage memory of so many executors like these in the mean; None where none tells its own."""
+    told = [e.storage_bytes for e in executors if e.storage_bytes is not None]
+    return sum(told) / len(told) * number if told else None
+
+
+def _unlike(application: Application, executors: Sequence[Executor]) -> list[Notice]:
+    """What is said of executors of several sizes, and of nodes that are pods."""
+    mixed = len({executor.cores for executor in executors}) > 1
+    pods = application.properties.get("spark.master", "").startswith("k8s")
+    return [*([_MIXED] if mixed else []), *([_PODS] if pods else [])]
+
+
+def _stated_type(application: Application, cores: int | None) -> InstanceType | None:
+    """The worker type that the log names; on Databricks one executor has all cores of a node."""
+    name = worker_type(application.properties)
+    if name is None:
+        return None
+    databricks = any(key.startswith("spark.databricks.") for key in application.properties)
+    return InstanceType(name, float(cores) if cores and databricks else nan, memory_gib=nan)
+
+
+def busy_spans(spans: Sequence[Span]) -> list[Span]:
+    """The union of spans of time as disjoint ones, in order."""
+    merged: list[Span] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def clipped(spans: Sequence[Span], start: int, end: int) -> list[Span]:
+    """The parts of spans that lie within [start, end]."""
+    return [(max(a, start), min(b, end)) for a, b in spans if a < end and b > start]
+
+
+def _workers(
+    application: Application, busy: Sequence[Span], end_ms: int, notices: list[Notice]
+) -> list[Executor]:
+    """The executors that were of use, each with its cores and when it came."""
+    local = is_local(application)
+    named = [*application.executors.items(), *(("", e) for e in application.retired)]
+    workers = [
+        executor
+        for name, executor in named
+        if executor.cores is not None or executor.busiest or _is_worker(name, local=local)
+    ]
+    _infer_cores(application, workers, notices)
+    useless = _came_too_late(workers, end_ms, notices)
+    first = busy[0][0] if busy else 0
+    for executor in workers:
+        if executor.added_ms is None or executor.added_ms > end_ms:
+            executor.added_ms = first
+    return [e for e in workers if e.cores and not any(e is other for other in useless)]
+
+
+def _infer_cores(
+    application: Application, workers: Sequence[Executor], notices: list[Notice]
+) -> None:
+    """Cores where the log does not tell them: as set, else as many tasks as ran at once."""
+    unknown = [executor for executor in workers if executor.cores is None]
+    told = local_cores(application) or _config_whole(application, "spark.executor.cores")
+    for executor in unknown:
+        executor.cores = told or executor.busiest or None
+    if unknown and not told:
+        notices.append(_INFERRED_CORES)
+
+
+def _came_too_late(
+    workers: Sequence[Executor], end_ms: int, notices: list[Notice]
+) -> list[Executor]:
+    """Those that came after the end and were of no use: tasks that they began there, a log that
+    breaks off did not see end. One that ran tasks before it came all the same has a wrong clock."""
+    late = [e for e in workers if e.added_ms is not None and e.added_ms > end_ms]
+    useless = [executor for executor in late if not executor.ran_before_it_came]
+    idle = [executor for executor in useless if not executor.ran_tasks]
+    if idle:
+        notices.append(_late(idle, end_ms))
+    if len(useless) < len(late):
+        notices.append(_WRONG_CLOCK)
+    return useless
+
+
+def _is_worker(name: str, *, local: bool) -> bool:
+    driver = name in ("driver", "<driver>", "localhost")
+    return driver == local
+
+
+def _config_whole(application: Application, key: str) -> int | None:
+    number = whole_number(application.properties.get(key))
+    return number if number is not None and number < 10_000 else None
+
+
+def _steps(executors: Sequence[Executor], weight: Callable[[Executor], int], end_ms: int) -> Steps:
+    """How a sum over the executors that are there changes over time."""
+    changes: Counter[int] = Counter()
+    for executor in executors:
+        start = executor.added_ms or 0
+        changes[start] += weight(executor)
+        until = executor.offered_until_ms
+        if until is not None and start <= until < end_ms:
+            changes[until] -= weight(executor)
+    return _accumulated(changes)
+
+
+def _host_steps(executors: Sequence[Executor], end_ms: int) -> Steps:
+    """How many distinct hosts have an executor, over time."""
+    spans: dict[str, list[Span]] = {}
+    for executor in executors:
+        until = executor.offered_until_ms
+        end = until if until is not None else end_ms
+        start = executor.added_ms or 0
+        spans.setdefault(executor.host, []).append((start, max(start, end)))
+    changes: Counter[int] = Counter()
+    for on_host in spans.values():
+        for start, end in busy_spans(on_host):
+            changes[start] += 1
+            if end < end_ms:
+                changes[end] -= 1
+    return _accumulated(changes)
+
+
+def _accumulated(changes: Counter[int]) -> Steps:
+    total, steps = 0, []
+    for time in sorted(changes):
+        if changes[time]:
+            total += changes[time]
+            steps.append((time, total))
+    return steps
+
+
+def _values(steps: Steps, busy: Sequence[Span]) -> list[tuple[int, int]]:
+    """(value, ms that it held) within the busy spans."""
+    found: list[tuple[int, int]] = []
+    for position, (time, value) in enumerate(steps):
+        until = steps[position + 1][0] if position + 1 < len(steps) else busy[-1][1]
+        held = sum(end - start for start, end in clipped(busy, time, until))
+        if held > 0:
+            found.append((value, held))
+    return found
+
+
+def _typical(steps: Steps, busy: Sequence[Span], *, churns: bool) -> float:
+    """The largest value of a cluster that stays; the mean over busy time of one that changes, less
+    the time in which a stage waited for a first executor."""
+    if not steps:
+        return 0.0
+    held = [(value, ms) for value, ms in _values(steps, busy) if value > 0] if busy else []
+    if not churns or not held:
+        return float(max(value for _, value in steps))
+    return sum(value * ms for value, ms in held) / sum(ms for _, ms in held)
+
+
+def _varies(count: Steps, busy: Sequence[Span]) -> bool:
+    return len({value for value, _ in _values(count, busy)}) > 1 if busy else False
+
+
+def _churns(application: Application, executors: Sequence[Executor], busy: Sequence[Span]) -> bool:
+    """Whether executors are asked for on demand or went before the last stage ended."""
+    return on_demand(application.properties) or bool(_gone(application, executors, busy))
+
+
+def _gone(
+    application: Application, executors: Sequence[Executor], busy: Sequence[Span]
+) -> list[Executor]:
+    """The executors that went before the last stage ended, and not because all of it was."""
+    last = busy[-1][1] if busy else 0
+    end = application.ended_ms or application.last_ms
+    gone = [e for e in executors if e.removed_ms is not None and e.removed_ms < last]
+    return [executor for executor in gone if not was_stopped(executor, end)]
+
+
+def _changes(
+    application: Application, executors: Sequence[Executor], busy: Sequence[Span], *, varies: bool
+) -> list[Notice]:
+    """What is said of executors that did not stay: lost ones are no dynamic allocation."""
+    gone, properties = _gone(application, executors, busy), application.properties
+    lost = [executor for executor in gone if was_lost(executor, properties)]
+    found = []
+    if varies and (on_demand(properties) or len(lost) < len(gone)):
+        found.append(_DYNAMIC)
+    started = application.started_ms or application.first_ms or 0
+    said = lost_notice(lost, executors=len(executors), started_ms=started)
+    return [*found, said] if said else found
+
+
+def _commonest_cores(executors: Sequence[Executor], end_ms: int) -> int | None:
+    """The executor size that offered the most core time."""
+    offered: Counter[int] = Counter()
+    for executor in executors:
+        until = executor.offered_until_ms
+        cores, last = executor.cores or 0, until if until is not None else end_ms
+        offered[cores] += cores * max(1, last - (executor.added_ms or 0))
+    return max(offered, key=lambda cores: (offered[cores], cores), default=None)
+
+
+def _heap_gib(application: Application, executors: Sequence[Executor]) -> float | None:
+    """Heap of the commonest resource profile, else as configured; the driver's when local."""
+    properties = application.properties
+    if is_local(application):
+        return memory_gib(properties.get("spark.driver.memory"))
+    asked = _asked_heap_gib(application, executors)
+    return asked or memory_gib(properties.get("spark.executor.memory"))
+
+
+def _asked_heap_gib(application: Application, executors: Sequence[Executor]) -> float | None:
+    profiles = Counter(executor.profile for executor in executors)
+    if not profiles:
+        return None
+    profile = application.profiles.get(profiles.most_common(1)[0][0])
+    amount = profile.executor.get("memory") if profile else None
+    return plausible_gib(amount.amount / MIB_PER_GIB) if amount is not None else None
+
+
+def _late(executors: Sequence[Executor], end_ms: int) -> Notice:
+    first = min(executor.added_ms or end_ms for executor in executors)
+    number = "1 executor was" if len(executors) == 1 else f"{len(executors)} executors were"
+    return Notice(
+        "late-executors",
+        f"{number} added {format_seconds((first - end_ms) / 1000.0)} after the last event and ran "
+        "nothing: left out",
+        "check that the log was not put together of several",
+    )
+
+
+_DYNAMIC = Notice(
+    "dynamic-allocation",
+    "executors came and went: the cluster is their mean number while stages ran, and predictions "
+    "are for a fixed number of them",
+    "for sharper answers log a run with a fixed number of executors",
+)
+_MIXED = Notice(
+    "mixed-executors",
+    "executors have different core counts: the cluster is given in the size that offered the most "
+    "core time",
+    "the total of cores is kept; log a run with equal executors for sharper answers",
+)
+_PODS = Notice(
+    "nodes-from-pods",
+    "on Kubernetes every executor has its own address: each counts as a node",
+    "ask for a number of executors, not of nodes, or state the nodes in a run table",
+)
+_WRONG_CLOCK = Notice(
+    "wrong-clock",
+    "executors ran tasks before the time at which the log says they were added: they count as "
+    "there from the first stage on",
+    "check the clocks of the hosts, or whether the log was put together of several",
+)
+_INFERRED_CORES = Notice(
+    "cores-inferred",
+    "the log does not say how many cores an executor has: as many as tasks ran at once",
+    "set spark.executor.cores in the job's configuration",
+)

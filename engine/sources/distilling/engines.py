@@ -1,0 +1,147 @@
+"""Native engines that run the operators of SQL in place of Spark's own: Photon, RAPIDS and others.
+
+An engine shows in the operators that ran, which name the RDDs of a stage, and in the settings that
+load it. One that is loaded and switched off ran nothing, and its log is one of plain Spark.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from engine.notices import Notice
+from engine.profile import Run
+from engine.sources.logs.application import Application
+
+TAGS = "spark.databricks.clusterUsageTags."
+"""What Databricks writes of a cluster into its properties."""
+
+DIFFERENT = "different-engine"
+_LOADERS = ("spark.plugins", "spark.sql.extensions")
+
+
+@dataclass(frozen=True, slots=True)
+class _Engine:
+    """A native engine and how a log shows it.
+
+    Args:
+        operators: matches the beginnings of its operators' names.
+        classes: any of them in `spark.plugins` or `spark.sql.extensions` loads it.
+        asked: settings of which one, at that value (lower case), asks for it.
+        off: settings of which one, at that value, switches off what was loaded.
+    """
+
+    name: str
+    operators: str
+    classes: tuple[str, ...] = ()
+    asked: tuple[tuple[str, str], ...] = ()
+    off: tuple[tuple[str, str], ...] = ()
+
+    def ran(self, operations: set[str]) -> bool:
+        return any(re.match(self.operators, operation) for operation in operations)
+
+    def is_on(self, properties: Mapping[str, str]) -> bool:
+        loaders = [properties.get(key, "") for key in _LOADERS]
+        loaded = any(name in text for name in self.classes for text in loaders)
+        return (loaded or _any(self.asked, properties)) and not _any(self.off, properties)
+
+
+def _any(settings: tuple[tuple[str, str], ...], properties: Mapping[str, str]) -> bool:
+    return any(properties.get(key, "").strip().lower() == value for key, value in settings)
+
+
+_PHOTON = _Engine(
+    "Photon",
+    r"Photon[A-Z]",
+    asked=((f"{TAGS}runtimeEngine", "photon"), ("spark.databricks.photon.enabled", "true")),
+    off=(("spark.databricks.photon.enabled", "false"),),
+)
+_ENGINES = (
+    _Engine(
+        "the RAPIDS accelerator",
+        r"Gpu[A-Z]",
+        classes=("com.nvidia.spark.SQLPlugin", "com.nvidia.spark.rapids.SQLExecPlugin"),
+        off=(("spark.rapids.sql.enabled", "false"), ("spark.rapids.sql.mode", "explainonly")),
+    ),
+    _Engine(
+        "DataFusion Comet",
+        r"Comet[A-Z]",
+        classes=("org.apache.spark.CometPlugin", "org.apache.comet.CometSparkSessionExtensions"),
+        off=(("spark.comet.enabled", "false"), ("spark.comet.exec.enabled", "false")),
+    ),
+    _Engine(
+        "Auron",
+        r"Native[A-Z]",
+        classes=("AuronSparkSessionExtension", "BlazeSparkSessionExtension"),
+        off=(("spark.auron.enable", "false"), ("spark.blaze.enable", "false")),
+    ),
+    _Engine(
+        "the native execution engine of Fabric",
+        r"(?!)",
+        asked=(("spark.native.enabled", "true"),),
+    ),
+    _Engine(
+        "the native runtime of Dataproc's Lightning Engine",
+        r"(?!)",
+        asked=(("spark.dataproc.lightningEngine.runtime", "native"),),
+    ),
+    _Engine(
+        "Gluten",
+        r"\w*ExecTransformer|WholeStageCodegenTransformer|VeloxColumnar|RowToVelox",
+        classes=("org.apache.gluten.GlutenPlugin", "io.glutenproject.GlutenPlugin"),
+        off=(("spark.gluten.enabled", "false"), ("spark.gluten.sql.enabled", "false")),
+    ),
+)
+"""Those that services build on Gluten stand before it: they run its operators."""
+
+
+def other_engine(application: Application) -> list[Notice]:
+    """The notice that a native engine ran: its task times do not carry over to plain Spark."""
+    properties = application.properties
+    operations = {name for stage in application.stages.values() for name in stage.operations}
+    names = [
+        engine.name
+        for engine in (_PHOTON, *_ENGINES)
+        if engine.ran(operations) or engine.is_on(properties)
+    ]
+    if not names and _photon_runtime(properties):
+        names = [_PHOTON.name]
+    if not names:
+        return []
+    return [
+        Notice(
+            DIFFERENT,
+            f"the run used {names[0]}: its task times, and how they change with the machine, hold "
+            "for that engine alone",
+            "compare with clusters of the same engine only",
+        )
+    ]
+
+
+def mixed_engines(runs: Sequence[Run]) -> list[Notice]:
+    """The notice that logs of several engines stand beside each other: a fit cannot tell the speed
+    of an engine from that of more cores or of a smaller input."""
+    of_logs = [run for run in runs if run.stages]
+    said = (tuple(n.text for n in run.notices if n.code == DIFFERENT) for run in of_logs)
+    engines = Counter(said)
+    if len(engines) < 2:
+        return []
+    _, most = engines.most_common(1)[0]
+    return [
+        Notice(
+            "mixed-engines",
+            f"the logs are of {len(engines)} engines, {most} of {len(of_logs)} runs of the "
+            "commonest: how much faster one is than another is taken for a gain of cores or of "
+            "smaller input",
+            "give the logs of one engine at a time",
+        )
+    ]
+
+
+def _photon_runtime(properties: Mapping[str, str]) -> bool:
+    """Whether the version of a Databricks runtime says Photon, as early ones alone did."""
+    keys = (f"{TAGS}sparkVersion", f"{TAGS}effectiveSparkVersion")
+    named = any("-photon-" in properties.get(key, "") for key in keys)
+    return named and not _any(_PHOTON.off, properties)

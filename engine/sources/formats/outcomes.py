@@ -1,0 +1,174 @@
+"""How the runs of a table ended: the time of one that failed, was killed or has not ended is no
+time of the job, and its line is left out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.errors import BadInput
+from engine.notices import Notice
+from engine.sources.formats.table_rows import NO_VALUE, Row, as_number
+from engine.text.lists import in_a_row
+from engine.units import format_count
+
+_COLUMN = re.compile(
+    r"((app|application|job|run|task|step|stage|query|execution|result|final|yarn|dag)_?)*"
+    r"(status|state|outcome)|((app|application|job|run|task|step|query|execution|final)_?)?result"
+)
+"""Columns that say in words how a run ended: `status`, `FinalStatus`, `result_state`, ..."""
+
+SUCCEEDED, FAILED, KILLED, NOT_ENDED = "succeeded", "failed", "was killed", "did not end"
+_WORDS = {
+    SUCCEEDED: "success succeed succeeded successful ok pass passed complete completed done "
+    "finished warn warning",
+    FAILED: "fail failed failure error errored aborted crashed dead lost exception oom "
+    "out_of_memory timeout timed_out timedout upstream_failed submission_failed internal_error "
+    "runtime_error node_fail boot_fail terminated_with_errors completed_with_errors "
+    "finished_with_errors succeeded_with_failures",
+    KILLED: "kill killed cancel cancelled canceled cancelling canceling interrupted stopped "
+    "preempted revoked",
+    NOT_ENDED: "running pending queued scheduled submitted accepted new new_saving starting "
+    "started waiting blocked skipped deferred removed not_started no_status undefined up_for_retry "
+    "up_for_reschedule restarting in_progress incomplete",
+}
+"""What Spark, YARN, Kubernetes, Slurm, EMR, Glue, Dataproc, Databricks, Livy, Airflow and dbt say
+of a run. YARN says UNDEFINED of one that has not ended, dbt WARN of one that did its work."""
+_MEANING = {word: outcome for outcome, words in _WORDS.items() for word in words.split()}
+
+_EXIT_CODE = re.compile(r"((process|app|job|run|task)_?)?(exit|return)_?(code|status)")
+_SUCCESS = re.compile(r"(is_|was_)?(success|succeeded|successful)")
+_FAILURE = re.compile(r"(is_|was_|has_)?failed")
+"""Columns in which 0 is a success, and those of yes and no."""
+_YES, _NO = (
+    frozenset({"true", "yes", "y", "t", "1", "1.0"}),
+    frozenset({"false", "no", "n", "f", "0", "0.0"}),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """How each line of a table ended.
+
+    Args:
+        columns: that say so, by their normal names; none where the table does not.
+        rows: the lines of the table.
+        ended: one of the outcomes above for each line, None where its words say nothing known.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    ended: tuple[str | None, ...]
+
+    @classmethod
+    def of(cls, columns: Sequence[str], rows: Sequence[Row]) -> Outcomes:
+        """What the table says; a column `status` of numbers is a parameter."""
+        telling = tuple(name for name in columns if _tells(name, [row.cells[name] for row in rows]))
+        ended = (_ended([_meaning(name, row.cells[name]) for name in telling]) for row in rows)
+        return cls(telling, tuple(rows), tuple(ended))
+
+    def succeeded(self, source: str) -> list[Row]:
+        """The lines whose time counts: all but those of which it is said that it does not.
+
+        Raises:
+            BadInput: when none is left.
+        """
+        kept = [row for row, ended in self._each if not self.columns or _counts(ended)]
+        if not kept:
+            raise BadInput(
+                f"holds no run that succeeded: {self._reasons()} ({self._written})",
+                where=source,
+                remedy="add runs that came to their end",
+            )
+        return kept
+
+    def notices(self, source: str) -> list[Notice]:
+        """That lines are left out and why, and that words say nothing known of others."""
+        if not self.columns:
+            return []
+        name, total = Path(source).name, len(self.rows)
+        found = []
+        out = [row.line for row, ended in self._each if not _counts(ended)]
+        if out:
+            found.append(
+                Notice(
+                    "failed-runs",
+                    f"{len(out)} of {format_count(total, 'run')} of {name} "
+                    f"{'is' if len(out) == 1 else 'are'} left out: {self._reasons()} "
+                    f"({self._written}; first: line {out[0]})",
+                    "correct the cell where a run did succeed",
+                )
+            )
+        unsaid = [row for row, ended in self._each if ended is None]
+        if unsaid:
+            cells = (row.cells[column] for row in unsaid for column in self.columns)
+            words = dict.fromkeys(repr(cell) if cell else "empty" for cell in cells)
+            found.append(
+                Notice(
+                    "unknown-outcome",
+                    f"{self._written} of {name} does not say whether {len(unsaid)} of "
+                    f"{format_count(total, 'run')} succeeded ({in_a_row([*words])}; first: line "
+                    f"{unsaid[0].line}): counted as if {'it' if len(unsaid) == 1 else 'they'} did",
+                    "write success or failed there, or leave out what failed",
+                )
+            )
+        return found
+
+    @property
+    def _each(self) -> zip[tuple[Row, str | None]]:
+        return zip(self.rows, self.ended, strict=True)
+
+    @property
+    def _written(self) -> str:
+        """The columns as the file calls them."""
+        return in_a_row([self.rows[0].written[name] for name in self.columns])
+
+    def _reasons(self) -> str:
+        counts = {why: self.ended.count(why) for why in (FAILED, KILLED, NOT_ENDED)}
+        said = {why: why.replace("was", "were") if n > 1 else why for why, n in counts.items()}
+        return in_a_row([f"{n} {said[why]}" for why, n in counts.items() if n])
+
+
+def _is_word(cell: str) -> bool:
+    return cell.lower() not in NO_VALUE and as_number(cell) is None
+
+
+def _counts(ended: str | None) -> bool:
+    return ended is None or ended == SUCCEEDED
+
+
+def _tells(name: str, cells: Sequence[str]) -> bool:
+    """Whether a column says how runs ended: one of words by its name alone, one of codes or of yes
+    and no where all of its cells are such."""
+    if _COLUMN.fullmatch(name):
+        return any(map(_is_word, cells))
+    known = [cell for cell in cells if cell.lower() not in NO_VALUE]
+    coded = any(pattern.fullmatch(name) for pattern in (_EXIT_CODE, _SUCCESS, _FAILURE))
+    return coded and bool(known) and all(_meaning(name, cell) is not None for cell in known)
+
+
+def _ended(said: Sequence[str | None]) -> str | None:
+    """What the cells of a line say together: of YARN's State FINISHED and FinalStatus FAILED the
+    worse counts."""
+    return next((one for one in (FAILED, KILLED, NOT_ENDED, SUCCEEDED) if one in said), None)
+
+
+def _meaning(name: str, cell: str) -> str | None:
+    """What a cell of a column says; None for nothing known."""
+    if _EXIT_CODE.fullmatch(name):
+        code = as_number(cell)
+        return None if code is None else SUCCEEDED if code == 0.0 else FAILED
+    if _SUCCESS.fullmatch(name) or _FAILURE.fullmatch(name):
+        good, bad = (_YES, _NO) if _SUCCESS.fullmatch(name) else (_NO, _YES)
+        return SUCCEEDED if cell.lower() in good else FAILED if cell.lower() in bad else None
+    return _of_words(cell)
+
+
+def _of_words(cell: str) -> str | None:
+    """What words say; behind one that is no success may stand more ("CANCELLED by 1000")."""
+    words = re.findall(r"[a-z]+", cell.lower()) if cell[:1].isalpha() else []
+    whole = _MEANING.get("_".join(words))
+    first = _MEANING.get(words[0]) if words else None
+    return first if whole is None and first != SUCCEEDED else whole

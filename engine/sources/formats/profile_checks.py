@@ -1,0 +1,231 @@
+"""What the values of a profile file may be: whatever lies beyond is said with its line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf, isfinite, isnan
+
+from engine.catalog import MOST_MEMORY_GIB, MOST_VCPUS, InstanceType
+from engine.cluster import MOST_NODES, checked_heap_gib
+from engine.errors import BadInput
+from engine.given_profiles import OptexProfile
+from engine.profile import LEAST_AMOUNT, LEAST_SECONDS, MOST_AMOUNT, MOST_SECONDS
+from engine.sources.formats.profile_schema import BESIDE_KEYS, MEASURES, RunEntry
+from engine.stage_run import STAGE_AMOUNTS, StageRun
+from engine.text.yaml_values import Located
+
+MOST_CLOCK_SECONDS = 1e16
+"""Milliseconds in 64 bits, as Spark writes them, end before."""
+
+MOST_BYTES = 1e20
+"""Bytes in 64 bits, as Spark writes them, end before, and so do sums of some: what is read from a
+log, damaged counts included, can be read from its profile."""
+
+MOST_NUMBER = 1e30
+"""What follows from larger ones leaves the range of numbers."""
+
+MOST_TOLD = 1e8
+"""Tasks that a measure tells of: more do not fit into memory."""
+
+MOST_EXPONENT = 10.0
+"""Of the machines in OptEx's execution phase, where the paper has 1 or 2."""
+
+_POSITIVE = (
+    "nodes", "price_usd_per_hour", "executors", "executor_cores", "executor_memory_gib",
+    *BESIDE_KEYS,
+)  # fmt: skip
+_COUNTS = ("nodes", "executors", "executor_cores")
+_FILES = ("files_bytes", "files_read")
+_WRITTEN = ("written_files", "written_folders", "grouped_rows", "groups")
+_MEMORY = ("storage_memory_bytes", "cached_bytes")
+_SCORES = ("cpu_score", "network_gbps", "ebs_gbps")
+_OPTEX_AMOUNTS = (
+    "t_init_seconds", "t_prep_seconds", "t_vs_baseline_seconds", "coeff",
+    "t_commn_baseline_seconds", "cf_commn",
+)  # fmt: skip
+_UNKNOWN = "correct it, or leave it out where it is not known"
+
+
+def checked(
+    entry: object,
+    names: Sequence[str],
+    located: Located,
+    path: str,
+    *,
+    above: float | None = None,
+    most: float = MOST_NUMBER,
+) -> None:
+    """Refuses numbers that are not finite, and those out of bounds.
+
+    Args:
+        entry: has the numbers as attributes, None for those that are not known.
+        path: where `entry` stands in the file.
+        above: what they must be more than; None where they must be at least 0.
+        most: what they may be at most.
+
+    Raises:
+        BadInput: with `file:line`.
+    """
+    for name in names:
+        value = getattr(entry, name)
+        if value is None:
+            continue
+        enough = value >= 0.0 if above is None else value > above
+        if not (isfinite(value) and enough and value <= most):
+            least = "at least 0" if above is None else f"more than {above or 'zero'}"
+            said = (
+                f"at most {most:{',.0f' if most < 1e15 else 'g'}}" if most < value < inf else least
+            )
+            raise BadInput(
+                f"{name} must be {said}, not {value:.10g}",
+                where=located.where(f"{path}.{name}" if path else name),
+                remedy=_UNKNOWN,
+            )
+
+
+def check_shape(shape: InstanceType, located: Located, path: str) -> None:
+    """A machine's numbers; those of its shape are nan where they are not known."""
+    for key, most in (("vcpus", MOST_VCPUS), ("memory_gib", MOST_MEMORY_GIB)):
+        value = getattr(shape, key)
+        if not isnan(value) and not 0.0 < value <= most:
+            raise BadInput(
+                f"{key} must be more than zero and at most {most:,.0f}, not {value:g}",
+                where=located.where(f"{path}.{key}"),
+                remedy=_UNKNOWN,
+            )
+    checked(shape, (*_SCORES, "threads_per_core"), located, path, above=0.0)
+    checked(shape, ("cpu_score_spread", "local_disk_gb", "generation"), located, path)
+
+
+def check_optex(job: OptexProfile, located: Located, path: str) -> None:
+    """A job profile: its times and factors are none below zero, and what divides is not zero."""
+    checked(job, _OPTEX_AMOUNTS, located, path, most=MOST_SECONDS)
+    checked(job, ("s_baseline", "n_unit_baseline", "slots_per_node"), located, path, above=0.0)
+    checked(job, ("exponent",), located, path, most=MOST_EXPONENT)
+    for place, operation in enumerate(job.operations):
+        at = f"{path}.operations[{place}]"
+        checked(operation, ("mean_seconds", "count"), located, at, most=MOST_SECONDS)
+
+
+def check_run(entry: RunEntry, located: Located, path: str) -> None:
+    """A run and its stages: sizes, counts and times must be more than zero and finite; what a log
+    tells of memory may be none."""
+    checked(entry, ("seconds", *_POSITIVE), located, path, above=0.0)
+    if not LEAST_SECONDS <= entry.seconds <= MOST_SECONDS:
+        raise BadInput(
+            f"no run lasts {entry.seconds:g} s",
+            where=located.where(f"{path}.seconds"),
+            remedy=f"give between {LEAST_SECONDS:g} and {MOST_SECONDS:g} s",
+        )
+    amounts = ("input_size", "iterations", "scale")
+    checked(entry, amounts, located, path, above=LEAST_AMOUNT, most=MOST_AMOUNT)
+    checked(entry, _COUNTS, located, path, most=MOST_NODES)
+    checked(entry, ("driver_seconds", *_MEMORY), located, path)
+    for place, group in enumerate(entry.groups):
+        at = f"{path}.groups[{place}]"
+        checked(group, ("nodes", "price_usd_per_hour"), located, at, above=0.0)
+        checked(group, ("nodes",), located, at, most=MOST_NODES)
+    for place, rdd in enumerate(entry.persisted_rdds):
+        at = f"{path}.persisted_rdds[{place}]"
+        checked(rdd, ("stored_bytes",), located, at)
+        checked(rdd, ("copies",), located, at, above=0.0, most=MOST_NODES)
+    for place, stage in enumerate(entry.stages):
+        _check_stage(stage, located, f"{path}.stages[{place}]")
+    _check_clock(entry, located, path)
+    heap = entry.executor_memory_gib
+    # Runs of a log keep what the log says: before Spark 1.6 an executor could have less.
+    if heap is not None and entry.spark_version is None and not entry.stages:
+        checked_heap_gib(
+            heap, where=located.where(f"{path}.executor_memory_gib"),
+            remedy="executor_memory_gib counts GiB: correct it, or leave it out",
+        )  # fmt: skip
+    for name, value in entry.parameters.items():
+        if not isfinite(value):
+            where = located.where(f"{path}.parameters.{name}")
+            raise BadInput(f"{name} must be a number, not {value}", where=where)
+
+
+def _check_clock(entry: RunEntry, located: Located, path: str) -> None:
+    """When jobs ran, and when there were how many cores."""
+    for place, job in enumerate(entry.jobs):
+        for name in ("submitted_seconds", "completed_seconds"):
+            value = getattr(job, name)
+            if value is not None:
+                _check_moment(name, value, located, f"{path}.jobs[{place}].{name}")
+    for place, (moment, cores) in enumerate(entry.cores):
+        at = f"{path}.cores[{place}]"
+        _check_moment("the time of cores", moment, located, at)
+        if not 0 <= cores <= MOST_CORES:
+            raise BadInput(f"cores must be at least 0, not {cores}", where=located.where(at))
+
+
+MOST_CORES = MOST_NODES * MOST_NODES
+
+
+def _check_moment(name: str, seconds: float, located: Located, path: str) -> None:
+    if not abs(seconds) <= MOST_CLOCK_SECONDS:
+        raise BadInput(
+            f"{name} must be at most {MOST_CLOCK_SECONDS:g}, not {seconds:g}",
+            where=located.where(path),
+            remedy=_UNKNOWN,
+        )
+
+
+def _check_stage(stage: StageRun, located: Located, path: str) -> None:
+    """A stage has tasks, which hold cores: a log leaves out stages without any."""
+    checked(stage, (*STAGE_AMOUNTS, *_FILES, *_WRITTEN, "stage_id"), located, path)
+    _check_measures(stage, located, path)
+    for place, told_of in enumerate(stage.inputs):
+        checked(told_of, _FILES, located, f"{path}.inputs[{place}]")
+    for name in ("joined_records", "joined_shuffled_bytes", "merged_bytes"):
+        for told in getattr(stage, name):
+            if told is not None and not 0.0 <= told <= MOST_NUMBER:
+                what = f"{name} must lie between 0 and {MOST_NUMBER:g}, not {told:g}"
+                raise BadInput(what, where=located.where(f"{path}.{name}"), remedy=_UNKNOWN)
+    numbers = (
+        ("tasks", "tasks", stage.tasks),
+        ("task_cpus", "task_cpus", stage.task_cpus),
+        ("count of task_seconds", "task_seconds", stage.task_seconds.count),
+        (
+            "coalesced_most",
+            "coalesced_most",
+            1 if stage.coalesced_most is None else stage.coalesced_most,
+        ),
+        *(("partitions", "paired", number) for number in stage.paired),
+        *(("partitions", "united", number) for number in stage.united),
+    )
+    for name, key, number in numbers:
+        if number < 1:
+            raise BadInput(
+                f"{name} must be at least 1, not {number}",
+                where=located.where(f"{path}.{key}"),
+                remedy="correct it, or leave out a stage that ran no task",
+            )
+        if number > MOST_NUMBER:
+            what = f"{name} must be at most {MOST_NUMBER:g}"
+            raise BadInput(what, where=located.where(f"{path}.{key}"), remedy=_UNKNOWN)
+
+
+def _check_measures(stage: StageRun, located: Located, path: str) -> None:
+    """Amounts are none below zero, and no time is more than a log can tell."""
+    for name in MEASURES:
+        measure = getattr(stage, name)
+        if measure is None:
+            continue
+        most = MOST_CLOCK_SECONDS if name.endswith("_seconds") else MOST_BYTES
+        values = (measure.total / (measure.count or 1), *measure.quantiles)
+        if not all(0.0 <= value <= most for value in values):
+            what = f"{name} must lie between 0 and {most:g}"
+        elif measure.count > MOST_TOLD:
+            what = f"count of {name} must be at most {MOST_TOLD:,.0f}, not {measure.count}"
+        else:
+            continue
+        raise BadInput(what, where=located.where(f"{path}.{name}"), remedy=_UNKNOWN)
+    for name in ("submitted_seconds", "completed_seconds"):
+        _check_moment(name, getattr(stage, name), located, f"{path}.{name}")
+    if not all(0.0 < part <= MOST_CLOCK_SECONDS for part in stage.warm_up):
+        raise BadInput(
+            "warm_up must be more than zero",
+            where=located.where(f"{path}.warm_up"),
+            remedy=_UNKNOWN,
+        )

@@ -1,0 +1,399 @@
+"""What a log has told so far about one application: executors, jobs, stages, cached blocks.
+
+`Application` has one method per event; `eventlog` calls them in the log's order,
+`engine.sources.distilling.distill` turns the result into runs. Times are epoch milliseconds.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from engine.sources.logs import events
+from engine.sources.logs.broadcast_joins import BroadcastJoins
+from engine.sources.logs.cache_stages import describe_cache, stage_computed
+from engine.sources.logs.cached_blocks import CachedBlocks
+from engine.sources.logs.clients import Clients
+from engine.sources.logs.entities import Attempt, Batch, Executor, Job, Stage
+from engine.sources.logs.file_scans import FileScans
+from engine.sources.logs.grouped_rows import GroupedRows
+from engine.sources.logs.lineage import Lineage
+from engine.sources.logs.lost_executors import decommissions
+from engine.sources.logs.session_settings import SessionSettings
+from engine.sources.logs.source_reads import SourceReads
+from engine.sources.logs.task_cpus import counts_cpus, task_cpus_of
+from engine.sources.logs.task_rows import LATEST_MS
+from engine.sources.logs.tasks import StageTasks, summarise
+from engine.sources.logs.whole_numbers import whole_number
+from engine.sources.logs.written_files import WrittenFiles
+
+MOST_ROLLOVERS = 100_000
+"""A larger number of a part is taken for damage."""
+
+STARTS_PER_CORE = 64
+"""Task starts are only read to find each executor's first tasks; an executor that stays idle must
+not make us read all of them."""
+
+HIGHEST_ID = 1 << 31
+"""Spark counts stages and jobs in 32 bits."""
+
+MOST_CORES = 1 << 16
+MOST_TASKS = 10_000_000
+"""No executor has so many cores, no stage so many tasks: such a number is damage."""
+
+
+WAITING_BYTES = 4 << 20
+"""Rows of completed stages that are kept until they are summed up together."""
+
+MOST_OF_A_REASON = 2000
+"""Characters that are kept of why an executor went; what matters stands first."""
+
+
+class BadEvent(ValueError):
+    """An event whose numbers make no sense."""
+
+
+class OtherApplication(Exception):
+    """The log goes on with another application."""
+
+
+class Application:
+    """Collects the events of one application."""
+
+    def __init__(self) -> None:
+        self.name: str | None = None
+        self.app_id: str | None = None
+        self.attempt: str | None = None
+        self.version: str | None = None
+        self.started_ms: int | None = None
+        self.told_start: tuple[str | None, int] | None = None
+        self.ended_ms: int | None = None
+        self.first_ms: int | None = None
+        self.last_ms = 0
+        self.part_first_ms: int | None = None
+        self.context_id: int | None = None
+        self.rollovers: set[int] = set()
+        self.queries: list[tuple[int, int]] = []
+        self._open_queries: dict[int, int] = {}
+        self.properties: dict[str, str] = {}
+        self.drains = False
+        self.profiles: dict[int, events.ResourceProfileAdded] = {}
+        self.executors: dict[str, Executor] = {}
+        self.retired: list[Executor] = []
+        self.jobs: dict[int, Job] = {}
+        self.stages: dict[int, Stage] = {}
+        self.tasks: dict[int, StageTasks] = {}
+        self._completed: list[StageTasks] = []
+        self._waiting_bytes = 0
+        self.planned: dict[int, tuple[int | None, tuple[int, ...] | None]] = {}
+        self.jobs_of_stage: dict[int, list[int]] = {}
+        self.batches: dict[tuple[str, int], Batch] = {}
+        self.reporting: set[str] = set()
+        self.lineage = Lineage()
+        self.blocks = CachedBlocks()
+        self.sources = SourceReads()
+        self.scans = FileScans()
+        self.joins = BroadcastJoins()
+        self.writes = WrittenFiles()
+        self.groups = GroupedRows()
+        self.clients = Clients()
+        self.session = SessionSettings()
+        self.cold_tasks: set[int] = set()
+        self.cold_slots = 0
+        self.starts_to_read = 1
+        """How many more task starts are worth decoding: they only tell the first tasks of
+        each executor and how many tasks an executor of unknown size runs at once."""
+
+    def seen(self, time_ms: int | None) -> int | None:
+        """Widens the span of time that the log is known to cover, and returns the time; None for
+        one that is damaged. Executors do not: they come and go when nothing runs, and hosts' clocks
+        differ. Where the clock was set back behind the start, the start is the next time."""
+        if time_ms is None or not 0 < time_ms < LATEST_MS:
+            return None
+        if self.started_ms is not None and time_ms < self.started_ms == self.last_ms:
+            self.started_ms = self.last_ms = time_ms
+        self.last_ms = max(self.last_ms, time_ms)
+        if self.part_first_ms is None:
+            self.part_first_ms = time_ms
+        if self.first_ms is None or time_ms < self.first_ms:
+            self.first_ms = time_ms
+        return time_ms
+
+    # The application itself
+
+    def log_start(self, event: events.LogStart) -> None:
+        if self.ended_ms is not None:  # what follows it is not to change what is known
+            raise OtherApplication
+        self.version = event.version or self.version
+        if event.context_id is not None:
+            if self.context_id not in (None, event.context_id):
+                raise OtherApplication
+            self.context_id = event.context_id
+        if event.rollover is not None and 0 <= event.rollover < MOST_ROLLOVERS:
+            self.rollovers.add(event.rollover)
+
+    def application_start(self, event: events.ApplicationStart) -> None:
+        own = event.app_id, event.time_ms
+        if self.told_start not in (None, own):
+            raise OtherApplication
+        self.name, self.app_id, self.attempt = event.name, event.app_id, event.attempt
+        if self.told_start is None:
+            self.told_start, self.started_ms = own, self.seen(event.time_ms)
+
+    def application_end(self, event: events.ApplicationEnd) -> None:
+        """An end before the start is that of a clock which was set back: it is not known."""
+        if event.time_ms >= (self.started_ms or 0):
+            self.ended_ms = self.seen(event.time_ms)
+
+    def environment(self, event: events.Environment) -> None:
+        for key, raw in event.properties.items():
+            try:
+                self.properties[key] = msgspec.json.decode(raw, type=str)
+            except (msgspec.MsgspecError, UnicodeDecodeError):
+                continue
+        self.drains = decommissions(self.properties)
+
+    def resource_profile(self, event: events.ResourceProfileAdded) -> None:
+        self.profiles[event.profile] = event
+
+    # Executors
+
+    def executor_added(self, event: events.ExecutorAdded) -> None:
+        cores = event.info.cores if 0 < event.info.cores <= MOST_CORES else None
+        known = self.executors.get(event.executor)
+        executor = Executor(event.info.host, event.time_ms, cores, event.info.profile)
+        if known is not None and known.removed_ms is None:
+            executor.storage_bytes, executor.busiest = known.storage_bytes, known.busiest
+        elif known is not None:
+            self.retired.append(known)
+        executor.cold_slots = cores or 0
+        self.cold_slots += executor.cold_slots
+        self.executors[event.executor] = executor
+        self.starts_to_read += STARTS_PER_CORE * min(cores or 1, 4096)
+
+    def executor_removed(self, event: events.ExecutorRemoved) -> None:
+        self.blocks.executor_lost(event.executor)
+        executor = self.executors.get(event.executor)
+        if executor is not None and executor.removed_ms is None:
+            executor.removed_ms = event.time_ms
+            executor.removed_reason = _text(event.reason)[:MOST_OF_A_REASON]
+            self.cold_slots -= executor.cold_slots
+            executor.cold_slots = 0
+
+    def block_manager_added(self, event: events.BlockManagerAdded) -> None:
+        executor = self.executors.get(event.manager.executor)
+        if executor is None:
+            executor = Executor(event.manager.host, event.time_ms)
+            self.executors[event.manager.executor] = executor
+            self.starts_to_read += 1
+        # Cached blocks lie on the heap; only those of a storage level of their own lie off it.
+        if (event.on_heap_bytes or 0) > 0:
+            executor.storage_bytes = event.on_heap_bytes
+        elif event.memory_bytes >= 0:
+            executor.storage_bytes = event.memory_bytes
+
+    def block_manager_removed(self, event: events.BlockManagerRemoved) -> None:
+        self.blocks.executor_lost(event.manager.executor)
+        executor = self.executors.get(event.manager.executor)
+        if executor is not None and executor.removed_ms is None and executor.cores is None:
+            executor.removed_ms = event.time_ms
+
+    # Tasks
+
+    def task_start(self, event: events.TaskStart) -> None:
+        self.starts_to_read -= 1
+        executor = self.executor_of(event.info.executor)
+        if executor.launched_ms is None:
+            executor.launched_ms = event.info.launch_ms
+        if executor.cores is None:
+            executor.running += 1
+            executor.busiest = max(executor.busiest, executor.running)
+            self.starts_to_read += 1
+        elif executor.cold_slots > 0:
+            executor.cold_slots -= 1
+            self.cold_slots -= 1
+            self.cold_tasks.add(event.info.task_id)
+            self._has_met_all()
+
+    def task_end(self, executor_id: str) -> None:
+        """Of executors of unknown size (Spark 1.2 and torn logs) fewer tasks run; one of a known
+        size is new no longer: code and classes are loaded for all of its slots."""
+        executor = self.executor_of(executor_id)
+        executor.running = max(0, executor.running - 1)
+        if executor.cold_slots and executor.ran_tasks:
+            self.cold_slots -= executor.cold_slots
+            executor.cold_slots = 0
+            self._has_met_all()
+
+    def _has_met_all(self) -> None:
+        """Where every executor has had its first tasks, starts tell nothing more."""
+        if self.cold_slots == 0:
+            self.starts_to_read = 0
+
+    def executor_of(self, executor_id: str) -> Executor:
+        """The executor of that name; one that was never announced is made up without cores."""
+        executor = self.executors.get(executor_id)
+        if executor is None:
+            executor = self.executors[executor_id] = Executor("", None)
+            self.starts_to_read += 1
+        return executor
+
+    # Jobs and stages
+
+    def job_start(self, event: events.JobStart) -> None:
+        if not 0 <= event.job < HIGHEST_ID:
+            raise BadEvent("no such job")
+        properties = event.properties or events.NO_PROPERTIES
+        stage_ids = event.stage_ids or tuple(stage.stage for stage in event.planned)
+        self.jobs[event.job] = Job(
+            event.job,
+            self.seen(event.submitted_ms),
+            stage_ids,
+            sql_execution_id=whole_number(properties.sql_execution),
+            query=properties.query,
+            batch_id=whole_number(properties.batch),
+            dstream_batch_ms=whole_number(properties.dstream_batch_ms),
+        )
+        for stage_id in stage_ids:
+            self.jobs_of_stage.setdefault(stage_id, []).append(event.job)
+        for planned in event.planned:
+            final = planned.rdds[0].rdd_id if planned.rdds else None
+            self.planned.setdefault(planned.stage, (final, planned.parents))
+
+    def job_end(self, event: events.JobEnd) -> None:
+        job, completed_ms = self.jobs.get(event.job), self.seen(event.completed_ms)
+        if job is not None:
+            job.completed_ms = completed_ms
+
+    def stage_submitted(self, event: events.StageEvent, line: bytes) -> None:
+        info = event.info
+        stage = self.stage_of(info.stage)
+        if not stage.attempts:
+            self._describe(stage, info, line)
+            began = self.blocks.stage_began(stage.needed_rdds, stage.off_heap_rdds, stage.copies)
+            stage.cached_disk_bytes = began
+            # A task that misses several RDDs which come from each other reads the source for each.
+            found = stage.reads_cache and not stage.beside_maker
+            if stage.fed is not None and found and len(stage.persisted) == 1:
+                stage.held = self.blocks.held(stage.persisted)
+        self._attempt(stage, info)
+
+    @property
+    def jobs_before(self) -> int:
+        """How many jobs came before the first that the log tells, by the numbers of jobs and
+        stages, which begin with 0. A job's number alone proves nothing: some never begin."""
+        stages = self.planned.keys() | self.jobs_of_stage.keys() | self.stages.keys()
+        return min(self.jobs, default=0) if min(stages, default=0) > 0 else 0
+
+    def submission_seen(self, stage_id: int) -> bool:
+        """Whether the log has told what the stage is made of."""
+        stage = self.stages.get(stage_id)
+        return stage is not None and bool(stage.attempts)
+
+    def stage_completed(self, event: events.StageCompleted) -> None:
+        info = event.info
+        stage = self.stage_of(info.stage)
+        attempt = self._attempt(stage, info)
+        attempt.ended(self.seen(info.completed_ms), info.failure)
+        if not attempt.failed:
+            read = stage_computed(stage, self.lineage, self.sources)
+            self._completed.append(stage.tasks)
+            self._waiting_bytes += stage.tasks.close()
+            if self._waiting_bytes > WAITING_BYTES:
+                self.sum_up()
+            self.blocks.stage_ended(info.stage, stage.needed_rdds, stage.tasks.tasks or 0, read)
+        else:
+            self.lineage.given_up(stage.cached_rdds)
+
+    def sum_up(self) -> None:
+        """Sums up the tasks of the stages that have completed: many at a time is quicker."""
+        summarise(self._completed)
+        self._completed.clear()
+        self._waiting_bytes = 0
+
+    def stage_of(self, stage_id: int) -> Stage:
+        """The stage of that id, made where the log has lost its submission.
+
+        Raises:
+            BadEvent: for an id that no stage has.
+        """
+        stage = self.stages.get(stage_id)
+        if stage is None:
+            if not 0 <= stage_id < HIGHEST_ID:
+                raise BadEvent("no such stage")
+            stage = self.stages[stage_id] = Stage(stage_id)
+            self.tasks[stage_id] = stage.tasks
+        return stage
+
+    def _describe(self, stage: Stage, info: events.StageInfo, line: bytes) -> None:
+        """What a stage is made of, told by its first event."""
+        stage.name, stage.profile, stage.parents = info.name, info.profile, info.parents
+        if counts_cpus(self.version):
+            held = task_cpus_of(self.profiles.get(info.profile), self.properties)
+            stage.tasks.cpus_in_run_time = held
+        if info.rdds:
+            stage.final_rdd, stage.partitions = info.rdds[0].rdd_id, info.rdds[0].partitions
+            stage.barrier = info.rdds[0].barrier
+        stage.library = self.lineage.library_of(line)
+        stage.operations = self.lineage.operations_of(info.rdds)
+        stage.operation_counts = self.lineage.operation_counts(info.rdds, stage.operations)
+        stage.coalesced = self.lineage.coalesces(info.rdds)
+        stage.generated = self.lineage.generated_in(info.rdds)
+        stage.combined = self.lineage.combined_in(info.rdds)
+        stage.file_scans = self.lineage.file_scans_in(info.rdds)
+        describe_cache(stage, info, self.lineage)
+        stage.kept_rdds = self.lineage.kept_in(info.rdds)
+
+    def _attempt(self, stage: Stage, info: events.StageInfo | events.AttemptInfo) -> Attempt:
+        """The attempt that an event is about."""
+        if (info.attempt == 0 or stage.tasks.tasks is None) and 0 <= info.tasks <= MOST_TASKS:
+            stage.tasks.tasks = max(info.tasks, stage.tasks.tasks or 0)
+        submitted_ms = self.seen(info.submitted_ms)
+        attempt = stage.attempts.setdefault(info.attempt, Attempt(submitted_ms))
+        if attempt.submitted_ms is None:
+            attempt.submitted_ms = submitted_ms
+        return attempt
+
+    # The cache
+
+    def block_updated(self, event: events.BlockUpdated) -> None:
+        info, level = event.info, event.info.level
+        stored = level is None or level.memory or level.disk
+        self.blocks.update(
+            info.block,
+            (max(0, info.memory_bytes) or info.disk_bytes) if stored else 0,
+            on_disk=not info.memory_bytes if level is None else not level.memory,
+            executor=info.manager.executor,
+            copies=1 if level is None else level.copies,
+        )
+
+    def unpersisted(self, event: events.UnpersistRdd) -> None:
+        self.lineage.dropped(event.rdd_id)
+        self.sources.dropped(event.rdd_id)
+        self.blocks.unpersisted(event.rdd_id)
+
+    # Streaming and SQL
+
+    def query_progress(self, event: events.QueryProgressEvent) -> None:
+        progress = event.progress
+        self.batches[progress.query, progress.batch] = Batch(
+            progress.timestamp, progress.durations.trigger_ms
+        )
+        self.reporting.add(progress.query)
+
+    def sql_start(self, event: events.SqlExecutionStart) -> None:
+        start_ms = self.seen(event.time_ms)
+        if start_ms is not None:
+            self._open_queries[event.execution] = start_ms
+
+    def sql_end(self, event: events.SqlExecutionEnd) -> None:
+        start_ms, end_ms = self._open_queries.pop(event.execution, None), self.seen(event.time_ms)
+        if start_ms is not None and end_ms is not None and start_ms <= end_ms:
+            self.queries.append((start_ms, end_ms))
+
+
+def _text(raw: msgspec.Raw) -> str:
+    """Text that is worth nothing where it is not there or damaged."""
+    try:
+        return msgspec.json.decode(raw, type=str) if bytes(raw) else ""
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return ""

@@ -1,0 +1,377 @@
+"""The loop over the lines of an event log: which event, decoded how, told to whom.
+
+Nearly all of a log is task ends. They are recognised by their first bytes, decoded into typed
+structures and packed as one row each; task starts and everything that nobody asks for is told by
+its prefix without being parsed.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import deque
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from engine.errors import BadInput
+from engine.sources.access.lines import Lines
+from engine.sources.logs import events, plan_events
+from engine.sources.logs.application import Application, BadEvent, OtherApplication
+from engine.sources.logs.broadcast_joins import JOIN, MERGE
+from engine.sources.logs.clients import CLIENT_EVENTS, Clients
+from engine.sources.logs.file_scans import SIZE_METRIC
+from engine.sources.logs.grouped_rows import GROUPING
+from engine.sources.logs.python_workers import PYTHON_METRIC, tells_starts
+from engine.sources.logs.running import REMEMBERED_STARTS
+from engine.sources.logs.session_settings import SESSION, JobSettings
+from engine.sources.logs.task_rows import BUFFER_BYTES, row_of
+from engine.sources.logs.written_files import WRITTEN_METRIC
+
+TASK_END = b'{"Event":"SparkListenerTaskEnd"'
+TASK_START = b'{"Event":"SparkListenerTaskStart"'
+_EVENT = b'{"Event":"'
+
+_STARTS = (b'{"Event":"SparkListenerLogStart"', b'{"Event":"DBCEventLoggingListenerMetadata"')
+
+_APPLICATION = b'{"Event":"SparkListenerApplicationStart"'
+
+_decode_start = msgspec.json.Decoder(events.ApplicationStart).decode
+_decode_task_end = msgspec.json.Decoder(events.TaskEnd).decode
+_decode_task_start = msgspec.json.Decoder(events.TaskStart).decode
+_decode_name = msgspec.json.Decoder(events.NamedEvent).decode
+
+BAD_EVENT = (
+    *(msgspec.MsgspecError, UnicodeDecodeError, struct.error, OverflowError, RecursionError),
+    BadEvent,
+)
+"""What decoding an event that is damaged or of the wrong shape can raise."""
+
+MOST_BAD_EVENTS = 100_000
+"""After so many lines that are no events, and no more that are, reading is given up."""
+
+LONG_TASK_END = 2048
+_ACCUMULABLES, _METRICS = b',"Accumulables":[', b'"Task Metrics":{'
+_BEFORE, _AFTER = 24, 56
+"""Bytes around the place in the line before where a key is looked for first."""
+
+
+class Shortener:
+    """Takes out of a task end what nobody reads and what makes up most of a long one, accumulables
+    and executor metrics: finding their ends is quicker than parsing them.
+
+    Neither key can occur inside a text, where its quotes would be escaped. Both stand nearly where
+    they stood in the line before, a few digits more or less.
+    """
+
+    __slots__ = ("_end", "_end_before", "_end_from", "_start", "_start_before", "_start_from")
+
+    def __init__(self) -> None:
+        self._expect(_BEFORE, _AFTER)
+
+    def _expect(self, start: int, tail: int) -> None:
+        """Notes where the keys stood, in bytes from the beginning and from the end."""
+        self._start, self._end = start, tail
+        self._start_from, self._start_before = max(0, start - _BEFORE), start + _AFTER
+        self._end_from, self._end_before = -tail - _BEFORE, min(_AFTER - tail, -1)
+
+    def shortened(self, line: bytes) -> bytes:
+        """The line without them, or as it is where they are not found."""
+        start = line.find(_ACCUMULABLES, self._start_from, self._start_before)
+        end = line.rfind(_METRICS, self._end_from, self._end_before)
+        if not 0 < start < end:
+            start, end = line.find(_ACCUMULABLES), line.rfind(_METRICS)
+            if not 0 < start < end:
+                return line
+            self._expect(start, len(line) - end)
+        return line[:start] + b"}," + line[end:]
+
+
+def _events_before(batch: list[bytes]) -> int:
+    """How many events of a batch stand before the application that begins last in it."""
+    starts = [n for n, line in enumerate(batch) if line.startswith(_STARTS)]
+    return starts[-1] if starts else 0
+
+
+def _starts_in(batch: list[bytes]) -> list[tuple[str | None, int]]:
+    """Of which applications a batch holds the start: identifier and time."""
+    found = []
+    for line in batch:
+        if line.startswith(_APPLICATION):
+            with suppress(*BAD_EVENT):
+                start = _decode_start(line)
+                found.append((start.app_id, start.time_ms))
+    return found
+
+
+Handler = Callable[[Application, bytes], None]
+
+
+def _handler(kind: Any, method: Callable[[Application, Any], None]) -> Handler:
+    decode = msgspec.json.Decoder(kind).decode
+    return lambda application, line: method(application, decode(line))
+
+
+def _client_handler(kind: Any, method: Callable[[Clients, Any], None]) -> Handler:
+    decode = msgspec.json.Decoder(kind).decode
+    return lambda application, line: method(application.clients, decode(line))
+
+
+_decode_job = msgspec.json.Decoder(events.JobStart).decode
+_decode_settings = msgspec.json.Decoder(JobSettings).decode
+_decode_stage = msgspec.json.Decoder(events.StageEvent).decode
+_decode_completed = msgspec.json.Decoder(events.StageCompleted).decode
+_decode_metrics = msgspec.json.Decoder(plan_events.StageMetrics).decode
+_decode_sql_start = msgspec.json.Decoder(events.SqlExecutionStart).decode
+_decode_plan = msgspec.json.Decoder(plan_events.SqlPlan).decode
+_decode_driver_metrics = msgspec.json.Decoder(plan_events.DriverMetrics).decode
+
+
+def _job_start(application: Application, line: bytes) -> None:
+    application.job_start(_decode_job(line))
+    if SESSION in line:
+        application.session.job_started(_decode_settings(line))
+
+
+def _stage_submitted(application: Application, line: bytes) -> None:
+    event = _decode_stage(line)
+    application.stage_submitted(event, line)
+    application.stages[event.info.stage].watch_workers()
+
+
+def _stage_completed(application: Application, line: bytes) -> None:
+    event = _decode_completed(line)
+    if not application.submission_seen(event.info.stage):
+        application.stage_submitted(_decode_stage(line), line)
+    application.stage_completed(event)
+    _stage_metrics(application, line)
+
+
+def _stage_metrics(application: Application, line: bytes) -> None:
+    """Whether a stage computed in Python, and which scans and joins it ran: all that is wanted of
+    its metrics, which are long."""
+    python, scans = PYTHON_METRIC in line, application.scans.any_planned
+    joins, writes = application.joins.any_planned, application.writes.any_planned
+    groups = application.groups.any_planned
+    if not (python or scans or joins or writes or groups):
+        return
+    info = _decode_metrics(line).info
+    if python:
+        application.stage_of(info.stage).ran_python(starts_told=tells_starts(info.accumulables))
+    counted = [one.accumulator for one in info.accumulables]
+    if scans:
+        application.scans.completed(info.stage, counted)
+    if writes:
+        application.writes.completed(info.stage, counted)
+    if joins:
+        application.joins.completed(info.stage, info.accumulables)
+    if groups:
+        application.groups.completed(info.stage, info.accumulables)
+
+
+def _sql_start(application: Application, line: bytes) -> None:
+    application.sql_start(_decode_sql_start(line))
+    _sql_plan(application, line)
+
+
+def _sql_plan(application: Application, line: bytes) -> None:
+    """A plan that scans or writes files, joins by a broadcast or a merge, or groups rows; one too
+    deep to decode is no damage."""
+    if not any(sign in line for sign in (SIZE_METRIC, WRITTEN_METRIC, JOIN, MERGE, GROUPING)):
+        return
+    with suppress(RecursionError):
+        plan = _decode_plan(line)
+        application.scans.planned(plan)
+        application.joins.planned(plan)
+        application.writes.planned(plan)
+        application.groups.planned(plan)
+
+
+def _driver_metrics(application: Application, line: bytes) -> None:
+    if application.scans.any_planned or application.writes.any_planned:
+        updates = _decode_driver_metrics(line).updates
+        application.scans.updated(updates)
+        application.writes.updated(updates)
+
+
+_HANDLERS: dict[bytes, Handler] = {
+    b"SparkListenerLogStart": _handler(events.LogStart, Application.log_start),
+    b"DBCEventLoggingListenerMetadata": _handler(events.LogStart, Application.log_start),
+    b"SparkListenerApplicationStart": _handler(
+        events.ApplicationStart, Application.application_start
+    ),
+    b"SparkListenerApplicationEnd": _handler(events.ApplicationEnd, Application.application_end),
+    b"SparkListenerEnvironmentUpdate": _handler(events.Environment, Application.environment),
+    b"SparkListenerResourceProfileAdded": _handler(
+        events.ResourceProfileAdded, Application.resource_profile
+    ),
+    b"SparkListenerExecutorAdded": _handler(events.ExecutorAdded, Application.executor_added),
+    b"SparkListenerExecutorRemoved": _handler(events.ExecutorRemoved, Application.executor_removed),
+    b"SparkListenerBlockManagerAdded": _handler(
+        events.BlockManagerAdded, Application.block_manager_added
+    ),
+    b"SparkListenerBlockManagerRemoved": _handler(
+        events.BlockManagerRemoved, Application.block_manager_removed
+    ),
+    b"SparkListenerBlockUpdated": _handler(events.BlockUpdated, Application.block_updated),
+    b"SparkListenerUnpersistRDD": _handler(events.UnpersistRdd, Application.unpersisted),
+    b"SparkListenerJobStart": _job_start,
+    b"SparkListenerJobEnd": _handler(events.JobEnd, Application.job_end),
+    b"SparkListenerStageSubmitted": _stage_submitted,
+    b"SparkListenerStageCompleted": _stage_completed,
+    b"org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart": _sql_start,
+    b"org.apache.spark.sql.execution.ui.SparkListenerSQLAdaptiveExecutionUpdate": _sql_plan,
+    b"org.apache.spark.sql.execution.ui.SparkListenerDriverAccumUpdates": _driver_metrics,
+    b"org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd": _handler(
+        events.SqlExecutionEnd, Application.sql_end
+    ),
+    b"org.apache.spark.sql.streaming.StreamingQueryListener$QueryProgressEvent": _handler(
+        events.QueryProgressEvent, Application.query_progress
+    ),
+    **{name: _client_handler(kind, method) for name, kind, method in CLIENT_EVENTS},
+}
+
+
+class EventLog:
+    """Reads the parts of one log, in order, into an `Application`.
+
+    `read_events` counts events, `bad_events` those that could not be decoded; where the events of
+    another application follow, they are not read and `other_application` is true; `repeated` where
+    it is the same one, whose log stands in it once more. `starts` are the last task starts as they
+    stand, which tell what was running where the log breaks off.
+    """
+
+    def __init__(self) -> None:
+        self.application = Application()
+        self.read_events = 0
+        self.bad_events = 0
+        self.too_long = 0
+        self.torn_parts = 0
+        self.other_application = self.repeated = False
+        self.starts: deque[bytes] = deque(maxlen=REMEMBERED_STARTS)
+        self.last_ends: dict[str, int] = {}
+        self._shortener = Shortener()
+
+    def read(self, chunks: Iterable[bytes], name: str) -> None:
+        """Reads one part: its chunks, decompressed.
+
+        Raises:
+            BadInput: when it has no lines at all.
+        """
+        if self.other_application:
+            return
+        lines = Lines(chunks, name)
+        for batch in lines.batches():
+            if not self._read_own(batch):
+                return
+            if self.bad_events > MOST_BAD_EVENTS and 2 * self.bad_events > self.read_events:
+                raise BadInput(
+                    f"not a readable event log: {self.bad_events} of {self.read_events} lines "
+                    "are no events",
+                    where=name,
+                    remedy="give a file that Spark wrote",
+                )
+        self.too_long += lines.too_long
+        if lines.torn.strip():
+            self._read_last_line(lines.torn)
+        self.application.sum_up()
+
+    def _read_last_line(self, line: bytes) -> None:
+        """A last line without its line end is torn, or whole all the same."""
+        try:
+            _decode_name(line)
+        except BAD_EVENT:
+            self.torn_parts += 1
+        else:
+            self._read_own([line])
+
+    def _read_own(self, lines: list[bytes]) -> bool:
+        """Reads lines up to where another application begins; False where one does."""
+        try:
+            self._read_lines(lines)
+        except OtherApplication:
+            before = _events_before(lines)
+            whole = self.application.ended_ms is not None
+            self.repeated = whole and self.application.told_start in _starts_in(lines[before:])
+            self.other_application = True
+            self.read_events += before
+        return not self.other_application
+
+    def _read_lines(self, lines: list[bytes]) -> None:
+        """The hot loop: nothing is looked up in it that can be looked up before."""
+        application = self.application
+        tasks_of, cold = application.tasks, application.cold_tasks
+        other, special, shortened = self._other, self._special, self._shortener.shortened
+        remember, last_ends = self.starts.append, self.last_ends
+        for line in lines:
+            try:
+                if line.startswith(TASK_END):
+                    event = _decode_task_end(shortened(line) if len(line) > LONG_TASK_END else line)
+                    tasks = tasks_of.get(event.stage) or application.stage_of(event.stage).tasks
+                    tasks.last_end = line
+                    if tasks.workers is not None:
+                        tasks.workers.task_ended(line)
+                    buffer = tasks.buffer
+                    buffer += row_of(event, cold=event.info.task_id in cold)
+                    if len(buffer) >= BUFFER_BYTES:
+                        tasks.flush()
+                    if application.drains:
+                        last_ends[event.info.executor] = event.info.finish_ms
+                    metrics = event.metrics
+                    if application.starts_to_read > 0 or (metrics and metrics.updated_blocks):
+                        special(event)
+                elif not line.startswith(TASK_START):
+                    other(line)
+                else:
+                    remember(line)
+                    if application.starts_to_read > 0:
+                        application.task_start(_decode_task_start(line))
+            except BAD_EVENT as problem:
+                self._try_again(line, problem)
+        self.read_events += len(lines)
+
+    def _try_again(self, line: bytes, problem: Exception) -> None:
+        """Counts a line that is no event. What only has text that is not UTF-8 is one, of a Spark
+        before 3.0, which wrote in the charset of its machine: nobody knows its foreign letters."""
+        if isinstance(problem, UnicodeDecodeError):
+            with suppress(*BAD_EVENT):
+                return self._other(line.decode("utf-8", errors="replace").encode())
+        self.bad_events += 1
+        return None
+
+    def _special(self, event: events.TaskEnd) -> None:
+        """What only some task ends tell."""
+        if self.application.starts_to_read > 0:
+            self.application.task_end(event.info.executor)
+        metrics = event.metrics
+        for block in (metrics.updated_blocks if metrics is not None else None) or ():
+            status = block.status
+            size = max(0, status.memory_bytes) or status.disk_bytes
+            on_disk = status.memory_bytes <= 0
+            self.application.blocks.update(
+                block.block, size, on_disk=on_disk, executor=event.info.executor
+            )
+
+    def _other(self, line: bytes) -> None:
+        """Any event but the usual form of task starts and ends."""
+        if line.startswith(_EVENT):
+            name = line[len(_EVENT) : line.find(b'"', len(_EVENT))]
+        elif not line.strip():
+            self.read_events -= 1
+            return
+        else:
+            name = _decode_name(line).name.encode()
+        handler = _HANDLERS.get(name)
+        if handler is not None:
+            handler(self.application, line)
+        elif name == b"SparkListenerTaskEnd":
+            event = _decode_task_end(line)
+            self.application.stage_of(event.stage).tasks.buffer += row_of(
+                event, cold=event.info.task_id in self.application.cold_tasks
+            )
+            self._special(event)
+        elif name == b"SparkListenerTaskStart":
+            self.starts.append(line)
+            if self.application.starts_to_read > 0:
+                self.application.task_start(_decode_task_start(line))

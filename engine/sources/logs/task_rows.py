@@ -1,0 +1,75 @@
+"""A finished task as one row: `WIDTH` 64-bit integers, packed into bytes that NumPy views."""
+
+from __future__ import annotations
+
+from struct import Struct
+
+from engine.forecast import IntArray
+from engine.sources.logs.events import NO_METRICS, TaskEnd
+
+Rows = IntArray
+
+COLUMNS = (
+    "attempt", "index", "partition", "status", "cold", "launch", "finish", "run", "cpu", "gc",
+    "fetch_wait", "shuffle_write", "remote_read", "local_read", "input", "output", "peak_memory",
+    "cached_input", "memory_spilled", "disk_spilled", "deserialize", "deserialize_cpu", "fetched",
+    "input_records", "shuffle_read_records", "shuffle_write_records", "output_records",
+)  # fmt: skip
+WIDTH = len(COLUMNS)
+(
+    ATTEMPT, INDEX, PARTITION, STATUS, COLD, LAUNCH, FINISH, RUN, CPU, GC,
+    FETCH_WAIT, SHUFFLE_WRITE, REMOTE_READ, LOCAL_READ, INPUT, OUTPUT, PEAK_MEMORY,
+    CACHED_INPUT, MEMORY_SPILLED, DISK_SPILLED, DESERIALIZE, DESERIALIZE_CPU, FETCHED,
+    INPUT_RECORDS, SHUFFLE_READ_RECORDS, SHUFFLE_WRITE_RECORDS, OUTPUT_RECORDS,
+) = range(WIDTH)  # fmt: skip
+SUMMED = slice(CACHED_INPUT, WIDTH)
+"""Columns of which a stage keeps the sum alone."""
+
+LATEST_MS = 10**14
+"""No log is from later (the year 5138): such a time is damage."""
+
+USUAL_RESULT_BYTES = 16 * 1024
+"""What any task may send the driver: news of what it counted, and where its output lies (2 to 8 kB
+in logs of Spark 3 and 4). Beyond that are rows that the driver asked for."""
+
+SUCCESS, FAILED, KILLED, RESUBMITTED = range(4)
+
+PACK = Struct(f"<{WIDTH}q").pack
+ROW_BYTES = 8 * WIDTH
+BUFFER_BYTES = 16_384 * ROW_BYTES
+
+READ_FROM_CACHE = frozenset({"Memory", "Disk", "Network"})
+"""`Data Read Method`s of Spark 1.x that mean a persisted block: of the task's own executor, or
+(Network) of another one. What is not kept is read by "Hadoop", wherever it lies."""
+
+
+def row_of(event: TaskEnd, *, cold: bool) -> bytes:
+    """The packed row of a finished task.
+
+    Raises:
+        struct.error: for numbers that are not 64-bit integers.
+    """
+    info, metrics = event.info, event.metrics or NO_METRICS
+    read, given = metrics.read, metrics.input
+    plain = event.reason.reason == "Success" and not info.failed and not info.killed
+    return PACK(
+        event.attempt, info.index, info.partition, SUCCESS if plain else status_of(event), cold,
+        info.launch_ms, info.finish_ms, metrics.run_ms, metrics.cpu_ns, metrics.gc_ms,
+        read.fetch_wait_ms, metrics.write.bytes_written, read.remote_bytes, read.local_bytes,
+        given.bytes_read, metrics.output.bytes_written, metrics.peak_memory,
+        given.bytes_read if given.method in READ_FROM_CACHE else 0,
+        metrics.memory_spilled, metrics.disk_spilled,
+        metrics.deserialize_ms, metrics.deserialize_cpu_ns,
+        max(0, metrics.result - USUAL_RESULT_BYTES),
+        given.records, read.records, metrics.write.records, metrics.output.records,
+    )  # fmt: skip
+
+
+def status_of(event: TaskEnd) -> int:
+    """How a task ended; a success that is marked failed or killed is not one."""
+    reason = event.reason.reason
+    if reason == "Success":
+        return FAILED if event.info.failed else KILLED if event.info.killed else SUCCESS
+    if reason == "Resubmitted":
+        return RESUBMITTED
+    return KILLED if reason == "TaskKilled" or event.info.killed else FAILED

@@ -1,0 +1,53 @@
+"""Whether a source can be meant, before any of it is read; and what is said where it cannot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from engine.errors import BadInput, UnknownName
+from engine.files import NOT_YOURS
+from engine.sources.access.address import is_history_server, parse_address
+from engine.sources.access.remote import check_remote, local_path, scheme_of
+from engine.sources.samples import list_samples, sample_named
+
+STDIN = "-"
+LONGEST_SHOWN = 100
+
+
+def check_source(source: str) -> None:
+    """Whether a source can be meant, without reading it (see `engine.sources.check_sources`)."""
+    if source == STDIN:
+        return
+    if is_history_server(source):
+        parse_address(source)
+        return
+    path = local_path(source)
+    if path is None and scheme_of(source):
+        check_remote(source)
+        return
+    try:
+        exists = (path or Path(source)).exists()
+    except (OSError, ValueError):
+        exists = False
+    if not exists and sample_named(source) is None:
+        raise not_there(source)
+
+
+def not_there(source: str) -> BadInput:
+    """The error for a source that is neither a file nor a sample."""
+    if _out_of_reach(source):
+        return BadInput("Permission denied", where=source, remedy=NOT_YOURS)
+    if "/" in source or "\\" in source or Path(source).suffix:
+        return BadInput("no such file", where=source, remedy="check the path")
+    shown = source if len(source) <= LONGEST_SHOWN else source[:LONGEST_SHOWN] + "..."
+    remedy = "check the path; `sparkplan samples` lists samples"
+    return UnknownName("file or sample", shown, (s.name for s in list_samples()), remedy=remedy)
+
+
+def _out_of_reach(source: str) -> bool:
+    """Whether a folder on the way may not be searched: then nobody knows what is there."""
+    try:
+        (local_path(source) or Path(source)).stat()
+    except (OSError, ValueError) as error:
+        return isinstance(error, PermissionError)
+    return False
