@@ -101,14 +101,17 @@ class Candidates:
         Raises:
             BadInput: where they do not.
         """
-        least = least_workers(self.catalog)
+        least, platform = least_workers(self.catalog), platform_of(self.catalog) or ""
         if max_nodes < least:
             raise BadInput(
-                f"{platform_of(self.catalog)} starts no cluster of fewer than {least} workers",
+                f"{platform} starts no cluster of fewer than {least} workers",
                 where="--max-nodes",
                 remedy=f"allow {least}, or say with --platform what else runs the executors",
             )
-        self.within(limits).leaving_room(self.instances, self.layouts, max_nodes)
+        self.within(limits).leaving_room(
+            self.instances, self.layouts, max_nodes,
+            needed_by=platform if limits.min_nodes < least else "",
+        )  # fmt: skip
 
     def require_spot_price(self, where: str, without: str) -> None:
         """Checks that there are spot nodes to rent.

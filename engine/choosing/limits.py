@@ -159,9 +159,17 @@ class Limits:
         return self
 
     def leaving_room(
-        self, instances: Sequence[InstanceType], layouts: Sequence[Layout], max_nodes: int
+        self,
+        instances: Sequence[InstanceType],
+        layouts: Sequence[Layout],
+        max_nodes: int,
+        *,
+        needed_by: str = "",
     ) -> Limits:
         """These limits, if they leave room for a cluster of any of k types.
+
+        Args:
+            needed_by: what starts no fewer than `min_nodes`, where that is not the user's word.
 
         Raises:
             BadInput: for a quota below one node or below `min_nodes`, and where no cluster starts
@@ -173,6 +181,7 @@ class Limits:
         if together < self.min_nodes:
             room = format_count(together, "node") if together else "no node"
             need = f", at least {self.min_nodes} are needed" if together else ""
+            need += f" ({needed_by} starts no fewer)" if need and needed_by else ""
             raise BadInput(
                 f"the limits leave room for {room}{need}", where="limits", remedy=self._loosened()
             )

@@ -33,11 +33,17 @@ def with_ways_out(answer: Recommendation, ask: Ask, surface: Surface) -> Recomme
     in_time = [first, *_in_time(answer.goal, ask, surface, first.deadline_seconds)]
     within = [last, *_within(answer.goal, ask, surface)]
     ways = (
-        min(in_time, key=lambda one: (reachable_seconds(one.deadline_seconds), one.budget_usd)),
+        min(in_time, key=lambda one: (*_named(one), one.choice.cost_usd or 0.0)),
         min(within, key=lambda one: (reachable_usd(one.budget_usd), one.deadline_seconds)),
     )
     clusters = {(tuple(one.choice.composition.items()), tuple(one.choice.spot)) for one in ways}
-    return replace(answer, compromises=ways if len(clusters) > 1 else ways[:1])
+    unlike = len(clusters) > 1 and _named(ways[0]) != _named(ways[1])
+    return replace(answer, compromises=ways if unlike else ways[:1])
+
+
+def _named(one: Compromise) -> tuple[float, float]:
+    """Its deadline as it is named, and its budget, which the cost may be below."""
+    return reachable_seconds(one.deadline_seconds), one.budget_usd
 
 
 def _in_time(goal: Goal, ask: Ask, surface: Surface, one_type: float) -> list[Compromise]:

@@ -27,8 +27,8 @@ def together(found: Sequence[Found]) -> Profile:
     """
     notices = [notice for entry in found for notice in entry.notices]
     unit = _common_unit(found, notices)
-    runs = _distinct([run for entry in found for run in entry.runs], notices)
-    runs = _not_copied(runs, notices)
+    told = [run for entry in found for run in _not_copied(entry.runs, notices)]
+    runs = _not_copied(_distinct(told, notices), notices)  # of a table, and of two of the same
     names = [entry.name for entry in found if entry.name]
     categories = [entry.category for entry in found if entry.category]
     deadlines = [entry.deadline_seconds for entry in found if entry.deadline_seconds]

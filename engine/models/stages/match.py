@@ -26,6 +26,9 @@ ALIKE = 1.1
 """Scans of the same columns of a table read shares of the input within so much of each other: files
 of other lengths pack them a little closer or less."""
 
+POOLED_SINCE = 4
+"""The version of Spark from which on the shuffles of a query are asked for in threads of a pool."""
+
 Key = Hashable
 Keys = tuple[Sequence[Key], Sequence[Key]]
 """Of the stages of either run."""
@@ -38,7 +41,7 @@ def matches(run: Run, other: Run) -> list[int | None]:
     """
     found: list[int | None] = [None] * len(run.stages)
     runs = run, other
-    named = spark_version(run)[0] == spark_version(other)[0]
+    named = _named_alike(run, other)
     codes = _own_keys(run, named=named), _own_keys(other, named=named)
     parents = _with_parents(run, codes[0]), _with_parents(other, codes[1])
     sites = _call_sites(run, named=named), _call_sites(other, named=named)
@@ -58,6 +61,13 @@ def matches(run: Run, other: Run) -> list[int | None]:
     return [
         repeated if place is None else place for place, repeated in zip(found, last, strict=True)
     ]
+
+
+def _named_alike(run: Run, other: Run) -> bool:
+    """Whether queries of both runs name their stages alike: before Spark 4, or since. A log that
+    does not tell its version is taken to be of the other's."""
+    versions = [spark_version(one)[0] for one in (run, other)]
+    return len({version >= POOLED_SINCE for version in versions if version}) < 2
 
 
 def _last_repetitions(runs: tuple[Run, Run], keys: Keys) -> list[int | None]:
@@ -181,7 +191,7 @@ def code_of(stage: StageRun, *, named: bool = True) -> Key:
     """Call site, operations and kind: equal for stages that run the same code.
 
     Args:
-        named: whether the other run is of the same Spark, whose queries name their stages alike.
+        named: whether queries of the other run name their stages alike.
     """
     operations = {name for name in stage.operations if not _CODEGEN.fullmatch(name)}
     return (_call_site(stage, named), tuple(sorted(operations)), _kind(stage))

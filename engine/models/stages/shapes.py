@@ -104,7 +104,9 @@ def _with_followers(run: Run, shapes: Sequence[StageShape]) -> list[StageShape]:
         if stage.inputs:
             counted_by = _counted_by(run, shape, by_id, named=named)
             followers[place] = replace(followers[place], counted_by=counted_by)
-            if keys_of_same_rows(stage, {number: one.stage for number, one in by_id.items()}):
+        if stage.paired:
+            before = {number: one.stage for number, one in by_id.items()}
+            if keys_of_same_rows(stage, before):
                 followers[place] = replace(followers[place], pairs_power=1.0)
         told_by = (followers[place].follows, *followers[place].counted_by)
         behind = max((writers.get(one.stage.stage_id, 0) for one in told_by if one), default=0)

@@ -101,6 +101,24 @@ def test_what_is_told_of_a_replay_is_what_each_limit_alone_is_answered():
     assert answer.compromises[0].budget_usd == pytest.approx(in_time.recommended.cost_usd)
 
 
+def test_of_clusters_that_keep_the_same_limits_the_way_out_is_the_cheaper() -> None:
+    """The budget is kept by both: one on demand was named, though a third of it may be spot."""
+    fitted = engine.fit(engine.read("movie-als-large", ran_on="m5.xlarge"))
+    asked = {
+        "catalog": engine.load_catalog("aws"),
+        "instances": ["c5.xlarge"],
+        "max_nodes": 5,
+        "spot": True,
+        "limits": engine.Limits(max_spot=0.5),
+    }
+    (way,) = recommend(fitted, deadline_seconds=35.03, budget_usd=0.0672, **asked).compromises
+    late = engine.reachable_seconds(way.deadline_seconds)
+    alone = recommend(fitted, deadline_seconds=late, **asked).recommended
+    assert way.budget_usd == 0.0672
+    assert way.choice.cost_usd == pytest.approx(alone.cost_usd)
+    assert way.choice.spot == alone.spot != {}
+
+
 @pytest.mark.parametrize("deadline", [60.0, 5.0])
 def test_where_a_share_may_be_spot_each_is_what_that_limit_alone_is_answered(deadline):
     """They were of clusters on demand, whose budgets were a fourth too high."""

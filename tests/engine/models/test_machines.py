@@ -144,6 +144,16 @@ def test_the_nearest_measured_type(
     assert nearest(target, [shape_of(source, CATALOG) for source in measured]) == expected
 
 
+def test_of_two_types_as_near_the_order_of_the_runs_does_not_decide() -> None:
+    """Half and twice the size: answers differed by which one stood first in the table."""
+    sizes = [replace(SMALL, name=f"m5.{n}", vcpus=n, memory_gib=4.0 * n) for n in (4.0, 8.0, 16.0)]
+    half, target, twice = sizes
+    assert nearest(target, [half, twice]) == 0
+    assert nearest(target, [twice, half]) == 1
+    alike = replace(half, name="m5.other")
+    assert nearest(target, [alike, half]) == 1
+
+
 def test_types_of_one_shape_resemble_sizes_of_their_own_family() -> None:
     """Types of a shape are looked up once, but not those whose family was measured."""
     size = replace(SMALL, name="m5.xlarge")

@@ -2,6 +2,7 @@
 foretells the other (five files on two slots, fifteen on eight)."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,9 +17,10 @@ from engine.models.base import FittedModel, Prediction
 from engine.models.replay.alternatives import alternatives_of
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import pair_fit, with_laws
+from engine.models.stages import shapes
 from engine.models.stages.shapes import shapes_of
 from engine.profile import Run
-from engine.stage_run import Measure, StageInput
+from engine.stage_run import Measure, StageInput, StageRun
 from engine.units import MIB
 
 DATA = Path(__file__).parents[2] / "data"
@@ -192,3 +194,22 @@ def test_pairs_of_keys_of_the_same_rows_grow_as_these_do() -> None:
 )
 def test_pairs_of_rows_and_of_keys_of_two_tables_grow_with_both(run: Run) -> None:
     assert shapes_of(run, 4)[4].pairs_power == 2.0
+
+
+def test_stages_that_pair_nothing_are_not_held_against_those_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """For each union of files all stages before it were gathered: of a log of thousands the square
+    of their number."""
+    asked = []
+
+    def counted(stage: StageRun, before: Mapping[int, StageRun]) -> bool:
+        asked.append(stage.stage_id)
+        return False
+
+    monkeypatch.setattr(shapes, "keys_of_same_rows", counted)
+    run = keys_of_ratings()
+    inputs = (StageInput("files", files_bytes=4.0 * MIB), StageInput("files", files_bytes=MIB))
+    union = replace(run.stages[0], united=(3, 1), inputs=inputs, operations=("Union",))
+    shapes_of(replace(run, stages=(union, *run.stages[1:])), 4)
+    assert asked == [4]

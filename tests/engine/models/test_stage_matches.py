@@ -188,3 +188,21 @@ def test_a_query_is_the_same_in_spark_3_and_in_spark_4() -> None:
     in_pool = tuple(replace(stage, name=pool) for stage in named)
     assert matches(three, replace(three, stages=in_pool, spark_version="4.0.5")) == [0, 1]
     assert matches(three, replace(three, stages=in_pool)) == [None, None]
+
+
+@pytest.mark.parametrize("version", [None, "2.4.8", "3.5.9"])
+def test_names_tell_queries_apart_unless_one_version_alone_asks_in_a_pool(
+    version: str | None,
+) -> None:
+    """Two queries of one plan, in another order: by their operations alone each went with the other
+    where a log did not tell its version."""
+    run = scanning(1, 1)
+    ones = [
+        replace(stage, name=f"{action} at Job.scala:{line}", sql_execution_id=line)
+        for line, (stage, action) in enumerate(zip(run.stages, ("count", "save"), strict=True))
+    ]
+    three = replace(run, stages=tuple(ones), spark_version="3.5.9")
+    names = [one.name for one in reversed(ones)]
+    turned = [replace(one, name=name) for one, name in zip(ones, names, strict=True)]
+    other = replace(three, stages=tuple(turned), spark_version=version)
+    assert matches(three, other) == [1, 0]

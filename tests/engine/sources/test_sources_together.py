@@ -143,6 +143,14 @@ def test_run_times_that_all_stand_twice_are_copies() -> None:
         assert notice.text.startswith("each of 3 run times stands at least twice")
 
 
+def test_copies_in_one_table_are_told_beside_another() -> None:
+    """Those of the other stand once, and hid that all of the first stand twice."""
+    once, other = timed(100.0, 60.0, 45.0), timed(90.0, 50.0)
+    profile = together([Found("a", (*once, *once)), Found("b", tuple(other))])
+    assert list(profile.runs) == [*once, *other]
+    assert [notice.code for notice in profile.notices] == ["duplicate-runs"]
+
+
 def test_repetitions_are_no_copies() -> None:
     """Those of which one took another time; and few, whose times may be equal by chance."""
     once = timed(100.0, 60.0, 45.0)
