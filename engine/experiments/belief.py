@@ -58,9 +58,6 @@ LEVEL_SPREAD = 2.0
 RUNS_FOR_PROCESS = 3
 """Runs from which on run times speak for themselves."""
 
-AT_ONCE = 64
-"""Clusters of which a model is asked at once: so many it answers one by one."""
-
 EVEN = np.asarray([0.5, 0.5])
 """Weights of the process and of the fitted model. Each knows what the other does not (families of
 machines; laws and cliffs), and a dozen runs chosen one by one cannot tell which is the better."""
@@ -342,15 +339,9 @@ def misfit(residuals: FloatArray, noise: float) -> float:
 
 
 def forecast_at(fitted: FittedModel, points: Points) -> Forecast:
-    """The model's forecasts of n places, one workload each; NaN seconds where it has no answer.
-
-    Of few at a time: a model may read many clusters off a curve, and what is told of one here is to
-    be what `predict` says of it.
-    """
+    """The model's forecasts of n places, one workload each; NaN seconds where it has no answer."""
     told = Forecast.of(np.full(len(points), np.nan), dof=np.nan)
     for workload, places in by_workload(points.workloads):
-        for first in range(0, len(places), AT_ONCE):
-            some = places[first : first + AT_ONCE]
-            batch = ClusterBatch.of([points.clusters[place] for place in some], fitted.profile)
-            told = told.patched(some, fitted.forecast(batch, workload))
+        batch = ClusterBatch.of([points.clusters[place] for place in places], fitted.profile)
+        told = told.patched(places, fitted.forecast(batch, workload))
     return told

@@ -8,8 +8,6 @@ from engine.choosing.recommendation import Choice
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput
 from engine.experiments.advice import Advice, advise
-from engine.experiments.belief import AT_ONCE
-from engine.models.replay.times import EVALUATED_ALONE
 from engine.optimiser import recommend
 from engine.profile import Profile, Run
 
@@ -127,14 +125,3 @@ def test_prices_without_types_are_no_prices_of_types() -> None:
     )
     with pytest.raises(BadInput, match=r"needs prices.*instance_type"):
         advise(fit(Profile("made", runs)), catalog=None, nodes=(1, 2))
-
-
-def test_times_of_runs_are_those_that_predict_tells() -> None:
-    """Of so many clusters at once a replay is read off a curve, 0.3 % off here."""
-    fitted, catalog = fit(read("movie-als-large", ran_on="m5.xlarge")), load_catalog("aws")
-    found = advise(fitted, catalog=catalog, deadline_seconds=40.0)
-    assert found.weighed > EVALUATED_ALONE >= AT_ONCE
-    assert len(found.next_runs) == 5
-    for run in found.next_runs:
-        named = Cluster.of_nodes(instance_type=run.instance, nodes=run.nodes, catalog=catalog)
-        assert run.seconds == pytest.approx(fitted.predict(cluster=named).seconds, rel=1e-9)
