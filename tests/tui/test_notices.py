@@ -249,3 +249,15 @@ async def test_what_is_too_long_for_the_line_of_help_stands_above(planner):
         await pilot.press("escape")
         await settled(pilot)
         assert "saved as" not in text_of(app)
+
+
+async def test_help_on_what_the_keyboard_goes_to_is_not_hidden_by_what_was_done(planner):
+    """Every slider was explained as "pinned as A" until escape was pressed."""
+    async with at_rest(planner(), (80, 24)) as (app, pilot):
+        for keys, control in (("tab", "Budget"), ("shift+tab", "Deadline"), ("f s", "Budget")):
+            await pilot.press("p")
+            await settled(pilot)
+            assert "pinned as" in text_of(app).splitlines()[-2]
+            await pilot.press(*keys.split())
+            await settled(pilot)
+            assert text_of(app).splitlines()[-2].startswith(f" {control}:")
