@@ -261,3 +261,18 @@ async def test_help_on_what_the_keyboard_goes_to_is_not_hidden_by_what_was_done(
             await pilot.press(*keys.split())
             await settled(pilot)
             assert text_of(app).splitlines()[-2].startswith(f" {control}:")
+
+
+@pytest.mark.parametrize("view", ["frontier", "evidence", "compare", "experiments"])
+async def test_help_on_the_next_row_is_not_hidden_by_what_was_done(planner, view):
+    """Of the rows of these lists it was, and a model is explained nowhere else."""
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
+        await pilot.press("p")
+        app.action_view(view)
+        await settled(pilot)
+        await pilot.press("p")
+        await settled(pilot)
+        assert "pinned as B" in text_of(app)
+        await pilot.press("home" if view == "frontier" else "down")
+        await settled(pilot)
+        assert "pinned as" not in text_of(app)
