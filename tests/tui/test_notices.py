@@ -276,3 +276,24 @@ async def test_help_on_the_next_row_is_not_hidden_by_what_was_done(planner, view
         await pilot.press("home" if view == "frontier" else "down")
         await settled(pilot)
         assert "pinned as" not in text_of(app)
+
+
+async def test_what_was_done_is_seen_where_a_question_takes_the_line_of_help(planner):
+    """The second pin was said in a line that the question, back above the panels, had hidden."""
+    async with at_rest(planner(), (60, 15)) as (app, pilot):
+        app.show_notice("a question of two lines that stays " * 3, "warn", stays=True)
+        await settled(pilot)
+        for name in "AB":
+            await pilot.press("p")
+            await settled(pilot)
+            assert f"pinned as {name}" in text_of(app)
+
+
+async def test_what_was_done_takes_the_place_of_what_went_wrong_before(planner):
+    async with at_rest(planner(), (80, 24)) as (app, pilot):
+        await pilot.press("u")
+        await settled(pilot)
+        assert "nothing to undo" in text_of(app)
+        await pilot.press("p")
+        await settled(pilot)
+        assert "nothing to undo" not in text_of(app)
