@@ -185,6 +185,13 @@ def holds_none(instance: InstanceType, more: str = "") -> str:
     return f"holds no executor ({instance.memory_gib:g} GiB{more})"
 
 
+def name_instead(instance: InstanceType) -> str:
+    """What to do about a type that `holds_none`."""
+    if instance.vcpus < 1.0:
+        return "name a type with at least one vCPU"
+    return "name a type with more memory, or plan less beside the heap (--overhead-per-core)"
+
+
 RESERVED_GIB = 300.0 / 1024.0
 """What Spark keeps of a heap before it divides it (`RESERVED_SYSTEM_MEMORY_BYTES`)."""
 

@@ -324,6 +324,16 @@ class PlannerApp(
         names = [page.name for page in bars.offered(self.state, self.built)]
         self.action_view(names[(names.index(self.state.view) + by) % len(names)])
 
+    def action_focus_next(self) -> None:
+        """To the next control, with its terms in place of what was done."""
+        super().action_focus_next()
+        self._panels.say_below([])
+
+    def action_focus_previous(self) -> None:
+        """To the control before."""
+        super().action_focus_previous()
+        self._panels.say_below([])
+
     def action_chart(self, chart: ChartKind) -> None:
         self.dispatch(ShowView("curves"))
         self.dispatch(ShowChart(chart))

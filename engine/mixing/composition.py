@@ -24,6 +24,7 @@ from engine.cluster import MOST_NODES, Workload, is_finite
 from engine.cost import price_of
 from engine.errors import BadInput
 from engine.forecast import Forecast, IntArray, known
+from engine.memory import name_instead
 from engine.mixing.columns import ROUNDING, Columns
 from engine.mixing.market import FoundMix, Market
 from engine.mixing.mix_law import MixLaw, beyond_of
@@ -159,7 +160,7 @@ class Placed:
             raise BadInput(
                 f"{rejected.instance} {rejected.reason}",
                 where=f"catalog {catalog.name}",
-                remedy="name a type with more memory, or plan less beside the heap",
+                remedy=name_instead(catalog.offer(rejected.instance).instance),
             )
         candidates = select_candidates(
             catalog, profile=fitted.profile, barrier_stages=fitted.barrier_stages,

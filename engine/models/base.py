@@ -22,7 +22,7 @@ from engine.errors import BadInput, require_kind
 from engine.forecast import FloatArray, Forecast, known
 from engine.lazy import Recent
 from engine.machines.transfer import Speed, notice_of, source_of, speed_of
-from engine.memory import holds_none
+from engine.memory import holds_none, name_instead
 from engine.models.assured_memory import AssuredMemory
 from engine.models.cluster_notices import cluster_notices, fuller_nodes_notice, support_notices
 from engine.notices import Notice, in_order
@@ -333,10 +333,7 @@ def _check_answered(forecast: Forecast, cluster: Cluster) -> None:
     instance = cluster.instance
     if instance is None or cluster.executors is not None:
         raise BadInput("no time is known for this cluster", remedy="name another")
-    remedy = "name a type with more memory, or plan less beside the heap (--overhead-per-core)"
-    if instance.vcpus < 1.0:
-        remedy = "name a type with at least one vCPU"
-    raise BadInput(f"{instance.name} {holds_none(instance)}", remedy=remedy)
+    raise BadInput(f"{instance.name} {holds_none(instance)}", remedy=name_instead(instance))
 
 
 def _check_confidence(confidence: float) -> None:

@@ -61,6 +61,20 @@ def test_a_type_that_holds_no_executor_is_named(
     assert "'*'" not in err
 
 
+def test_a_type_of_half_a_vcpu_needs_no_more_memory(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """It was told to be named with more memory, of which it has 16 GiB."""
+    catalog = tmp_path / "own.yaml"
+    catalog.write_text(
+        "{date: 2026-05-01, source: made up, instances: ["
+        "{name: half, vcpus: 0.5, memory_gib: 16, usd_per_hour: 0.01}]}"
+    )
+    err = refused(capsys, f"{ON} --catalog {catalog} --nodes 3 --instance half")
+    said = "half holds no executor (0.5 vCPUs); name a type with at least one vCPU"
+    assert err == f"sparkplan: catalog own: {said}\n"
+
+
 def test_nodes_of_the_evidence_cost_what_it_says(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

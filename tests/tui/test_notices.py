@@ -249,3 +249,51 @@ async def test_what_is_too_long_for_the_line_of_help_stands_above(planner):
         await pilot.press("escape")
         await settled(pilot)
         assert "saved as" not in text_of(app)
+
+
+async def test_help_on_what_the_keyboard_goes_to_is_not_hidden_by_what_was_done(planner):
+    """Every slider was explained as "pinned as A" until escape was pressed."""
+    async with at_rest(planner(), (80, 24)) as (app, pilot):
+        for keys, control in (("tab", "Budget"), ("shift+tab", "Deadline"), ("f s", "Budget")):
+            await pilot.press("p")
+            await settled(pilot)
+            assert "pinned as" in text_of(app).splitlines()[-2]
+            await pilot.press(*keys.split())
+            await settled(pilot)
+            assert text_of(app).splitlines()[-2].startswith(f" {control}:")
+
+
+@pytest.mark.parametrize("view", ["frontier", "evidence", "compare", "experiments"])
+async def test_help_on_the_next_row_is_not_hidden_by_what_was_done(planner, view):
+    """Of the rows of these lists it was, and a model is explained nowhere else."""
+    async with at_rest(planner(), (120, 40)) as (app, pilot):
+        await pilot.press("p")
+        app.action_view(view)
+        await settled(pilot)
+        await pilot.press("p")
+        await settled(pilot)
+        assert "pinned as B" in text_of(app)
+        await pilot.press("home" if view == "frontier" else "down")
+        await settled(pilot)
+        assert "pinned as" not in text_of(app)
+
+
+async def test_what_was_done_is_seen_where_a_question_takes_the_line_of_help(planner):
+    """The second pin was said in a line that the question, back above the panels, had hidden."""
+    async with at_rest(planner(), (60, 15)) as (app, pilot):
+        app.show_notice("a question of two lines that stays " * 3, "warn", stays=True)
+        await settled(pilot)
+        for name in "AB":
+            await pilot.press("p")
+            await settled(pilot)
+            assert f"pinned as {name}" in text_of(app)
+
+
+async def test_what_was_done_takes_the_place_of_what_went_wrong_before(planner):
+    async with at_rest(planner(), (80, 24)) as (app, pilot):
+        await pilot.press("u")
+        await settled(pilot)
+        assert "nothing to undo" in text_of(app)
+        await pilot.press("p")
+        await settled(pilot)
+        assert "nothing to undo" not in text_of(app)

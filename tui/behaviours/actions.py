@@ -52,6 +52,7 @@ class DialogActions(PlannerPart):
 
         async def go(target: Target | None) -> None:
             if target is not None and target.widget is not None:
+                app._panels.say_below([])
                 target.widget.focus()
             elif target is not None:
                 await app.run_action(target.action)

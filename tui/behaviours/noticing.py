@@ -39,15 +39,20 @@ class NoticeActions(PlannerPart):
         line: Line = [(f"{sign} " if sign else "", tone), (words, tone)]
         if stays:
             self.standing = line
-        if tone in ("good", "base") and not stays and self._has_room_below(words):
+        if tone in ("good", "base") and not stays:
             self.put_notice(self.standing)
-            self.planner._panels.say_below(line)
-        else:
-            self.put_notice(line)
+            if self._has_room_below(words):
+                self.planner._panels.say_below(line)
+                return
+        self.put_notice(line)
 
     def _has_room_below(self, words: str) -> bool:
-        """Whether the line of help is seen, and as wide as these words."""
-        lines = self.planner.screen_stack[0].query("#about")
+        """Whether the line of help is seen, also below the notice that was just put, and as wide as
+        these words."""
+        screen = self.planner.screen_stack[0]
+        if screen.has_class("-low", "noticed"):
+            return False
+        lines = screen.query("#about")
         return any(line.display and cell_len(plain(words)) < line.size.width for line in lines)
 
     def put_notice(self, line: Line) -> None:

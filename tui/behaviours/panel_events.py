@@ -53,8 +53,9 @@ class PanelEvents(PlannerPart):
         self._refusal = app.notice_put
 
     def on_table_moved(self, event: Table.Moved) -> None:
-        """The cursor of a table of compositions went to another type."""
+        """The cursor of a table went to another row, of which other words are said."""
         app = self.planner
+        app._panels.say_below([])
         if event.table.id in ("short", "full"):
             app.dispatch(Select(app._panels.type_at(event.table.id, event.index)))
         elif event.table.id == FRONTIER_LIST and (answer := app._holding(event.index)):
