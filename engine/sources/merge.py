@@ -107,9 +107,10 @@ def _distinct(runs: Sequence[Run], notices: list[Notice]) -> list[Run]:
     return list(kept.values())
 
 
-LEAST_COPIED = 3
-"""Different run times of which each stands twice: as many repetitions do not take the same time by
-chance, one or two may, told in whole seconds."""
+LEAST_COPIED, LEAST_DIGITS = 3, 3
+"""Different run times, of so many digits, of which each stands twice: as many repetitions hardly
+take the same time by chance. One or two may, and all of a job that takes some ten seconds, told in
+whole ones."""
 
 
 def _not_copied(runs: Sequence[Run], notices: list[Notice]) -> list[Run]:
@@ -117,7 +118,8 @@ def _not_copied(runs: Sequence[Run], notices: list[Notice]) -> list[Run]:
     each of them stands at least twice to the last digit, a table was given or written twice. As
     repetitions they would say that runs do not differ at all, and make every answer too sure."""
     times = Counter(_figures(run) for run in runs if not run.stages)
-    if len(times) < LEAST_COPIED or min(times.values()) < 2:
+    telling = {_figures(run) for run in runs if not run.stages and _digits(run) >= LEAST_DIGITS}
+    if len(telling) < LEAST_COPIED or min(times.values()) < 2:
         return list(runs)
     kept = {(place if run.stages else _figures(run)): run for place, run in enumerate(runs)}
     notices.append(
@@ -129,6 +131,11 @@ def _not_copied(runs: Sequence[Run], notices: list[Notice]) -> list[Run]:
         )
     )
     return list(kept.values())
+
+
+def _digits(run: Run) -> int:
+    """To how many digits its time is told: 12 and 9.5 s to two, 120 s to three."""
+    return len(f"{run.seconds:.12g}".replace(".", "").lstrip("0"))
 
 
 def _figures(run: Run) -> Hashable:

@@ -134,7 +134,7 @@ def timed(*seconds: float) -> list[Run]:
 
 def test_run_times_that_all_stand_twice_are_copies() -> None:
     """They made the interval of each measured place too narrow: nothing differed."""
-    once = timed(100.0, 60.0, 45.0)
+    once = timed(100.0, 60.5, 45.25)
     for sources in ([Found("a", (*once, *once))], [Found("a", tuple(once)), Found("b", (*once,))]):
         profile = together(sources)
         assert list(profile.runs) == once
@@ -145,17 +145,18 @@ def test_run_times_that_all_stand_twice_are_copies() -> None:
 
 def test_copies_in_one_table_are_told_beside_another() -> None:
     """Those of the other stand once, and hid that all of the first stand twice."""
-    once, other = timed(100.0, 60.0, 45.0), timed(90.0, 50.0)
+    once, other = timed(100.0, 60.5, 45.25), timed(90.0, 50.0)
     profile = together([Found("a", (*once, *once)), Found("b", tuple(other))])
     assert list(profile.runs) == [*once, *other]
     assert [notice.code for notice in profile.notices] == ["duplicate-runs"]
 
 
 def test_repetitions_are_no_copies() -> None:
-    """Those of which one took another time; and few, whose times may be equal by chance."""
-    once = timed(100.0, 60.0, 45.0)
+    """Those of which one took another time; and few, or times of two digits, which may be equal by
+    chance."""
+    once = timed(100.0, 60.5, 45.25)
     again = [*once[:2], replace(once[2], seconds=45.1)]
-    few = timed(100.0, 60.0)
-    for runs in ((*once, *again), (*once, *once[:2]), (*few, *few)):
+    few, short = timed(100.0, 60.5), timed(19.0, 12.0, 9.5, 8.0)
+    for runs in ((*once, *again), (*once, *once[:2]), (*few, *few), (*short, *short)):
         profile = together([Found("a", tuple(runs))])
         assert (list(profile.runs), profile.notices) == ([*runs], ())
