@@ -28,20 +28,29 @@ def nearest(target: InstanceType, measured: Sequence[InstanceType | None]) -> in
     """Which measured type (with its shape, None where it is not known) a type resembles most: the
     same architecture, then the closest memory per vCPU (it decides whether data fits) in steps of
     `SAME_MEMORY`, then a size of the same family, then the closest memory per vCPU and number of
-    vCPUs. Of two as close, one half and one twice as large, the smaller, whatever their order."""
+    vCPUs, then the closest CPU score. Of two as close, one half and one twice as large, the
+    smaller, whatever their order."""
 
-    def distance(place: int) -> tuple[float, float, bool, float, float, float, str]:
+    def distance(place: int) -> tuple[float, float, bool, float, float, float, float, str]:
         shaped = measured[place]
         if shaped is None:
-            return (2.0, math.inf, True, math.inf, math.inf, math.inf, "")
+            return (2.0, math.inf, True, math.inf, math.inf, math.inf, math.inf, "")
         other = bool(shaped.arch and target.arch and shaped.arch != target.arch)
         per_vcpu = _log_ratio(target.memory_gib / target.vcpus, shaped.memory_gib / shaped.vcpus)
         stranger = not same_family(target.name, shaped.name)
         steps = per_vcpu if math.isinf(per_vcpu) else per_vcpu // SAME_MEMORY
-        vcpus = _log_ratio(target.vcpus, shaped.vcpus)
-        return (float(other), steps, stranger, per_vcpu, vcpus, shaped.vcpus, shaped.name)
+        vcpus, score = _log_ratio(target.vcpus, shaped.vcpus), _score_apart(target, shaped)
+        return (float(other), steps, stranger, per_vcpu, vcpus, score, shaped.vcpus, shaped.name)
 
     return min(range(len(measured)), key=distance)
+
+
+def _score_apart(one: InstanceType, other: InstanceType) -> float:
+    """How far the CPU scores for each vCPU are apart (log); infinite where they do not compare."""
+    scores = one.cpu_score, other.cpu_score
+    if one.cpu_benchmark != other.cpu_benchmark or not all(scores):
+        return math.inf
+    return _log_ratio((scores[0] or 0.0) / one.vcpus, (scores[1] or 0.0) / other.vcpus)
 
 
 def _log_ratio(a: float, b: float) -> float:

@@ -154,6 +154,16 @@ def test_of_two_types_as_near_the_order_of_the_runs_does_not_decide() -> None:
     assert nearest(target, [alike, half]) == 1
 
 
+def test_of_two_types_of_one_shape_the_one_of_the_same_score_is_nearer() -> None:
+    one, target, other = (
+        replace(SMALL, name=name, cpu_score=score, cpu_benchmark="coremark")
+        for name, score in (("m4.xlarge", 40.0), ("x.xlarge", 80.0), ("z.xlarge", 79.0))
+    )
+    assert nearest(target, [one, other]) == 1
+    assert nearest(target, [other, one]) == 0
+    assert nearest(target, [replace(one, cpu_score=None), other]) == 1
+
+
 def test_types_of_one_shape_resemble_sizes_of_their_own_family() -> None:
     """Types of a shape are looked up once, but not those whose family was measured."""
     size = replace(SMALL, name="m5.xlarge")
