@@ -66,6 +66,7 @@ _HOMES = {
     "engine.choosing.rented": ("cost_assumptions", "cost_of", "observed_price", "predict_on_spot"),
     "engine.runs.barrier_stages": ("BarrierStage",),
     "engine.machines.platforms": ("PLATFORMS", "on_platform"),
+    "engine.machines.services": ("most_worker_types",),
     "engine.text.located_yaml": ("Section", "read_yaml"),
     "engine.catalog_files.find_type": ("find_type", "named_type"),
     "engine.catalog_files.reader": ("load_catalog", "validate_catalog"),

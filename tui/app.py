@@ -50,6 +50,7 @@ from tui.changes import (
 )
 from tui.history import History
 from tui.messages import Compared
+from tui.mixing import most_types
 from tui.panels import NARROW_BELOW, SHORT_BELOW, Panels
 from tui.reducer import reduce
 from tui.start import AppOptions
@@ -351,4 +352,5 @@ class PlannerApp(
 
     def action_mix(self) -> None:
         """One, two, three types per cluster, and one again."""
-        self.dispatch(SetMix(self.state.mix % MOST_TYPES + 1))
+        catalog = self.built.catalog if self.built else None
+        self.dispatch(SetMix(most_types(self.state, catalog) % MOST_TYPES + 1))

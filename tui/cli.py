@@ -168,8 +168,9 @@ def planner_parser() -> argparse.ArgumentParser:
     options.add_model(parser)
     limits.add_limits(parser)
     parser.add_argument(
-        "--mix", type=options.whole(), default=2, metavar="N",
-        help="types per cluster at most (default 2; recommend and export: 1)",
+        "--mix", type=options.whole(), metavar="N",
+        help="types per cluster at most (default 2, or 1 where the service starts no mix; "
+        "recommend and export: 1)",
     )  # fmt: skip
     parser.add_argument("--version", action="version", version=f"sparkplan {engine.__version__}")
     parser.add_argument("--scenario", metavar="NAME|FILE", help="every input, as :save wrote it")
@@ -242,11 +243,11 @@ def check_there(sources: Sequence[str]) -> None:
         engine.check_sources(*unsure)
 
 
-def mix_of(types: int) -> int:
-    """A number of types per cluster that the planner searches."""
+def mix_of(types: int | None) -> int | None:
+    """A number of types per cluster that the planner searches; None where none was asked for."""
     from tui.state import MOST_TYPES
 
-    if types > MOST_TYPES:
+    if types is not None and types > MOST_TYPES:
         raise engine.BadInput(
             f"mix must lie between 1 and {MOST_TYPES}, not {types}", where="--mix"
         )

@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 
 import engine
 from tui.answers import Answer, Built, Say, curve_of
+from tui.mixing import most_types
 from tui.state import MAX_NODES, PlanState, Terms, evidence_key
 from tui.words import job_words
 from tui.words.progress import Speedometer
@@ -104,7 +105,7 @@ class EngineSession:
         plan = self._under_limits(built.plan, limits_of(state))
         if plan is not built.plan:
             built = replace(built, plan=plan)
-        report = self._mixed.get((plan, goal, billing, state.mix))
+        report = self._mixed.get((plan, goal, billing, most_types(state, built.catalog)))
         if report is None:
             report = plan.report(goal, billing=billing, today=date.today())
         return self._answer(state, built, report)
@@ -113,10 +114,11 @@ class EngineSession:
         """Searches once for each goal: going over a list asks for nothing new. An answer of one
         type is settled as well: a grid is up to a few per cent off, and knows few warnings."""
         plan, report = answer.built.plan, answer.report
-        key = (plan, report.goal, report.billing, state.mix)
+        types = most_types(state, answer.built.catalog)
+        key = (plan, report.goal, report.billing, types)
         found = self._mixed.get(key)
         if found is None:
-            found = plan.mixed(report, most_types=state.mix, today=date.today())
+            found = plan.mixed(report, most_types=types, today=date.today())
             kept = list(self._mixed.items())[1 - _KEPT_MIXES :]
             self._mixed = {**{old: mix for old, mix in kept if old[0] is plan}, key: found}
         return answer if found is report else self._answer(state, answer.built, found)

@@ -141,7 +141,7 @@ class PlanState:
         deadline_chosen: whether the user set the deadline; otherwise it follows the evidence.
         scale: size of the input as a multiple of the largest run.
         job: iterations and parameters.
-        mix: types in one cluster at most.
+        mix: types in one cluster at most; None for as many as is usual (`tui.mixing`).
         limits: what may be rented, and what is owned.
         training: what runs may cost that are made to learn from.
         reading, pricing: how often the same sources, the same prices were read again.
@@ -170,7 +170,7 @@ class PlanState:
     max_nodes: int = 64
     confidence: float = 0.9
     spot: bool = False
-    mix: int = 2
+    mix: int | None = None
     limits: Limits = NO_LIMITS
     training: Training = AS_SUGGESTED
     view: View = "curves"

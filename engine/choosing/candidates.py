@@ -20,7 +20,8 @@ from engine.errors import BadInput, require_kind
 from engine.forecast import FloatArray
 from engine.machines.beside_heap import planned_beside, planned_notices
 from engine.machines.hardware_threads import layout_notice
-from engine.machines.platforms import NOT_SUPPORTED, SERVICE, least_workers, platform_of
+from engine.machines.platforms import NOT_SUPPORTED, SERVICE
+from engine.machines.services import least_workers, service_of
 from engine.memory import executor_cores_for, holds_none, layout_of
 from engine.notices import Notice
 from engine.profile import Profile
@@ -101,16 +102,16 @@ class Candidates:
         Raises:
             BadInput: where they do not.
         """
-        least, platform = least_workers(self.catalog), platform_of(self.catalog) or ""
+        least, service = least_workers(self.catalog), service_of(self.catalog)
         if max_nodes < least:
             raise BadInput(
-                f"{platform} starts no cluster of fewer than {least} workers",
+                f"{service} starts no cluster of fewer than {least} workers",
                 where="--max-nodes",
                 remedy=f"allow {least}, or say with --platform what else runs the executors",
             )
         self.within(limits).leaving_room(
             self.instances, self.layouts, max_nodes,
-            needed_by=platform if limits.min_nodes < least else "",
+            needed_by=service if limits.min_nodes < least else "",
         )  # fmt: skip
 
     def require_spot_price(self, where: str, without: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -17,12 +17,8 @@ from engine.choosing.surface import Surface
 from engine.choosing.sweeps import TIE
 from engine.cost import Cost, itemised, master_offer, price_of, usd_at
 from engine.forecast import IntArray, known
-from engine.machines.platforms import (
-    NOT_SUPPORTED,
-    least_workers,
-    platform_of,
-    support_notice,
-)
+from engine.machines.platforms import NOT_SUPPORTED, support_notice
+from engine.machines.services import least_workers, refusals, service_of
 from engine.notices import Notice, in_order
 from engine.runs.barrier_stages import not_started
 from engine.text.reachable import ENOUGH
@@ -123,9 +119,12 @@ class Answers:
     def warned(self, choice: Choice) -> Choice:
         """The choice with all of the model's warnings, which take a replay a while to find."""
         flat = self.surface.index(str(choice.instance), choice.nodes or 1)
-        return replace(
-            choice, warnings=in_order([*self.notices_at(flat), *self.interruptions(choice)])
-        )
+        notices = [*self.notices_at(flat), *self.refused(choice), *self.interruptions(choice)]
+        return replace(choice, warnings=in_order(notices))
+
+    def refused(self, choice: Choice) -> Iterator[Notice]:
+        """Why the service that is paid for would not start the cluster."""
+        return refusals(self.catalog, choice.composition, choice.spot)
 
     def interruptions(
         self, choice: Choice, shares: Mapping[str, float] | None = None
@@ -226,7 +225,7 @@ class Answers:
         name, layout = candidates.names[row], candidates.layouts[row]
         least = least_workers(candidates.catalog)
         if 0 < nodes < least:
-            reason = f"{platform_of(candidates.catalog)} starts no fewer than {least} workers"
+            reason = f"{service_of(candidates.catalog)} starts no fewer than {least} workers"
             return Rejected(name, None, reason, "limits")
         stages = candidates.within(self.surface.limits).barrier_stages
         executors, cores = nodes * layout.executors_per_node, layout.executor_cores

@@ -17,7 +17,7 @@ from engine.exports.base import (
     spark_properties,
     yarn_memory,
 )
-from engine.machines.platforms import LEAST_WORKERS
+from engine.machines.services import LEAST_WORKERS
 
 IMAGE = "2.2-debian12"
 """Any image with Spark 3.5 reads these properties; written so that it can be changed."""

@@ -10,7 +10,7 @@ import math
 
 from engine.catalog import Catalog, InstanceType, MemoryRule
 from engine.cluster import WHOLE, Layout
-from engine.machines.platforms import platform_of
+from engine.machines.services import service_of
 from engine.memory import (
     CONTAINER_STEP_GIB,
     DAEMONS_GIB,
@@ -77,7 +77,7 @@ def crowded_notice(instance: InstanceType, layout: Layout, catalog: Catalog) -> 
     count, offered = layout.executors_per_node, f"its {left:.3g} GiB"
     executors = "the executor" if count == 1 else f"the {count} executors"
     if left < instance.memory_gib:
-        offered = f"the {left:.3g} GiB that {platform_of(catalog)} leaves to executors"
+        offered = f"the {left:.3g} GiB that {service_of(catalog)} leaves to executors"
     return Notice(
         CODE,
         f"{executors} that the log had on each {instance.name} take {taken:.3g} GiB, more than "

@@ -111,16 +111,6 @@ def platform_of(catalog: Catalog) -> str | None:
     )
 
 
-LEAST_WORKERS = {"dataproc": 2}
-"""The fewest workers that a service starts, where that is more than one: `gcloud dataproc clusters
-create` takes `--num-workers` from 2 on, or none at all (`--single-node`)."""
-
-
-def least_workers(catalog: Catalog) -> int:
-    """The fewest workers of a cluster on the platform of a catalog's answers."""
-    return LEAST_WORKERS.get(platform_of(catalog) or "", 1)
-
-
 def support_notice(catalog: Catalog, name: str) -> Notice | None:
     """The warning about a type that the service which is paid for does not start. One that was
     named, or is owned, is the user's word: it is taken, and this is said."""

@@ -118,7 +118,7 @@ class Mix:
         names = [self.surface.candidates.names[row] for row in self.stock.base[rows].tolist()]
         shares = law.shares(rows, np.asarray(self.found.counts)).tolist()
         lost = answers.interruptions(choice, dict(zip(names, shares, strict=True)))
-        return in_order([*mixed, *said, *prices, *lost])
+        return in_order([*answers.refused(choice), *mixed, *said, *prices, *lost])
 
 
 def added(costs: Sequence[Cost]) -> Cost:

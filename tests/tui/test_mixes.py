@@ -12,8 +12,9 @@ from tui.answers import Answer, Built
 from tui.behaviours.planning import LEAST_REST_SECONDS, SETTLED_SECONDS
 from tui.changes import SetDeadline, SetMix, SetScale
 from tui.messages import MixReady
+from tui.mixing import most_types
 from tui.session import EngineSession
-from tui.state import Limits, PlanState
+from tui.state import Limits, PlanState, Terms
 from tui.views import curves
 from tui.widgets.chart import Chart
 from tui.widgets.table import Table
@@ -32,7 +33,7 @@ def one_type_and_mix(session: FakeSession, deadline: float):
 def test_two_types_are_the_default_and_a_mix_is_found_by_a_plain_search():
     session = FakeSession(evidence=without_stages())
     state, built, single, mixed = one_type_and_mix(session, MIXED_SECONDS)
-    assert state.mix == 2
+    assert most_types(state, built.catalog) == 2
     direct = engine.recommend(
         built.plan.fitted,
         catalog=built.catalog,
@@ -46,6 +47,21 @@ def test_two_types_are_the_default_and_a_mix_is_found_by_a_plain_search():
     assert mixed.report.recommendation.alternatives[0].composition == single.best.composition
     assert mixed.compared.instance == list(mixed.best.composition)[1]
     assert list(mixed.alike) == list(mixed.best.composition)[:1]
+
+
+async def test_a_service_of_one_worker_type_is_searched_with_one_unless_more_are_asked_for(planner):
+    """The planner on gcp opened with a mix that Dataproc does not start."""
+    options = {"sources": ("sort-small",), "catalog": "gcp", "instances": ("n2-*",), "mix": None}
+    async with at_rest(planner(EngineSession(), **options), (120, 40)) as (app, pilot):
+        assert "one type" in text_of(app)
+        assert "up to 2 types" not in text_of(app)
+        await pilot.press("x")
+        await settled(pilot)
+        assert app.state.mix == 2
+        assert "up to 2 types" in text_of(app)
+    kubernetes = replace(app.state, mix=None, terms=Terms(platform="kubernetes"))
+    on_kubernetes = EngineSession().build(kubernetes, lambda words: None).catalog
+    assert most_types(kubernetes, on_kubernetes) == 2
 
 
 def test_the_same_question_is_searched_once():

@@ -63,7 +63,7 @@ def test_one_node_at_most_is_said_to_be_too_few_for_dataproc() -> None:
     answer = session.answer(replace(state, max_nodes=1), session.build(state, quiet))
     assert answer.best is None
     reasons = {one.instance: one.reason for one in answer.report.recommendation.rejected}
-    assert reasons["n2d-standard-4"] == "dataproc starts no fewer than 2 workers"
+    assert reasons["n2d-standard-4"] == "Dataproc starts no fewer than 2 workers"
 
 
 def test_prices_are_of_where_it_ran_until_others_are_named() -> None:

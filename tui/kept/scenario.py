@@ -89,7 +89,7 @@ def typed_values(state: PlanState) -> dict[str, str]:
         "nodes": str(state.max_nodes),
         "confidence": _percent(state.confidence),
         "spot": "on" if state.spot else "off",
-        "mix": str(state.mix),
+        "mix": None if state.mix is None else str(state.mix),
         "limits": line_of(state.limits) or None,
         "training": _training(state.training),
         "samples": ", ".join(filter(None, map(_percent, state.training.fractions))) or None,

@@ -12,6 +12,7 @@ from textual.message import Message
 
 import engine
 from tui import format as text
+from tui.mixing import most_types
 from tui.state import Order, PlanState
 from tui.views import words
 from tui.views.marks import Marks
@@ -127,31 +128,32 @@ def show_rows(panels: Panels, name: str, answer: Answer, most: int) -> None:
     else:
         listed, types = rows(answer, panels.marks, most=most)
     order = state.order if name == "full" else "best"
+    mix = most_types(state, answer.built.catalog)
     # What has just been sorted is looked at from its top.
     follows = selected in types and (selected is not None or order == "best")
     place = types.index(selected) if follows else 0
     panels.show_list(
         name,
         listed,
-        keys=(tuple(types), order, state.mix > 1 and state.mix),
+        keys=(tuple(types), order, mix > 1 and mix),
         cursor=place,
-        columns=full_columns(state, panels.glyphs.below)
+        columns=full_columns(state, mix, panels.glyphs.below)
         if name == "full"
-        else short_columns(state),
+        else short_columns(mix),
         message=f"no composition holds {state.listed}; esc shows all" if state.listed else "",
     )
 
 
-def short_columns(state: PlanState) -> tuple[Column, ...]:
+def short_columns(mix: int) -> tuple[Column, ...]:
     """The columns below the charts. Where a mix may come after one type, none of them moves then:
     the mix is told in full in the sentence, and the title says that one may come: `recommend` gives
     one type unless it is asked for more."""
-    if state.mix == 1:
+    if mix == 1:
         return tuple(
             column._replace(least=SHORT_MIX) if column.title == "composition" else column
             for column in COLUMNS
         )
-    title = f"up to {state.mix} types"
+    title = f"up to {mix} types"
     return tuple(
         column._replace(title=title, width=SHORT_MIX, least=SHORT_MIX, grows=True)
         if column.title == "composition"
@@ -160,7 +162,7 @@ def short_columns(state: PlanState) -> tuple[Column, ...]:
     )
 
 
-def full_columns(state: PlanState, sign: str) -> tuple[Column, ...]:
+def full_columns(state: PlanState, mix: int, sign: str) -> tuple[Column, ...]:
     """The columns of the view of its own, a sign at the one that the rows go by; where a mix may
     come or go with the next step of a slider, none of them moves then."""
     by, found = _SORTED.get(state.order), []
@@ -170,7 +172,7 @@ def full_columns(state: PlanState, sign: str) -> tuple[Column, ...]:
                 title=f"{column.title} {sign}", width=max(column.width or 0, 9)
             )
         elif column.title == "composition":
-            cells = MIX_CELLS.get(state.mix)
+            cells = MIX_CELLS.get(mix)
             column = column._replace(width=cells, least=MIX_LEAST if cells else column.least)
         found.append(column)
     return tuple(found)

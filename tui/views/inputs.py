@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import engine
 from tui import format as text
+from tui.mixing import most_types
 from tui.state import PlanState
 from tui.views.marks import Marks
 from tui.widgets.table import Cell, Column, Row
@@ -55,7 +56,7 @@ def rows(state: PlanState, built: Built | None, answer: Answer | None, marks: Ma
         ("Prices", _prices_cell(state, catalog), "$"),
         ("Types", candidates(state, answer), "/"),
         ("Limits", limit_words.line_of(state.limits) or "none", "b"),
-        ("Mix", mix(state), "x"),
+        ("Mix", mix(most_types(state, catalog)), "x"),
         ("Billing", billing(state, catalog, marks), "s"),
         ("Model", model(state, built), "m"),
     ]
@@ -170,9 +171,9 @@ def candidates(state: PlanState, answer: Answer | None) -> str:
     return f"{compared:,} ({hidden:,} hidden)" if hidden else f"all {compared:,}"
 
 
-def mix(state: PlanState) -> str:
+def mix(types: int) -> str:
     """How many types a cluster may have."""
-    return "one type" if state.mix == 1 else f"up to {state.mix} types"
+    return "one type" if types == 1 else f"up to {types} types"
 
 
 def billing(state: PlanState, catalog: Catalog | None, marks: Marks) -> str:

@@ -91,7 +91,7 @@ def test_emr_is_not_told_to_hand_out_more_than_the_machine_has() -> None:
     found, text = answered(measured(14.0), None)
     assert configured(text)[0]["yarn.nodemanager.resource.memory-mb"] == "12288"
     (notice,) = said(found)
-    assert "15.4 GiB, more than the 12 GiB that emr leaves" in notice
+    assert "15.4 GiB, more than the 12 GiB that EMR leaves" in notice
 
 
 @given(

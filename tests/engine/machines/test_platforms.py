@@ -129,7 +129,7 @@ def test_no_cluster_that_dataproc_does_not_start_is_recommended(mix: int) -> Non
     with pytest.raises(engine.BadInput, match="no cluster of fewer than 2 workers; allow 2"):
         best(gcp, max_nodes=1)
     one, three = engine.Limits(most=(("*", 1),)), engine.Limits(most=(("*", 1),), min_nodes=3)
-    with pytest.raises(engine.BadInput, match=r"least 2 are needed \(dataproc starts no fewer\)"):
+    with pytest.raises(engine.BadInput, match=r"least 2 are needed \(Dataproc starts no fewer\)"):
         best(gcp, limits=one)
     with pytest.raises(engine.BadInput, match="room for 1 node, at least 3 are needed;"):
         best(gcp, limits=three)

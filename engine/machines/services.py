@@ -1,0 +1,71 @@
+"""Which clusters a managed service starts at all: how many workers, of how many types, rented how.
+
+What no service knows of (YARN, Kubernetes, standalone workers) is any cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from engine.catalog import Catalog
+from engine.machines.platforms import platform_of
+from engine.notices import Notice
+
+NAMES = {"emr": "EMR", "dataproc": "Dataproc", "databricks": "Databricks"}
+"""The services as people write them."""
+
+LEAST_WORKERS = {"dataproc": 2}
+"""The fewest workers that a service starts, where that is more than one: `gcloud dataproc clusters
+create` takes `--num-workers` from 2 on, or none at all (`--single-node`). They are rented on
+demand: spot nodes are secondary workers, beside these."""
+
+OF_ONE_TYPE = frozenset({"dataproc", "databricks"})
+"""Services whose workers are of one type: `--worker-machine-type`, and `node_type_id`."""
+
+_REMEDY = "or say with --platform what else runs the executors"
+
+
+def service_of(catalog: Catalog) -> str:
+    """What runs the executors of a catalog's answers, as people write it; "" where nothing says."""
+    platform = platform_of(catalog) or ""
+    return NAMES.get(platform, platform)
+
+
+def least_workers(catalog: Catalog) -> int:
+    """The fewest workers of a cluster on the platform of a catalog's answers."""
+    return LEAST_WORKERS.get(platform_of(catalog) or "", 1)
+
+
+def most_worker_types(catalog: Catalog) -> int | None:
+    """The most types of workers in one cluster of the service; None for any number."""
+    return 1 if platform_of(catalog) in OF_ONE_TYPE else None
+
+
+def refusals(
+    catalog: Catalog, composition: Mapping[str, int], spot: Mapping[str, int]
+) -> Iterator[Notice]:
+    """Why the service of a catalog would not start a cluster.
+
+    Args:
+        composition: type -> workers.
+        spot: type -> those of them that are rented at spot prices.
+    """
+    service, workers = service_of(catalog), sum(composition.values())
+    least, types = least_workers(catalog), most_worker_types(catalog)
+    if types is not None and len(composition) > types:
+        yield _notice(
+            f"{service} runs workers of one type: it starts no mix of {len(composition)} types",
+            "ask for nodes of one type",
+        )
+    if workers < least:
+        yield _notice(f"{service} starts no cluster of fewer than {least} workers", "add a node")
+    elif least > 1 and workers - sum(spot.values()) < least:
+        yield _notice(
+            f"{service} rents {least} workers on demand at least, and only those beside them at "
+            "spot prices",
+            "rent fewer nodes at spot prices",
+        )
+
+
+def _notice(text: str, remedy: str) -> Notice:
+    return Notice("cluster-not-started", text, f"{remedy}, {_REMEDY}", subject=text)

@@ -1,0 +1,103 @@
+"""Clusters that a managed service does not start: too few workers, of several types, all spot."""
+
+import pytest
+
+import engine
+from engine.catalog_files.reader import load_catalog
+from engine.machines.platforms import on_platform
+from engine.machines.services import most_worker_types, refusals
+
+CODE = "cluster-not-started"
+NAMED = ["n2-standard-4", "n2d-standard-4"]
+
+
+@pytest.fixture(scope="module")
+def fitted() -> engine.FittedModel:
+    return engine.fit(engine.read("sort-small"))
+
+
+def told(warnings) -> list[str]:
+    return [notice.text for notice in warnings if notice.code == CODE]
+
+
+def test_services_of_one_worker_type_start_no_mix() -> None:
+    mix = {"a": 2, "b": 1}
+    for name, service in (("gcp", "Dataproc"), ("azure", "Databricks")):
+        catalog = load_catalog(name)
+        assert most_worker_types(catalog) == 1
+        (notice,) = refusals(catalog, mix, {})
+        assert notice.text == f"{service} runs workers of one type: it starts no mix of 2 types"
+        assert "--platform" in notice.remedy
+        assert not list(refusals(catalog, {"a": 3}, {}))
+        anywhere = on_platform(catalog, "kubernetes")
+        assert most_worker_types(anywhere) is None
+        assert not list(refusals(anywhere, mix, {"a": 2}))
+    aws = load_catalog("aws")
+    assert most_worker_types(aws) is None
+    assert not list(refusals(aws, {"a": 1}, {"a": 1}))
+
+
+@pytest.mark.parametrize(
+    ("workers", "spot", "says"),
+    [
+        (1, 0, "starts no cluster of fewer than 2 workers"),
+        (1, 1, "starts no cluster of fewer than 2 workers"),
+        (2, 0, None),
+        (2, 1, "rents 2 workers on demand at least"),
+        (9, 9, "rents 2 workers on demand at least"),
+        (9, 7, None),
+    ],
+)
+def test_dataproc_starts_two_workers_on_demand_and_spot_nodes_beside_them(
+    workers: int, spot: int, says: str | None
+) -> None:
+    found = told(refusals(load_catalog("gcp"), {"a": workers}, {"a": spot} if spot else {}))
+    assert [line.startswith(f"Dataproc {says}") for line in found] == [True] * (says is not None)
+
+
+def test_a_named_cluster_that_the_service_does_not_start_says_so(fitted) -> None:
+    """`predict` of one worker on gcp said nothing of Dataproc; only the export refused it."""
+
+    def warned(catalog: engine.Catalog, composition: dict[str, int], **asked) -> list[str]:
+        composed = engine.predict_composition(
+            fitted, composition=composition, catalog=catalog, **asked
+        )
+        return told(composed.prediction.warnings)
+
+    gcp = load_catalog("gcp")
+    assert warned(gcp, {"n2-standard-4": 1}) == [
+        "Dataproc starts no cluster of fewer than 2 workers"
+    ]
+    assert warned(gcp, {"n2-standard-4": 2}) == []
+    mix = {"n2-standard-4": 1, "n2-standard-8": 1}
+    assert len(warned(gcp, mix)) == 1
+    assert warned(on_platform(gcp, "kubernetes"), mix) == []
+    assert len(warned(gcp, {"n2d-standard-4": 3}, spot=True)) == 1
+    assert warned(gcp, {"n2d-standard-4": 3}, spot=True, max_spot=0.4) == []
+
+
+def test_a_mix_that_was_asked_for_is_recommended_and_warned_of() -> None:
+    """The user's word holds; what it leads to is said."""
+    gcp, names = load_catalog("gcp"), ["n2-standard-4", "n2-standard-32"]
+    runs = tuple(
+        engine.Run(
+            60.0 + 10_000.0 * scale / nodes,
+            engine.Cluster.of_nodes(instance_type=name, nodes=nodes, catalog=gcp),
+            engine.Workload(1e9),
+        )
+        for name, scale in zip(names, (1.0, 0.11), strict=True)
+        for nodes in (2, 3, 4, 6, 8)
+    )
+    table = engine.fit(engine.Profile("table", runs))
+    mixes = {1: 0, 2: 0}
+    for most in mixes:
+        for deadline in range(300, 900, 40):
+            best = engine.recommend(
+                table, catalog=gcp, deadline_seconds=float(deadline), mix=most,
+                instances=names, max_nodes=40, confidence=0.5,
+            ).recommended  # fmt: skip
+            assert best is not None
+            mixes[most] += len(best.composition) > 1
+            assert bool(told(best.warnings)) == (len(best.composition) > 1)
+    assert mixes[1] == 0
+    assert mixes[2] > 0
