@@ -88,6 +88,12 @@ def test_a_time_in_two_units_and_a_count_in_ascii_stay_whole():
     assert text(wrap([("or 2 days xs", "base")], 10)) == ["or 2 days ", "xs"]
 
 
+def test_what_two_times_lie_between_stays_whole():
+    """ "to 12 s–1m" stood at the end of a row, and "17s" below it."""
+    for span in ("12 s–1m 17s", "1m 02s–2m 17s", "1m 02s–2h 07m).", "9.1–12 s"):
+        assert text(wrap([(f"from 11 s to {span}", "base")], 17)) == ["from 11 s to ", span]
+
+
 def test_what_follows_a_mark_that_is_a_letter_hangs():
     line = [("x ", "muted"), ("ernest", "strong"), (": too few runs", "base")]
     assert text(wrap(line, 14)) == ["x ernest: too ", "  few runs"]
