@@ -115,7 +115,7 @@ COLUMNS = {
 """By the title of the column."""
 
 CHARTS = {
-    "time": "Time by nodes: the median; shaded: {odds}; bar on the axis: meets the goal",
+    "time": "Time by nodes: the median; dots: {odds}; bar on the axis: meets the goal",
     "cost": "Cost by nodes: of one run at its expected time, master and service included",
     "frontier-chart": "Frontier: no cluster is both faster and cheaper than one on the line",
 }
