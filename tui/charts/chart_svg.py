@@ -1,7 +1,7 @@
 """Charts as one SVG picture: light, self-contained, and made without a terminal.
 
-Curves differ by colour, by pattern and by their names at the right end, with a piece of each. All text is untrusted: what
-cannot be printed is made visible, the rest escaped.
+Curves differ by colour, by pattern and by their names at the right end, with a piece of each. All
+text is untrusted: what cannot be printed is made visible, the rest escaped.
 """
 
 from __future__ import annotations

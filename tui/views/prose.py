@@ -22,11 +22,12 @@ column hang."""
 
 _PARTS = re.compile(
     r"\S*\d [×x] \S+"
-    r"|\S*\d(?:[dhm] \d+[hms]| (?:%|ms|s|min|h|[kMGTP]?B))(?!\w)(?:\S*\d[dhm] \d+[hms](?!\w))?\S*"
+    r"|\S*\d(?:[dhm] \d+[hms]| (?:%|ms|s|min|h|[kMGTP]?B))(?!\w)"
+    r"(?:\S*\d[dhm] \d+[hms](?!\w))?\S*"
     r"|\S+(?: %\S*)?|\s+"
 )
-"""Words, a number with its unit, a time in two units, what two times lie between or a count with its
-type as one, and what is between them."""
+"""Words, a number with its unit, a time in two units, what two times lie between or a count with
+its type as one, and what is between them."""
 
 
 def wrap(line: Line, width: int) -> list[list[Span]]:
