@@ -63,6 +63,14 @@ async def test_no_word_is_cut_by_how_much_there_is_below():
         assert prose.render_line(1).text.rstrip() == "compared with ↓1 more"
 
 
+async def test_a_time_is_not_cut_by_what_is_below():
+    """ "26 s to 1m …" read as one minute: it was 1m 54s."""
+    prose = Prose([[("runs: 26 s to 1m 54s) and more", "base")]], glyphs=UNICODE)
+
+    async with shown(prose, 22, 1):
+        assert prose.render_line(0).text.rstrip() == "runs: 26 s to …"
+
+
 async def test_another_answer_is_read_from_its_first_line():
     """What was scrolled for one answer must not hide the next; its own lines may change below."""
     rest = [[(f"line {number}", "base")] for number in range(9)]

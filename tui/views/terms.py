@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SLIDERS = {
     "deadline": "Deadline: the run ends within it (without start-up), at Confidence; del: none",
-    "budget": "Budget: the most that one run may cost, by its expected time; del: none",
+    "budget": "Budget: the most a run may cost; without Deadline: the fastest; del: none",
     "size": "Data size: the input of the run; the model scales the evidence to it",
     "nodes": "Max nodes: no cluster of more workers is looked at; the master comes on top",
     "confidence": "Confidence: the least probability of being in time; also of the interval",
