@@ -285,7 +285,7 @@ class WhatIf:
             return None, "without a deadline or a budget any input will do", ()
         try:
             if self._satisfies(_LARGEST):
-                said = f"the goal is kept at {_LARGEST:g} times the input, or size does not count"
+                said = f"the goal is kept at {_LARGEST:g} times the input, the most that is tried"
                 return None, said, ()
             low, high = 1.0, 2.0
             while self._satisfies(high):

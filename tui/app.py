@@ -64,7 +64,7 @@ from tui.state import (
     plan_key,
     with_inputs,
 )
-from tui.themes import HIGH_CONTRAST, LIGHT
+from tui.themes import DARK_ANSI, HIGH_CONTRAST, LIGHT
 from tui.tour.actions import TOUR_BINDINGS, TourActions
 from tui.views import bars
 from tui.views.goal import Ranges
@@ -136,7 +136,7 @@ class PlannerApp(
         sheets = ("app.tcss", "ascii.tcss") if self.glyphs.ascii_only else ("app.tcss",)
         super().__init__(css_path=[Path(__file__).with_name(name) for name in sheets])
         self.animation_level = "none"
-        for theme in (*HIGH_CONTRAST, LIGHT):
+        for theme in (*HIGH_CONTRAST, LIGHT, DARK_ANSI):
             self.register_theme(theme)
         self.theme = options.theme or terminal.choose_theme(os.environ, colourless=self.no_color)
         if self.no_color:

@@ -73,5 +73,16 @@ LIGHT = replace(
 """In the place of Textual's own of this name: its orange was 2.8:1 on the header, its green 3.8:1,
 what is muted 4:1, with 256 colours less. These greys keep their distance when rounded to those."""
 
+DARK_ANSI = replace(
+    BUILTIN_THEMES["ansi-dark"],
+    variables={
+        **BUILTIN_THEMES["ansi-dark"].variables,
+        "text-error": "ansi_bright_red",
+        "text-primary": "ansi_bright_blue",
+    },
+)
+"""In the place of Textual's own of this name: on the black of a console its blue was 1.5:1, its red
+2.7:1. The bright ones are at least 5:1 there, and 3:1 where the background is white after all."""
+
 NAMES = (*BUILTIN_THEMES, *(theme.name for theme in HIGH_CONTRAST))
 """Every theme that can be chosen."""

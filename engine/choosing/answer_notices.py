@@ -30,8 +30,8 @@ def with_interval_notice(
 def price_notices(
     price: Price, name: str, catalog: Catalog, today: date | None, *, kind: str = "price"
 ) -> tuple[Notice, ...]:
-    """Warnings about a price: estimated, old or of a day to come (not for a catalog that is old on
-    purpose).
+    """Warnings about a price: estimated, old or dated in the future (not for a catalog that is old
+    on purpose).
 
     Args:
         kind: "spot price" for one of these: that on demand of the same type has a date of its own.
@@ -54,10 +54,10 @@ def dbu_notices(billing: Billing, catalog: Catalog, today: date | None) -> tuple
 
 
 def _dated(what: str, since: date, catalog: Catalog, today: date | None) -> Notice | None:
-    """That a price is old, or of a day to come; tomorrow is today somewhere."""
+    """That a price is old, or dated in the future; tomorrow is today somewhere."""
     age_days = 0 if today is None or catalog.historic else (today - since).days
     if age_days < -1:
-        text = f"{what} is of {since}, a day to come (today is {today})"
+        text = f"{what} is dated {since}, in the future (today is {today})"
         return Notice("future-price", text, "correct its date, or the clock of this machine")
     if age_days <= OLD_PRICE_DAYS:
         return None

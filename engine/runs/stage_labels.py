@@ -68,8 +68,15 @@ def stage_label(stage: StageRun) -> str:
         return stage.name
     steps = ", ".join(_steps(stage))
     if site[2] in _POOLS:
-        return steps or stage.name
+        return steps or _generated(stage) or stage.name
     return f"{site[1]}: {steps}" if steps else site[1]
+
+
+def _generated(stage: StageRun) -> str:
+    """ "WholeStageCodegen (1)", as the SQL page of Spark names it, where a query has no other step:
+    a range of numbers, say. The place is a closure of Spark's own, which nobody knows."""
+    codes = (name for name in stage.operations if name.startswith(f"{_PLUMBING[0]} ("))
+    return next(codes, "") if stage.name.startswith("$anonfun") else ""
 
 
 def asked_in_a_pool(stage: StageRun) -> bool:

@@ -57,6 +57,21 @@ def test_a_picture_says_everything():
     assert len(svg) < 20_000
 
 
+def test_a_name_stands_behind_a_piece_of_its_curve():
+    """Where curves end together only the hue of a name told whose it was."""
+    two = ElementTree.fromstring(format_svg([Panel("Time", data())], title="t"))
+    names = [text for text in two.iter(f"{SPACE}text") if text.text.endswith("xlarge")]
+    pieces = [line for line in two.iter(f"{SPACE}line") if line.get("stroke-width")]
+    found = {}
+    for name, piece in zip(names, pieces, strict=True):
+        assert float(piece.get("x2")) < float(name.get("x"))
+        assert abs(float(piece.get("y1")) - float(name.get("y"))) < 6.0
+        found[name.text] = piece.get("stroke-dasharray")
+    assert found == {"m5.xlarge": None, "r5.xlarge": "8 5"}
+    one = format_svg([Panel("Time", data(series=data().series[:1]))], title="t")
+    assert "stroke-width" not in "".join(line for line in one.splitlines() if "<line" in line)
+
+
 def test_the_curve_is_where_its_values_are():
     root = ElementTree.fromstring(format_svg([Panel("Time", data())], title="t"))
     lines = list(root.iter(f"{SPACE}polyline"))

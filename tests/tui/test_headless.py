@@ -96,7 +96,7 @@ def test_a_miss_is_told_the_deadline_that_can_be_met(
     out, _ = run(capsys, f"recommend {LOG} {on} --deadline 3s", status=1)
     (line,) = (line for line in out.splitlines() if line.startswith("--deadline "))
     named = line.split()[1]
-    assert ("or a smaller --confidence takes it" in line) == ("optex" not in on)
+    assert ("or a smaller --confidence would do" in line) == ("optex" not in on)
     run(capsys, f"recommend {LOG} {on} --deadline {named}")
     enough = engine.parse_seconds(named)
     step = 0.11 if enough <= 60.0 else 1.1
@@ -131,7 +131,7 @@ def test_a_miss_is_told_the_budget_that_is_enough(
     """Only of deadlines was it said what would do."""
     line = f"recommend {LOG} --ran-on m5.xlarge --instances 'm5.*' {goal}"
     out, _ = run(capsys, f"{line} --budget 0.01", status=1)
-    (named,) = re.findall(r"^--budget (\S+) takes it$", out, re.M)
+    (named,) = re.findall(r"^--budget (\S+) would do$", out, re.M)
     run(capsys, f"{line} --budget {named}")
     run(capsys, f"{line} --budget {0.98 * float(named)}", status=1)
 
@@ -148,7 +148,7 @@ def test_a_miss_of_both_is_told_goals_that_can_be_met(
     asked = {"--deadline": "3s", "--budget": "0.001"}
     out, _ = run(capsys, f"{line} --deadline 3s --budget 0.001", status=1)
     assert "the nearest miss:" in out
-    assert "takes it" not in out
+    assert "would do" not in out
     named = re.findall(r"^with (.+?): (.+?)  ", out, re.M)
     assert len(named) == ways
     for options, _ in named:

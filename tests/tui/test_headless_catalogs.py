@@ -231,14 +231,14 @@ def test_prices_older_than_the_catalog_are_said_to_be(
 
 
 @pytest.mark.parametrize(("days", "told"), [(-1, False), (1, False), (2, True), (36500, True)])
-def test_prices_of_a_day_to_come_are_said_to_be(
+def test_prices_dated_in_the_future_are_said_to_be(
     days: int, told: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     prices = tmp_path / "prices.csv"
     prices.write_text("name,usd_per_hour\nn2-standard-4,0.1\n", encoding="utf-8")
     day = date.today() + timedelta(days=days)
     _, err = run(capsys, f"catalog refresh gcp --from {prices} -o {tmp_path}/one --date {day}")
-    assert (f"warning: prices of {day} are of a day to come" in err) is told
+    assert (f"warning: prices are dated {day}, in the future" in err) is told
 
 
 def test_measure_host(

@@ -63,6 +63,14 @@ async def test_no_word_is_cut_by_how_much_there_is_below():
         assert prose.render_line(1).text.rstrip() == "compared with ↓1 more"
 
 
+async def test_a_time_is_not_cut_by_what_is_below():
+    """ "26 s to 1m …" read as one minute: it was 1m 54s."""
+    prose = Prose([[("runs: 26 s to 1m 54s) and more", "base")]], glyphs=UNICODE)
+
+    async with shown(prose, 22, 1):
+        assert prose.render_line(0).text.rstrip() == "runs: 26 s to …"
+
+
 async def test_another_answer_is_read_from_its_first_line():
     """What was scrolled for one answer must not hide the next; its own lines may change below."""
     rest = [[(f"line {number}", "base")] for number in range(9)]
@@ -86,6 +94,12 @@ def test_a_time_in_two_units_and_a_count_in_ascii_stay_whole():
         "costs",
     ]
     assert text(wrap([("or 2 days xs", "base")], 10)) == ["or 2 days ", "xs"]
+
+
+def test_what_two_times_lie_between_stays_whole():
+    """ "to 12 s–1m" stood at the end of a row, and "17s" below it."""
+    for span in ("12 s–1m 17s", "1m 02s–2m 17s", "1m 02s–2h 07m).", "9.1–12 s"):
+        assert text(wrap([(f"from 11 s to {span}", "base")], 17)) == ["from 11 s to ", span]
 
 
 def test_what_follows_a_mark_that_is_a_letter_hangs():

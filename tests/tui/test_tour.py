@@ -158,13 +158,36 @@ async def test_what_the_user_does_in_between_does_not_derail_it(planner):
 
 
 async def at_the_deadline(pilot):
-    """At the second step, with the keyboard at a slider."""
+    """At the second step, with the keyboard at a slider that was stepped to and fro: until
+    something is pressed Enter goes on."""
     await at(pilot, 0)
     await pilot.press("space")
     await at(pilot, 1)
     slider = pilot.app.query_one("#deadline", Slider)
     slider.focus()
+    await pilot.press("right", "left")
+    await settled(pilot)
     return slider
+
+
+async def test_enter_goes_on_until_something_else_is_pressed(planner):
+    """It opened the line of the deadline, behind which the tour stood still."""
+    app = planner(sources=("nightly-features",), tour=TourOptions())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await at(pilot, 0)
+        slider = app.query_one("#deadline", Slider)
+        slider.focus()
+        await pilot.press("enter")
+        await at(pilot, 1)
+        assert not slider.editing
+        await pilot.press("left", "enter")
+        await settled(pilot)
+        assert slider.editing
+        assert app.guide.place == 1
+        await pilot.press("space")
+        await at(pilot, 2)
+        await pilot.press("enter")
+        await at(pilot, 3)
 
 
 async def test_the_line_of_a_slider_keeps_its_keys(planner):
@@ -208,7 +231,7 @@ async def test_space_goes_on_from_a_line_in_which_nothing_was_typed(planner):
         await at(pilot, 0)
         slider = app.query_one("#deadline", Slider)
         slider.focus()
-        await pilot.press("enter")
+        await pilot.press("tab", "shift+tab", "enter")
         assert slider.editing
         await pilot.press("space")
         await at(pilot, 1)

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from types import SimpleNamespace
 
 import pytest
 
@@ -9,7 +10,7 @@ import engine
 from tui import format as text
 from tui.cli import main
 from tui.words.training_lines import TARGETS, collect_line, rendered
-from tui.words.training_words import budget_of, span, stepped
+from tui.words.training_words import budget_of, saved, span, stepped
 
 EXPERIMENTS = [
     engine.Experiment(4, 0.05, "m5.xlarge"),
@@ -80,3 +81,12 @@ def test_sizes_that_are_written_alike_are_written_once():
     assert span(["4.38 MB", "4.38 MB"]) == "4.38 MB"
     assert span(["1 GB", "2 GB", "3 GB"]) == "1 GB to 3 GB"
     assert (span(["1"]), span([])) == ("1", text.UNKNOWN)
+
+
+@pytest.mark.parametrize(
+    ("usd", "seconds", "said"),
+    [(7.4e-05, None, "<$0.001"), (0.0123, None, "$0.0123"), (0.0, 61.0, "1m 01s")],
+)
+def test_what_a_run_saves_has_no_more_digits_than_matter(usd, seconds, said):
+    """ "$0.0000740" stood in the table of the command."""
+    assert saved(SimpleNamespace(gain_usd=usd, gain_seconds=seconds)) == said

@@ -19,7 +19,7 @@ from typing import cast
 
 from textual.app import App
 from textual.await_complete import AwaitComplete
-from textual.events import Event, Key, Paste
+from textual.events import Event, Key, MouseDown, Paste
 from textual.message import Message
 
 from tui.behaviours.part import PlannerPart
@@ -92,6 +92,8 @@ class KeyOrder(PlannerPart):
         """A key waits for those before it, and while a dialog is open for its turn there; those
         that act wherever one is, such as the one that quits, wait for nothing."""
         typed = event if isinstance(event, Typed) and not event.is_forwarded else None
+        if typed is not None or isinstance(event, MouseDown):
+            self.planner.note_use(event)
         if (
             typed is not None
             and (self._by_turns or self._opens_line(typed))

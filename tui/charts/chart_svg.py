@@ -1,7 +1,7 @@
 """Charts as one SVG picture: light, self-contained, and made without a terminal.
 
-Curves differ by colour, by pattern and by their names at the right end. All text is untrusted: what
-cannot be printed is made visible, the rest escaped.
+Curves differ by colour, by pattern and by their names at the right end, with a piece of each. All
+text is untrusted: what cannot be printed is made visible, the rest escaped.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from tui.widgets.scales import Scale, tick_candidates
 
 WIDTH, PANEL_HEIGHT = 860, 340
 _LEFT, _TOP, _BOTTOM, _HEAD = 76, 34, 46, 30
+_SAMPLE = 40
+"""Pixels of the piece of a curve before its name: two dashes of every pattern fit."""
 _FONT, _LETTER, _LINE = 13, 7.2, 16
 _LINE_LETTERS = 112
 _INKS = ("#0b5394", "#b45309", "#137333", "#8e3a80", "#4a4a4a", "#0e7490")
@@ -88,7 +90,7 @@ def _panel(panel: Panel, top: float, number: int) -> Iterator[str]:
         yield _text(_LEFT, top + PANEL_HEIGHT / 2, panel.data.message or "no data", ink="#444444")
         return
     longest = max((len(shown(series.label)) for series in panel.data.series), default=0)
-    right = WIDTH - 24 - min(longest, 30) * _LETTER
+    right = WIDTH - 24 - min(longest, 30) * _LETTER - _sample(panel.data)
     plot = _Plot(panel.data, scales, top + _TOP, right)
     clip = f"plot-{number}"
     yield (
@@ -219,8 +221,9 @@ def _points(plot: _Plot) -> Iterator[str]:
 
 
 def _names(plot: _Plot) -> Iterator[str]:
-    """The names of the curves at their right ends, none on top of another."""
-    ends = []
+    """The names of the curves at their right ends, none on top of another; of several each behind a
+    piece of its curve, since where they end together hue alone would tell them apart."""
+    ends, sample = [], _sample(plot.data)
     for series in plot.data.series:
         inside = [
             y
@@ -235,7 +238,16 @@ def _names(plot: _Plot) -> Iterator[str]:
     for y, (_, series) in zip(places, ends, strict=True):
         label = shown(series.label)
         label = label if len(label) <= 30 else f"{label[:29]}…"
-        yield _text(plot.right + 8, y + 4, label, ink=_INKS[series.slot - 1])
+        ink, x = _INKS[series.slot - 1], plot.right + 8
+        if sample:
+            dashes = _DASHES[series.pattern]
+            yield _rule(x, y, x + sample - 6, y, ink, dashes=dashes, width=2)
+        yield _text(x + sample, y + 4, label, ink=ink)
+
+
+def _sample(data: ChartData) -> int:
+    """How wide the piece of a curve before each name is."""
+    return _SAMPLE if sum(bool(series.label) for series in data.series) > 1 else 0
 
 
 def _apart(wanted: Iterable[float], bottom: float) -> list[float]:
@@ -250,9 +262,12 @@ def _apart(wanted: Iterable[float], bottom: float) -> list[float]:
     return places
 
 
-def _rule(x1: float, y1: float, x2: float, y2: float, ink: str, dashes: str = "") -> str:
-    dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
-    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{ink}"{dashed}/>'
+def _rule(
+    x1: float, y1: float, x2: float, y2: float, ink: str, *, dashes: str = "", width: int = 1
+) -> str:
+    drawn = f' stroke-dasharray="{dashes}"' if dashes else ""
+    drawn += f' stroke-width="{width}"' if width > 1 else ""
+    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{ink}"{drawn}/>'
 
 
 def _text(

@@ -307,11 +307,11 @@ def older(done: engine.Refreshed) -> list[str]:
 
 
 def ahead(done: engine.Refreshed, today: date) -> list[str]:
-    """That the new prices are of a day to come; tomorrow is today somewhere."""
+    """That the new prices are dated in the future; tomorrow is today somewhere."""
     if done.day <= today + timedelta(days=1):
         return []
     return [
-        f"prices of {done.day} are of a day to come (today is {today}), and are not said to be old "
+        f"prices are dated {done.day}, in the future (today is {today}): nothing calls them old "
         "until long after it; if that is not meant, give --date"
     ]
 

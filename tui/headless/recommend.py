@@ -219,12 +219,12 @@ def takes(found: engine.Recommendation) -> str:
         return ""
     one_limit = len(found.compromises) < 2
     if one_limit and found.enough_usd is not None:
-        return f"--budget {engine.reachable_usd(found.enough_usd):.15g} takes it"
+        return f"--budget {engine.reachable_usd(found.enough_usd):.15g} would do"
     if found.enough_seconds is None or not one_limit:
         return "\n".join(instead(one, found.goal) for one in found.compromises)
     deadline = text.reachable(found.enough_seconds).replace(" ", "")
     confidence = "" if found.nearest.low is None else " or a smaller --confidence"
-    return f"--deadline {deadline}{confidence} takes it"
+    return f"--deadline {deadline}{confidence} would do"
 
 
 def instead(found: engine.Compromise, goal: engine.Goal) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from textual.app import App
 from textual.binding import Binding
 from textual.driver import Driver
+from textual.events import Event, Key
 from textual.widgets import Input
 
 from tui.behaviours.part import PlannerPart
@@ -17,10 +18,14 @@ if TYPE_CHECKING:
 
 TOUR_BINDINGS = (
     Binding("space,pagedown", "tour_next", "Next step", show=False, priority=True),
+    Binding("enter", "tour_enter", "Next step", show=False, priority=True),
     Binding("b,backspace,pageup", "tour_back", "Step before", show=False, priority=True),
     Binding("q,escape", "tour_leave", "Leave the tour", show=False, priority=True),
 )
-"""They come before all other keys, but only while a tour is shown and no text is typed."""
+"""They come before all other keys, but only while a tour is shown and no text is typed. Enter goes
+on until something else is pressed: then it is for what has the keyboard, as outside the tour."""
+
+_KEYS = frozenset(key for binding in TOUR_BINDINGS for key in binding.key.split(","))
 
 
 class TourActions(PlannerPart):
@@ -46,6 +51,9 @@ class TourActions(PlannerPart):
         if self.guide is not None:
             self.guide.turn(1)
 
+    def action_tour_enter(self) -> None:
+        self.action_tour_next()
+
     def action_tour_back(self) -> None:
         if self.guide is not None:
             self.guide.turn(-1)
@@ -54,6 +62,11 @@ class TourActions(PlannerPart):
         """End the tour; the planner stays."""
         if self.guide is not None:
             self.guide.leave()
+
+    def note_use(self, event: Event) -> None:
+        """Something was pressed or clicked: but for the keys of the tour, Enter is for that now."""
+        if self.guide is not None and not (isinstance(event, Key) and event.key in _KEYS):
+            self.guide.followed = False
 
     def recording_driver(self) -> type[Driver] | None:
         """The driver of a tour that is recorded without a terminal."""
@@ -66,6 +79,9 @@ class TourActions(PlannerPart):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """The keys of the tour belong to whatever has the keyboard when there is none."""
         app = self.planner
+        if action == "tour_enter":
+            guide = self.guide
+            return guide is not None and guide.followed and guide.has_keys(app.focused)
         if action in ("tour_next", "tour_back", "tour_leave"):
             goes_on = action == "tour_next"
             return self.guide is not None and self.guide.has_keys(app.focused, goes_on=goes_on)

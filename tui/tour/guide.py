@@ -81,6 +81,8 @@ class Guide:
         self._touched = asyncio.Event()
         self._told = Told("Tour", "Reading the sample ...", 1, len(steps))
         self.over = False
+        self.followed = True
+        """Whether nothing but the tour's own keys was used since the step was shown."""
 
     @property
     def place(self) -> int:
@@ -111,7 +113,7 @@ class Guide:
         self._tell(self._told)
         app.run_worker(self._play(), exclusive=False, exit_on_error=True)
 
-    def has_keys(self, focused: Widget | None, *, goes_on: bool) -> bool:
+    def has_keys(self, focused: Widget | None, *, goes_on: bool = False) -> bool:
         """Whether the keys of the tour are meant, not text or a dialog that the user opened. The
         one that goes on is meant too where the line of a slider is open and untouched."""
         if isinstance(focused, Slider) and focused.editing:
@@ -217,6 +219,7 @@ class Guide:
         self._marks.append(found)
         text = " ".join(step.text.format_map(found.facts or {}).split())
         last = place == len(self._steps) - 1
+        self.followed = True
         self._tell(Told(step.title, text, place + 1, len(self._steps), tuple(typed), last))
         await self._drained()
         await self._drawn()

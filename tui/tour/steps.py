@@ -38,7 +38,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         "A tighter deadline",
-        "{change} Every slider does this: the arrow keys step, enter takes a value.",
+        "{change} Every slider does this: the arrow keys step, enter after them takes a value.",
         (":deadline {tighter}",),
     ),
     Step(
@@ -71,7 +71,7 @@ STEPS: tuple[Step, ...] = (
     Step(
         "Side by side",
         "p pins a plan; this view shows the pinned ones, each against the first. The last row is"
-        " the plan of now: {composition}, {cost}. Enter goes back to a pinned one.",
+        " the plan of now: {composition}, {cost}. Choose one, and enter goes back to it.",
         (":pin on spot", ":view compare"),
     ),
     Step(

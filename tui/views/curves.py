@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from tui.format import odds
 from tui.state import MOST_DRAWN, PlanState
 from tui.views import compositions, looks, words
 from tui.views.prose import Line, Prose
@@ -61,8 +62,8 @@ def look(panels: Panels, answer: Answer) -> None:
     if not short or state.chart == "cost":
         panels.chart("cost").show(cost_chart(state, answer, curves))
     for name in ("time", "cost"):
-        title = looks.title(state, name)
-        panels.entitle(name, title if name == "time" else title + unpriced(curves))
+        more = banded(state, curves) if name == "time" else unpriced(curves)
+        panels.entitle(name, looks.title(state, name) + more)
     brief = words.brief(state, answer, panels.marks)
     if read := read_off(panels, curves):
         from tui.views import at_crosshair
@@ -126,6 +127,12 @@ def time_chart(state: PlanState, answer: Answer, curves: Drawn) -> ChartData:
         points=_point(best, best.seconds) if best else (),
         crosshair=state.crosshair,
     )
+
+
+def banded(state: PlanState, curves: Drawn) -> str:
+    """What the title of the time chart adds: what the dots around the first curve are, if any."""
+    known = bool(curves) and any(map(math.isfinite, curves[0][1].low.tolist()))
+    return f", dots: {odds(state.confidence)} runs" if known else ""
 
 
 def unpriced(curves: Drawn) -> str:

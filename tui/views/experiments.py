@@ -341,7 +341,9 @@ def at_cursor(panels: Panels, answer: Answer, found: Found | None) -> list[Line]
     planned = plan.runs[cursor]
     interval = text.span(planned.low, planned.high)
     interval = interval if planned.low is None else f"{odds} runs: {interval}"
-    return [_one(planned, interval, f"teaches {planned.teaches}")]
+    term, of_term, why = planned.teaches.partition(": ")
+    told = f'tells most about the term "{term}" ({why})' if of_term else f"teaches {term}"
+    return [_one(planned, interval, told)]
 
 
 def _elsewhere(run: NextRun, answer: Answer, odds: str) -> list[Line]:

@@ -22,12 +22,12 @@ column hang."""
 
 _PARTS = re.compile(
     r"\S*\d [×x] \S+"
-    r"|\S*\d[dhm] \d+[hms](?!\w)\S*"
-    r"|\S*\d (?:%|ms|s|min|h|[kMGTP]?B)(?!\w)\S*"
+    r"|\S*\d(?:[dhm] \d+[hms]| (?:%|ms|s|min|h|[kMGTP]?B))(?!\w)"
+    r"(?:\S*\d[dhm] \d+[hms](?!\w))?\S*"
     r"|\S+(?: %\S*)?|\s+"
 )
-"""Words, a number with its unit, a time in two units or a count with its type as one, and what is
-between them."""
+"""Words, a number with its unit, a time in two units, what two times lie between or a count with
+its type as one, and what is between them."""
 
 
 def wrap(line: Line, width: int) -> list[list[Span]]:
@@ -156,15 +156,26 @@ class Prose(ScrollingFrame):
 
     def _draw_more(self, frame: Frame, below: int, last: Sequence[Span]) -> None:
         """What does not fit is said at the end of the last row: how much, where one can scroll; no
-        word of that row is cut."""
+        word of that row is cut, nor a time in two units: "1m" of "1m 54s" is another time."""
         glyphs = self._glyphs
         text = f" {glyphs.below}{below} more" if self.can_focus else f" {glyphs.ellipsis}"
         text = text[: frame.width]
         start, words = frame.width - cell_len(text), "".join(part for part, _ in last)
         if cell_len(words) > start:
-            start = min(start, cell_len(words[:start].rpartition(" ")[0]))
+            start = _whole_words(last, start)
             text = text.ljust(frame.width - start)
         frame.put(start, frame.height - 1, text, "muted")
+
+
+def _whole_words(row: Line, width: int) -> int:
+    """The cells of the words of a row that fit, without the space behind them."""
+    end = used = 0
+    for word in _words(row):
+        used += sum(cell_len(text) for text, _ in word)
+        if used > width:
+            break
+        end = end if word[0][0].isspace() else used
+    return end
 
 
 class Verbatim(Prose):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SLIDERS = {
     "deadline": "Deadline: the run ends within it (without start-up), at Confidence; del: none",
-    "budget": "Budget: the most that one run may cost, by its expected time; del: none",
+    "budget": "Budget: the most a run may cost; without Deadline: the fastest; del: none",
     "size": "Data size: the input of the run; the model scales the evidence to it",
     "nodes": "Max nodes: no cluster of more workers is looked at; the master comes on top",
     "confidence": "Confidence: the least probability of being in time; also of the interval",
@@ -115,7 +115,7 @@ COLUMNS = {
 """By the title of the column."""
 
 CHARTS = {
-    "time": "Time by nodes: the median; shaded: {odds}; bar on the axis: meets the goal",
+    "time": "Time by nodes: the median; dots: {odds}; bar on the axis: meets the goal",
     "cost": "Cost by nodes: of one run at its expected time, master and service included",
     "frontier-chart": "Frontier: no cluster is both faster and cheaper than one on the line",
 }

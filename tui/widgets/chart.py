@@ -29,7 +29,7 @@ class Chart(ChartControl, can_focus=True):
         "axis": "$foreground-muted",
         "tick": "$foreground-muted",
         "title": "italic $foreground-muted",
-        "band": "$text-disabled",
+        "band": "$foreground-muted",
         "feasible": "bold $text-success",
         "marker": "bold $foreground",
         "message": "$foreground-muted",

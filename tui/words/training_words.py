@@ -144,7 +144,8 @@ def payback(runs: float | None) -> str:
 
 def saved(run: engine.NextRun) -> str:
     """What a run is expected to save each time the job then runs: money, or time."""
-    return text.usd(run.gain_usd) if run.gain_seconds is None else text.seconds(run.gain_seconds)
+    by_cost = run.gain_seconds is None
+    return text.usd_cell(run.gain_usd) if by_cost else text.seconds(run.gain_seconds)
 
 
 def stepped(amount: float, unit: str, by: int) -> float:

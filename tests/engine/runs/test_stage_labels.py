@@ -37,6 +37,7 @@ def stage(name: str, *operations: str, **more: object) -> StageRun:
         ),
         (POOL, ("BroadcastExchange", "Scan parquet"), "Scan parquet, BroadcastExchange"),
         ("run at ThreadPoolExecutor.java:1149", ("WholeStageCodegen",), None),
+        (POOL, ("WholeStageCodegen (1)",), "WholeStageCodegen (1)"),
         (POOL, (), None),
         ("collect at job.py:11", ("Exchange", "Scan json"), None),
         ("save at Nightly.scala:30", ("Exchange",), None),
