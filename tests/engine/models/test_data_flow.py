@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from sparkplan_runs import executors, fit
 
@@ -22,6 +23,9 @@ from engine.stage_run import Measure, total_of
 
 DATA = Path(__file__).parents[2] / "data"
 FEW, MORE = (read(DATA / name).runs[0] for name in ("grouped.zstd", "grouped_more.zstd"))
+WIDE = read(DATA / "grouped_wide.zstd").runs[0]
+"""The larger run in six tasks on six slots."""
+
 FILES = 3.0
 """So many times the files has the larger run."""
 
@@ -86,6 +90,36 @@ def test_each_log_foretells_the_rows_that_the_other_shuffles(known: Run, asked: 
         assert grown * here.shuffle_read_records == pytest.approx(
             there.shuffle_read_records, rel=0.03
         )
+
+
+@pytest.mark.parametrize(
+    ("known", "asked", "within"), [(FEW, WIDE, 0.07), (MORE, WIDE, 0.21), (WIDE, FEW, 0.19)]
+)
+def test_more_tasks_on_more_slots_shuffle_more_rows(known: Run, asked: Run, within: float) -> None:
+    """Each groups its own: counts of words that were 1,416 and 2,338 rows of two tasks are 4,232 of
+    six, and sums by day three times as many."""
+    ratio = {id(FEW): 1.0, id(MORE): FILES, id(WIDE): FILES}
+    more, slots = ratio[id(asked)] / ratio[id(known)], asked.cluster.slots
+    assert slots
+    for shape, seen in zip(grouping(known), grouping(asked), strict=True):
+        here, there = (reader(r, s).stage for r, s in ((known, shape), (asked, seen)))
+        assert here.shuffle_read_records
+        found = reader(known, shape).data(more, slots) * here.shuffle_read_records
+        assert found == pytest.approx(there.shuffle_read_records, rel=within)
+    days = reader(known, grouping(known)[DAYS])
+    assert days.data(more, slots) == pytest.approx(asked.stages[0].tasks / known.stages[0].tasks)
+
+
+def test_a_replay_on_more_slots_has_the_work_of_the_rows_that_these_shuffle() -> None:
+    """Though what reads them has one task on any."""
+    replay, speed = Replay.of(MORE), np.ones(len(MORE.stages))
+    own, wide = (replay._on(slots, 1.0, None, speed)[0].scaled for slots in (2, 6))
+    days = reader(MORE, grouping(MORE)[DAYS]).stage
+    place = MORE.stages.index(days)
+    assert own[place].partitions == wide[place].partitions == 1.0
+    more = replay.shapes[place].law.total(1.0, 3.0)
+    assert wide[place].work == pytest.approx(more * own[place].work)
+    assert more > 2.0
 
 
 @pytest.mark.parametrize(("known", "asked"), [(FEW, MORE), (MORE, FEW)])
