@@ -92,10 +92,8 @@ def test_each_log_foretells_the_rows_that_the_other_shuffles(known: Run, asked: 
         )
 
 
-@pytest.mark.parametrize(
-    ("known", "asked", "within"), [(FEW, WIDE, 0.07), (MORE, WIDE, 0.21), (WIDE, FEW, 0.19)]
-)
-def test_more_tasks_on_more_slots_shuffle_more_rows(known: Run, asked: Run, within: float) -> None:
+@pytest.mark.parametrize(("known", "asked"), [(FEW, WIDE), (MORE, WIDE), (WIDE, FEW)])
+def test_more_tasks_on_more_slots_shuffle_more_rows(known: Run, asked: Run) -> None:
     """Each groups its own: counts of words that were 1,416 and 2,338 rows of two tasks are 4,232 of
     six, and sums by day three times as many."""
     ratio = {id(FEW): 1.0, id(MORE): FILES, id(WIDE): FILES}
@@ -105,7 +103,7 @@ def test_more_tasks_on_more_slots_shuffle_more_rows(known: Run, asked: Run, with
         here, there = (reader(r, s).stage for r, s in ((known, shape), (asked, seen)))
         assert here.shuffle_read_records
         found = reader(known, shape).data(more, slots) * here.shuffle_read_records
-        assert found == pytest.approx(there.shuffle_read_records, rel=within)
+        assert found == pytest.approx(there.shuffle_read_records, rel=0.03)
     days = reader(known, grouping(known)[DAYS])
     assert days.data(more, slots) == pytest.approx(asked.stages[0].tasks / known.stages[0].tasks)
 
