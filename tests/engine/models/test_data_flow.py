@@ -108,6 +108,35 @@ def test_more_tasks_on_more_slots_shuffle_more_rows(known: Run, asked: Run) -> N
     assert days.data(more, slots) == pytest.approx(asked.stages[0].tasks / known.stages[0].tasks)
 
 
+def best_of_each(run: Run, left: float) -> StageShape:
+    """What reads the best rows of a group that the first stage left of those of each task."""
+    first, reading, *_ = run.stages
+    best = replace(
+        first,
+        operations=("Scan csv ", "WindowGroupLimit", "Exchange"),
+        shuffle_write_records=left,
+        grouped_rows=None,
+        groups=None,
+    )
+    assert reading.parents == (best.stage_id,)
+    return shapes_of(replace(run, stages=(best, reading)), 2)[1]
+
+
+def test_each_task_leaves_the_best_rows_of_each_group() -> None:
+    """Two tasks of 480,000 rows left three of 60 shops each, 360, and six of three times as many
+    1,080 (3.5.9): as many as there are tasks, whatever rows these have."""
+    shape = best_of_each(FEW, 360.0)
+    assert [shape.data(ratio) for ratio in (1.0, FILES)] == [1.0, 1.0], "two tasks"
+    assert [shape.data(ratio, 6) for ratio in (1.0, FILES)] == pytest.approx([2.0, 3.0]), "files"
+
+
+def test_who_leaves_most_rows_leaves_more_of_more() -> None:
+    read = FEW.stages[0].input_records
+    assert read
+    shape = best_of_each(FEW, 0.6 * read)
+    assert [shape.data(ratio, 6) for ratio in (1.0, FILES)] == [1.0, FILES]
+
+
 def test_a_replay_on_more_slots_has_the_work_of_the_rows_that_these_shuffle() -> None:
     """Though what reads them has one task on any."""
     replay, speed = Replay.of(MORE), np.ones(len(MORE.stages))

@@ -28,7 +28,10 @@ ASKED_RATIOS = (0.5, 2.0)
 
 LIMITS = frozenset(("WindowGroupLimit", "LocalLimit", "TakeOrderedAndProject"))
 """Operations that leave so many rows of each task at most, or of each group in it: more tasks leave
-more, whatever rows there are of each, and how many tasks there are follows from what they read."""
+more, whatever rows there are of each."""
+
+LEFT = 0.5
+"""Of the rows of its tasks: who leaves less has more than are left, and so has who gets more."""
 
 TREES = frozenset(("treeAggregate", "treeReduce"))
 """How Spark calls the operations of RDDs that aggregate in several steps."""
@@ -80,7 +83,8 @@ class DataFlow:
         """None where no stage groups rows of which tasks have some in common: all is in
         proportion."""
         laws = [_law(shape.stage) for shape in shapes]
-        if all(law is None or law.power >= 1.0 for law in laws):
+        limited = [shape.stage for shape in shapes if leaves_as_many(shape.stage)]
+        if not limited and all(law is None or law.power >= 1.0 for law in laws):
             return None
         places = {shape.stage.stage_id: place for place, shape in enumerate(shapes)}
         sources, made = list[list[Source]](), set[int]()
@@ -118,10 +122,10 @@ class DataFlow:
 
     @cached_property
     def _counts_cores(self) -> bool:
-        """Whether the cluster decides how many tasks group rows of which they have some in
-        common."""
+        """Whether the cluster decides how many tasks group rows of which they have some in common,
+        or leave so many rows each."""
         return any(
-            law is not None and law.power < 1.0 and shape.counts_slots
+            shape.counts_slots and (leaves_as_many(shape.stage) if law is None else law.power < 1.0)
             for law, shape in zip(self.laws, self.shapes, strict=True)
         )
 
@@ -144,9 +148,13 @@ class DataFlow:
                 rows[place] = self._of_sources(place, ratio, rows, merged)
             limited = not LIMITS.isdisjoint(shape.stage.operations)
             sent[place] = merged[place] = (read if limited else rows)[place]
-            law = self.laws[place]
+            law, as_many = self.laws[place], leaves_as_many(shape.stage)
+            if law is None and not as_many:
+                continue
+            tasks = _more_tasks(shape, float(read[place]), float(rows[place]), cores)
+            if as_many:
+                sent[place] = tasks
             if law is not None:
-                tasks = _more_tasks(shape, float(read[place]), float(rows[place]), cores)
                 sent[place] = law.handed_on(float(rows[place]), tasks)
                 merged[place] = law.groups(float(rows[place]))
         return np.stack((read, shuffled))
@@ -191,6 +199,14 @@ def group_power(stage: StageRun) -> float:
         return math.nan
     times = stage.groups * stage.tasks / stage.grouped_rows
     return min(1.0, math.log(times) / math.log(stage.tasks)) if times > 1.0 else 0.0
+
+
+def leaves_as_many(stage: StageRun) -> bool:
+    """Whether each of its tasks leaves so many of the rows that it reads from outside, however many
+    these are. What reads a shuffle ends what tasks before it left."""
+    read, left = stage.input_records or 0.0, stage.shuffle_write_records
+    limited = not LIMITS.isdisjoint(stage.operations) and not total_of(stage.shuffle_read_bytes)
+    return limited and left is not None and left < LEFT * read
 
 
 def aggregates_in_a_tree(stage: StageRun) -> bool:
