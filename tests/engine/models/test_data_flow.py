@@ -13,7 +13,7 @@ from sparkplan_runs import executors, fit
 from engine import Workload, read
 from engine.models.replay.alternatives import alternatives_of, groups_open
 from engine.models.replay.replayed_run import Replay
-from engine.models.replay.stage_laws import pair_fit
+from engine.models.replay.stage_laws import pair_fit, with_laws
 from engine.models.stages.cutting.data_flow import group_power
 from engine.models.stages.durations.task_times import StageShape
 from engine.models.stages.match import matches
@@ -221,6 +221,18 @@ def test_another_log_is_held_against_what_groups_say() -> None:
     few, more = Replay.of(FEW), Replay.of(MORE)
     place = next(i for i, s in enumerate(few.shapes) if s.growing and s.read_growth(3.0) == 1.0)
     assert pair_fit(few, more).data[place] == pytest.approx(0.0, abs=0.01)
+
+
+def test_a_log_of_more_slots_teaches_what_data_become_on_the_same() -> None:
+    """Of six tasks three times as many rows by day as of two: the tasks are more, not the days."""
+    few, wide = Replay.of(FEW), Replay.of(WIDE)
+    place = next(i for i, s in enumerate(few.shapes) if s.growing and s.read_growth(3.0) == 1.0)
+    assert total_of(wide.shapes[place].stage.shuffle_read_bytes) > 2.0 * total_of(
+        few.shapes[place].stage.shuffle_read_bytes
+    )
+    told = with_laws(few, [(pair_fit(few, wide), 1.0)]).shapes[place]
+    assert told.law.data == pytest.approx(0.0, abs=0.05)
+    assert told.data(FILES, 6) == pytest.approx(3.0, rel=0.05)
 
 
 @pytest.mark.parametrize("limit", ["WindowGroupLimit", "LocalLimit", "TakeOrderedAndProject"])
