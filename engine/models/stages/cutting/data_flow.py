@@ -80,8 +80,8 @@ class DataFlow:
 
     @classmethod
     def of(cls, shapes: Sequence[PartitionedStage]) -> DataFlow | None:
-        """None where no stage groups rows of which tasks have some in common: all is in
-        proportion."""
+        """None where no stage groups rows of which tasks have some in common, or leaves so many of
+        each task: all is in proportion."""
         laws = [_law(shape.stage) for shape in shapes]
         limited = [shape.stage for shape in shapes if leaves_as_many(shape.stage)]
         if not limited and all(law is None or law.power >= 1.0 for law in laws):
