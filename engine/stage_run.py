@@ -148,7 +148,8 @@ class StageRun:
         joined_shuffled_bytes: the size of each before compression, if it was shuffled first; None
             as `joined_records`.
         joined_output_records: the most rows that one of its joins by broadcast or merge returns.
-        grouped_rows: rows that its tasks hand on after each has grouped its own.
+        ungrouped_rows: rows that its tasks group, of which each groups its own first.
+        grouped_rows: rows that they hand on then.
         groups: how many groups these are once all tasks are brought together.
         merged_bytes: for each sort-merge join, the size before compression of its smaller shuffled
             side, if Spark may broadcast that.
@@ -221,6 +222,7 @@ class StageRun:
     joined_records: tuple[float | None, ...] = ()
     joined_shuffled_bytes: tuple[float | None, ...] = ()
     joined_output_records: float | None = None
+    ungrouped_rows: float | None = None
     grouped_rows: float | None = None
     groups: float | None = None
     merged_bytes: tuple[float, ...] = ()

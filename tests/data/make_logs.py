@@ -165,6 +165,7 @@ RECIPES = (
     also("written_more", "written", 8, **SMALL_SPLITS),
     Recipe("grouped", master="local[2]", conf=ONE_FILE),
     also("grouped_more", "grouped", 12, slots=2),
+    also("grouped_wide", "grouped", 12, slots=6),
     Recipe("kept_groups", master="local[2]", conf={**ONE_FILE, **SMALL_TARGETS}),
     also("kept_groups_more", "kept_groups", 12, slots=2, **SMALL_TARGETS),
     Recipe("ordered", master="local[2]", conf=ONE_FILE),

@@ -265,7 +265,7 @@ class Replay:
             return stages, stages.closed_forms(slots, speed)
         places = np.asarray(list(others))
         wanted = np.asarray(list(others.values()))
-        changed = PreparedStages.of(self._table, ratio, wanted, places)
+        changed = PreparedStages.of(self._table, ratio, wanted, places, self._cores(slots))
         known = stages.closed_forms(slots, speed, without=frozenset(others))
         known = {place: form for place, form in known.items() if place not in others}
         known.update(changed.closed_forms(slots, speed, in_log=stages.in_log))
@@ -293,11 +293,16 @@ class Replay:
     def _cut_otherwise(
         self, slots: int, ratio: float, shuffle_partitions: int | None
     ) -> dict[int, float]:
-        """Partitions by place of the stages that have others on so many slots than on their own."""
-        counts = self._counts(ratio, shuffle_partitions)
-        found = counts.at(slots)
-        places = np.flatnonzero(found != counts.own)
+        """Partitions by place of the stages that have others on so many slots than on their own, or
+        read more or less there."""
+        counts, table = self._counts(ratio, shuffle_partitions), self._table
+        found, there = counts.at(slots), table.read_growth(ratio, self._cores(slots))
+        places = np.flatnonzero((found != counts.own) | (there != table.read_growth(ratio)))
         return dict(zip(places.tolist(), found[places].tolist(), strict=True))
+
+    def _cores(self, slots: int) -> float:
+        """Of a cluster of so many slots."""
+        return slots * self.shapes[0].partitioning.cores_per_slot
 
     def _counts(self, ratio: float, shuffle_partitions: int | None) -> PartitionCounts:
         """Their partitions."""

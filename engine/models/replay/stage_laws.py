@@ -110,7 +110,7 @@ def pair_fit(one: Replay, other: Replay, *, unlike: Collection[int] = ()) -> Pai
             cut[place] = math.log(seen.stage.tasks / shape.stage.tasks) / math.log(ratio)
             if not _as_ruled(shape, seen.stage.tasks, other.slots, ratio):
                 partitions[place] = cut[place]
-            data[place] = _data_power(shape, seen.stage, ratio)
+            data[place] = _data_power(shape, seen.stage, other.slots, ratio)
         likelihood[place] = _likelihood(one, place, seen, other.slots, ratio, speed)
     own, theirs = one.growing_driver_seconds, other.growing_driver_seconds
     driver = (ratio - 1.0, theirs / own - 1.0) if apart and own > 0.0 else (0.0, 0.0)
@@ -123,16 +123,18 @@ def _as_ruled(shape: StageShape, tasks: int, slots: int, ratio: float) -> bool:
     return abs(shape.scaled(ratio, None, slots).tasks - tasks) <= max(1.0, AS_RULED * tasks)
 
 
-def _data_power(shape: StageShape, other: StageRun, ratio: float) -> float:
-    """Power of the input with which the bytes that a stage reads grow: as its own log has it,
-    corrected by what a run says whose input is so much larger (least squares); NaN where either
-    reads none."""
+def _data_power(shape: StageShape, other: StageRun, slots: int, ratio: float) -> float:
+    """Power of the input with which the bytes that a stage reads grow on its own cluster: as its
+    own log has it, corrected by what a run on so many slots says whose input is so much larger
+    (least squares); NaN where either reads none."""
     own, log_ratio = shape.stage.read_bytes, math.log(ratio)
     if min(own, other.read_bytes) <= 0.0:
         return math.nan
     prior = (SIZE_NOISE / POWER_SPREAD) ** 2
-    expected = math.log(shape.read_growth(ratio)) / log_ratio
-    grown = math.log(other.read_bytes / own)
+    here = shape.read_growth(ratio)
+    there = shape.read_growth(ratio, slots * shape.partitioning.cores_per_slot)
+    expected = math.log(here) / log_ratio
+    grown = math.log(other.read_bytes / own * here / there)
     return (log_ratio * grown + prior * expected) / (log_ratio**2 + prior)
 
 
@@ -147,7 +149,8 @@ def _likelihood(
     """(work, slots) how well each law of a stage explains its work in another log, on slots of a
     relative speed: those of nodes that are fuller are slower."""
     shape, stage, count = one.shapes[place], one.shapes[place].stage, seen.stage.tasks
-    base = shape.grown(ratio, count / stage.tasks)
+    cores = slots * shape.partitioning.cores_per_slot
+    base = shape.grown(ratio, count / stage.tasks, cores)
     own, found = stage.task_seconds.total, seen.stage.task_seconds.total
     if min(own, found, shape.mean_seconds) <= 0.0:
         return np.zeros((len(WORK), len(SLOTS)), dtype=np.float32)

@@ -37,15 +37,17 @@ class PreparedStages:
         ratio: float,
         wanted: FloatArray,
         places: IntArray | None = None,
+        cores: float | None = None,
     ) -> PreparedStages:
         """The stages of a log, or some of them.
 
         Args:
             wanted: (m,) partitions at `ratio` times the input.
             places: (m,) which stages; None for all.
+            cores: of the cluster; None for the log's.
         """
         places = np.arange(len(table.shapes)) if places is None else places
-        cuts = table.cut(places, ratio, wanted)
+        cuts = table.cut(places, ratio, wanted, cores)
         scaled = cuts.each()
         if len(places) < FEWEST_STAGES:
             drawn = [table.drawn(*one) for one in zip(places.tolist(), scaled, strict=True)]

@@ -128,11 +128,11 @@ class StageTable:
     def _not_in_proportion(self) -> list[int]:
         return [place for place, shape in enumerate(self.shapes) if not shape.in_proportion]
 
-    def _read_growth(self, ratio: float) -> FloatArray:
+    def read_growth(self, ratio: float, cores: float | None = None) -> FloatArray:
         """(s,) `StageShape.read_growth`."""
         found = np.where(self._grows, ratio, 1.0)
         for place in self._not_in_proportion:
-            found[place] = self.shapes[place].read_growth(ratio)
+            found[place] = self.shapes[place].read_growth(ratio, cores)
         return found
 
     @cached_property
@@ -196,11 +196,13 @@ class StageTable:
         """(s,) width of the last gap between quantiles, as a probability."""
         return 1.0 / np.maximum(1, self.points - 1)
 
-    def cut(self, places: IntArray, ratio: float, wanted: FloatArray) -> Cuts:
+    def cut(
+        self, places: IntArray, ratio: float, wanted: FloatArray, cores: float | None = None
+    ) -> Cuts:
         """`StageShape.cut` of some stages at `ratio` times the input in (m,) partitions."""
         law = self._law_work[places]
         tasks, partitions, last = whole_tasks(wanted)
-        base = self._read_growth(ratio)[places]
+        base = self.read_growth(ratio, cores)[places]
         pairs, share, power = self._pairs[:, places]
         if pairs.any():
             cut = partitions / self.observed[places]

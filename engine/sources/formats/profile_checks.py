@@ -36,7 +36,7 @@ _POSITIVE = (
 )  # fmt: skip
 _COUNTS = ("nodes", "executors", "executor_cores")
 _FILES = ("files_bytes", "files_read")
-_WRITTEN = ("written_files", "written_folders", "grouped_rows", "groups")
+_WRITTEN = ("written_files", "written_folders", "ungrouped_rows", "grouped_rows", "groups")
 _MEMORY = ("storage_memory_bytes", "cached_bytes")
 _SCORES = ("cpu_score", "network_gbps", "ebs_gbps")
 _OPTEX_AMOUNTS = (

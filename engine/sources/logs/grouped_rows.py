@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from engine.sources.logs.plan_events import CountedMetric, PlanNode, SqlPlan, StageCounts
 
@@ -41,11 +42,21 @@ _NORMALIZED = re.compile(
 """A key of floating point, of which only the first of both makes all zeros one."""
 
 
+class Grouped(NamedTuple):
+    """What the tasks of a stage group: so many rows (None where the log does not say), which are so
+    many after each task has grouped its own, and so many groups in all."""
+
+    ungrouped: float | None
+    rows: float
+    groups: float
+
+
 class GroupedRows:
     """Follows the plans, and which stages counted the rows of their aggregations."""
 
     def __init__(self) -> None:
         self._merged_by: dict[int, int] = {}
+        self._grouped_from: dict[int, int] = {}
         self._watched: set[int] = set()
         self._counted: dict[int, tuple[int, float]] = {}
         self._counts = StageCounts()
@@ -82,6 +93,10 @@ class GroupedRows:
         if rows is not None and groups is not None:
             self._merged_by[rows] = groups
             self._watched |= {rows, groups}
+            below = _rows_below(before)
+            if below is not None:
+                self._grouped_from[rows] = below
+                self._watched.add(below)
 
     def completed(self, stage_id: int, counted: Sequence[CountedMetric]) -> None:
         """Notes what a stage counted of them."""
@@ -94,9 +109,9 @@ class GroupedRows:
             if metric.accumulator in self._merged_by:
                 self._handed_on[stage_id] = metric.accumulator
 
-    def of(self, stage_id: int, in_part: Callable[[int], bool]) -> tuple[float, float] | None:
-        """How many rows the tasks of a stage hand on after each has grouped its own, and how many
-        groups these are in all; None where they do not, or only some of them were brought together.
+    def of(self, stage_id: int, in_part: Callable[[int], bool]) -> Grouped | None:
+        """What the tasks of a stage group; None where they do not, or only some of the groups were
+        brought together.
 
         Args:
             in_part: whether a stage ran some of its partitions alone.
@@ -106,7 +121,27 @@ class GroupedRows:
         if before is None or merged is None or in_part(merged[0]):
             return None
         rows, groups = self._counted[before][1], merged[1]
-        return (rows, groups) if 0.0 < groups <= rows else None
+        return Grouped(self._rows_of(before), rows, groups) if 0.0 < groups <= rows else None
+
+    def _rows_of(self, before: int) -> float | None:
+        """How many rows an aggregation got, where the same stage counted them."""
+        below = self._grouped_from.get(before)
+        found = None if below is None else self._counted.get(below)
+        if found is None or found[0] != self._counted[before][0]:
+            return None
+        return found[1] if found[1] >= self._counted[before][1] else None
+
+
+def _rows_below(node: PlanNode) -> int | None:
+    """The accumulator of the rows that an aggregation gets; None where nothing in its stage counts
+    as many."""
+    while len(node.children) == 1:
+        node = node.children[0]
+        if node.rows is not None:
+            return node.rows
+        if not node.name.startswith(_KEEPS_ROWS):
+            return None
+    return None
 
 
 def _grouped(node: PlanNode) -> PlanNode | None:

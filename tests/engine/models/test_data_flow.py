@@ -6,13 +6,14 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from sparkplan_runs import executors, fit
 
 from engine import Workload, read
 from engine.models.replay.alternatives import alternatives_of, groups_open
 from engine.models.replay.replayed_run import Replay
-from engine.models.replay.stage_laws import pair_fit
+from engine.models.replay.stage_laws import pair_fit, with_laws
 from engine.models.stages.cutting.data_flow import group_power
 from engine.models.stages.durations.task_times import StageShape
 from engine.models.stages.match import matches
@@ -22,6 +23,9 @@ from engine.stage_run import Measure, total_of
 
 DATA = Path(__file__).parents[2] / "data"
 FEW, MORE = (read(DATA / name).runs[0] for name in ("grouped.zstd", "grouped_more.zstd"))
+WIDE = read(DATA / "grouped_wide.zstd").runs[0]
+"""The larger run in six tasks on six slots."""
+
 FILES = 3.0
 """So many times the files has the larger run."""
 
@@ -86,6 +90,63 @@ def test_each_log_foretells_the_rows_that_the_other_shuffles(known: Run, asked: 
         assert grown * here.shuffle_read_records == pytest.approx(
             there.shuffle_read_records, rel=0.03
         )
+
+
+@pytest.mark.parametrize(("known", "asked"), [(FEW, WIDE), (MORE, WIDE), (WIDE, FEW)])
+def test_more_tasks_on_more_slots_shuffle_more_rows(known: Run, asked: Run) -> None:
+    """Each groups its own: counts of words that were 1,416 and 2,338 rows of two tasks are 4,232 of
+    six, and sums by day three times as many."""
+    ratio = {id(FEW): 1.0, id(MORE): FILES, id(WIDE): FILES}
+    more, slots = ratio[id(asked)] / ratio[id(known)], asked.cluster.slots
+    assert slots
+    for shape, seen in zip(grouping(known), grouping(asked), strict=True):
+        here, there = (reader(r, s).stage for r, s in ((known, shape), (asked, seen)))
+        assert here.shuffle_read_records
+        found = reader(known, shape).data(more, slots) * here.shuffle_read_records
+        assert found == pytest.approx(there.shuffle_read_records, rel=0.03)
+    days = reader(known, grouping(known)[DAYS])
+    assert days.data(more, slots) == pytest.approx(asked.stages[0].tasks / known.stages[0].tasks)
+
+
+def best_of_each(run: Run, left: float) -> StageShape:
+    """What reads the best rows of a group that the first stage left of those of each task."""
+    first, reading, *_ = run.stages
+    best = replace(
+        first,
+        operations=("Scan csv ", "WindowGroupLimit", "Exchange"),
+        shuffle_write_records=left,
+        grouped_rows=None,
+        groups=None,
+    )
+    assert reading.parents == (best.stage_id,)
+    return shapes_of(replace(run, stages=(best, reading)), 2)[1]
+
+
+def test_each_task_leaves_the_best_rows_of_each_group() -> None:
+    """Two tasks of 480,000 rows left three of 60 shops each, 360, and six of three times as many
+    1,080 (3.5.9): as many as there are tasks, whatever rows these have."""
+    shape = best_of_each(FEW, 360.0)
+    assert [shape.data(ratio) for ratio in (1.0, FILES)] == [1.0, 1.0], "two tasks"
+    assert [shape.data(ratio, 6) for ratio in (1.0, FILES)] == pytest.approx([2.0, 3.0]), "files"
+
+
+def test_who_leaves_most_rows_leaves_more_of_more() -> None:
+    read = FEW.stages[0].input_records
+    assert read
+    shape = best_of_each(FEW, 0.6 * read)
+    assert [shape.data(ratio, 6) for ratio in (1.0, FILES)] == [1.0, FILES]
+
+
+def test_a_replay_on_more_slots_has_the_work_of_the_rows_that_these_shuffle() -> None:
+    """Though what reads them has one task on any."""
+    replay, speed = Replay.of(MORE), np.ones(len(MORE.stages))
+    own, wide = (replay._on(slots, 1.0, None, speed)[0].scaled for slots in (2, 6))
+    days = reader(MORE, grouping(MORE)[DAYS]).stage
+    place = MORE.stages.index(days)
+    assert own[place].partitions == wide[place].partitions == 1.0
+    more = replay.shapes[place].law.total(1.0, 3.0)
+    assert wide[place].work == pytest.approx(more * own[place].work)
+    assert more > 2.0
 
 
 @pytest.mark.parametrize(("known", "asked"), [(FEW, MORE), (MORE, FEW)])
@@ -160,6 +221,18 @@ def test_another_log_is_held_against_what_groups_say() -> None:
     few, more = Replay.of(FEW), Replay.of(MORE)
     place = next(i for i, s in enumerate(few.shapes) if s.growing and s.read_growth(3.0) == 1.0)
     assert pair_fit(few, more).data[place] == pytest.approx(0.0, abs=0.01)
+
+
+def test_a_log_of_more_slots_teaches_what_data_become_on_the_same() -> None:
+    """Of six tasks three times as many rows by day as of two: the tasks are more, not the days."""
+    few, wide = Replay.of(FEW), Replay.of(WIDE)
+    place = next(i for i, s in enumerate(few.shapes) if s.growing and s.read_growth(3.0) == 1.0)
+    assert total_of(wide.shapes[place].stage.shuffle_read_bytes) > 2.0 * total_of(
+        few.shapes[place].stage.shuffle_read_bytes
+    )
+    told = with_laws(few, [(pair_fit(few, wide), 1.0)]).shapes[place]
+    assert told.law.data == pytest.approx(0.0, abs=0.05)
+    assert told.data(FILES, 6) == pytest.approx(3.0, rel=0.05)
 
 
 @pytest.mark.parametrize("limit", ["WindowGroupLimit", "LocalLimit", "TakeOrderedAndProject"])

@@ -110,6 +110,15 @@ def test_more_of_the_input_is_more_files() -> None:
     assert scan(4, slots=2, tasks=2).partition_count(9.0, None).at(None) == pytest.approx(6.0)
 
 
+def test_fewer_splits_than_cores_become_one_for_each_with_more_files() -> None:
+    """Eight files of 0.6 MiB, two splits on two slots, are packed two by two on six. Of three times
+    as many Spark 3.5.9 made six there."""
+    sizes = FileSizes(8.0, 631_315.0, 128.0 * MIB, 4.0 * MIB)
+    packed = PackedFiles.of(sizes, scans=1, cores=2, splits=2)
+    found = [packed.count(np.asarray([2.0, 6.0]), ratio).tolist() for ratio in (1.0, 1.25, 3.0)]
+    assert found == [[2.0, 4.0], [2.0, 5.0], [2.0, 6.0]]
+
+
 def test_on_more_cores_there_are_no_fewer_splits_than_were_seen() -> None:
     """19 splits where files of one size would be 15. These would be 16 on 16 cores: less by a hair
     than the observed input had 16 there, and the input itself 19 smaller ones, in less time."""

@@ -24,6 +24,21 @@ def test_a_stage_tells_its_rows_and_how_many_groups_they_are() -> None:
             assert stage.shuffle_write_records == stage.grouped_rows
 
 
+def test_a_stage_tells_the_rows_that_it_groups() -> None:
+    """Those of its scan, as the plan counts them."""
+    stages = [s for s in one(LOG).stages if (s.groups or 0.0) > 1.0]
+    assert [s.ungrouped_rows for s in stages] == [80_000.0] * 4
+
+
+def test_rows_that_nothing_counts_are_not_told(tmp_path: Path) -> None:
+    """Of scans without the metric the rest is told as ever."""
+    counted = r'"number of output rows",("accumulatorId":\d+,"metricType":"sum"},'
+    uncounted = r'"another",\1'
+    run = changed(LOG, tmp_path, counted + r'{"name":"number of files read")', uncounted)
+    assert told(run) == told(one(LOG))
+    assert {s.ungrouped_rows for s in run.stages if (s.groups or 0.0) > 1.0} == {None}
+
+
 def test_what_collects_rows_is_none() -> None:
     (stage,) = (s for s in one(LOG).stages if s.shuffle_write_records == 100.0 and not s.groups)
     assert "ObjectHashAggregate" in stage.operations

@@ -51,6 +51,7 @@ stages = st.builds(
     files_bytes=st.none() | st.just(0.0) | numbers,
     files_read=st.none() | st.just(0.0) | numbers,
     files_by=st.none() | st.integers(0, 99),
+    ungrouped_rows=st.none() | st.just(0.0) | numbers,
     grouped_rows=st.none() | st.just(0.0) | numbers,
     groups=st.none() | st.just(0.0) | numbers,
     written_files=st.none() | st.just(0.0) | numbers,

@@ -4,7 +4,8 @@ What a stage reads grows as what the stages before hand on, which is in proporti
 for rows that were grouped. Groups become more by Heaps' law (Heaps 1978), with a power of the data:
 each task of a log is a part of the data, and how many groups it has beside those of all tasks tells
 the power. Where all tasks have the same groups it is 0, as for sums of each day or shop; where each
-has its own it is 1, as for sums of each order.
+has its own it is 1, as for sums of each order. Each task groups its own rows, so that more tasks of
+the same rows, as a larger cluster cuts a small input, hand on more of them (`group_law.py`).
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from engine.forecast import FloatArray
 from engine.lazy import Recent
+from engine.models.stages.cutting.group_law import GroupLaw
 from engine.models.stages.cutting.partitioned_stage import Growth, PartitionedStage
 from engine.stage_run import StageRun, total_of
 
@@ -25,7 +28,10 @@ ASKED_RATIOS = (0.5, 2.0)
 
 LIMITS = frozenset(("WindowGroupLimit", "LocalLimit", "TakeOrderedAndProject"))
 """Operations that leave so many rows of each task at most, or of each group in it: more tasks leave
-more, whatever rows there are of each, and how many tasks there are follows from what they read."""
+more, whatever rows there are of each."""
+
+LEFT = 0.5
+"""Of the rows of its tasks: who leaves less has more than are left, and so has who gets more."""
 
 TREES = frozenset(("treeAggregate", "treeReduce"))
 """How Spark calls the operations of RDDs that aggregate in several steps."""
@@ -33,8 +39,11 @@ TREES = frozenset(("treeAggregate", "treeReduce"))
 ROUNDING = 1e-9
 """Of shares that together are all."""
 
-KEPT_RATIOS = 32
-"""Inputs whose growth is kept: those on the way from the log's to the one that is asked."""
+OTHER_CORES = 16.0
+"""So many times the log's cores show whether a stage reads more on them."""
+
+KEPT = 256
+"""Inputs and clusters for which growth is kept: a table of clusters asks for each of them again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,21 +69,22 @@ class DataFlow:
         shapes: the stages as if all that they read grew in proportion.
         sources: of each the stages that it reads; what these leave of what it reads is from
             outside, or nobody knows from where.
-        powers: of each the power with which its groups grow with its rows, where it groups them
-            before it hands them on; NaN elsewhere.
+        laws: of each how its groups grow with its rows, where it groups them before it hands them
+            on; None elsewhere.
     """
 
     shapes: Sequence[PartitionedStage]
     sources: Sequence[Sequence[Source]]
-    powers: FloatArray
-    _read: Recent[FloatArray] = field(default_factory=lambda: Recent(KEPT_RATIOS), repr=False)
+    laws: Sequence[GroupLaw | None]
+    _read: Recent[FloatArray] = field(default_factory=lambda: Recent(KEPT), repr=False)
 
     @classmethod
     def of(cls, shapes: Sequence[PartitionedStage]) -> DataFlow | None:
-        """None where no stage groups rows of which tasks have some in common: all is in
-        proportion."""
-        powers = np.asarray([group_power(shape.stage) for shape in shapes])
-        if not np.any(powers < 1.0):
+        """None where no stage groups rows of which tasks have some in common, or leaves so many of
+        each task: all is in proportion."""
+        laws = [_law(shape.stage) for shape in shapes]
+        limited = [shape.stage for shape in shapes if leaves_as_many(shape.stage)]
+        if not limited and all(law is None or law.power >= 1.0 for law in laws):
             return None
         places = {shape.stage.stage_id: place for place, shape in enumerate(shapes)}
         sources, made = list[list[Source]](), set[int]()
@@ -85,30 +95,46 @@ class DataFlow:
             whole = sum(one.share for one in found) > 1.0 - ROUNDING
             if shape.growth is Growth.NONE or (of_made and whole):
                 made.add(place)
-        return cls(shapes, sources, powers)
+        return cls(shapes, sources, laws)
 
-    def read_by(self, place: int, ratio: float) -> float:
-        """What a stage reads at `ratio` times the input, relative to the log."""
-        return float(self.read(ratio)[place])
+    def read_by(self, place: int, ratio: float, cores: float | None = None) -> float:
+        """What a stage reads at `ratio` times the input on so many cores, None for the log's,
+        relative to the log."""
+        return float(self._amounts(ratio, cores)[0, place])
 
-    def shuffled_by(self, place: int, ratio: float) -> float:
+    def shuffled_by(self, place: int, ratio: float, cores: float | None = None) -> float:
         """What it reads of shuffles alone, relative to the log."""
-        return float(self._amounts(ratio)[1, place])
+        return float(self._amounts(ratio, cores)[1, place])
 
     def bends(self, place: int) -> bool:
-        """Whether what it reads is not in proportion to the input."""
+        """Whether what it reads is not in proportion to the input, or not the same on any
+        cluster."""
         grows = self.shapes[place].growth is not Growth.NONE
-        return grows and any(self.read(r)[place] != r for r in ASKED_RATIOS)
+        return grows and (
+            any(self.read_by(place, ratio) != ratio for ratio in ASKED_RATIOS)
+            or self.read_by(place, 1.0, self._others) != 1.0
+        )
 
-    def read(self, ratio: float) -> FloatArray:
-        """(s,) what each stage reads at `ratio` times the input, relative to the log."""
-        return np.asarray(self._amounts(ratio)[0])
+    @cached_property
+    def _others(self) -> float:
+        """Cores of another cluster."""
+        return OTHER_CORES * max(shape.partitioning.own_cores for shape in self.shapes)
 
-    def _amounts(self, ratio: float) -> FloatArray:
+    @cached_property
+    def _counts_cores(self) -> bool:
+        """Whether the cluster decides how many tasks group rows of which they have some in common,
+        or leave so many rows each."""
+        return any(
+            shape.counts_slots and (leaves_as_many(shape.stage) if law is None else law.power < 1.0)
+            for law, shape in zip(self.laws, self.shapes, strict=True)
+        )
+
+    def _amounts(self, ratio: float, cores: float | None) -> FloatArray:
         """(2, s) what each stage reads, and what of shuffles."""
-        return self._read.get(ratio, lambda: self._amounts_at(ratio))
+        there = cores if self._counts_cores else None
+        return self._read.get((ratio, there), lambda: self._amounts_at(ratio, there))
 
-    def _amounts_at(self, ratio: float) -> FloatArray:
+    def _amounts_at(self, ratio: float, cores: float | None) -> FloatArray:
         """Stages in their order: what one reads was written before. Of each: what it reads, and of
         shuffles alone, its rows once groups are brought together, what it hands on, and that once
         brought together."""
@@ -122,11 +148,15 @@ class DataFlow:
                 rows[place] = self._of_sources(place, ratio, rows, merged)
             limited = not LIMITS.isdisjoint(shape.stage.operations)
             sent[place] = merged[place] = (read if limited else rows)[place]
-            power = self.powers[place]
-            if not math.isnan(power):
-                tasks = _more_tasks(shape, float(read[place]), float(rows[place]))
-                sent[place] = tasks * math.pow(rows[place] / tasks, power)
-                merged[place] = math.pow(rows[place], power)
+            law, as_many = self.laws[place], leaves_as_many(shape.stage)
+            if law is None and not as_many:
+                continue
+            tasks = _more_tasks(shape, float(read[place]), float(rows[place]), cores)
+            if as_many:
+                sent[place] = tasks
+            if law is not None:
+                sent[place] = law.handed_on(float(rows[place]), tasks)
+                merged[place] = law.groups(float(rows[place]))
         return np.stack((read, shuffled))
 
     def _of_sources(self, place: int, ratio: float, rows: FloatArray, sent: FloatArray) -> float:
@@ -145,11 +175,18 @@ class DataFlow:
         return sum(one.share * float(sent[one.place]) for one in told) / every if every else ratio
 
 
-def _more_tasks(shape: PartitionedStage, read: float, rows: float) -> float:
-    """How many times as many tasks group so many times the rows: none has fewer with more data, or
-    more with less."""
-    tasks = shape.partition_count(read, None).own / shape.stage.tasks
-    return min(max(tasks, min(1.0, rows)), max(1.0, rows))
+def _more_tasks(shape: PartitionedStage, read: float, rows: float, cores: float | None) -> float:
+    """How many times as many tasks group so many times the rows on so many cores: on any number of
+    these none has fewer with more data, or more with less."""
+    own = shape.stage.tasks
+    there, as_in_log = (shape.partition_count(more, None).at(cores) for more in (read, 1.0))
+    return min(max(there, as_in_log * min(1.0, rows)), as_in_log * max(1.0, rows)) / own
+
+
+def _law(stage: StageRun) -> GroupLaw | None:
+    """How the groups of a stage grow; None where it hands on none."""
+    power = group_power(stage)
+    return None if math.isnan(power) else GroupLaw.of(stage, power)
 
 
 def group_power(stage: StageRun) -> float:
@@ -162,6 +199,14 @@ def group_power(stage: StageRun) -> float:
         return math.nan
     times = stage.groups * stage.tasks / stage.grouped_rows
     return min(1.0, math.log(times) / math.log(stage.tasks)) if times > 1.0 else 0.0
+
+
+def leaves_as_many(stage: StageRun) -> bool:
+    """Whether each of its tasks leaves so many of the rows that it reads from outside, however many
+    these are. What reads a shuffle ends what tasks before it left."""
+    read, left = stage.input_records or 0.0, stage.shuffle_write_records
+    limited = not LIMITS.isdisjoint(stage.operations) and not total_of(stage.shuffle_read_bytes)
+    return limited and left is not None and left < LEFT * read
 
 
 def aggregates_in_a_tree(stage: StageRun) -> bool:

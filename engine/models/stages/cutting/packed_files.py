@@ -127,21 +127,18 @@ class PackedFiles:
     def count(self, cores: FloatArray, ratio: float) -> FloatArray:
         """(n,) splits of `ratio` times the input on so many cores.
 
-        More input are more files of that size once splits are as large as they may be. Until then
-        they get larger and their number stays, so that more is never less time; but where no file
-        is cut, or none finer, there are more up to one for each core. Less of the input is cut for
-        the cores as well.
+        More input are more files of that size: fewer splits than cores become more up to one for
+        each, and all once they are as large as they may be. Between these they get larger and their
+        number stays, so that more is never less time. Less of the input is cut for the cores as
+        well.
         """
         cores = self._counted(cores)
         own, for_each = self._own(cores), self.scans * cores
         if ratio < 1.0:
             kept = np.minimum(np.minimum(own, for_each), self._finest * ratio)
             return np.asarray(np.minimum(self.most, np.maximum(own * ratio, kept)))
-        one_each = self.sizes.largest(cores) <= self.sizes.open_cost_bytes
-        one_each |= np.logical_not(self.sizes.cut)
-        grown = np.where(one_each, np.minimum(own * ratio, for_each), 0.0)
-        grown = np.maximum(np.maximum(own, self._full * ratio), grown)
-        return np.asarray(np.minimum(self.most, grown))
+        grown = np.maximum(np.minimum(own * ratio, for_each), self._full * ratio)
+        return np.asarray(np.minimum(self.most, np.maximum(own, grown)))
 
     def in_files(
         self, cores: FloatArray, ratio: float | FloatArray, times: FloatArray

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -67,8 +67,8 @@ class PartitionedStage:
         pairs_power: the power of the input with which these grow.
         unplanned: the files that it scans, as far as they are inferred: no plan tells of them.
         written_by: the stage that wrote the files which it scans.
-        growing: what says how much more it reads at so many times the input, where rows that were
-            grouped on the way do not become more in proportion (`data_flow.py`).
+        growing: what says how much more it reads at so many times the input on so many cores (None
+            for the log's), where rows were grouped on the way (`data_flow.py`).
     """
 
     stage: StageRun
@@ -83,7 +83,7 @@ class PartitionedStage:
     pairs_power: float = 2.0
     unplanned: UnplannedFiles | None = None
     written_by: PartitionedStage | None = None
-    growing: Callable[[float], float] | None = None
+    growing: Callable[[float, float | None], float] | None = None
 
     def scaled(
         self, ratio: float, shuffle_partitions: int | None, slots: int | None = None
@@ -95,31 +95,32 @@ class PartitionedStage:
         partition may be a partial one, so that a little more input is a little more time.
         """
         cores = None if slots is None else slots * self.partitioning.cores_per_slot
-        return self.cut(ratio, self.partition_count(ratio, shuffle_partitions).at(cores))
+        return self.cut(ratio, self.partition_count(ratio, shuffle_partitions).at(cores), cores)
 
-    def cut(self, ratio: float, wanted: float) -> Scaled:
-        """The stage at `ratio` times the input in so many partitions."""
+    def cut(self, ratio: float, wanted: float, cores: float | None = None) -> Scaled:
+        """The stage at `ratio` times the input in so many partitions, on so many cores."""
         partitions = max(min(wanted, LARGEST_TASKS), SMALLEST_STAGE)
         tasks = max(1, math.ceil(partitions - WHOLE))
         last = partitions - tasks + 1.0
         cut = partitions / self.stage.tasks
-        total = self.law.total(ratio, self.grown(ratio, cut), tasks=cut)
+        total = self.law.total(ratio, self.grown(ratio, cut, cores), tasks=cut)
         work = total * self.stage.tasks / partitions
         return Scaled(tasks, work, last if last < 1.0 - WHOLE else 1.0)
 
-    def grown(self, ratio: float, cut: float) -> float:
+    def grown(self, ratio: float, cut: float, cores: float | None = None) -> float:
         """Its work at `ratio` times the input in `cut` times as many partitions, relative to the
         observed, unless other logs tell: pairs of two inputs multiply with either, and each
         partition of one is read again for each of the other's."""
         if self.growth is Growth.NONE or not self.pairs:
-            return self.read_growth(ratio)
+            return self.read_growth(ratio, cores)
         return float(grown_pairs(ratio, cut, share=self.pairs_share, power=self.pairs_power))
 
-    def read_growth(self, ratio: float) -> float:
-        """What it reads at `ratio` times the input, relative to the observed, by the log itself."""
+    def read_growth(self, ratio: float, cores: float | None = None) -> float:
+        """What it reads at `ratio` times the input on so many cores, None for the log's, relative
+        to the observed, by the log itself."""
         if self.growth is Growth.NONE:
             return 1.0
-        read, whole = ratio if self.growing is None else self.growing(ratio), self.part_of
+        read, whole = ratio if self.growing is None else self.growing(ratio, cores), self.part_of
         if whole is None:
             return read
         there = max(self.stage.tasks, whole.partition_count(ratio, None).own)
@@ -150,11 +151,11 @@ class PartitionedStage:
         ]
         return combined_count(self.stage, self.partitioning, ratio, known)
 
-    def data(self, ratio: float) -> float:
+    def data(self, ratio: float, cores: float | None = None) -> float:
         """Bytes that it reads at `ratio` times the input, relative to the observed, as other logs
         tell or as `read_growth`."""
-        power = self.law.data
-        return self.read_growth(ratio) if power is None else math.pow(ratio, power)
+        power, read = self.law.data, self.read_growth(ratio, cores)
+        return read if power is None else math.pow(ratio, power) * read / self.read_growth(ratio)
 
     def data_on(
         self, ratio: float, shuffle_partitions: int | None, slots: FloatArray
@@ -164,7 +165,8 @@ class PartitionedStage:
         cores = slots * self.partitioning.cores_per_slot
         wanted = self.partition_count(ratio, shuffle_partitions).on(cores)
         tasks, partitions, _ = whole_tasks(wanted)
-        return tasks, self.data(ratio) * self.stage.tasks / np.maximum(1.0, partitions)
+        data = np.asarray([self.data(ratio, float(many)) for many in cores])
+        return tasks, data * self.stage.tasks / np.maximum(1.0, partitions)
 
     def at_once(
         self, slots: FloatArray | float, tasks: FloatArray | float | None = None
@@ -283,7 +285,7 @@ class PartitionedStage:
         read = self.read_growth(ratio)
         if self.growth is Growth.MERGED:
             if self._merged_by_rule:
-                return self._merged_at(read, self._most(shuffle_partitions))
+                return self._merged_at(ratio, self._most(shuffle_partitions))
             grown = read if learnt is None else math.exp(learnt * math.log(ratio))
             return PartitionCount(min(n * grown, self._most(shuffle_partitions)))
         if shuffle_partitions and self._takes_partitions():
@@ -375,13 +377,13 @@ class PartitionedStage:
             )  # fmt: skip
         return found
 
-    def _merged_at(self, growth: float, most: float) -> PartitionCount:
-        """As many as there are of so many times what it reads."""
-        rule = self._merged_from(most)
-        own = float(rule.on_own(growth))
+    def _merged_at(self, ratio: float, most: float) -> PartitionCount:
+        """As many as there are of what it reads at `ratio` times the input."""
+        rule, growing = self._merged_from(most), partial(self.read_growth, ratio)
+        own = float(rule.on_own(growing()))
         if not self.counts_slots:
             return PartitionCount(own)
-        return PartitionCount(own, self.partitioning.own_cores, AtGrowth(rule, growth))
+        return PartitionCount(own, self.partitioning.own_cores, AtGrowth(rule, growing))
 
     @cached_property
     def _merged_rules(self) -> dict[float, MergedPartitions]:

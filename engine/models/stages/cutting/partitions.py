@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.cluster import Cluster, cores_held
 from engine.forecast import FloatArray
@@ -187,15 +188,20 @@ class AtGrowth:
 
     Args:
         rule: what says how many partitions so many times as much has.
-        growth: of what it reads, at the one input for which this holds.
+        growing: how much more it reads on so many cores, at the one input for which this holds; of
+            m stages (m,).
     """
 
     rule: ByCores
-    growth: float | FloatArray
+    growing: Callable[[float], float] | NDArray[np.object_]
 
     def count(self, cores: FloatArray, ratio: float) -> FloatArray:
         """(n,) partitions on so many cores."""
-        return self.rule.count(cores, self.growth)  # type: ignore[arg-type]
+        return self.rule.count(cores, _GROWTH(self.growing, cores))
+
+
+_GROWTH = np.vectorize(lambda growing, cores: growing(cores), otypes=[float])
+"""(n,) what (n,) functions, or one of them, say of (n,) numbers of cores, or of one."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,114 @@
+"""How many groups rows have that tasks group, each its own."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from made_runs import Stage, observed
+
+from engine.models.stages.cutting import group_law
+from engine.models.stages.cutting.data_flow import group_power
+from engine.models.stages.cutting.group_law import GroupLaw
+
+ROWS = 240_000
+
+
+def law_of(keys: np.ndarray, tasks: int, *, told: bool = True) -> GroupLaw:
+    """As a log says that has these rows in equal parts."""
+    (stage,) = observed([Stage(np.full(tasks, 1.0))], slots=tasks).stages
+    stage = replace(
+        stage,
+        ungrouped_rows=float(len(keys)) if told else None,
+        grouped_rows=handed_on(keys, tasks),
+        groups=handed_on(keys, 1),
+    )
+    return GroupLaw.of(stage, group_power(stage))
+
+
+def handed_on(keys: np.ndarray, tasks: int) -> float:
+    return float(sum(len(np.unique(part)) for part in np.array_split(keys, tasks)))
+
+
+def drawn(kind: str, rows: int = ROWS) -> np.ndarray:
+    rng = np.random.default_rng(7)
+    even = rng.random(rows)
+    return {
+        "few, equal": (even * 20_000).astype(int),
+        "many, equal": (even * 100_000).astype(int),
+        "more than rows": (even * 1_000_000).astype(int),
+        "uneven": (even**2 * 50_000).astype(int),
+        "most uneven": (even**3 * 50_000).astype(int),
+        "by Zipf's law": rng.zipf(1.5, rows),
+    }[kind]
+
+
+KINDS = ("few, equal", "many, equal", "more than rows", "uneven", "most uneven", "by Zipf's law")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("tasks", "asked"), [(2, 6), (6, 2), (2, 20), (40, 8)])
+def test_the_tasks_of_a_log_tell_what_others_hand_on(kind: str, tasks: int, asked: int) -> None:
+    """Within 9 % of three times as many or as few, and 15 % of five and ten times. Heaps' law alone
+    says up to 2.6 times as many of ten times the tasks."""
+    keys = drawn(kind)
+    found = law_of(keys, tasks).handed_on(1.0, asked / tasks) * handed_on(keys, tasks)
+    within = 0.15 if max(asked, tasks) > 6 else 0.09
+    assert found == pytest.approx(handed_on(keys, asked), rel=within)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_less_data_has_the_groups_that_it_would_have(kind: str) -> None:
+    keys = drawn(kind)
+    law = law_of(keys, 6)
+    few = keys[: ROWS // 3]
+    assert law.groups(1 / 3) * handed_on(keys, 1) == pytest.approx(handed_on(few, 1), rel=0.06)
+    found = law.handed_on(1 / 3, 1 / 3) * handed_on(keys, 6)
+    assert found == pytest.approx(handed_on(few, 2), rel=0.02)
+
+
+def test_more_data_goes_on_with_the_power_that_was_seen() -> None:
+    """Its rows may have other keys."""
+    law = law_of(drawn("uneven"), 2)
+    assert law.groups(3.0) == pytest.approx(3.0**law.power)
+    assert 0.0 < law.power < 1.0
+
+
+def test_where_rows_are_not_told_the_power_goes_for_any_number() -> None:
+    law = law_of(drawn("uneven"), 2, told=False)
+    assert law.shape is None
+    assert law.handed_on(1.0, 3.0) == pytest.approx(3.0 ** (1.0 - law.power))
+
+
+def test_one_group_is_one_group_of_each_task() -> None:
+    law = law_of(np.zeros(100, dtype=int), 4)
+    assert law.handed_on(3.0, 5.0) == 5.0
+    assert law.groups(3.0) == law.groups(0.1) == 1.0
+
+
+def test_rows_with_keys_of_their_own_are_as_many_groups_in_any_tasks() -> None:
+    law = law_of(np.arange(1000), 4)
+    assert law.handed_on(1.0, 10.0) == pytest.approx(1.0)
+    assert law.handed_on(3.0, 2.0) == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize("tasks", [2, 6, 100])
+@pytest.mark.parametrize(
+    ("shape", "scale"), [(-50.0, 1.0), (-2.0, 0.3), (-0.3, 0.01), (0.3, 1e-4), (0.8, 1e-6)]
+)
+def test_shape_and_scale_are_found_again(tasks: int, shape: float, scale: float) -> None:
+    one, every = (scale * group_law._grown(shape, rows / scale) for rows in (1.0 / tasks, 1.0))
+    found = group_law._fitted(tasks, tasks * one, every / one)
+    assert found == pytest.approx((shape, scale), rel=1e-3, abs=1e-9)
+
+
+def test_the_logarithmic_series_lies_between_its_neighbours() -> None:
+    low, middle, high = (group_law._grown(shape, 9.0) for shape in (-1e-6, 0.0, 1e-6))
+    assert low < middle < high
+    assert middle == pytest.approx(np.log(10.0))
+
+
+def test_what_no_law_says_has_the_nearest() -> None:
+    """Tasks that share more keys than by chance: as many of equal frequency."""
+    shape, scale = group_law._fitted(2, 0.5, 1.0001)
+    assert shape == group_law.LEAST_SHAPE
+    assert scale > 0.0
