@@ -45,6 +45,7 @@ class Frame:
         low, high: range of log memory per input.
         cliff_inside: whether a cliff may lie between the runs.
         iterations: those of the run with the most.
+        iteration_range: log of these over those of the run with the fewest.
         cores_differ: whether the machines of some runs had more cores than those of others. Else
             the runs cannot tell what waits for machines from what waits for cores, and a machine
             of more cores is taken to have as much more disk and network, as in a provider's family.
@@ -56,6 +57,7 @@ class Frame:
     high: float
     cliff_inside: bool
     iterations: float
+    iteration_range: float
     cores_differ: bool
 
     @classmethod
@@ -70,6 +72,7 @@ class Frame:
             high=float(per_input.max()),
             cliff_inside=bool(np.ptp(per_input) > SAME_MEMORY),
             iterations=float(runs.iterations.max()),
+            iteration_range=float(np.log(runs.iterations.max() / runs.iterations.min())),
             cores_differ=bool(np.ptp(runs.cores) > SAME_CORES * runs.cores.max()),
         )
 
