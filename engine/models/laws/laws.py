@@ -167,7 +167,7 @@ class Laws:
             sums[:, laws] += again
         np.log(sums, out=sums)
         if seen.iterations is not None:
-            sums += self.log_iterations(seen.iterations)
+            sums += self.log_iterations(seen.iterations)[seen.which]
         return sums
 
     def mean_log_times(self, at: Points, effects: FloatArray, sizes: FloatArray) -> FloatArray:
@@ -227,7 +227,7 @@ class Laws:
         return np.asarray(means[back].reshape(iterations.shape))
 
     def log_iterations(self, relative: FloatArray) -> FloatArray:
-        """(n, d) the laws' log time of (n, 1) iterations relative to those of the run with most."""
+        """(n, d) the laws' log time of (u, 1) iterations relative to those of the run with most."""
         once = 1.0 / (1.0 + np.exp(-self.logit_once))
         if self.frame.iteration_range > 0.0:
             done, most = self.converged
