@@ -4,15 +4,14 @@ A law says how time depends on machines, cores, size, iterations and memory, up 
 
     T = level * sum_j w_j f_j(m, p, z) / f_j(reference) * (1 + cliff) * (g + (1 - g) i / i0)
 
-(i no more than the loop does before it has converged)
-
 with the terms f_j of `terms` in machines m, their cores p and the relative size z; non-negative
-shares w_j; and a memory cliff: where memory per input falls below a threshold, the shared work
-(z / p, z / p^2) is done again, up to `height` times: part of it as soon as not all data fits, the
-rest in proportion to the data that does not. Few runs fit many laws. So laws are drawn from a prior
-and weighted by their likelihood, and a prediction is the mean of log T over them (less where it is
-open whether data fits, `cliff_states`): with three runs the prior fills the gaps, with thirty the
-runs decide. Every law grows with the size, and so does the mean.
+shares w_j; iterations i, no more than the loop does before it has converged; and a memory cliff:
+where memory per input falls below a threshold, the shared work (z / p, z / p^2) is done again, up
+to `height` times: part of it as soon as not all data fits, the rest in proportion to the data that
+does not. Few runs fit many laws. So laws are drawn from a prior and weighted by their likelihood,
+and a prediction is the mean of log T over them (less where it is open whether data fits,
+`cliff_states`): with three runs the prior fills the gaps, with thirty the runs decide. Every law
+grows with the size, and so does the mean.
 """
 
 from __future__ import annotations
@@ -227,7 +226,7 @@ class Laws:
         return np.asarray(means[back].reshape(iterations.shape))
 
     def log_iterations(self, relative: FloatArray) -> FloatArray:
-        """(n, d) the laws' log time of (u, 1) iterations relative to those of the run with most."""
+        """(u, d) the laws' log time of (u, 1) iterations relative to those of the run with most."""
         once = 1.0 / (1.0 + np.exp(-self.logit_once))
         if self.frame.iteration_range > 0.0:
             done, most = self.converged
