@@ -42,6 +42,23 @@ def test_an_answer_that_falls_with_the_iterations_counts_as_their_mean() -> None
     assert most > 1.3 * more
 
 
+def test_between_two_numbers_of_iterations_a_time_is_between_theirs() -> None:
+    """20 iterations take as long as 1 within a tenth: so do 5, however many doublings
+    away: the time never falls with them."""
+    told = [
+        Run(factor * (30.0 + 600.0 / n), nodes(n), Workload(1.0, k))
+        for k, factor in ((1.0, 1.0), (20.0, 1.1))
+        for n in (2, 4, 6, 8, 12, 16)
+    ]
+    model = engine.fit(Profile("job", tuple(told)))
+    few, between, many = (
+        model.predict(cluster=nodes(8), workload=Workload(1.0, k)) for k in (1.0, 5.0, 20.0)
+    )
+    assert few.seconds <= between.seconds <= many.seconds
+    assert (between.low or 0.0) > 0.9 * few.seconds
+    assert (between.high or np.inf) < 1.1 * many.seconds
+
+
 def test_a_loop_that_ends_at_its_tolerance_takes_no_longer_for_more_iterations() -> None:
     """Runs of 10 and 50 iterations, and of 100 as long as of 50: a fourth number is foretold by
     where the loop ends. Of one that takes all that it is told, twice the most is about twice."""
