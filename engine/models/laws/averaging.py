@@ -119,7 +119,7 @@ def _moments(
     shift = np.zeros(len(at))
     shift[rows] = states_shift(slipped / len(laws), times[rows], usual[rows])
     if seen.iterations is not None:
-        done = laws.log_iterations(seen.iterations)
+        done = laws.log_iterations(seen.iterations)[seen.which]
         more = done.mean(axis=1)
         mean, usual = mean + more, usual + more
         times += done

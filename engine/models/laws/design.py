@@ -189,17 +189,17 @@ class Encoding:
         return np.asarray(np.where(rows.kind[:, None] < 0, expected, own))
 
     def parameter_doublings(self, rows: Rows) -> FloatArray:
-        """(n,) distance from the nearest observed value, over all parameters and iterations."""
+        """(n,) distance from the nearest observed value, over all parameters."""
         doublings = self.parameters.doublings
-        columns = zip(
-            (*doublings(rows.parameters).T, np.log2(rows.iterations)),
-            (*doublings(self.runs.parameters).T, np.log2(self.runs.iterations)),
-            strict=True,
-        )
+        columns = zip(doublings(rows.parameters).T, doublings(self.runs.parameters).T, strict=True)
         squares = np.zeros(len(rows))
         for asked, known in columns:
-            squares += np.abs(asked[:, None] - np.unique(known)).min(axis=1) ** 2
+            squares += _from_nearest(asked, known) ** 2
         return np.asarray(np.sqrt(squares))
+
+    def iteration_doublings(self, rows: Rows) -> FloatArray:
+        """(n,) distance from the nearest number of iterations that was run."""
+        return _from_nearest(np.log2(rows.iterations), np.log2(self.runs.iterations))
 
     @property
     def lengths(self) -> FloatArray:
@@ -273,3 +273,8 @@ def kinds_of(tables: Sequence[MachineRuns], catalog: Catalog | None) -> list[Kin
             names, next(known), ones if np.isnan(memory).any() else memory, strict=True
         )
     ]
+
+
+def _from_nearest(asked: FloatArray, known: FloatArray) -> FloatArray:
+    """(n,) distance of values (n,) from the nearest of (r,) known ones."""
+    return np.asarray(np.abs(asked[:, None] - np.unique(known)).min(axis=1))

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from engine.forecast import FloatArray
+from engine.forecast import FloatArray, IntArray
 from engine.models.laws.terms import (
     BY_CORES,
     BY_CORES_SQUARED,
@@ -45,6 +45,7 @@ class Frame:
         low, high: range of log memory per input.
         cliff_inside: whether a cliff may lie between the runs.
         iterations: those of the run with the most.
+        iteration_range: log of these over those of the run with the fewest.
         cores_differ: whether the machines of some runs had more cores than those of others. Else
             the runs cannot tell what waits for machines from what waits for cores, and a machine
             of more cores is taken to have as much more disk and network, as in a provider's family.
@@ -56,6 +57,7 @@ class Frame:
     high: float
     cliff_inside: bool
     iterations: float
+    iteration_range: float
     cores_differ: bool
 
     @classmethod
@@ -70,6 +72,7 @@ class Frame:
             high=float(per_input.max()),
             cliff_inside=bool(np.ptp(per_input) > SAME_MEMORY),
             iterations=float(runs.iterations.max()),
+            iteration_range=float(np.log(runs.iterations.max() / runs.iterations.min())),
             cores_differ=bool(np.ptp(runs.cores) > SAME_CORES * runs.cores.max()),
         )
 
@@ -95,12 +98,16 @@ class Frame:
 
     def seen(self, at: Points) -> Seen:
         known = at.iterations
-        one = len(known) > 0 and bool((known == known[0]).all())
-        same = one and known[0] == self.iterations
+        if len(known) > 0 and bool((known == known[0]).all()):
+            told, which = known[:1], np.zeros(1, dtype=np.int64)
+        else:
+            told, which = np.unique(known, return_inverse=True)
+        same = len(told) == 1 and told[0] == self.iterations
         return Seen(
             terms=self.relative(at),
             memory_per_input=at.memory_per_input,
-            iterations=None if same else known[: 1 if one else None, None] / self.iterations,
+            iterations=None if same else told[:, None] / self.iterations,
+            which=which,
         )
 
 
@@ -128,13 +135,16 @@ class Seen:
     Args:
         terms: (n, 11) relative to those on the fewest machines of the runs.
         memory_per_input: (n,) its logarithm.
-        iterations: (n, 1) relative to those of the run with the most, (1, 1) where all points have
-            as many; None where that is as many as that run.
+        iterations: (u, 1) the different ones relative to those of the run with the most; None where
+            all points have as many as that run.
+        which: (n,) of these each point has, (1,) where there is but one: few numbers of iterations
+            take fewer logarithms than many points.
     """
 
     terms: FloatArray
     memory_per_input: FloatArray
     iterations: FloatArray | None
+    which: IntArray
 
 
 SAME_CORES = 1e-9

@@ -5,12 +5,13 @@ A law says how time depends on machines, cores, size, iterations and memory, up 
     T = level * sum_j w_j f_j(m, p, z) / f_j(reference) * (1 + cliff) * (g + (1 - g) i / i0)
 
 with the terms f_j of `terms` in machines m, their cores p and the relative size z; non-negative
-shares w_j; and a memory cliff: where memory per input falls below a threshold, the shared work
-(z / p, z / p^2) is done again, up to `height` times: part of it as soon as not all data fits, the
-rest in proportion to the data that does not. Few runs fit many laws. So laws are drawn from a prior
-and weighted by their likelihood, and a prediction is the mean of log T over them (less where it is
-open whether data fits, `cliff_states`): with three runs the prior fills the gaps, with thirty the
-runs decide. Every law grows with the size, and so does the mean.
+shares w_j; iterations i, no more than the loop does before it has converged; and a memory cliff:
+where memory per input falls below a threshold, the shared work (z / p, z / p^2) is done again, up
+to `height` times: part of it as soon as not all data fits, the rest in proportion to the data that
+does not. Few runs fit many laws. So laws are drawn from a prior and weighted by their likelihood,
+and a prediction is the mean of log T over them (less where it is open whether data fits,
+`cliff_states`): with three runs the prior fills the gaps, with thirty the runs decide. Every law
+grows with the size, and so does the mean.
 """
 
 from __future__ import annotations
@@ -64,6 +65,7 @@ class Laws:
             each machine, not for its cores, as a logit.
         logit_gradual: (d,) share of it that goes with the share of the data that does not fit, as a
             logit; the rest is done again as soon as not all fits.
+        stop: (d,) where the loop has converged, as a standard normal number (`converged`).
     """
 
     frame: Frame
@@ -73,6 +75,7 @@ class Laws:
     logit_once: FloatArray
     logit_reading: FloatArray
     logit_gradual: FloatArray
+    stop: FloatArray
 
     def __len__(self) -> int:
         return len(self.cliff)
@@ -94,7 +97,7 @@ class Laws:
         """What laws consist of besides their frame."""
         return (
             self.log_shares, self.cliff, self.log_height,
-            self.logit_once, self.logit_reading, self.logit_gradual,
+            self.logit_once, self.logit_reading, self.logit_gradual, self.stop,
         )  # fmt: skip
 
     @cached_property
@@ -163,7 +166,7 @@ class Laws:
             sums[:, laws] += again
         np.log(sums, out=sums)
         if seen.iterations is not None:
-            sums += self.log_iterations(seen.iterations)
+            sums += self.log_iterations(seen.iterations)[seen.which]
         return sums
 
     def mean_log_times(self, at: Points, effects: FloatArray, sizes: FloatArray) -> FloatArray:
@@ -223,9 +226,21 @@ class Laws:
         return np.asarray(means[back].reshape(iterations.shape))
 
     def log_iterations(self, relative: FloatArray) -> FloatArray:
-        """(n, d) the laws' log time of (n, 1) iterations relative to those of the run with most."""
+        """(u, d) the laws' log time of (u, 1) iterations relative to those of the run with most."""
         once = 1.0 / (1.0 + np.exp(-self.logit_once))
+        if self.frame.iteration_range > 0.0:
+            done, most = self.converged
+            relative = np.minimum(relative / done, most)
         return np.asarray(np.log(once + (1.0 - once) * relative))
+
+    @cached_property
+    def converged(self) -> tuple[FloatArray, FloatArray]:
+        """(d,) iterations that the loop does before it has converged, relative to those of the run
+        with most, and (d,) how many times these it may do at most: 1, or without limit where it
+        does not converge before that run ends."""
+        beyond = self.stop + CONVERGING
+        done = np.exp(self.frame.iteration_range * np.minimum(beyond, 0.0))
+        return done, np.where(beyond < 0.0, 1.0, np.inf)
 
     def phases(self, at: Points) -> FloatArray:
         """(d, 12) shares of the terms of the time at one point, then of what memory costs."""
@@ -244,7 +259,7 @@ class Laws:
         gamma = self.log_shares @ SHARES - self.shares @ (1.0 / self.frame.scales)
         height = (self.log_height - np.log(CLIFF_HEIGHT)) / CLIFF_HEIGHT_SPREAD
         logits = (self.logit_once / ONCE_SPREAD) ** 2 + (self.logit_reading / READING_SPREAD) ** 2
-        logits += (self.logit_gradual / GRADUAL_SPREAD) ** 2
+        logits += (self.logit_gradual / GRADUAL_SPREAD) ** 2 + self.stop**2
         return np.asarray(gamma - 0.5 * height**2 - 0.5 * logits)
 
 
@@ -275,6 +290,12 @@ GRADUAL_SPREAD = 2.0
 """The same of the share that goes with the data that does not fit."""
 
 
+CONVERGING = 1.28
+"""Spreads below the middle from which on a loop converges within the iterations that were run: one
+law in ten. Loops that end at a tolerance (gradient descent, k-means) are told a most number of
+iterations, and may do fewer; but whoever varies that number has seen that it matters."""
+
+
 def drawn(frame: Frame, count: int, *, seed: int) -> Laws:
     """The first `count` laws, at most `MOST_DRAWN`, drawn from the prior."""
     log_shares, *others = (values[:count] for values in _prior(seed))
@@ -295,4 +316,5 @@ def _prior(seed: int) -> tuple[FloatArray, ...]:
         random.normal(0.0, ONCE_SPREAD, MOST_DRAWN),
         random.normal(0.0, READING_SPREAD, MOST_DRAWN),
         random.normal(0.0, GRADUAL_SPREAD, MOST_DRAWN),
+        random.normal(0.0, 1.0, MOST_DRAWN),
     )

@@ -151,31 +151,36 @@ class TableModel(FittedModel):
         answers = self.answers(wanted)
         rows, at = answers.rows(batch, wanted)
         mean, below, scale, dof = (np.full(len(batch), np.nan) for _ in range(4))
+        between = np.full(len(batch), np.inf)
         known = np.flatnonzero(~np.isnan(rows.machines))
         if len(known):
             asked, family, back = distinct_rows(rows.taken(known), at.family[known])
-            told = self._told(wanted, asked, family)
+            told, apart = self._told(wanted, asked, family)
+            between[known] = apart[back]
             found = where_measured(answers.joint, answers.noise, asked, told).taken(back)
             mean[known], dof[known] = found.mean, found.dof
             below[known], scale[known] = found.scale
-        doubt = np.hypot(at.log_scale, answers.spread_beyond(rows))
+        doubt = np.hypot(at.log_scale, answers.spread_beyond(rows, between))
         one = np.array_equal(below, scale, equal_nan=True)
         below_mean = None if one else below
         return Forecast.of(np.exp(mean), scale, dof, scale_below=below_mean).widened(doubt)
 
-    def _told(self, wanted: Workload, asked: Rows, family: IntArray) -> LogTimes:
-        """The log times of n rows of some types, made to grow with the iterations."""
+    def _told(self, wanted: Workload, asked: Rows, family: IntArray) -> tuple[LogTimes, FloatArray]:
+        """The log times of n rows of some types, made to grow with the iterations, and (n,) how far
+        apart those for the next fewer and more that were run are (`apart`)."""
         answers = self.answers(wanted)
         here = told_by(answers.shares, asked, family)
         counts = counts_run(answers.joint.rows)
         if len(counts) < 2 or wanted.iterations is None:
-            return here
+            return here, np.full(len(asked), np.inf)
         others = [count for count in counts if count != wanted.iterations]
         shares = [self.answers(replace(wanted, iterations=count)).shares for count in others]
         means = means_of(shares, asked, family, np.asarray(others))
         told = {wanted.iterations: here.mean, **dict(zip(others, means, strict=True))}
+        course = iteration_course(told, counts)
         laws = answers.joint.candidates.law.laws
-        return here._replace(mean=along_iterations(told, laws, counts, wanted.iterations))
+        mean = along_iterations(course, laws, [*counts], wanted.iterations)
+        return here._replace(mean=mean), apart(course, [*counts], wanted.iterations)
 
     def runs_used(self, workload: Workload) -> int:
         return self.answers(completed(workload, self.profile)).runs
@@ -298,8 +303,29 @@ def counts_run(rows: Rows) -> dict[float, int]:
     return dict(zip(counts[places].tolist(), runs[places].tolist(), strict=True))
 
 
+def iteration_course(told: Mapping[float, FloatArray], counts: Mapping[float, int]) -> FloatArray:
+    """(k, n) mean log time of the answers for k numbers of iterations that were run, made not to
+    fall with them.
+
+    Args:
+        told: (n,) what was answered for each number.
+        counts: the numbers in rising order, and how many runs did each.
+    """
+    runs = np.asarray([*counts.values()], dtype=float)
+    return rising(np.stack([told[count] for count in counts]), runs)
+
+
+def apart(course: FloatArray, counts: Sequence[float], wanted: float) -> FloatArray:
+    """(n,) by how much the course (k, n) rises from the next fewer iterations than the wanted ones
+    to the next more, of k numbers of them; infinite where they are not between any two."""
+    place = int(np.searchsorted(counts, wanted))
+    if not 0 < place < len(counts):
+        return np.full(course.shape[1], np.inf)
+    return np.asarray(course[place] - course[place - 1])
+
+
 def along_iterations(
-    told: Mapping[float, FloatArray], laws: Laws, counts: dict[float, int], wanted: float
+    course: FloatArray, laws: Laws, counts: Sequence[float], wanted: float
 ) -> FloatArray:
     """(n,) mean log time for the wanted iterations: it never falls with them.
 
@@ -309,13 +335,11 @@ def along_iterations(
     them it follows the laws.
 
     Args:
-        told: (n,) mean log time of the answer for each number of iterations that was run.
+        course: (k, n) mean log time for the numbers of iterations that were run.
         laws: after the runs of all numbers.
-        counts: two numbers of iterations or more that were run, and how many runs did each.
+        counts: (k,) these numbers, two or more.
     """
-    runs = np.asarray([*counts.values()], dtype=float)
-    course = rising(np.stack([told[count] for count in counts]), runs)
     if wanted in counts:
-        return np.asarray(course[[*counts].index(wanted)])
+        return np.asarray(course[counts.index(wanted)])
     means = laws.mean_log_iterations(np.asarray([*counts, wanted]))
     return along_laws(means[:-1, None], course, means[-1:])

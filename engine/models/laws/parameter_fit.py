@@ -156,10 +156,18 @@ class ParameterFit:
         known = not (math.isnan(shape.vcpus) or math.isnan(shape.memory_gib))
         return known and vcpus_of(measured.instance, catalog) == self.kinds[source].cores
 
-    def spread_beyond(self, rows: Rows) -> FloatArray:
-        """(n,) prior spread of log time for what lies beyond runs, or beside their parameters."""
+    def spread_beyond(self, rows: Rows, between: FloatArray) -> FloatArray:
+        """(n,) prior spread of log time for what lies beyond runs, or beside their parameters.
+
+        Args:
+            between: (n,) how far apart the answers for the next fewer and more iterations that were
+                run are; infinite where there is no such pair. The time never falls with them: it
+                may be anywhere between, and nowhere else.
+        """
         runs, encoding = self.joint.rows, self.joint.candidates.encoding
         machines = beyond(rows.machines * rows.cores, runs.machines * runs.cores)
         by_range = SPREAD_PER_DOUBLING * np.hypot(machines, beyond(rows.size, runs.size))
         away = np.hypot(encoding.parameter_doublings(rows), self.beside)
-        return np.hypot(by_range, parameter_spread(away))
+        iterations = parameter_spread(encoding.iteration_doublings(rows))
+        iterations = np.minimum(iterations, between / math.sqrt(12.0))
+        return np.hypot(np.hypot(by_range, parameter_spread(away)), iterations)

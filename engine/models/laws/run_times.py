@@ -62,7 +62,8 @@ class RunTimes:
     Args:
         rows: of the configurations; repetitions count as one, at their mean log time.
         counts: (r,) how much each counts: one, or the probability that nothing went wrong in it.
-        repetition_variance: of log time among repetitions, 0 where there are none.
+        repetition_variance: what a run's log time varies by beyond the mean of its repetitions, on
+            average over the configurations; 0 where there are none.
     """
 
     rows: Rows
@@ -324,7 +325,9 @@ def fit_run_times(rows: Rows, seconds: FloatArray, counts: FloatArray | None = N
 
 def _once(rows: Rows, log_seconds: FloatArray) -> tuple[IntArray, FloatArray, IntArray, float]:
     """(c,) the first place of each configuration, its mean log time, how often it was run, and the
-    variance among repetitions: leaving out only one of several repetitions would test nothing."""
+    variance of a run beyond that of such means: leaving out only one of several repetitions would
+    test nothing. What the means vary by, a k-th of the variance among k repetitions, is in their
+    left-out errors already."""
     _, first, group = np.unique(rows.configurations, axis=0, return_index=True, return_inverse=True)
     group = group.reshape(-1)
     count = np.bincount(group)
@@ -336,4 +339,4 @@ def _once(rows: Rows, log_seconds: FloatArray) -> tuple[IntArray, FloatArray, In
         return *found, 0.0
     variance = float(((log_seconds - mean[group]) ** 2).sum() / repeated)
     known = repeated / (repeated + NOISE_DOF)
-    return *found, known * variance
+    return *found, known * variance * float(1.0 - (1.0 / count).mean())

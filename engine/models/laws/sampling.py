@@ -365,7 +365,16 @@ def _proposed(laws: Laws, throw: Throw) -> Laws:
         logit_once=laws.logit_once + throw.step * apart(laws.logit_once),
         logit_reading=laws.logit_reading + throw.step * apart(laws.logit_reading),
         logit_gradual=laws.logit_gradual + throw.step * apart(laws.logit_gradual),
+        stop=_stops(laws, throw),
     )
+
+
+def _stops(laws: Laws, throw: Throw) -> FloatArray:
+    """(d,) where each loop has converged, moved as the rest; as it was where all runs were told as
+    many iterations, which show nothing of it."""
+    if laws.frame.iteration_range == 0.0:
+        return laws.stop
+    return np.asarray(laws.stop + throw.step * (laws.stop[throw.a] - laws.stop[throw.b]))
 
 
 def along_difference(laws: Laws, throw: Throw) -> FloatArray:

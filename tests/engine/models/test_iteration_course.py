@@ -40,3 +40,41 @@ def test_an_answer_that_falls_with_the_iterations_counts_as_their_mean() -> None
     assert fewer == pytest.approx(more)
     assert 180.0 < fewer < 180.0 * 1.05
     assert most > 1.3 * more
+
+
+def test_between_two_numbers_of_iterations_a_time_is_between_theirs() -> None:
+    """20 iterations take as long as 1 within a tenth: so do 5, however many doublings
+    away: the time never falls with them."""
+    told = [
+        Run(factor * (30.0 + 600.0 / n), nodes(n), Workload(1.0, k))
+        for k, factor in ((1.0, 1.0), (20.0, 1.1))
+        for n in (2, 4, 6, 8, 12, 16)
+    ]
+    model = engine.fit(Profile("job", tuple(told)))
+    few, between, many = (
+        model.predict(cluster=nodes(8), workload=Workload(1.0, k)) for k in (1.0, 5.0, 20.0)
+    )
+    assert few.seconds <= between.seconds <= many.seconds
+    assert (between.low or 0.0) > 0.9 * few.seconds
+    assert (between.high or np.inf) < 1.1 * many.seconds
+
+
+def test_a_loop_that_ends_at_its_tolerance_takes_no_longer_for_more_iterations() -> None:
+    """Runs of 10 and 50 iterations, and of 100 as long as of 50: a fourth number is foretold by
+    where the loop ends. Of one that takes all that it is told, twice the most is about twice."""
+
+    def at(told: float, done: float) -> list[Run]:
+        took = [20.0 + 4.0 * done * (1.0 + 40.0 / n) for n in (2, 4, 6, 8, 12, 16)]
+        asked = Workload(1.0, told)
+        return [Run(t, nodes(n), asked) for t, n in zip(took, (2, 4, 6, 8, 12, 16), strict=True)]
+
+    def twice(runs: list[Run]) -> float:
+        model = engine.fit(Profile("job", tuple(runs)))
+        once, more = (
+            model.predict(cluster=nodes(8), workload=Workload(1.0, told)).seconds
+            for told in (100.0, 200.0)
+        )
+        return more / once
+
+    assert twice(at(10.0, 10.0) + at(50.0, 50.0) + at(100.0, 50.0)) < 1.1
+    assert twice(at(10.0, 10.0) + at(50.0, 50.0) + at(100.0, 100.0)) > 1.7

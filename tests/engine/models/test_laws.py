@@ -13,6 +13,7 @@ from engine.models.laws.frame import CLIFF_REACH, Frame
 from engine.models.laws.laws import (
     CLIFF_HEIGHT,
     CLIFF_HEIGHT_SPREAD,
+    CONVERGING,
     GRADUAL_SPREAD,
     MOST_DRAWN,
     ONCE_SPREAD,
@@ -31,9 +32,10 @@ def one_law(frame: Frame, *, threshold_place: float = 0.0) -> Laws:
     as not all data fits."""
     shares = np.full((1, len(SHARES)), -40.0)
     shares[0, :2] = 0.0
-    once = reading = np.zeros(1)
+    once = reading = stop = np.zeros(1)
     place, log_height = np.asarray([threshold_place]), np.log(np.asarray([3.0]))
-    return Laws(frame, shares, place, log_height, once, reading, logit_gradual=np.asarray([-40.0]))
+    gradual = np.asarray([-40.0])
+    return Laws(frame, shares, place, log_height, once, reading, gradual, stop)
 
 
 def test_terms_are_those_of_ernest_counted_by_cores_and_shared_work_by_machines() -> None:
@@ -65,6 +67,26 @@ def test_half_of_one_law_is_done_once_whatever_the_iterations() -> None:
     at = replace(points(np.full(3, 4.0)), iterations=often)
     times = law.log_times(at)[:, 0]
     assert times - times[1] == pytest.approx(expected - expected[1])
+
+
+def test_a_loop_that_has_converged_does_no_more_iterations() -> None:
+    """Half is done once, half with each iteration: of 64 as most of the runs had, the loop does 8,
+    three quarters of the range 4 to 64 below; a law whose loop does not converge has no end."""
+    law = one_law(Frame.of(replace(grid(), iterations=np.tile([4.0, 16.0, 64.0], 5))))
+    told = np.asarray([4.0, 8.0, 16.0, 64.0, 256.0])
+    relative = told[:, None] / 64.0
+    stopped = replace(law, stop=np.asarray([-CONVERGING - 0.75])).log_iterations(relative)[:, 0]
+    assert stopped == pytest.approx(np.log([0.75, 1.0, 1.0, 1.0, 1.0]))
+    endless = law.log_iterations(relative)[:, 0]
+    assert endless == pytest.approx(np.log(0.5 + 0.5 * told / 64.0))
+
+
+def test_runs_of_one_number_of_iterations_say_nothing_of_where_a_loop_ends() -> None:
+    """So nothing moves it: such laws are what they were before any loop could end."""
+    at = grid()
+    found = fitted(at, 20.0 + 100.0 * at.size / at.machines).laws
+    prior = drawn(Frame.of(at), MOST_DRAWN, seed=0).stop
+    assert np.isin(found.stop, prior).all()
 
 
 @pytest.mark.parametrize("term", [1, 6, 7])
@@ -104,6 +126,7 @@ def test_the_prior_is_the_density_that_laws_are_drawn_from() -> None:
         + stats.norm(0.0, ONCE_SPREAD).logpdf(laws.logit_once)
         + stats.norm(0.0, READING_SPREAD).logpdf(laws.logit_reading)
         + stats.norm(0.0, GRADUAL_SPREAD).logpdf(laws.logit_gradual)
+        + stats.norm().logpdf(laws.stop)
     )
     found = laws.log_prior
     assert found - found[0] == pytest.approx(expected - expected[0], abs=1e-9)

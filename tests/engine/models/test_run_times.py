@@ -219,7 +219,8 @@ def test_repetitions_are_one_configuration() -> None:
     model = fit_run_times(twice, np.concatenate((seconds * 1.1, seconds / 1.1)))
     assert len(model.rows) == 15
     assert np.exp(model.log_seconds) == pytest.approx(seconds)
-    assert model.repetition_variance == pytest.approx(2.0 * np.log(1.1) ** 2 * 15 / 19, rel=1e-6)
+    among = 2.0 * np.log(1.1) ** 2 * 15 / 19
+    assert model.repetition_variance == pytest.approx(among / 2.0, rel=1e-6)
 
 
 def test_distance_between_parameters_counts_doublings() -> None:
