@@ -309,8 +309,9 @@ def test_a_target_that_cannot_express_a_recommendation_says_so() -> None:
     with pytest.raises(BadInput, match="runs on Google Cloud"):
         render(handover(), to="dataproc")
     for target in ("emr", "dataproc", "terraform"):
-        with pytest.raises(BadInput, match="no provider"):
+        with pytest.raises(BadInput, match="no provider") as refused:
             render(handover(composition={}, provider=None, region=None), to=target)
+        assert "--catalog" not in str(refused.value)  # what one owns has no price list
     with pytest.raises(BadInput, match="a cluster one owns"):
         render(handover(composition={}, provider=None, region=None), to="databricks")
 

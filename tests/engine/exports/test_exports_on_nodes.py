@@ -126,6 +126,7 @@ def test_the_node_pool_of_a_kubernetes_plan(nodes: int, spot: dict, says: list[s
 def test_executors_without_nodes_need_no_node_pool() -> None:
     own = render(handover(composition={}, provider=None, region=None), to="kubernetes")
     assert "node pool" not in own
+    assert "other-platform" not in own
 
 
 def test_every_type_of_a_mix_has_its_own_yarn_memory() -> None:
@@ -178,6 +179,12 @@ def test_a_plan_for_another_platform_is_flagged(target: str, provider: str) -> N
     assert other.count(note) == 1
     assert f"# note: {note}" in other
     assert "--platform" not in render(handover(provider=provider, platform=own), to=target)
+
+
+def test_a_plan_for_a_platform_that_nobody_named_is_flagged() -> None:
+    """Of a price list of one's own, whose provider runs no Spark."""
+    said = render(handover(provider="other"), to="kubernetes")
+    assert "executors and price are for another platform, this is for kubernetes" in said
 
 
 @pytest.mark.parametrize("target", ["spark-submit", "spark-defaults"])
