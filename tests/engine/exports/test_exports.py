@@ -248,6 +248,13 @@ def test_databricks_is_the_json_of_its_api(provider, attributes, spot, availabil
     assert "spark.executor.instances" not in cluster["spark_conf"]
 
 
+def test_databricks_has_a_driver_of_the_workers_type_and_a_name_of_100_characters() -> None:
+    said = words(render(handover(application="n" * 200, master=None), to="databricks"))
+    cluster = json.loads(said[4])
+    assert cluster["driver_node_type_id"] == "r5.2xlarge"
+    assert cluster["cluster_name"] == "n" * 100
+
+
 def test_kubernetes_says_what_of_it_is_only_an_example() -> None:
     said = "# type, image, sparkVersion and mainApplicationFile are examples: put your own\napiVer"
     assert said in render(handover(), to="kubernetes")
@@ -367,8 +374,10 @@ def test_databricks_on_aws_gives_nodes_without_a_disk_a_volume() -> None:
     assert "not in the cost" in text
     text, cluster = made()
     assert cluster["aws_attributes"] == {"availability": "ON_DEMAND", "first_on_demand": 1}
-    _, cluster = made(provider="azure", diskless=("r5.2xlarge",))
+    assert "no disk known" not in text
+    text, cluster = made(provider="azure", diskless=("r5.2xlarge",))
     assert cluster["azure_attributes"] == {"availability": "ON_DEMAND_AZURE", "first_on_demand": 1}
+    assert "no disk known" not in text
 
 
 @given(container_mib=st.floats(1500.0, 500_000.0))

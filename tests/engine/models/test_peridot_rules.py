@@ -15,7 +15,7 @@ from engine.errors import ModelDoesNotFit
 from engine.models.peridot.equations import Parameters
 from engine.models.peridot.model import PHASE_FIXED, SHOWN_PHASES
 from engine.models.peridot.references import find_references
-from engine.models.peridot.spread import Doubt, prior_spread
+from engine.models.peridot.spread import PUBLISHED_SPREAD, Doubt, prior_spread
 from engine.notices import Notice
 from engine.profile import Profile, Run
 
@@ -165,6 +165,11 @@ def test_repetitions_teach_once() -> None:
     found = Doubt().learnt(errors, expected, np.asarray([0, 0, 1]))
     assert found.dof == 10.0
     assert found.factor == pytest.approx(math.sqrt((8.0 + (9.0 + 1.0) / 2.0 + 4.0) / 10.0))
+
+
+def test_the_prior_is_the_spread_of_the_papers_mean_error() -> None:
+    """6.6 % (VI-B) as the mean absolute error of a normal law."""
+    assert pytest.approx(0.066 * math.sqrt(math.pi / 2.0), abs=5e-4) == PUBLISHED_SPREAD
 
 
 def test_distances_in_cores_and_size_add_up_as_independent_doubts() -> None:
