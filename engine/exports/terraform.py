@@ -90,8 +90,6 @@ def written(block: Block, depth: int) -> list[str]:
             lines.append(f"{indent}}}")
         elif isinstance(value, dict):
             lines += [f"{indent}{name} {{", *written(value, depth + 1), f"{indent}}}"]
-        elif isinstance(value, bool):
-            lines.append(f"{indent}{name} = {str(value).lower()}")
         elif isinstance(value, int):
             lines.append(f"{indent}{name} = {value}")
         elif isinstance(value, list):

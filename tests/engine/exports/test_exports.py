@@ -3,6 +3,7 @@
 import json
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import yaml
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 import engine
 from engine.catalog import InstanceType, MemoryRule
-from engine.cluster import Layout
+from engine.cluster import BesideHeap, Layout
 from engine.errors import BadInput, UnknownName
 from engine.exports import render
 from engine.exports.base import Export, heap_mib, overhead_mib, resource_name
@@ -273,7 +274,20 @@ def test_kubernetes_is_a_spark_application() -> None:
     assert (executor["memory"], executor["memoryOverhead"]) == ("23040m", "2304m")
     assert executor["nodeSelector"] == {"node.kubernetes.io/instance-type": "r5.2xlarge"}
     assert resource["spec"]["sparkConf"] == {"spark.sql.shuffle.partitions": "400"}
+    assert resource["spec"]["dynamicAllocation"] == {"enabled": False}
     assert "14 nodes" in text
+
+
+def test_kubernetes_has_fields_for_heap_and_overhead_and_settings_for_the_rest() -> None:
+    def spec(layout: Layout) -> dict[str, Any]:
+        return yaml.safe_load(render(handover(layout=layout), to="kubernetes"))["spec"]
+
+    full = spec(Layout(2, 4, 20.0, BesideHeap(overhead_gib=3.0, pyspark_gib=1.0)))
+    assert full["executor"]["memoryOverhead"] == "3072m"
+    assert full["sparkConf"] == {"spark.executor.pyspark.memory": "1024m"}
+    unknown = spec(Layout(2, 4))["executor"]
+    assert "memory" not in unknown
+    assert "memoryOverhead" not in unknown
 
 
 def test_kubernetes_needs_no_cloud() -> None:
