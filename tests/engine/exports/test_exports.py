@@ -211,9 +211,19 @@ def test_dataproc_is_a_gcloud_command() -> None:
     assert said[:5] == ["gcloud", "dataproc", "clusters", "create", "nightly"]
     assert after(said, "--num-workers") == "14"
     assert after(said, "--worker-machine-type") == "n2-highmem-8"
+    assert after(said, "--master-machine-type") == "m5.xlarge"
+    assert "--num-secondary-workers" not in said
     properties = dict(entry.split("=") for entry in after(said, "--properties").split(","))
     assert properties["spark:spark.executor.memory"] == "23040m"
     assert properties["spark:spark.executor.cores"] == "4"
+
+
+def test_dataproc_takes_two_ordinary_workers_and_a_master_of_their_type() -> None:
+    rented = {"composition": {"n2": 3}, "part_spot": {"n2": 1}, "master": None}
+    for changes in ({"composition": {"n2": 2}, "master": None}, rented):
+        said = words(render(handover(provider="gcp", **changes), to="dataproc"))
+        assert after(said, "--num-workers") == "2"
+        assert after(said, "--master-machine-type") == "n2"
 
 
 @pytest.mark.parametrize(

@@ -120,6 +120,19 @@ def test_the_best_of_one_type_is_the_first_runner_up_of_a_mix() -> None:
     ]
 
 
+def test_a_mix_says_by_how_much_the_best_of_one_type_is_worse() -> None:
+    cheapest = ask(fitted(set(CORES)), *CORES).recommended
+    assert cheapest.why == ("the cheapest of one type, 1 × odd, costs $0.10 more",)
+    fastest = recommend(
+        fitted(set(CORES)), catalog=catalog("small", "big"), instances=["*"], max_nodes=12, mix=2,
+        budget_usd=1.65,
+    ).recommended  # fmt: skip
+    assert fastest.composition == {"big": 1, "small": 1}
+    assert fastest.why == (
+        "the fastest of one type, 1 × big, takes 2m 04s longer and costs $0.20 less",
+    )
+
+
 def test_the_type_with_the_most_nodes_is_named_first() -> None:
     """44 cores: a large node and three small ones for $2.00 an hour, eleven small ones for $2.20,
     two large ones for $2.80."""

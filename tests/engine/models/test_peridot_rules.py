@@ -172,6 +172,20 @@ def test_the_prior_is_the_spread_of_the_papers_mean_error() -> None:
     assert pytest.approx(0.066 * math.sqrt(math.pi / 2.0), abs=5e-4) == PUBLISHED_SPREAD
 
 
+def test_references_whose_own_times_do_not_come_out_again_are_less_sure() -> None:
+    one, other = references()
+    assert fit(one, other).doubt.near == pytest.approx(PUBLISHED_SPREAD)
+    fitted = fit(one, slowed(other, 1.2))
+    off = [
+        math.log(run.seconds / fitted.predict(cluster=run.cluster, workload=run.workload).seconds)
+        for run in (one, slowed(other, 1.2))
+    ]
+    assert max(map(abs, off)) > 0.05
+    assert fitted.doubt.near == pytest.approx(
+        math.sqrt(PUBLISHED_SPREAD**2 + sum(error**2 for error in off) / 2.0)
+    )
+
+
 def test_distances_in_cores_and_size_add_up_as_independent_doubts() -> None:
     found = prior_spread(
         near=0.2,
@@ -208,6 +222,8 @@ def test_twice_the_size_or_the_cores_is_far(size: float, cores: int, said: bool)
     assert not found & {"extrapolating-nodes", "extrapolating-size"} or said
     small = fitted.predict(cluster=executors(5), workload=Workload(0.4)).warnings
     assert {"extrapolating-size", "same-structure"} <= codes(small)
+    few = fitted.predict(cluster=executors(2), workload=Workload(2.0)).warnings
+    assert "extrapolating-nodes" in codes(few)
 
 
 @pytest.mark.parametrize(("rest", "said"), [(11.0, False), (16.0, True)])
