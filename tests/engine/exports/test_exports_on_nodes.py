@@ -1,6 +1,7 @@
 """Exports against the nodes they are for: memory, bounds of executors, platforms, support."""
 
 import json
+from typing import Any
 
 import pytest
 import yaml
@@ -8,7 +9,7 @@ from handovers_made import after, handover, words
 
 from engine import load_catalog
 from engine.catalog import InstanceType, MemoryRule
-from engine.cluster import Layout
+from engine.cluster import BesideHeap, Layout
 from engine.errors import BadInput
 from engine.exports import render
 from engine.exports.base import heap_mib, overhead_mib
@@ -223,3 +224,31 @@ def test_emr_starts_the_nodes_that_were_recommended(
         wanted[("worker", name, True)] = rented
         wanted[("worker", name, False)] = count - rented
     assert started == {key: count for key, count in wanted.items() if count}
+
+
+def test_dataproc_takes_two_ordinary_workers_and_a_master_of_their_type() -> None:
+    rented = {"composition": {"n2": 3}, "part_spot": {"n2": 1}, "master": None}
+    for changes in ({"composition": {"n2": 2}, "master": None}, rented):
+        said = words(render(handover(provider="gcp", **changes), to="dataproc"))
+        assert after(said, "--num-workers") == "2"
+        assert after(said, "--master-machine-type") == "n2"
+
+
+def test_databricks_has_a_driver_of_the_workers_type_and_a_name_of_100_characters() -> None:
+    said = words(render(handover(application="n" * 200, master=None), to="databricks"))
+    cluster = json.loads(said[4])
+    assert cluster["driver_node_type_id"] == "r5.2xlarge"
+    assert cluster["cluster_name"] == "n" * 100
+
+
+def test_kubernetes_has_fields_for_heap_and_overhead_and_settings_for_the_rest() -> None:
+    def spec(layout: Layout) -> dict[str, Any]:
+        return yaml.safe_load(render(handover(layout=layout), to="kubernetes"))["spec"]
+
+    full = spec(Layout(2, 4, 20.0, BesideHeap(overhead_gib=3.0, pyspark_gib=1.0)))
+    assert full["executor"]["memoryOverhead"] == "3072m"
+    assert full["sparkConf"] == {"spark.executor.pyspark.memory": "1024m"}
+    assert full["dynamicAllocation"] == {"enabled": False}
+    unknown = spec(Layout(2, 4))["executor"]
+    assert "memory" not in unknown
+    assert "memoryOverhead" not in unknown

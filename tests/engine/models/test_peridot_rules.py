@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from made_runs import Job, Stage, observed
+from made_runs import Job, Stage, observed, of_type
 from peridot_runs import REFERENCE_CORES, codes, executors, fit, references, run_of, slowed
 
-from engine.catalog import InstanceType
-from engine.cluster import Cluster, NodeGroup, Workload
+from engine.cluster import Cluster, Workload
 from engine.errors import ModelDoesNotFit
 from engine.models.peridot.equations import Parameters
 from engine.models.peridot.model import PHASE_FIXED, SHOWN_PHASES
@@ -237,13 +236,6 @@ def test_a_quarter_more_fixed_time_is_not_constant(rest: float, said: bool) -> N
 
 def on_type(run: Run, name: str, score: float) -> Run:
     return replace(run, cluster=of_type(name, score, run.cluster.slots or 1))
-
-
-def of_type(name: str, score: float, cores: int) -> Cluster:
-    """Nodes of one core, each of this speed."""
-    kind = InstanceType(name, 1.0, 4.0, cpu_score=score, cpu_benchmark="mark")
-    plain = Cluster.of_executors(executors=cores, executor_cores=1)
-    return replace(plain, groups=(NodeGroup(cores, kind),))
 
 
 def test_a_faster_core_shortens_the_waves_and_widens_the_interval() -> None:
