@@ -141,7 +141,6 @@ def _feasible_step(
 ) -> tuple[FloatArray, BoolArray]:
     """From x to the least-squares solution on the passive terms, dropping those that turn negative
     on the way until none does (the inner loop of the method)."""
-    passive = passive.copy()
     for _ in range(moment.shape[1] + 1):
         target = _solve_passive(gram, moment, passive)
         falling = passive & (target <= 0.0)
@@ -152,7 +151,7 @@ def _feasible_step(
             steps = np.where(falling, x / (x - target), np.inf)
         step = np.where(blocked, np.min(steps, axis=1), 1.0)[:, None]
         x = x + step * (target - x)
-        passive &= ~(falling & (steps <= step)) & ((x > 0.0) | ~falling)
+        passive = passive & ~(falling & (steps <= step)) & ((x > 0.0) | ~falling)
         x = np.where(passive, np.maximum(x, 0.0), 0.0)
     return x, passive
 

@@ -269,14 +269,8 @@ def only_type(handover: Handover, target: str) -> str:
     """The one instance type of the recommendation.
 
     Raises:
-        BadInput: for a mix, which `target` cannot express, and for a cluster without types.
+        BadInput: for a mix, which `target` cannot express.
     """
-    if not handover.composition:
-        raise BadInput(
-            f"{target} need an instance type, and a cluster one owns has none",
-            where="--to",
-            remedy="choose spark-submit or spark-defaults",
-        )
     if len(handover.composition) != 1:
         takes = "emr (or terraform, of two types)" if handover.provider == "aws" else "spark-submit"
         raise BadInput(

@@ -39,8 +39,6 @@ REFUSED = "<>$|`"
 """In the name of a cluster."""
 
 SPOT_TIMEOUT_MINUTES = 20
-MOST_TYPES = 49
-"""One core group and 48 task groups."""
 
 
 class Emr(Export):
@@ -74,8 +72,8 @@ def by_count(handover: Handover) -> list[tuple[str, int]]:
     """The worker types, the one with the most nodes first.
 
     Raises:
-        BadInput: for a cluster without types, with more than EMR has groups, or with types that EMR
-            does not support: it would refuse them only when the text is run.
+        BadInput: for types that EMR does not support: it would refuse them only when the text is
+            run.
     """
     if handover.unsupported:
         near = dict.fromkeys(name for names in handover.unsupported.values() for name in names)
@@ -86,11 +84,6 @@ def by_count(handover: Handover) -> list[tuple[str, int]]:
             "spark-submit or kubernetes"
             if near
             else "choose spark-submit or kubernetes",
-        )
-    if not 1 <= len(handover.composition) <= MOST_TYPES:
-        raise BadInput(
-            f"EMR needs 1 to {MOST_TYPES} worker types, not {len(handover.composition)}",
-            where="--to",
         )
     return sorted(handover.composition.items(), key=lambda entry: (-entry[1], entry[0]))
 

@@ -90,10 +90,6 @@ def written(block: Block, depth: int) -> list[str]:
             lines.append(f"{indent}}}")
         elif isinstance(value, dict):
             lines += [f"{indent}{name} {{", *written(value, depth + 1), f"{indent}}}"]
-        elif isinstance(value, bool):
-            lines.append(f"{indent}{name} = {str(value).lower()}")
-        elif isinstance(value, int):
-            lines.append(f"{indent}{name} = {value}")
         elif isinstance(value, list):
             lines.append(f"{indent}{name} = [{', '.join(map(quoted, value))}]")
         else:
@@ -102,16 +98,16 @@ def written(block: Block, depth: int) -> list[str]:
     return lines
 
 
-def quoted(text: str) -> str:
-    """A text as HCL quotes it: as JSON does, but with letters as they are (HCL refuses the pairs of
-    escapes that JSON writes for those beyond 16 bits), and with templates switched off."""
+def quoted(text: str | int) -> str:
+    """A text or a number as HCL writes it: as JSON does, but with letters as they are (HCL refuses
+    the pairs of escapes that JSON writes for those beyond 16 bits), and with templates switched
+    off."""
     return json.dumps(text, ensure_ascii=False).replace("${", "$${").replace("%{", "%%{")
 
 
 def _emr(handover: Handover) -> list[Resource]:
     """Instance groups for one type; for spot nodes and for a mix of two, instance fleets (see
     `engine.exports.emr`). The task fleet is a resource of its own."""
-    require_provider(handover, "aws", "EMR runs on AWS")
     workers = emr.by_count(handover)
     if len(workers) > 2:
         only_type(handover, "Terraform's EMR resources, more than two types apart,")

@@ -30,10 +30,9 @@ def with_ways_out(answer: Recommendation, ask: Ask, surface: Surface) -> Recomme
     if not answer.compromises:
         return answer
     first, last = answer.compromises[0], answer.compromises[-1]
-    in_time = [first, *_in_time(answer.goal, ask, surface, first.deadline_seconds)]
     within = [last, *_within(answer.goal, ask, surface)]
     ways = (
-        min(in_time, key=lambda one: (*_named(one), one.choice.cost_usd or 0.0)),
+        _in_time(answer.goal, ask, surface, first),
         min(within, key=lambda one: (reachable_usd(one.budget_usd), one.deadline_seconds)),
     )
     clusters = {(tuple(one.choice.composition.items()), tuple(one.choice.spot)) for one in ways}
@@ -46,7 +45,7 @@ def _named(one: Compromise) -> tuple[float, float]:
     return reachable_seconds(one.deadline_seconds), one.budget_usd
 
 
-def _in_time(goal: Goal, ask: Ask, surface: Surface, one_type: float) -> list[Compromise]:
+def _in_time(goal: Goal, ask: Ask, surface: Surface, one_type: Compromise) -> Compromise:
     """The least cost in time; where nothing is, of the least deadline as it is named: the fastest
     cluster is not always that of which most can be promised, and `one_type` keeps as much."""
     cheapest = replace(goal, budget_usd=None, objective="cost")
@@ -54,10 +53,10 @@ def _in_time(goal: Goal, ask: Ask, surface: Surface, one_type: float) -> list[Co
     if choice is None:
         soonest = ask(replace(cheapest, deadline_seconds=None, objective="time")).recommended
         if soonest is None:
-            return []
-        latest = min(one_type, _promised(_forecast(soonest, surface), goal))
+            return one_type
+        latest = min(one_type.deadline_seconds, _promised(_forecast(soonest, surface), goal))
         choice = ask(replace(cheapest, deadline_seconds=reachable_seconds(latest))).recommended
-    return [] if choice is None else [_compromise(choice, goal, surface)]
+    return one_type if choice is None else _compromise(choice, goal, surface)
 
 
 def _within(goal: Goal, ask: Ask, surface: Surface) -> list[Compromise]:

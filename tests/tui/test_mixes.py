@@ -328,3 +328,27 @@ async def test_a_default_deadline_that_the_grid_can_just_meet_has_moved_before_i
         assert app.answer.report.recommendation.recommended is not None
         assert app.state.deadline_seconds > session.default
         assert set(session.searched) == {app.state.deadline_seconds}
+
+
+class Tighter(Tight):
+    """Does not meet the deadline that has moved either, once it is settled."""
+
+    def mixed(self, state: PlanState, answer: Answer) -> Answer:
+        self.searched.append(state.deadline_seconds)
+        if state.deadline_seconds != self.searched[0]:
+            return answer
+        none = FakeSession.answer(self, replace(state, deadline_seconds=1.0), answer.built)
+        found, later = none.report.recommendation, 2.0 * (state.deadline_seconds or 1.0)
+        missed = replace(found.nearest, seconds=later, high=later)
+        report = replace(none.report, recommendation=replace(found, nearest=missed))
+        return replace(none, report=report)
+
+
+async def test_a_default_deadline_that_has_moved_moves_again_where_it_was_not_enough(
+    planner,
+) -> None:
+    session = Tighter()
+    async with at_rest(planner(session), (120, 40)) as (app, _):
+        assert app.answer.report.recommendation.recommended is not None
+        assert len(dict.fromkeys(session.searched)) == 2
+        assert app.state.deadline_seconds == session.searched[-1]

@@ -256,6 +256,6 @@ def _one_size(runs: Sequence[Run]) -> bool:
 
 
 def _range(runs: Sequence[Run]) -> float:
-    """Largest input over smallest; 0 without runs."""
+    """Largest input over smallest."""
     sizes = [_size(run) for run in runs]
-    return max(sizes) / min(sizes) if sizes else 0.0
+    return max(sizes) / min(sizes)

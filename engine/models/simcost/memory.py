@@ -87,8 +87,6 @@ def cache_at(assured_gib: Mapping[float, float], *, probability: float = 1.0) ->
     """
     p = np.asarray(list(assured_gib), dtype=float)
     m = np.asarray(list(assured_gib.values()), dtype=float)
-    if len(p) == 0:
-        raise BadInput("no sample says how much memory it needs", remedy="add a sample run")
     if len(p) == 1:
         return float(m[0] / p[0] * probability)
     slope, start = np.polyfit(p, m, 1)

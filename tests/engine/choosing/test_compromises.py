@@ -139,9 +139,9 @@ def test_where_a_share_may_be_spot_each_is_what_that_limit_alone_is_answered(dea
     assert late is (deadline == 5.0)
     assert in_time.budget_usd == pytest.approx(alone.cost_usd)
     assert in_time.choice.spot == alone.spot != {}
-    assert in_time.choice.p_deadline >= 0.9 - 1e-6
     assert recommend(fitted, budget_usd=0.99 * within.budget_usd, **asked).recommended is None
     for one in answer.compromises:
+        assert one.choice.p_deadline >= 0.9 - 1e-6
         typed = recommend(
             fitted,
             deadline_seconds=engine.reachable_seconds(one.deadline_seconds),

@@ -221,7 +221,7 @@ def test_interruptions_are_in_time_interval_probability_and_cost() -> None:
         assert now.seconds > before.seconds
         assert now.cost.workers_usd > before.cost.workers_usd
         assert now.high / now.low > before.high / before.low
-        assert now.p_deadline < before.p_deadline or before.p_deadline == 1.0
+        assert now.p_deadline < before.p_deadline
         before = now
 
 

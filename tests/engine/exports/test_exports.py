@@ -210,6 +210,8 @@ def test_dataproc_is_a_gcloud_command() -> None:
     assert said[:5] == ["gcloud", "dataproc", "clusters", "create", "nightly"]
     assert after(said, "--num-workers") == "14"
     assert after(said, "--worker-machine-type") == "n2-highmem-8"
+    assert after(said, "--master-machine-type") == "m5.xlarge"
+    assert "--num-secondary-workers" not in said
     properties = dict(entry.split("=") for entry in after(said, "--properties").split(","))
     assert properties["spark:spark.executor.memory"] == "23040m"
     assert properties["spark:spark.executor.cores"] == "4"
@@ -309,8 +311,9 @@ def test_a_target_that_cannot_express_a_recommendation_says_so() -> None:
     with pytest.raises(BadInput, match="runs on Google Cloud"):
         render(handover(), to="dataproc")
     for target in ("emr", "dataproc", "terraform"):
-        with pytest.raises(BadInput, match="no provider"):
+        with pytest.raises(BadInput, match="no provider") as said:
             render(handover(composition={}, provider=None, region=None), to=target)
+        assert "--catalog" not in str(said.value)  # what one owns has no price list
     with pytest.raises(BadInput, match="a cluster one owns"):
         render(handover(composition={}, provider=None, region=None), to="databricks")
 
@@ -366,8 +369,9 @@ def test_databricks_on_aws_gives_nodes_without_a_disk_a_volume() -> None:
     assert "not in the cost" in text
     text, cluster = made()
     assert cluster["aws_attributes"] == {"availability": "ON_DEMAND", "first_on_demand": 1}
-    _, cluster = made(provider="azure", diskless=("r5.2xlarge",))
+    text, cluster = made(provider="azure", diskless=("r5.2xlarge",))
     assert cluster["azure_attributes"] == {"availability": "ON_DEMAND_AZURE", "first_on_demand": 1}
+    assert "no disk known" not in text
 
 
 @given(container_mib=st.floats(1500.0, 500_000.0))

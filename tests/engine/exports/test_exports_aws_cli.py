@@ -22,6 +22,11 @@ def test_a_name_is_no_address_that_the_aws_cli_reads(scheme: str) -> None:
     assert f"--name={scheme}:/etc/hosts" in said
 
 
+def test_a_name_is_cut_where_emr_would_refuse_it() -> None:
+    said = words(render(handover(application="n" * 300), to="emr"))
+    assert f"--name={'n' * 256}" in said
+
+
 GROUP_KEYS = {
     *("Name", "InstanceGroupType", "BidPrice", "InstanceType", "InstanceCount", "CustomAmiId"),
     *("EbsConfiguration", "AutoScalingPolicy", "Configurations"),

@@ -1,6 +1,7 @@
 """Exports against the nodes they are for: memory, bounds of executors, platforms, support."""
 
 import json
+from typing import Any
 
 import pytest
 import yaml
@@ -8,7 +9,7 @@ from handovers_made import after, handover, words
 
 from engine import load_catalog
 from engine.catalog import InstanceType, MemoryRule
-from engine.cluster import Layout
+from engine.cluster import BesideHeap, Layout
 from engine.errors import BadInput
 from engine.exports import render
 from engine.exports.base import heap_mib, overhead_mib
@@ -126,6 +127,7 @@ def test_the_node_pool_of_a_kubernetes_plan(nodes: int, spot: dict, says: list[s
 def test_executors_without_nodes_need_no_node_pool() -> None:
     own = render(handover(composition={}, provider=None, region=None), to="kubernetes")
     assert "node pool" not in own
+    assert "other-platform" not in own
 
 
 def test_every_type_of_a_mix_has_its_own_yarn_memory() -> None:
@@ -180,6 +182,12 @@ def test_a_plan_for_another_platform_is_flagged(target: str, provider: str) -> N
     assert "--platform" not in render(handover(provider=provider, platform=own), to=target)
 
 
+def test_a_plan_for_a_platform_that_nobody_named_is_flagged() -> None:
+    """Of a price list of one's own, whose provider runs no Spark."""
+    said = render(handover(provider="other"), to="kubernetes")
+    assert "executors and price are for another platform, this is for kubernetes" in said
+
+
 @pytest.mark.parametrize("target", ["spark-submit", "spark-defaults"])
 def test_options_for_any_platform_are_not(target: str) -> None:
     assert "--platform" not in render(handover(platform="yarn"), to=target)
@@ -216,3 +224,31 @@ def test_emr_starts_the_nodes_that_were_recommended(
         wanted[("worker", name, True)] = rented
         wanted[("worker", name, False)] = count - rented
     assert started == {key: count for key, count in wanted.items() if count}
+
+
+def test_dataproc_takes_two_ordinary_workers_and_a_master_of_their_type() -> None:
+    rented = {"composition": {"n2": 3}, "part_spot": {"n2": 1}, "master": None}
+    for changes in ({"composition": {"n2": 2}, "master": None}, rented):
+        said = words(render(handover(provider="gcp", **changes), to="dataproc"))
+        assert after(said, "--num-workers") == "2"
+        assert after(said, "--master-machine-type") == "n2"
+
+
+def test_databricks_has_a_driver_of_the_workers_type_and_a_name_of_100_characters() -> None:
+    said = words(render(handover(application="n" * 200, master=None), to="databricks"))
+    cluster = json.loads(said[4])
+    assert cluster["driver_node_type_id"] == "r5.2xlarge"
+    assert cluster["cluster_name"] == "n" * 100
+
+
+def test_kubernetes_has_fields_for_heap_and_overhead_and_settings_for_the_rest() -> None:
+    def spec(layout: Layout) -> dict[str, Any]:
+        return yaml.safe_load(render(handover(layout=layout), to="kubernetes"))["spec"]
+
+    full = spec(Layout(2, 4, 20.0, BesideHeap(overhead_gib=3.0, pyspark_gib=1.0)))
+    assert full["executor"]["memoryOverhead"] == "3072m"
+    assert full["sparkConf"] == {"spark.executor.pyspark.memory": "1024m"}
+    assert full["dynamicAllocation"] == {"enabled": False}
+    unknown = spec(Layout(2, 4))["executor"]
+    assert "memory" not in unknown
+    assert "memoryOverhead" not in unknown

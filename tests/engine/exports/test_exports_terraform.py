@@ -21,6 +21,9 @@ def test_terraform_for_a_mix_on_emr_has_a_task_fleet() -> None:
     task = found["aws_emr_instance_fleet"]
     assert (core["target_spot_capacity"], task["target_spot_capacity"]) == (14, 3)
     assert "aws_emr_cluster.nightly.id" in task["cluster_id"]
+    rented = core["launch_specifications"][0]["spot_specification"][0]
+    assert rented["timeout_action"] == "SWITCH_TO_ON_DEMAND"
+    assert found["aws_emr_cluster"]["applications"] == ["Spark"]
     assert task["instance_type_configs"][0]["instance_type"] == "m5.large"
     with pytest.raises(BadInput, match="unlike nodes"):
         render(handover(composition={"a": 1, "b": 1, "c": 1}), to="terraform")
@@ -30,6 +33,7 @@ def test_terraform_for_the_other_clouds() -> None:
     plan = handover(provider="gcp", composition={"n2-standard-8": 5}, node_memory_gib=24.0)
     gcp = render(plan, to="terraform")
     config = resources(gcp)["google_dataproc_cluster"]["cluster_config"][0]
+    assert config["lifecycle_config"][0]["idle_delete_ttl"] == "600s"
     workers = config["worker_config"][0]
     assert (workers["num_instances"], workers["machine_type"]) == (5, "n2-standard-8")
     properties = config["software_config"][0]["override_properties"]

@@ -98,6 +98,19 @@ def test_a_mix_that_keeps_a_deadline_and_a_budget_needs_no_compromise() -> None:
     assert pair.compromises == ()
 
 
+def test_the_way_out_in_time_is_the_one_that_can_be_promised_soonest() -> None:
+    """A small node is faster and costs less, but as it is not sure, 190 s are promised of it."""
+    asked = {"deadline_seconds": 10.0, "budget_usd": 1e-4, "instances": ["*"], "max_nodes": 1}
+    unsure = model(
+        lambda name, nodes: np.full(len(nodes), {"small": 100.0, "big": 120.0}[name]),
+        log_scales={"small": 0.5, "big": 1e-6},
+    )
+    types = catalog("small", "big")
+    way = recommend(unsure, catalog=types, mix=2, **asked).compromises[0]
+    assert way.choice.composition == {"big": 1}
+    assert way.deadline_seconds == pytest.approx(120.0, rel=1e-3)
+
+
 def test_the_best_of_one_type_is_the_first_runner_up_of_a_mix() -> None:
     single = ask(fitted(set(CORES)), *CORES, mix=1)
     pair = ask(fitted(set(CORES)), *CORES)
@@ -105,6 +118,19 @@ def test_the_best_of_one_type_is_the_first_runner_up_of_a_mix() -> None:
         single.recommended.instance,
         *(choice.instance for choice in single.alternatives),
     ]
+
+
+def test_a_mix_says_by_how_much_the_best_of_one_type_is_worse() -> None:
+    cheapest = ask(fitted(set(CORES)), *CORES).recommended
+    assert cheapest.why == ("the cheapest of one type, 1 × odd, costs $0.10 more",)
+    fastest = recommend(
+        fitted(set(CORES)), catalog=catalog("small", "big"), instances=["*"], max_nodes=12, mix=2,
+        budget_usd=1.65,
+    ).recommended  # fmt: skip
+    assert fastest.composition == {"big": 1, "small": 1}
+    assert fastest.why == (
+        "the fastest of one type, 1 × big, takes 2m 04s longer and costs $0.20 less",
+    )
 
 
 def test_the_type_with_the_most_nodes_is_named_first() -> None:

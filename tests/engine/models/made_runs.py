@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.cluster import Cluster, Workload
+from engine.catalog import InstanceType
+from engine.cluster import Cluster, NodeGroup, Workload
 from engine.models.replay.replayed_run import Replay
 from engine.profile import JobRun, Run
 from engine.scheduling.stages import Node, schedule
@@ -153,3 +154,10 @@ def without_growth(run: Run) -> Replay:
     replay = Replay.of(run)
     shapes = tuple(replace(shape, warm_up=None) for shape in replay.shapes)
     return replace(replay, contention_growth=np.zeros(len(replay.contention_growth)), shapes=shapes)
+
+
+def of_type(name: str, score: float, cores: int = 8) -> Cluster:
+    """Nodes of one core, each of this speed."""
+    kind = InstanceType(name, 1.0, 4.0, cpu_score=score, cpu_benchmark="mark")
+    plain = Cluster.of_executors(executors=cores, executor_cores=1)
+    return replace(plain, groups=(NodeGroup(cores, kind),))

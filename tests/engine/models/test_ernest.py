@@ -205,6 +205,7 @@ def test_the_extended_model_tells_once_from_every_iteration() -> None:
     fitted = ErnestExtended().fit(Profile("p", tuple(runs)), models={})
     found = fitted.predict(cluster=on(4), workload=Workload(1.0, 30.0))
     assert found.seconds == pytest.approx(30.0 + 120.0, rel=1e-3)
+    assert found.low < found.seconds < found.high
     assert "extrapolating-iterations" not in [w.code for w in found.warnings]
 
 

@@ -67,15 +67,31 @@ def test_one_run_gives_its_own_time_again_and_labels_what_it_cannot_tell() -> No
     told = [notice.text for notice in profile.notices if notice.code == "default-coefficients"]
     assert len(told) == 2
     assert "0.004" in told[0]
+    assert "not-single-node" not in codes(profile.notices)
     found = fit(profile).predict(cluster=on(1))
     assert found.seconds == pytest.approx(run.seconds, rel=1e-4)
+
+
+def test_nothing_is_assumed_of_runs_that_tell_all_coefficients() -> None:
+    profile = with_job_profiles(Profile("als", tuple(RUNS)))
+    assert "default-coefficients" not in codes(profile.notices)
 
 
 def test_runs_on_several_nodes_are_scaled_to_one() -> None:
     profile = with_job_profiles(Profile("als", (logged(nodes=4, iterations=10),)))
     assert "not-single-node" in codes(profile.notices)
+    (job,) = profile.optex
+    assert job.t_commn_baseline_seconds == pytest.approx(A_PER_SIZE, rel=1e-5)
+    assert job.cf_commn == pytest.approx(1.0, rel=1e-5)
+    assert job.slots_per_node == SLOTS
     found = fit(profile).predict(cluster=on(4))
     assert found.seconds == pytest.approx(estimated(4, 10, 1.0), rel=1e-3)
+
+
+def test_runs_that_were_broken_off_serve_where_there_are_no_others() -> None:
+    broken_off = replace(RUNS[1], complete=False)
+    assert one(RUNS[0], broken_off) == one(RUNS[0])
+    assert one(broken_off).application == "als"
 
 
 def test_iterations_are_told_or_inferred_with_a_label() -> None:
@@ -103,14 +119,17 @@ def test_one_job_profile_for_each_type_and_given_ones_stay() -> None:
     profile = with_job_profiles(Profile("als", runs, optex=(given,)))
     found = profile.optex
     assert found[0] is given
-    assert "job-profile-kept" in codes(profile.notices)
+    (kept,) = (notice for notice in profile.notices if notice.code == "job-profile-kept")
+    assert "a job profile of m1.large already" in kept.text
     assert [job.instance_type for job in found] == ["m1.large", "m2.xlarge", None]
 
 
 def test_evidence_that_gives_no_job_profile() -> None:
     table = Run(60.0, on(4), Workload(1.0))
-    with pytest.raises(ModelDoesNotFit, match="no run that tells its stages"):
-        with_job_profiles(Profile("p", (table,)))
+    no_nodes = replace(RUNS[0], cluster=Cluster.of_executors(executors=1, executor_cores=SLOTS))
+    for untold in (table, no_nodes):
+        with pytest.raises(ModelDoesNotFit, match="no run that tells its stages"):
+            with_job_profiles(Profile("p", (untold,)))
     other = replace(RUNS[1], application="sort")
     with pytest.raises(ModelDoesNotFit, match="not of 2 applications"):
         with_job_profiles(Profile("p", (RUNS[0], other)))
@@ -126,3 +145,10 @@ def test_a_run_without_any_time_in_stages_does_not_break_it() -> None:
     )  # fmt: skip
     job, _ = job_profile([replace(RUNS[0], stages=instant)], instance_type=None)
     assert np.isfinite(job.n_unit_baseline)
+    assert (job.t_commn_baseline_seconds, job.cf_commn) == (0.0, 1.0)
+
+
+def test_communication_that_the_baseline_has_not_is_the_mean_of_the_others() -> None:
+    quiet = tuple(replace(stage, fetch_wait_seconds=None) for stage in RUNS[0].stages)
+    job = one(replace(RUNS[0], stages=quiet), *RUNS[1:])
+    assert job.t_commn_baseline_seconds == pytest.approx(2.0 / 3.0 * A_PER_SIZE, rel=1e-5)

@@ -233,6 +233,41 @@ def test_refitted_eq_8_finds_its_own_coefficients(sizes: tuple[float, ...]) -> N
     )
 
 
+def test_eq_8_is_one_law_of_runs_of_any_iterations() -> None:
+    """Enough runs of five iterations do not make a law of their own."""
+
+    def runs(work: float) -> tuple[Run, ...]:
+        """Eq. 8 with a fixed part and execution; of ten iterations each takes `work` seconds."""
+        each = {5: 20.0, 10: work}
+        return tuple(
+            Run(40.0 + k * each[k] / n, nodes_of(n), Workload(1.0, k))
+            for k in each
+            for n in (1, 2, 4, 8, 16)
+        )
+
+    def seconds(work: float) -> float:
+        fitted = Optex().fit(Profile("law", runs(work)), models={})
+        return fitted.predict(cluster=nodes_of(2), workload=Workload(1.0, 5)).seconds
+
+    assert seconds(20.0) == pytest.approx(90.0)
+    assert seconds(40.0) > 95.0
+
+
+def test_time_that_falls_faster_than_nodes_are_added_is_no_law_of_eq_8() -> None:
+    """Its steepest terms fall as 1 / n: 64 nodes in a 90th of the time have another reason."""
+    for seconds, said in ((900.0 / 64.0, False), (900.0 / 90.0, True)):
+        times = {1: 900.0, 64: seconds, 128: seconds, 256: seconds}
+        runs = tuple(Run(time, nodes_of(n), Workload(1.0, 1)) for n, time in times.items())
+        texts = [
+            notice.text
+            for notice in Optex()
+            .fit(Profile("law", runs), models={})
+            .predict(cluster=nodes_of(64), workload=Workload(1.0, 1))
+            .warnings
+        ]
+        assert any("from 1 to 64 nodes the time falls faster" in text for text in texts) is said
+
+
 def test_phases_are_named_as_in_the_paper_and_add_up() -> None:
     found = published("als-standalone").predict(
         cluster=nodes_of(5), workload=Workload(iterations=10)

@@ -32,7 +32,7 @@ STAGES_TABLE_1 = {
 def test_waves_of_figure_2() -> None:
     assert waves(8, 2) == 4
     assert waves(8, 6) == 2
-    assert 2 * 6 - 8 == 4, "cores that idle in the last wave"
+    assert 6 * waves(8, 6) - 8 == 4, "cores that idle in the last wave"
 
 
 def test_waves_of_arrays() -> None:

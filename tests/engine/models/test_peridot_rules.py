@@ -6,16 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from made_runs import Job, Stage, observed
+from made_runs import Job, Stage, observed, of_type
 from peridot_runs import REFERENCE_CORES, codes, executors, fit, references, run_of, slowed
 
-from engine.catalog import InstanceType
-from engine.cluster import Cluster, NodeGroup, Workload
+from engine.cluster import Cluster, Workload
 from engine.errors import ModelDoesNotFit
 from engine.models.peridot.equations import Parameters
 from engine.models.peridot.model import PHASE_FIXED, SHOWN_PHASES
 from engine.models.peridot.references import find_references
-from engine.models.peridot.spread import Doubt, prior_spread
+from engine.models.peridot.spread import PUBLISHED_SPREAD, Doubt, prior_spread
 from engine.notices import Notice
 from engine.profile import Profile, Run
 
@@ -167,6 +166,25 @@ def test_repetitions_teach_once() -> None:
     assert found.factor == pytest.approx(math.sqrt((8.0 + (9.0 + 1.0) / 2.0 + 4.0) / 10.0))
 
 
+def test_the_prior_is_the_spread_of_the_papers_mean_error() -> None:
+    """6.6 % (VI-B) as the mean absolute error of a normal law."""
+    assert pytest.approx(0.066 * math.sqrt(math.pi / 2.0), abs=5e-4) == PUBLISHED_SPREAD
+
+
+def test_references_whose_own_times_do_not_come_out_again_are_less_sure() -> None:
+    one, other = references()
+    assert fit(one, other).doubt.near == pytest.approx(PUBLISHED_SPREAD)
+    fitted = fit(one, slowed(other, 1.2))
+    off = [
+        math.log(run.seconds / fitted.predict(cluster=run.cluster, workload=run.workload).seconds)
+        for run in (one, slowed(other, 1.2))
+    ]
+    assert max(map(abs, off)) > 0.05
+    assert fitted.doubt.near == pytest.approx(
+        math.sqrt(PUBLISHED_SPREAD**2 + sum(error**2 for error in off) / 2.0)
+    )
+
+
 def test_distances_in_cores_and_size_add_up_as_independent_doubts() -> None:
     found = prior_spread(
         near=0.2,
@@ -203,6 +221,8 @@ def test_twice_the_size_or_the_cores_is_far(size: float, cores: int, said: bool)
     assert not found & {"extrapolating-nodes", "extrapolating-size"} or said
     small = fitted.predict(cluster=executors(5), workload=Workload(0.4)).warnings
     assert {"extrapolating-size", "same-structure"} <= codes(small)
+    few = fitted.predict(cluster=executors(2), workload=Workload(2.0)).warnings
+    assert "extrapolating-nodes" in codes(few)
 
 
 @pytest.mark.parametrize(("rest", "said"), [(11.0, False), (16.0, True)])
@@ -216,13 +236,6 @@ def test_a_quarter_more_fixed_time_is_not_constant(rest: float, said: bool) -> N
 
 def on_type(run: Run, name: str, score: float) -> Run:
     return replace(run, cluster=of_type(name, score, run.cluster.slots or 1))
-
-
-def of_type(name: str, score: float, cores: int) -> Cluster:
-    """Nodes of one core, each of this speed."""
-    kind = InstanceType(name, 1.0, 4.0, cpu_score=score, cpu_benchmark="mark")
-    plain = Cluster.of_executors(executors=cores, executor_cores=1)
-    return replace(plain, groups=(NodeGroup(cores, kind),))
 
 
 def test_a_faster_core_shortens_the_waves_and_widens_the_interval() -> None:

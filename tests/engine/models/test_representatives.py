@@ -75,7 +75,8 @@ def test_several_representatives_answer_with_their_mean_and_confidence() -> None
     found = fit(Profile("p", optex=tuple(others))).predict(cluster=on(1), workload=Workload(1.0, 1))
     assert found.seconds == pytest.approx(estimated(1, 1, 1.0) + 6.0, rel=1e-4)
     (notice,) = (n for n in found.warnings if n.code == "several-representatives")
-    assert "standard deviation 6 s" in notice.text
+    mean = f"the mean of 3 job profiles: {found.seconds:.4g} s"
+    assert f"{mean}, standard deviation 6 s" in notice.text
     assert f"{1.96 * 6 / 3**0.5:.3g} s" in notice.text
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_runs import Job, Stage, measure, observed
+from made_runs import Job, Stage, measure, observed, of_type
 
 import engine
 from engine.batch import ClusterBatch
@@ -116,6 +116,17 @@ def test_no_stage_ends_before_its_longest_task() -> None:
     for slots in (1, 5, 20, 50, 100, 300):
         cluster = Cluster.of_executors(executors=slots, executor_cores=1)
         assert model.predict(cluster=cluster).seconds >= 60.0 - 1e-9
+
+
+def test_faster_cores_compute_faster_and_move_data_as_before() -> None:
+    tasks = np.asarray([32, 16, 24, 24, 8]) / 8
+    data = np.asarray([1.0, 0.6, 0.3, 0.5, 0.9]) * BLOCK
+    computing = float(tasks @ (data * COMPUTE))
+    model = fitted(replace(made(), cluster=of_type("own", 1.0)))
+    own = model.predict(cluster=of_type("own", 1.0)).seconds
+    for score in (0.5, 2.0, 4.0):
+        found = model.predict(cluster=of_type("other", score)).seconds
+        assert own - found == pytest.approx(computing * (1.0 - 1.0 / score))
 
 
 def uneven(seed: int, slots: int) -> Run:

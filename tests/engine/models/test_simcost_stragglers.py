@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from made_runs import Stage, observed
+from made_runs import Stage, observed, of_type
 
 from engine.cluster import Cluster
 from engine.models import MODELS
@@ -55,3 +55,11 @@ def test_the_shortest_possible_time_is_that_of_any_number_of_vcores() -> None:
         least.add(round(found.job_profile["fastest_possible_seconds"], 9))
         assert found.seconds >= found.job_profile["fastest_possible_seconds"]
     assert least == {0.75}
+
+
+def test_the_longest_task_of_a_stage_takes_less_on_faster_cores() -> None:
+    run = observed([Stage(np.append(np.full(99, 1.0), 60.0), input_bytes=1e9)], slots=4)
+    profile = Profile("made", (replace(run, cluster=of_type("own", 1.0, 4)),))
+    model = Simcost().fit(profile, models={model.name: model for model in MODELS})
+    found = model.predict(cluster=of_type("other", 2.0, 300)).seconds
+    assert 30.0 <= found < 40.0

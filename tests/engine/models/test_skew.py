@@ -53,6 +53,24 @@ def test_eq_15_as_printed_doubles_equal_terms_and_the_used_form_does_not() -> No
     assert reduce_time_printed(a=0.0, b=10.0, c=10.0, **sure).mean == pytest.approx(20.0)
 
 
+def test_eqs_15_and_16_as_printed_by_hand() -> None:
+    """The deviations of the two terms of the maximum are 2 and 3."""
+    found = reduce_time_printed(
+        a=3.0, b=4.0, c=10.0, map_out=Normal(2.0, 0.25), reduce_out=Normal(0.5, 0.09)
+    )
+    assert found.mean == pytest.approx(19.0 + LAMBDA * math.sqrt(13.0))
+    assert found.variance == pytest.approx(2.25 + XI * 13.0)
+
+
+def test_the_larger_of_two_numbers_is_one_of_them() -> None:
+    for first, second in ((3.0, 2.0), (2.0, 3.0), (3.0, 3.0)):
+        assert larger_of_two(Normal(first, 0.0), Normal(second, 0.0)) == (3.0, 0.0)
+
+
+def test_one_task_at_a_time_gains_nothing_by_skew() -> None:
+    assert gain_bounds(tasks=9.0, parallelism=1.0, deviation=2.0) == (0.0, 0.0)
+
+
 def test_eq_16_agrees_with_the_used_form_for_equal_terms() -> None:
     spread = {"map_out": Normal(1.0, 0.09), "reduce_out": Normal(1.0, 0.09)}
     used = reduce_time(a=0.0, b=10.0, c=10.0, **spread)
