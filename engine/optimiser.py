@@ -32,6 +32,7 @@ from engine.choosing.surface import Surface
 from engine.cluster import Workload, require_workload
 from engine.errors import BadInput, require_kind
 from engine.lazy import Lazy
+from engine.mixing.effort import BOUNDS_AROUND, MOST_BOUNDS
 from engine.mixing.mixed import with_mixes
 from engine.mixing.stock import splits
 from engine.mixing.ways_out import with_ways_out
@@ -176,13 +177,22 @@ def surface_of(
 
 
 def mixed(
-    surface: Surface, goal: Goal, billing: Billing, *, mix: int = 1, today: date | None = None
+    surface: Surface,
+    goal: Goal,
+    billing: Billing,
+    *,
+    mix: int = 1,
+    most_bounds: float = MOST_BOUNDS,
+    today: date | None = None,
 ) -> Recommendation:
-    """`settle`, with up to `mix` types in one cluster."""
+    """`settle`, with up to `mix` types in one cluster, for which a search works out so many bounds
+    at most."""
     answer = settle(surface, goal, billing, today=today)
     if mix == 1 and not splits(surface, billing):
         return answer
-    return with_mixes(answer, surface, billing, most_types=mix, today=today)
+    return with_mixes(
+        answer, surface, billing, most_types=mix, most_bounds=most_bounds, today=today
+    )
 
 
 def answered(
@@ -216,12 +226,14 @@ def sensitivity(
     """
     billing = billing or surface.candidates.catalog.billing
 
-    def ask(changed: Goal) -> Recommendation:
-        return mixed(surface, changed, billing, mix=mix)
-
-    best = (answer or ask(goal)).recommended
+    answer = answer or mixed(surface, goal, billing, mix=mix)
+    best, most_bounds = answer.recommended, MOST_BOUNDS if answer.optimal else BOUNDS_AROUND
     if best is None:
         return None
+
+    def ask(changed: Goal) -> Recommendation:
+        return mixed(surface, changed, billing, mix=mix, most_bounds=most_bounds)
+
     steps = mix == 1 and not splits(surface, billing)
     surface, _ = surface.rented(billing)
     return WhatIf(ask, surface, goal, billing, best, steps=steps).sensitivity()

@@ -12,6 +12,10 @@ MOST_BOUNDS = 8e6
 """Bounds of parts that a search works out at most: two to three seconds of processor time, 0.2 to
 0.4 µs each."""
 
+BOUNDS_AROUND = 8e5
+"""The same for each of the ten searches or so for what an answer hangs on, where that answer was
+not proven with `MOST_BOUNDS`: what is near to it is as hard, and would not be proven either."""
+
 FOR_EACH_CALL = 2_000
 """What it takes to work out some bounds together beside these, in bounds: 0.3 to 0.9 ms."""
 

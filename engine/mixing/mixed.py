@@ -22,6 +22,7 @@ from engine.choosing.surface import Surface
 from engine.errors import BadInput
 from engine.forecast import FloatArray
 from engine.lazy import Lazy
+from engine.mixing.effort import MOST_BOUNDS, Effort
 from engine.mixing.market import Market, values_of
 from engine.mixing.mix_law import MixLaw
 from engine.mixing.notices import not_mixed
@@ -61,6 +62,7 @@ def with_mixes(
     billing: Billing,
     *,
     most_types: int,
+    most_bounds: float = MOST_BOUNDS,
     today: date | None = None,
 ) -> Recommendation:
     """The answer, or a better mix of up to `most_types` types.
@@ -75,7 +77,9 @@ def with_mixes(
     priced, searched = _searched(stock.market, goal, surface.vcores[stock.base])
     for _ in range(_ROUNDS):
         law = stock.law(surface)
-        found = Search(law, priced, searched, most_types, value=_value(answer)).run()
+        found = Search(
+            law, priced, searched, most_types, value=_value(answer), effort=Effort(most_bounds)
+        ).run()
         evaluated += found.evaluated
         if found.rows is None:
             break

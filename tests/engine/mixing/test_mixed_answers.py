@@ -13,6 +13,7 @@ from engine.catalog import Billing, Catalog
 from engine.choosing.limits import Limits
 from engine.choosing.recommendation import Recommendation
 from engine.mixing import mixed
+from engine.mixing.effort import BOUNDS_AROUND, MOST_BOUNDS, Effort
 from engine.optimiser import recommend
 
 CORES = {"small": 4.0, "big": 32.0, "odd": 36.0}
@@ -180,3 +181,26 @@ def test_what_an_answer_hangs_on_says_whether_its_searches_were_proven(
     cut_short = asked_for_all()
     assert len(asked) > 1
     assert (cut_short.optimal, cut_short.sensitivity.optimal) == (True, False)
+
+
+@pytest.mark.parametrize(("is_proven", "around"), [(True, MOST_BOUNDS), (False, BOUNDS_AROUND)])
+def test_what_an_unproven_answer_hangs_on_is_searched_less(
+    is_proven: bool, around: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten searches, none of which was proven, took 20 s."""
+    limits, search = [], mixed.Search
+
+    def noted(*args: Any, effort: Effort, **options: Any) -> Any:
+        limits.append(effort.most)
+        found = search(*args, effort=effort, **options)
+        run = found.run
+        found.run = lambda: replace(run(), optimal=is_proven)
+        return found
+
+    monkeypatch.setattr(mixed, "Search", noted)
+    recommend(
+        fitted(set(CORES)), catalog=catalog("small", "big"), instances=["*"], max_nodes=12,
+        mix=2, deadline_seconds=DEADLINE, with_sensitivity=True,
+    )  # fmt: skip
+    assert limits[0] == MOST_BOUNDS
+    assert limits[-1] == around
