@@ -22,6 +22,9 @@ demand: spot nodes are secondary workers, beside these."""
 OF_ONE_TYPE = frozenset({"dataproc", "databricks"})
 """Services whose workers are of one type: `--worker-machine-type`, and `node_type_id`."""
 
+NOT_STARTED = "cluster-not-started"
+"""The code of what `refusals` says."""
+
 _REMEDY = "or say with --platform what else runs the executors"
 
 
@@ -68,4 +71,4 @@ def refusals(
 
 
 def _notice(text: str, remedy: str) -> Notice:
-    return Notice("cluster-not-started", text, f"{remedy}, {_REMEDY}", subject=text)
+    return Notice(NOT_STARTED, text, f"{remedy}, {_REMEDY}", subject=text)
