@@ -28,7 +28,8 @@ def test_services_of_one_worker_type_start_no_mix() -> None:
         catalog = load_catalog(name)
         assert most_worker_types(catalog) == 1
         (notice,) = refusals(catalog, mix, {})
-        assert notice.text == f"{service} runs workers of one type: it starts no mix of 2 types"
+        said = f"{service} runs workers of one type: it starts no mix of 2 types"
+        assert notice.text == said + (" without flexible VMs" if name == "gcp" else "")
         assert "--platform" in notice.remedy
         assert not list(refusals(catalog, {"a": 3}, {}))
         anywhere = on_platform(catalog, "kubernetes")
