@@ -24,6 +24,7 @@ from engine.errors import BadInput
 from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.handovers import handover_of
 from engine.machines.platforms import NOT_SUPPORTED
+from engine.machines.services import NOT_STARTED
 from engine.mixing.composition import Placed
 from engine.mixing.mix_law import MixLaw
 from engine.models import DEFAULT_MODEL, fit
@@ -168,8 +169,11 @@ class Plan:
         found = self.fitted.predict(
             cluster=self.cluster(choice), workload=self.surface.workload, confidence=confidence
         )
+        if choice.instance is None:  # which nodes its service starts is said of the mix itself
+            said = (notice for notice in found.warnings if notice.code != NOT_STARTED)
+            return replace(found, warnings=tuple(said))
         longer = choice.seconds - found.seconds
-        if choice.instance is None or not choice.spot or found.phases is None or longer <= 0.0:
+        if not choice.spot or found.phases is None or longer <= 0.0:
             return found
         if not self.surface.interrupted[self.surface.rows[choice.instance]]:
             return found  # never interrupted, or not known how often: the rest is rounding

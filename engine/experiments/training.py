@@ -32,6 +32,7 @@ from engine.experiments.plans import (
     smallest_runs,
 )
 from engine.forecast import FloatArray
+from engine.machines.services import least_workers, service_of
 from engine.models.base import FittedModel
 from engine.models.curves.terms import ERNEST_TERMS, SERIAL_DATA, SQUARE_ROOT
 from engine.notices import Notice
@@ -155,9 +156,24 @@ def plan_experiments(
         UnknownName: for unknown terms, an unknown method, unit or type.
     """
     _check(request)
+    if catalog is not None:
+        request = replace(request, nodes=_started(request.nodes, catalog))
     plan = _planned(request, fitted, workload, catalog)
     stuck = None if fitted is None else _not_started(plan.runs, fitted, catalog)
     return plan if stuck is None else replace(plan, notices=(*plan.notices, stuck))
+
+
+def _started(nodes: tuple[int, ...], catalog: Catalog) -> tuple[int, ...]:
+    """The node counts of which the service of a catalog starts clusters."""
+    least = least_workers(catalog)
+    found = tuple(count for count in nodes if count >= least)
+    if nodes and not found:
+        raise BadInput(
+            f"{service_of(catalog)} starts no cluster of fewer than {least} workers",
+            where="--nodes",
+            remedy="allow more, or say with --platform what else runs the executors",
+        )
+    return found
 
 
 def _planned(
@@ -326,9 +342,10 @@ def _equal_waves(
 def _part_of_nodes(
     cores: int, request: TrainingRequest, fitted: FittedModel, catalog: Catalog | None
 ) -> Cluster:
-    """The fewest nodes with that many cores, on which the job gets exactly these: executors of one
-    core, each with its share of the memory."""
-    nodes = math.ceil(cores / (request.node_cores or 1))
+    """The fewest nodes with that many cores that the service starts, on which the job gets exactly
+    these: executors of one core, each with its share of the memory."""
+    least = 1 if catalog is None else least_workers(catalog)
+    nodes = max(least, math.ceil(cores / (request.node_cores or 1)))
     whole = _node(request, fitted, catalog, nodes)
     memory, share = whole.executor_memory_gib, 1.0 / (whole.executor_cores or 1)
     return replace(

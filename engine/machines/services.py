@@ -22,6 +22,13 @@ demand: spot nodes are secondary workers, beside these."""
 OF_ONE_TYPE = frozenset({"dataproc", "databricks"})
 """Services whose workers are of one type: `--worker-machine-type`, and `node_type_id`."""
 
+APART = {"dataproc": " without flexible VMs"}
+"""What of a service could start a mix after all, and is left out: secondary workers of other types
+(`--secondary-worker-machine-types`), which no export writes."""
+
+NOT_STARTED = "cluster-not-started"
+"""The code of what `refusals` says."""
+
 _REMEDY = "or say with --platform what else runs the executors"
 
 
@@ -54,7 +61,8 @@ def refusals(
     least, types = least_workers(catalog), most_worker_types(catalog)
     if types is not None and len(composition) > types:
         yield _notice(
-            f"{service} runs workers of one type: it starts no mix of {len(composition)} types",
+            f"{service} runs workers of one type: it starts no mix of {len(composition)} types"
+            + APART.get(platform_of(catalog) or "", ""),
             "ask for nodes of one type",
         )
     if workers < least:
@@ -68,4 +76,4 @@ def refusals(
 
 
 def _notice(text: str, remedy: str) -> Notice:
-    return Notice("cluster-not-started", text, f"{remedy}, {_REMEDY}", subject=text)
+    return Notice(NOT_STARTED, text, f"{remedy}, {_REMEDY}", subject=text)

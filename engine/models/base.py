@@ -24,7 +24,12 @@ from engine.lazy import Recent
 from engine.machines.transfer import Speed, notice_of, source_of, speed_of
 from engine.memory import holds_none, name_instead
 from engine.models.assured_memory import AssuredMemory
-from engine.models.cluster_notices import cluster_notices, fuller_nodes_notice, support_notices
+from engine.models.cluster_notices import (
+    cluster_notices,
+    fuller_nodes_notice,
+    service_notices,
+    support_notices,
+)
 from engine.notices import Notice, in_order
 from engine.profile import Profile
 from engine.runs.barrier_stages import BarrierStage, barrier_stages
@@ -158,7 +163,7 @@ class FittedModel(ABC):
         explanation = self.explain(batch, workload)
         low, high = forecast.interval(confidence)
         notices = [*self.profile.notices, *self.answering(workload).fit_notices]
-        notices += self.all_notices(batch, workload)
+        notices += [*service_notices(cluster), *self.all_notices(batch, workload)]
         _check_answered(forecast, cluster)  # here, as a model may know a better reason
         if np.isnan(low[0]):
             notices.append(no_interval_notice(self.model))

@@ -12,6 +12,7 @@ from engine.machines.disk import disk_notice
 from engine.machines.hardware_threads import fuller_notice
 from engine.machines.node_memory import crowded_notice
 from engine.machines.platforms import support_notice
+from engine.machines.services import refusals
 from engine.notices import Notice
 from engine.profile import Profile
 from engine.runs.barrier_stages import BarrierStage, barrier_notice
@@ -20,6 +21,12 @@ from engine.runs.carried_settings import (
     stage_without_room_notice,
     too_few_cores_notice,
 )
+
+
+def service_notices(cluster: Cluster) -> list[Notice]:
+    """Why the service of a catalog would not start a cluster of its types, rented on demand."""
+    catalog, composition = cluster.catalog, cluster.composition
+    return [] if catalog is None or not composition else [*refusals(catalog, composition, {})]
 
 
 def support_notices(batch: ClusterBatch) -> list[Notice]:

@@ -1,20 +1,24 @@
 """Plans of runs: Ernest's design on a grid, PERIDOT's two sizes, SimCost's equal waves."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from engine import fit
+from engine.catalog import Catalog
 from engine.catalog_files.reader import load_catalog
+from engine.choosing.rented import cost_of
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput, BudgetTooSmall, UnknownName
 from engine.experiments.designed_runs import designed
 from engine.experiments.known_runs import known_of, lessons_of
 from engine.experiments.paper_plans import equal_waves, two_sizes
-from engine.experiments.plans import Grid, Known, smallest_runs
+from engine.experiments.plans import ExperimentPlan, Grid, Known, smallest_runs
 from engine.experiments.training import TERMS, TrainingRequest, plan_experiments
+from engine.machines.platforms import on_platform
 from engine.profile import Profile, Run
 
 FRACTIONS = tuple(np.linspace(32 / 512, 64 / 512, 5))
@@ -176,6 +180,33 @@ def test_known_runs_are_built_on_and_estimates_have_prices() -> None:
     assert all(run.seconds and run.low and run.low < run.seconds for run in plan.runs)
     known = known_of(profile, Grid.of(nodes=(1,), fractions=(1.0,)))
     assert list(known.fraction) == [0.1, 0.1, 0.5, 1.0]
+
+
+def test_no_run_is_planned_that_dataproc_does_not_start() -> None:
+    """Runs on one worker were planned on gcp."""
+    profile, gcp = made_profile(), load_catalog("gcp")
+
+    def planned(catalog: Catalog, nodes: Sequence[int], **changes: object) -> ExperimentPlan:
+        request = TrainingRequest(
+            nodes=tuple(nodes), fractions=(0.05, 0.1, 0.2), budget=20.0,
+            instances=("n2-standard-4",),
+        )  # fmt: skip
+        return plan_experiments(
+            replace(request, **changes),
+            fitted=fit(profile), workload=profile.reference_workload, catalog=catalog,
+        )  # fmt: skip
+
+    elsewhere = on_platform(gcp, "kubernetes")
+    fewest = [min(r.nodes for r in planned(c, range(1, 9)).runs) for c in (elsewhere, gcp)]
+    assert fewest == [1, 2]
+    assert all(run.nodes >= 2 for run in planned(gcp, range(1, 9), method="peridot").runs)
+    with pytest.raises(BadInput, match="Dataproc starts no cluster of fewer than 2 workers"):
+        planned(gcp, [1])
+    rule = {"method": "simcost", "partitions": 16, "node_cores": 4}
+    two = Cluster.of_nodes(instance_type="n2-standard-4", nodes=2, catalog=gcp)
+    first = planned(gcp, range(1, 9), **rule).runs[0]
+    assert first.cores == 1
+    assert first.usd == pytest.approx(cost_of(two, first.seconds, profile))
 
 
 def test_a_share_of_the_iterations_makes_the_same_money_go_further() -> None:

@@ -1,5 +1,7 @@
 """Clusters that a managed service does not start: too few workers, of several types, all spot."""
 
+from dataclasses import replace
+
 import pytest
 
 import engine
@@ -26,7 +28,8 @@ def test_services_of_one_worker_type_start_no_mix() -> None:
         catalog = load_catalog(name)
         assert most_worker_types(catalog) == 1
         (notice,) = refusals(catalog, mix, {})
-        assert notice.text == f"{service} runs workers of one type: it starts no mix of 2 types"
+        said = f"{service} runs workers of one type: it starts no mix of 2 types"
+        assert notice.text == said + (" without flexible VMs" if name == "gcp" else "")
         assert "--platform" in notice.remedy
         assert not list(refusals(catalog, {"a": 3}, {}))
         anywhere = on_platform(catalog, "kubernetes")
@@ -74,6 +77,35 @@ def test_a_named_cluster_that_the_service_does_not_start_says_so(fitted) -> None
     assert warned(on_platform(gcp, "kubernetes"), mix) == []
     assert len(warned(gcp, {"n2d-standard-4": 3}, spot=True)) == 1
     assert warned(gcp, {"n2d-standard-4": 3}, spot=True, max_spot=0.4) == []
+
+
+def test_a_fitted_model_that_is_asked_says_so_as_well(fitted) -> None:
+    """In Python, and of all models, one worker on gcp was answered without a word."""
+
+    def warned(catalog: engine.Catalog, nodes: int) -> list[str]:
+        cluster = engine.Cluster.of_nodes(
+            instance_type="n2-standard-4", nodes=nodes, catalog=catalog
+        )
+        return told(fitted.predict(cluster=cluster).warnings)
+
+    gcp = load_catalog("gcp")
+    assert warned(gcp, 1) == ["Dataproc starts no cluster of fewer than 2 workers"]
+    assert warned(gcp, 2) == []
+    assert warned(on_platform(gcp, "kubernetes"), 1) == []
+
+
+def test_a_mix_is_explained_without_what_is_only_true_of_nodes_like_it(fitted) -> None:
+    """The explanation of two unlike nodes is that of one large node, which Dataproc refuses."""
+    request = engine.PlanRequest(
+        fitted.profile, load_catalog("gcp"), instances=["n2-standard-4", "n2-standard-32"],
+        max_nodes=4,
+    )  # fmt: skip
+    plan = engine.prepare_fitted(fitted, request)
+    some = plan.report(engine.Goal(deadline_seconds=600.0, max_nodes=4)).recommendation.recommended
+    mix = {"n2-standard-32": 1, "n2-standard-4": 1}
+    choice = replace(some, composition=mix, instance=None, nodes=None)
+    assert plan.alike(choice) == {"n2-standard-32": 1}
+    assert told(plan.explain(choice).warnings) == []
 
 
 def test_a_mix_that_was_asked_for_is_recommended_and_warned_of() -> None:
