@@ -169,7 +169,7 @@ def planner_parser() -> argparse.ArgumentParser:
     limits.add_limits(parser)
     parser.add_argument(
         "--mix", type=options.whole(), metavar="N",
-        help="types per cluster at most (default 2, or 1 where the service starts no mix; "
+        help="types per cluster at most (default 2, or 1 where a service has workers of one type; "
         "recommend and export: 1)",
     )  # fmt: skip
     parser.add_argument("--version", action="version", version=f"sparkplan {engine.__version__}")
