@@ -14,7 +14,7 @@ from engine import Workload, read
 from engine.models.replay.alternatives import alternatives_of, groups_open
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import pair_fit, with_laws
-from engine.models.stages.cutting.data_flow import group_power
+from engine.models.stages.cutting.data_flow import DataFlow, group_power
 from engine.models.stages.durations.task_times import StageShape
 from engine.models.stages.match import matches
 from engine.models.stages.shapes import shapes_of
@@ -106,6 +106,26 @@ def test_more_tasks_on_more_slots_shuffle_more_rows(known: Run, asked: Run) -> N
         assert found == pytest.approx(there.shuffle_read_records, rel=0.03)
     days = reader(known, grouping(known)[DAYS])
     assert days.data(more, slots) == pytest.approx(asked.stages[0].tasks / known.stages[0].tasks)
+
+
+def test_a_table_of_clusters_asks_once_for_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not once for each cluster, of which there may be hundreds."""
+    asked, told = list[object](), DataFlow._amounts_at
+
+    def counted(self: DataFlow, ratio: float, cores: np.ndarray | None) -> np.ndarray:
+        asked.append(cores)
+        return told(self, ratio, cores)
+
+    slots = np.arange(1.0, 301.0)
+    shapes = [reader(MORE, shape) for shape in grouping(MORE)]
+    singly = [[shape.data(1.7, many) for many in slots] for shape in shapes]
+    monkeypatch.setattr(DataFlow, "_amounts_at", counted)
+    for shape, alone in zip(shapes, singly, strict=True):
+        tasks, data = shape.data_on(1.7, None, slots)
+        whole = shape.partition_count(1.7, None).on(slots)
+        assert data * np.maximum(1.0, whole) / shape.stage.tasks == pytest.approx(alone)
+        assert tasks.shape == slots.shape
+    assert len(asked) <= 3 * len(shapes)
 
 
 def best_of_each(run: Run, left: float) -> StageShape:

@@ -67,8 +67,8 @@ class PartitionedStage:
         pairs_power: the power of the input with which these grow.
         unplanned: the files that it scans, as far as they are inferred: no plan tells of them.
         written_by: the stage that wrote the files which it scans.
-        growing: what says how much more it reads at so many times the input on so many cores (None
-            for the log's), where rows were grouped on the way (`data_flow.py`).
+        growing: what says how much more it reads at so many times the input on (n,) cores (None for
+            the log's), where rows were grouped on the way (`data_flow.py`).
     """
 
     stage: StageRun
@@ -83,7 +83,7 @@ class PartitionedStage:
     pairs_power: float = 2.0
     unplanned: UnplannedFiles | None = None
     written_by: PartitionedStage | None = None
-    growing: Callable[[float, float | None], float] | None = None
+    growing: Callable[[float, FloatArray | None], FloatArray] | None = None
 
     def scaled(
         self, ratio: float, shuffle_partitions: int | None, slots: int | None = None
@@ -116,15 +116,18 @@ class PartitionedStage:
         return float(grown_pairs(ratio, cut, share=self.pairs_share, power=self.pairs_power))
 
     def read_growth(self, ratio: float, cores: float | None = None) -> float:
-        """What it reads at `ratio` times the input on so many cores, None for the log's, relative
-        to the observed, by the log itself."""
+        """What it reads at `ratio` times the input on so many cores, relative to the log's own."""
+        return float(self.growth_on(ratio, None if cores is None else np.asarray(float(cores))))
+
+    def growth_on(self, ratio: float, cores: FloatArray | None) -> FloatArray:
+        """(n,) `read_growth`; () where it is the same on any cluster."""
         if self.growth is Growth.NONE:
-            return 1.0
-        read, whole = ratio if self.growing is None else self.growing(ratio, cores), self.part_of
-        if whole is None:
+            return np.ones(())
+        read = np.asarray(ratio) if self.growing is None else self.growing(ratio, cores)
+        if self.part_of is None:
             return read
-        there = max(self.stage.tasks, whole.partition_count(ratio, None).own)
-        return read * whole.stage.tasks / there
+        there = max(self.stage.tasks, self.part_of.partition_count(ratio, None).own)
+        return read * self.part_of.stage.tasks / there
 
     @property
     def in_proportion(self) -> bool:
@@ -165,14 +168,13 @@ class PartitionedStage:
         cores = slots * self.partitioning.cores_per_slot
         wanted = self.partition_count(ratio, shuffle_partitions).on(cores)
         tasks, partitions, _ = whole_tasks(wanted)
-        data = np.asarray([self.data(ratio, float(many)) for many in cores])
+        data = self.data(ratio) * self.growth_on(ratio, cores) / self.read_growth(ratio)
         return tasks, data * self.stage.tasks / np.maximum(1.0, partitions)
 
     def at_once(
         self, slots: FloatArray | float, tasks: FloatArray | float | None = None
     ) -> FloatArray:
-        """(n,) how many of (n,) tasks, None for the log's, run at once on (n,) slots, of which each
-        may hold several."""
+        """(n,) of (n,) tasks, None for the log's, that run at once; each may hold several slots."""
         lanes = np.maximum(1.0, slots // self.stage.task_cpus)
         return np.asarray(np.minimum(lanes, self.stage.tasks if tasks is None else tasks))
 
@@ -342,9 +344,6 @@ class PartitionedStage:
     def _shuffled_bytes(self) -> float:
         return total_of(self.stage.shuffle_read_bytes)
 
-    def _merged(self, ratio: float, slots: int | None) -> float:
-        return self._merging.merged(self._shuffled_bytes * ratio, slots)
-
     @cached_property
     def _merging(self) -> Partitioning:
         """The rule that comes nearer to the observed partitions: for the cores, or by size alone,
@@ -363,7 +362,8 @@ class PartitionedStage:
     def _merged_by_rule(self) -> bool:
         """Whether the observed partitions are about as many as the rule says: local reads, which
         have one for each task before them, and other engines have more."""
-        return self.stage.tasks <= MERGED_BEYOND * self._merged(1.0, None) + 1.0
+        merged = self._merging.merged(self._shuffled_bytes, None)
+        return self.stage.tasks <= MERGED_BEYOND * merged + 1.0
 
     def _merged_from(self, most: float) -> MergedPartitions:
         """What says how many there are, where none are more than this before merging."""
@@ -379,8 +379,8 @@ class PartitionedStage:
 
     def _merged_at(self, ratio: float, most: float) -> PartitionCount:
         """As many as there are of what it reads at `ratio` times the input."""
-        rule, growing = self._merged_from(most), partial(self.read_growth, ratio)
-        own = float(rule.on_own(growing()))
+        rule, growing = self._merged_from(most), partial(self.growth_on, ratio)
+        own = float(rule.on_own(self.read_growth(ratio)))
         if not self.counts_slots:
             return PartitionCount(own)
         return PartitionCount(own, self.partitioning.own_cores, AtGrowth(rule, growing))
