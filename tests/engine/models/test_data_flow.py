@@ -5,16 +5,26 @@ import math
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
+from made_runs import Stage, observed
 from sparkplan_runs import executors, fit
 
 from engine import Workload, read
 from engine.models.replay.alternatives import alternatives_of, groups_open
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import pair_fit, with_laws
-from engine.models.stages.cutting.data_flow import DataFlow, group_power
+from engine.models.stages.cutting.data_flow import (
+    DataFlow,
+    _more_tasks,
+    group_power,
+    leaves_as_many,
+)
+from engine.models.stages.cutting.partitioned_stage import PartitionedStage
+from engine.models.stages.cutting.partitions import PartitionCount
 from engine.models.stages.durations.task_times import StageShape
 from engine.models.stages.match import matches
 from engine.models.stages.shapes import shapes_of
@@ -155,6 +165,32 @@ def test_who_leaves_most_rows_leaves_more_of_more() -> None:
     assert read
     shape = best_of_each(FEW, 0.6 * read)
     assert [shape.data(ratio, 6) for ratio in (1.0, FILES)] == [1.0, FILES]
+
+
+def test_what_ends_a_limit_behind_a_shuffle_leaves_what_it_reads() -> None:
+    """Its rows are those that tasks before it left."""
+    first, reading, *_ = FEW.stages
+    limit = ("WindowGroupLimit", "Exchange")
+    before = replace(first, operations=limit, shuffle_write_records=360.0)
+    assert before.input_records
+    assert leaves_as_many(before)
+    behind = replace(before, shuffle_read_bytes=reading.shuffle_read_bytes)
+    assert not leaves_as_many(behind)
+
+
+@pytest.mark.parametrize(("rows", "found"), [(0.5, 0.5), (1.0, 1.0), (3.0, 3.0)])
+def test_tasks_that_group_rows_are_as_many_more_as_these_at_most(rows: float, found: float) -> None:
+    """A rule that has ten times as many for more data, and a tenth for less."""
+    (stage,) = observed([Stage(np.full(4, 1.0))], slots=4).stages
+    made = SimpleNamespace(
+        stage=stage,
+        partition_count=lambda ratio, _: PartitionCount(4.0 * 10.0 ** np.sign(ratio - 1.0)),
+    )
+    shape = cast(PartitionedStage, made)
+    own = _more_tasks(shape, np.asarray(rows), np.asarray(rows), None)
+    assert own == found
+    there = _more_tasks(shape, np.full(2, rows), np.full(2, rows), np.asarray([4.0, 8.0]))
+    assert there.tolist() == [found, found]
 
 
 def test_a_replay_on_more_slots_has_the_work_of_the_rows_that_these_shuffle() -> None:
