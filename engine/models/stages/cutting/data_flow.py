@@ -198,8 +198,9 @@ def _more_tasks(
 
 def _tasks(shape: PartitionedStage, read: FloatArray, cores: FloatArray | None) -> FloatArray:
     """(n,) tasks of a stage that reads (n,) so many times as much on (n,) cores."""
-    if cores is None:
-        return np.asarray(shape.partition_count(float(read), None).own)
+    if cores is None or not cores.ndim:
+        there = None if cores is None else float(cores)
+        return np.asarray(shape.partition_count(float(read), None).at(there))
     found = np.empty(cores.shape)
     for more in np.unique(read):
         at = read == more
