@@ -294,10 +294,10 @@ class Replay:
         self, slots: int, ratio: float, shuffle_partitions: int | None
     ) -> dict[int, float]:
         """Partitions by place of the stages that have others on so many slots than on their own, or
-        read more or less there."""
+        more or less work there."""
         counts, table = self._counts(ratio, shuffle_partitions), self._table
-        found, there = counts.at(slots), table.read_growth(ratio, self._cores(slots))
-        places = np.flatnonzero((found != counts.own) | (there != table.read_growth(ratio)))
+        found, there = counts.at(slots), table.grown(ratio, self._cores(slots))
+        places = np.flatnonzero((found != counts.own) | (there != table.grown(ratio)))
         return dict(zip(places.tolist(), found[places].tolist(), strict=True))
 
     def _cores(self, slots: int) -> float:

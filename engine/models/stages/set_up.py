@@ -36,12 +36,24 @@ def set_up_share(stage: StageRun, seconds: float) -> float:
     """Share of so many seconds of run time that does not grow with the task's data, as far as they
     are within `SET_UP_SECONDS`: its posterior mean, with the two priors above, given their sum.
     Where a log does not say what was read it is `SET_UP_SHARE`."""
-    records = (stage.input_records or 0.0) + (stage.shuffle_read_records or 0.0)
-    on_data = max(stage.read_bytes / BYTES_PER_SECOND, records / RECORDS_PER_SECOND)
+    on_data = reading_seconds(stage)
     if on_data <= 0.0 or seconds <= 0.0:
         return SET_UP_SHARE
-    on_data /= max(1, stage.task_seconds.count)  # of a log that breaks off: those that ended
     return min(MOST_SET_UP, max(SET_UP_SHARE, 1.0 - share_of_data(seconds, on_data)))
+
+
+def share_of_reading(stage: StageRun) -> float:
+    """Posterior mean share of a task's time that goes to what it reads; all of it where a log does
+    not say what was read."""
+    on_data, seconds = reading_seconds(stage), stage.task_seconds.mean or 0.0
+    return share_of_data(seconds, on_data) if on_data > 0.0 and seconds > 0.0 else 1.0
+
+
+def reading_seconds(stage: StageRun) -> float:
+    """How long the prior expects a task of a stage to take for what it reads."""
+    records = (stage.input_records or 0.0) + (stage.shuffle_read_records or 0.0)
+    on_data = max(stage.read_bytes / BYTES_PER_SECOND, records / RECORDS_PER_SECOND)
+    return on_data / max(1, stage.task_seconds.count)  # of a log that breaks off: those that ended
 
 
 def stretched(

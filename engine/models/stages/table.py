@@ -128,11 +128,11 @@ class StageTable:
     def _not_in_proportion(self) -> list[int]:
         return [place for place, shape in enumerate(self.shapes) if not shape.in_proportion]
 
-    def read_growth(self, ratio: float, cores: float | None = None) -> FloatArray:
-        """(s,) `StageShape.read_growth`."""
+    def grown(self, ratio: float, cores: float | None = None) -> FloatArray:
+        """(s,) `StageShape.grown`, in as many partitions as there were."""
         found = np.where(self._grows, ratio, 1.0)
         for place in self._not_in_proportion:
-            found[place] = self.shapes[place].read_growth(ratio, cores)
+            found[place] = self.shapes[place].grown(ratio, 1.0, cores)
         return found
 
     @cached_property
@@ -202,7 +202,7 @@ class StageTable:
         """`StageShape.cut` of some stages at `ratio` times the input in (m,) partitions."""
         law = self._law_work[places]
         tasks, partitions, last = whole_tasks(wanted)
-        base = self.read_growth(ratio, cores)[places]
+        base = self.grown(ratio, cores)[places]
         pairs, share, power = self._pairs[:, places]
         if pairs.any():
             cut = partitions / self.observed[places]

@@ -5,16 +5,26 @@ import math
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
+from made_runs import Stage, observed
 from sparkplan_runs import executors, fit
 
 from engine import Workload, read
 from engine.models.replay.alternatives import alternatives_of, groups_open
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import pair_fit, with_laws
-from engine.models.stages.cutting.data_flow import group_power
+from engine.models.stages.cutting.data_flow import (
+    DataFlow,
+    _more_tasks,
+    group_power,
+    leaves_as_many,
+)
+from engine.models.stages.cutting.partitioned_stage import PartitionedStage
+from engine.models.stages.cutting.partitions import PartitionCount
 from engine.models.stages.durations.task_times import StageShape
 from engine.models.stages.match import matches
 from engine.models.stages.shapes import shapes_of
@@ -108,6 +118,26 @@ def test_more_tasks_on_more_slots_shuffle_more_rows(known: Run, asked: Run) -> N
     assert days.data(more, slots) == pytest.approx(asked.stages[0].tasks / known.stages[0].tasks)
 
 
+def test_a_table_of_clusters_asks_once_for_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not once for each cluster, of which there may be hundreds."""
+    asked, told = list[object](), DataFlow._amounts_at
+
+    def counted(self: DataFlow, ratio: float, cores: np.ndarray | None) -> np.ndarray:
+        asked.append(cores)
+        return told(self, ratio, cores)
+
+    slots = np.arange(1.0, 301.0)
+    shapes = [reader(MORE, shape) for shape in grouping(MORE)]
+    singly = [[shape.data(1.7, many) for many in slots] for shape in shapes]
+    monkeypatch.setattr(DataFlow, "_amounts_at", counted)
+    for shape, alone in zip(shapes, singly, strict=True):
+        tasks, data = shape.data_on(1.7, None, slots)
+        whole = shape.partition_count(1.7, None).on(slots)
+        assert data * np.maximum(1.0, whole) / shape.stage.tasks == pytest.approx(alone)
+        assert tasks.shape == slots.shape
+    assert len(asked) <= 3 * len(shapes)
+
+
 def best_of_each(run: Run, left: float) -> StageShape:
     """What reads the best rows of a group that the first stage left of those of each task."""
     first, reading, *_ = run.stages
@@ -137,16 +167,52 @@ def test_who_leaves_most_rows_leaves_more_of_more() -> None:
     assert [shape.data(ratio, 6) for ratio in (1.0, FILES)] == [1.0, FILES]
 
 
+def test_what_ends_a_limit_behind_a_shuffle_leaves_what_it_reads() -> None:
+    """Its rows are those that tasks before it left."""
+    first, reading, *_ = FEW.stages
+    limit = ("WindowGroupLimit", "Exchange")
+    before = replace(first, operations=limit, shuffle_write_records=360.0)
+    assert before.input_records
+    assert leaves_as_many(before)
+    behind = replace(before, shuffle_read_bytes=reading.shuffle_read_bytes)
+    assert not leaves_as_many(behind)
+
+
+@pytest.mark.parametrize(("rows", "found"), [(0.5, 0.5), (1.0, 1.0), (3.0, 3.0)])
+def test_tasks_that_group_rows_are_as_many_more_as_these_at_most(rows: float, found: float) -> None:
+    """A rule that has ten times as many for more data, and a tenth for less."""
+    (stage,) = observed([Stage(np.full(4, 1.0))], slots=4).stages
+    made = SimpleNamespace(
+        stage=stage,
+        partition_count=lambda ratio, _: PartitionCount(4.0 * 10.0 ** np.sign(ratio - 1.0)),
+    )
+    shape = cast(PartitionedStage, made)
+    own = _more_tasks(shape, np.asarray(rows), np.asarray(rows), None)
+    assert own == found
+    there = _more_tasks(shape, np.full(2, rows), np.full(2, rows), np.asarray([4.0, 8.0]))
+    assert there.tolist() == [found, found]
+
+
 def test_a_replay_on_more_slots_has_the_work_of_the_rows_that_these_shuffle() -> None:
-    """Though what reads them has one task on any."""
+    """Though what reads them has one task on any: words, of which 2,338 rows became 4,232."""
     replay, speed = Replay.of(MORE), np.ones(len(MORE.stages))
     own, wide = (replay._on(slots, 1.0, None, speed)[0].scaled for slots in (2, 6))
-    days = reader(MORE, grouping(MORE)[DAYS]).stage
-    place = MORE.stages.index(days)
+    slow = max((s for s in replay.shapes if s.growing), key=lambda s: s.mean_seconds)
+    place = replay.shapes.index(slow)
     assert own[place].partitions == wide[place].partitions == 1.0
-    more = replay.shapes[place].law.total(1.0, 3.0)
+    rows = slow.grown(1.0, 1.0, 6)
+    more = slow.law.total(1.0, rows)
     assert wide[place].work == pytest.approx(more * own[place].work)
-    assert more > 2.0
+    assert rows == pytest.approx(slow.data(1.0, 6), rel=0.05)
+    assert more > 1.4
+
+
+def test_few_more_rows_of_the_same_groups_are_little_more_work() -> None:
+    """Rows by day are 100 of two tasks and 300 of six: read in 0.69 and 0.80 s in one task."""
+    days = reader(MORE, grouping(MORE)[DAYS])
+    assert days.data(1.0, 6) == pytest.approx(3.0)
+    assert 1.0 < days.scaled(1.0, None, 6).work < 1.3
+    assert days.scaled(3.0, None, 2).work == 1.0
 
 
 @pytest.mark.parametrize(("known", "asked"), [(FEW, MORE), (MORE, FEW)])

@@ -107,6 +107,35 @@ def test_the_logarithmic_series_lies_between_its_neighbours() -> None:
     assert middle == pytest.approx(np.log(10.0))
 
 
+def once_in_each_task(tasks: int) -> np.ndarray:
+    """Rows of which each task has a tenth of the keys twice and all others once, as a file for
+    each day has a row for each shop."""
+    rng = np.random.default_rng(7)
+    each = (np.concatenate((np.arange(900), rng.integers(0, 900, 100))) for _ in range(tasks))
+    return np.concatenate([rng.permutation(keys) for keys in each])
+
+
+def test_less_data_of_tasks_that_have_all_keys_has_all_keys() -> None:
+    """Drawn keys of which a tenth came twice would be three times as many in eight tasks."""
+    keys, tasks = once_in_each_task(8), 8
+    law = law_of(keys, tasks)
+    for fewer in (1, 2, 4, 6):
+        assert law.groups(fewer / tasks) == pytest.approx(1.0)
+    assert law.handed_on(1.0, 0.5) * handed_on(keys, tasks) == pytest.approx(handed_on(keys, 4))
+    finer = law.handed_on(1.0, 4.0) * handed_on(keys, tasks)
+    assert finer == pytest.approx(handed_on(keys, 32), rel=0.08)
+
+
+@pytest.mark.parametrize("power", [0.0, 0.3, 0.9, 0.9999])
+@pytest.mark.parametrize("share", [1e-6, 0.3, 0.9, 0.9999])
+def test_more_rows_or_tasks_never_hand_on_fewer(power: float, share: float) -> None:
+    law = GroupLaw(50, power, *group_law._fitted(50, share, 50.0**power))
+    rows, tasks = np.geomspace(1e-4, 10.0, 200), np.geomspace(0.02, 50.0, 200)
+    assert np.all(np.diff(law.groups(rows)) >= -1e-9)
+    assert np.all(np.diff(law.handed_on(0.7, tasks)) >= -1e-6)
+    assert law.handed_on(1.0, 1.0) == 1.0
+
+
 def test_what_no_law_says_has_the_nearest() -> None:
     """Tasks that share more keys than by chance: as many of equal frequency."""
     shape, scale = group_law._fitted(2, 0.5, 1.0001)

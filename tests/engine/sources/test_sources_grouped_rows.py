@@ -39,6 +39,20 @@ def test_rows_that_nothing_counts_are_not_told(tmp_path: Path) -> None:
     assert {s.ungrouped_rows for s in run.stages if (s.groups or 0.0) > 1.0} == {None}
 
 
+def test_rows_below_what_may_make_others_of_them_are_not_told(tmp_path: Path) -> None:
+    """As a function in Scala does, which counts none."""
+    scanned = r'"InputAdapter"(,"simpleString":"InputAdapter","children":\[\{"nodeName":"Scan)'
+    run = changed(LOG, tmp_path, scanned, r'"MapPartitions"\1')
+    assert told(run) == told(one(LOG))
+    assert {s.ungrouped_rows for s in run.stages if (s.groups or 0.0) > 1.0} == {None}
+
+
+def test_fewer_rows_than_their_groups_are_damage(tmp_path: Path) -> None:
+    run = changed(LOG, tmp_path, r'"Value":"?80000"?,', '"Value":"70",')
+    (days, *_) = (s for s in run.stages if s.groups == 50.0)
+    assert (days.ungrouped_rows, days.grouped_rows) == (None, 100.0)
+
+
 def test_what_collects_rows_is_none() -> None:
     (stage,) = (s for s in one(LOG).stages if s.shuffle_write_records == 100.0 and not s.groups)
     assert "ObjectHashAggregate" in stage.operations

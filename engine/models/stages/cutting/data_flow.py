@@ -43,7 +43,10 @@ OTHER_CORES = 16.0
 """So many times the log's cores show whether a stage reads more on them."""
 
 KEPT = 256
-"""Inputs and clusters for which growth is kept: a table of clusters asks for each of them again."""
+"""Inputs and clusters for which growth is kept."""
+
+KEPT_TABLES = 4
+"""And inputs with a table of clusters, of which all stages ask the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,7 @@ class DataFlow:
     sources: Sequence[Sequence[Source]]
     laws: Sequence[GroupLaw | None]
     _read: Recent[FloatArray] = field(default_factory=lambda: Recent(KEPT), repr=False)
+    _tables: Recent[FloatArray] = field(default_factory=lambda: Recent(KEPT_TABLES), repr=False)
 
     @classmethod
     def of(cls, shapes: Sequence[PartitionedStage]) -> DataFlow | None:
@@ -97,14 +101,14 @@ class DataFlow:
                 made.add(place)
         return cls(shapes, sources, laws)
 
-    def read_by(self, place: int, ratio: float, cores: float | None = None) -> float:
-        """What a stage reads at `ratio` times the input on so many cores, None for the log's,
-        relative to the log."""
-        return float(self._amounts(ratio, cores)[0, place])
+    def read_by(self, place: int, ratio: float, cores: FloatArray | None = None) -> FloatArray:
+        """(n,) or () what a stage reads at `ratio` times the input on (n,) or () cores, None for
+        the log's, relative to the log; () where it is the same on any."""
+        return np.asarray(self._amounts(ratio, cores)[0, place])
 
-    def shuffled_by(self, place: int, ratio: float, cores: float | None = None) -> float:
-        """What it reads of shuffles alone, relative to the log."""
-        return float(self._amounts(ratio, cores)[1, place])
+    def shuffled_by(self, place: int, ratio: float, cores: FloatArray | None = None) -> FloatArray:
+        """(n,) or () what it reads of shuffles alone, relative to the log."""
+        return np.asarray(self._amounts(ratio, cores)[1, place])
 
     def bends(self, place: int) -> bool:
         """Whether what it reads is not in proportion to the input, or not the same on any
@@ -116,9 +120,10 @@ class DataFlow:
         )
 
     @cached_property
-    def _others(self) -> float:
-        """Cores of another cluster."""
-        return OTHER_CORES * max(shape.partitioning.own_cores for shape in self.shapes)
+    def _others(self) -> FloatArray:
+        """() cores of another cluster."""
+        most = max(shape.partitioning.own_cores for shape in self.shapes)
+        return np.asarray(OTHER_CORES * most)
 
     @cached_property
     def _counts_cores(self) -> bool:
@@ -129,16 +134,19 @@ class DataFlow:
             for law, shape in zip(self.laws, self.shapes, strict=True)
         )
 
-    def _amounts(self, ratio: float, cores: float | None) -> FloatArray:
-        """(2, s) what each stage reads, and what of shuffles."""
+    def _amounts(self, ratio: float, cores: FloatArray | None) -> FloatArray:
+        """(2, s, n) or (2, s) what each stage reads, and what of shuffles."""
         there = cores if self._counts_cores else None
-        return self._read.get((ratio, there), lambda: self._amounts_at(ratio, there))
+        kept = self._tables if there is not None and there.ndim else self._read
+        key = None if there is None else there.tobytes()
+        return kept.get((ratio, key), lambda: self._amounts_at(ratio, there))
 
-    def _amounts_at(self, ratio: float, cores: float | None) -> FloatArray:
+    def _amounts_at(self, ratio: float, cores: FloatArray | None) -> FloatArray:
         """Stages in their order: what one reads was written before. Of each: what it reads, and of
         shuffles alone, its rows once groups are brought together, what it hands on, and that once
         brought together."""
-        read, shuffled, rows, sent, merged = np.full((5, len(self.shapes)), ratio)
+        each = () if cores is None else cores.shape
+        read, shuffled, rows, sent, merged = np.full((5, len(self.shapes), *each), ratio)
         for place, shape in enumerate(self.shapes):
             if shape.growth is Growth.NONE:
                 read[place] = shuffled[place] = rows[place] = 1.0
@@ -151,36 +159,53 @@ class DataFlow:
             law, as_many = self.laws[place], leaves_as_many(shape.stage)
             if law is None and not as_many:
                 continue
-            tasks = _more_tasks(shape, float(read[place]), float(rows[place]), cores)
+            tasks = _more_tasks(shape, read[place], rows[place], cores)
             if as_many:
                 sent[place] = tasks
             if law is not None:
-                sent[place] = law.handed_on(float(rows[place]), tasks)
-                merged[place] = law.groups(float(rows[place]))
+                sent[place] = law.handed_on(rows[place], tasks)
+                merged[place] = law.groups(rows[place])
         return np.stack((read, shuffled))
 
-    def _of_sources(self, place: int, ratio: float, rows: FloatArray, sent: FloatArray) -> float:
-        """The mean over what a stage reads: (s,) `rows` of those that stored them, what others have
-        (s,) `sent`, in proportion for the rest."""
+    def _of_sources(
+        self, place: int, ratio: float, rows: FloatArray, sent: FloatArray
+    ) -> FloatArray:
+        """(n,) the mean over what a stage reads: (s, n) `rows` of those that stored them, what
+        others have (s, n) `sent`, in proportion for the rest."""
         told = self.sources[place]
-        found = (1.0 - sum(one.share for one in told)) * ratio
+        found = np.asarray((1.0 - sum(one.share for one in told)) * ratio)
         for one in told:
-            found += one.share * (rows if one.stored else sent)[one.place]
-        return float(found)
+            found = found + one.share * (rows if one.stored else sent)[one.place]
+        return found
 
-    def _of_shuffles(self, place: int, ratio: float, sent: FloatArray) -> float:
-        """The mean over the shuffles that a stage reads, in proportion where it reads none."""
+    def _of_shuffles(self, place: int, ratio: float, sent: FloatArray) -> FloatArray:
+        """(n,) the mean over the shuffles that a stage reads, in proportion where it reads none."""
         told = [one for one in self.sources[place] if not one.stored]
         every = sum(one.share for one in told)
-        return sum(one.share * float(sent[one.place]) for one in told) / every if every else ratio
+        found = sum((one.share * sent[one.place] for one in told), np.zeros(()))
+        return np.asarray(found / every if every else ratio)
 
 
-def _more_tasks(shape: PartitionedStage, read: float, rows: float, cores: float | None) -> float:
-    """How many times as many tasks group so many times the rows on so many cores: on any number of
-    these none has fewer with more data, or more with less."""
-    own = shape.stage.tasks
-    there, as_in_log = (shape.partition_count(more, None).at(cores) for more in (read, 1.0))
-    return min(max(there, as_in_log * min(1.0, rows)), as_in_log * max(1.0, rows)) / own
+def _more_tasks(
+    shape: PartitionedStage, read: FloatArray, rows: FloatArray, cores: FloatArray | None
+) -> FloatArray:
+    """(n,) how many times as many tasks group (n,) so many times the rows on (n,) cores: on any
+    number of these none has fewer with more data, or more with less."""
+    there, as_in_log = (_tasks(shape, more, cores) for more in (read, np.ones_like(read)))
+    least, most = as_in_log * np.minimum(1.0, rows), as_in_log * np.maximum(1.0, rows)
+    return np.asarray(np.minimum(np.maximum(there, least), most) / shape.stage.tasks)
+
+
+def _tasks(shape: PartitionedStage, read: FloatArray, cores: FloatArray | None) -> FloatArray:
+    """(n,) tasks of a stage that reads (n,) so many times as much on (n,) cores."""
+    if cores is None or not cores.ndim:
+        there = None if cores is None else float(cores)
+        return np.asarray(shape.partition_count(float(read), None).at(there))
+    found = np.empty(cores.shape)
+    for more in np.unique(read):
+        at = read == more
+        found[at] = shape.partition_count(float(more), None).on(cores[at])
+    return found
 
 
 def _law(stage: StageRun) -> GroupLaw | None:

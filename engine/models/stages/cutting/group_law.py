@@ -18,6 +18,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
+import numpy as np
+
+from engine.forecast import FloatArray
 from engine.stage_run import StageRun
 
 LEAST_SHAPE = -50.0
@@ -61,24 +64,38 @@ class GroupLaw:
             return cls(n, power)
         return cls(n, power, *_fitted(n, n * each / ungrouped, float(n) ** power))
 
-    def groups(self, rows: float) -> float:
-        """So many times the groups of the log are there of so many times its rows. What is beyond
-        these may have other keys, and goes on with the power that was seen."""
-        if rows >= 1.0 or self.shape is None:
-            return math.pow(rows, self.power)
-        return _grown(self.shape, rows / self.scale) / _grown(self.shape, 1.0 / self.scale)
+    def groups(self, rows: FloatArray | float) -> FloatArray:
+        """(n,) so many times the groups of the log are there of (n,) so many times its rows. What
+        is beyond these may have other keys, and goes on with the power that was seen."""
+        by_power = np.power(rows, self.power)
+        if self.shape is None:
+            return np.asarray(by_power)
+        return np.asarray(np.where(np.asarray(rows) >= 1.0, by_power, self._within(rows, by_power)))
 
-    def handed_on(self, rows: float, tasks: float) -> float:
-        """So many times the rows of the log are handed on by so many times as many tasks, which
-        have so many times its rows in all and group their own."""
+    def _within(self, rows: FloatArray | float, by_power: FloatArray) -> FloatArray:
+        """(n,) `groups` of less than all rows. Where each task of the log had nearly all keys but
+        few rows of each, more evenly than by chance, the law of drawn keys goes for parts of a task
+        alone: beyond one there are no fewer than by the power."""
+        own, every = 1.0 / self.tasks, self._met(1.0)
+        of_task = max(own**self.power, float(self._met(own) / every))
+        more = np.maximum(by_power, self._met(rows) / every)
+        return np.where(np.asarray(rows) < own, self._met(rows) / self._met(own) * of_task, more)
+
+    def _met(self, rows: FloatArray | float) -> FloatArray:
+        """(n,) D / θ of (n,) so many times the rows of the log."""
+        return _grown(self.shape or 0.0, np.asarray(rows) / self.scale)
+
+    def handed_on(self, rows: FloatArray | float, tasks: FloatArray | float) -> FloatArray:
+        """(n,) so many times the rows of the log are handed on by (n,) so many times as many tasks,
+        which have (n,) so many times its rows in all and group their own."""
         own = 1.0 / self.tasks
-        return tasks * self.groups(own * rows / tasks) / self.groups(own)
+        return np.asarray(tasks * self.groups(own * rows / tasks) / self.groups(own))
 
 
-def _grown(shape: float, rows: float) -> float:
-    """D / θ of so many rows, relative to θ."""
-    logarithm = math.log1p(rows)
-    return logarithm if shape == 0.0 else math.expm1(shape * logarithm) / shape
+def _grown(shape: float, rows: FloatArray | float) -> FloatArray:
+    """(n,) D / θ of (n,) so many rows, relative to θ."""
+    logarithm = np.log1p(rows)
+    return np.asarray(logarithm if shape == 0.0 else np.expm1(shape * logarithm) / shape)
 
 
 @lru_cache(maxsize=1024)

@@ -57,6 +57,11 @@ def _likely(spare: FloatArray, number: FloatArray) -> FloatArray:
     return np.asarray(1.0 / (1.0 + np.exp(steep)))
 
 
+MERGED_BEYOND = 2.0
+"""So many times the partitions that the rule of merging says are not its doing: packing whole
+partitions and two shuffles merged alike make up to half as many more or fewer."""
+
+
 @dataclass(frozen=True)
 class MergedPartitions:
     """The partitions of one observed shuffle, or (as arrays) of each of m.

@@ -17,7 +17,7 @@ import numpy as np
 from engine.forecast import FloatArray
 from engine.models.stages.cutting.combined_inputs import combined_count
 from engine.models.stages.cutting.input_splits import InputSplits
-from engine.models.stages.cutting.merged_partitions import MergedPartitions
+from engine.models.stages.cutting.merged_partitions import MERGED_BEYOND, MergedPartitions
 from engine.models.stages.cutting.partitions import (
     LARGEST_TASKS,
     SMALLEST_STAGE,
@@ -32,6 +32,7 @@ from engine.models.stages.cutting.partitions import (
 from engine.models.stages.cutting.unplanned_scans import UnplannedFiles
 from engine.models.stages.cutting.written_files import written_count
 from engine.models.stages.paired_inputs import grown_pairs
+from engine.models.stages.set_up import share_of_reading
 from engine.models.stages.stage_law import PRIOR_LAW, StageLaw
 from engine.stage_run import StageRun, total_of
 
@@ -67,8 +68,8 @@ class PartitionedStage:
         pairs_power: the power of the input with which these grow.
         unplanned: the files that it scans, as far as they are inferred: no plan tells of them.
         written_by: the stage that wrote the files which it scans.
-        growing: what says how much more it reads at so many times the input on so many cores (None
-            for the log's), where rows were grouped on the way (`data_flow.py`).
+        growing: what says how much more it reads at so many times the input on (n,) cores (None for
+            the log's), where rows were grouped on the way (`data_flow.py`).
     """
 
     stage: StageRun
@@ -83,7 +84,7 @@ class PartitionedStage:
     pairs_power: float = 2.0
     unplanned: UnplannedFiles | None = None
     written_by: PartitionedStage | None = None
-    growing: Callable[[float, float | None], float] | None = None
+    growing: Callable[[float, FloatArray | None], FloatArray] | None = None
 
     def scaled(
         self, ratio: float, shuffle_partitions: int | None, slots: int | None = None
@@ -110,21 +111,30 @@ class PartitionedStage:
     def grown(self, ratio: float, cut: float, cores: float | None = None) -> float:
         """Its work at `ratio` times the input in `cut` times as many partitions, relative to the
         observed, unless other logs tell: pairs of two inputs multiply with either, and each
-        partition of one is read again for each of the other's."""
+        partition of one is read again for each of the other's. What more tasks of a larger cluster
+        hand on is read, and becomes as many rows as before."""
         if self.growth is Growth.NONE or not self.pairs:
-            return self.read_growth(ratio, cores)
+            here, there = self.read_growth(ratio), self.read_growth(ratio, cores)
+            return here + (there - here) * self._reading
         return float(grown_pairs(ratio, cut, share=self.pairs_share, power=self.pairs_power))
 
+    @cached_property
+    def _reading(self) -> float:
+        return share_of_reading(self.stage)
+
     def read_growth(self, ratio: float, cores: float | None = None) -> float:
-        """What it reads at `ratio` times the input on so many cores, None for the log's, relative
-        to the observed, by the log itself."""
+        """What it reads at `ratio` times the input on so many cores, relative to the log's own."""
+        return float(self.growth_on(ratio, None if cores is None else np.asarray(float(cores))))
+
+    def growth_on(self, ratio: float, cores: FloatArray | None) -> FloatArray:
+        """(n,) `read_growth`; () where it is the same on any cluster."""
         if self.growth is Growth.NONE:
-            return 1.0
-        read, whole = ratio if self.growing is None else self.growing(ratio, cores), self.part_of
-        if whole is None:
+            return np.ones(())
+        read = np.asarray(ratio) if self.growing is None else self.growing(ratio, cores)
+        if self.part_of is None:
             return read
-        there = max(self.stage.tasks, whole.partition_count(ratio, None).own)
-        return read * whole.stage.tasks / there
+        there = max(self.stage.tasks, self.part_of.partition_count(ratio, None).own)
+        return read * self.part_of.stage.tasks / there
 
     @property
     def in_proportion(self) -> bool:
@@ -163,16 +173,16 @@ class PartitionedStage:
         """(n,) tasks of `scaled` on (n,) numbers of slots, and (n,) bytes of the largest of them
         relative to a task of the log: those of a whole partition, or of what there is of one."""
         cores = slots * self.partitioning.cores_per_slot
-        wanted = self.partition_count(ratio, shuffle_partitions).on(cores)
-        tasks, partitions, _ = whole_tasks(wanted)
-        data = np.asarray([self.data(ratio, float(many)) for many in cores])
+        tasks, partitions, _ = whole_tasks(
+            self.partition_count(ratio, shuffle_partitions).on(cores)
+        )
+        data = self.data(ratio) * self.growth_on(ratio, cores) / self.read_growth(ratio)
         return tasks, data * self.stage.tasks / np.maximum(1.0, partitions)
 
     def at_once(
         self, slots: FloatArray | float, tasks: FloatArray | float | None = None
     ) -> FloatArray:
-        """(n,) how many of (n,) tasks, None for the log's, run at once on (n,) slots, of which each
-        may hold several."""
+        """(n,) of (n,) tasks, None for the log's, that run at once; each may hold several slots."""
         lanes = np.maximum(1.0, slots // self.stage.task_cpus)
         return np.asarray(np.minimum(lanes, self.stage.tasks if tasks is None else tasks))
 
@@ -226,8 +236,7 @@ class PartitionedStage:
     @property
     def early_cores(self) -> int | None:
         """How many cores its scan was cut for, where these may have been all that were there when
-        the query was planned; None where the log's slots say how many splits it has, or other logs
-        do."""
+        the query was planned; None where the log's slots, or other logs, tell its splits."""
         if self.law.partitions is not None or self._combines or self.growth is not Growth.TASKS:
             return None
         return self._splits.early_cores
@@ -254,8 +263,7 @@ class PartitionedStage:
         return first
 
     def partition_count(self, ratio: float, shuffle_partitions: int | None) -> PartitionCount:
-        """Its partitions at `ratio` times the input, with another number of shuffle partitions or
-        None."""
+        """Its partitions at `ratio` times the input, of another number of shuffle partitions."""
         told_by = self.told_by(shuffle_partitions)
         rule = told_by._own_rule(shuffle_partitions)
         if rule is None:
@@ -266,8 +274,7 @@ class PartitionedStage:
         return PartitionCount(own, told_by.partitioning.own_cores, rule, ratio)
 
     def rule(self, shuffle_partitions: int | None) -> ByInput | None:
-        """The rule of Spark's that says how many partitions it has, where one does so on any
-        cluster and for any input."""
+        """The rule of Spark's that says its partitions on any cluster, for any input; or None."""
         return self.told_by(shuffle_partitions)._own_rule(shuffle_partitions)
 
     def told_by(self, shuffle_partitions: int | None) -> PartitionedStage:
@@ -342,9 +349,6 @@ class PartitionedStage:
     def _shuffled_bytes(self) -> float:
         return total_of(self.stage.shuffle_read_bytes)
 
-    def _merged(self, ratio: float, slots: int | None) -> float:
-        return self._merging.merged(self._shuffled_bytes * ratio, slots)
-
     @cached_property
     def _merging(self) -> Partitioning:
         """The rule that comes nearer to the observed partitions: for the cores, or by size alone,
@@ -361,9 +365,10 @@ class PartitionedStage:
 
     @cached_property
     def _merged_by_rule(self) -> bool:
-        """Whether the observed partitions are about as many as the rule says: local reads, which
-        have one for each task before them, and other engines have more."""
-        return self.stage.tasks <= MERGED_BEYOND * self._merged(1.0, None) + 1.0
+        """Whether there were about as many as the rule says: local reads, which have one for each
+        task before them, and other engines have more."""
+        merged = self._merging.merged(self._shuffled_bytes, None)
+        return self.stage.tasks <= MERGED_BEYOND * merged + 1.0
 
     def _merged_from(self, most: float) -> MergedPartitions:
         """What says how many there are, where none are more than this before merging."""
@@ -379,8 +384,8 @@ class PartitionedStage:
 
     def _merged_at(self, ratio: float, most: float) -> PartitionCount:
         """As many as there are of what it reads at `ratio` times the input."""
-        rule, growing = self._merged_from(most), partial(self.read_growth, ratio)
-        own = float(rule.on_own(growing()))
+        rule, growing = self._merged_from(most), partial(self.growth_on, ratio)
+        own = float(rule.on_own(self.read_growth(ratio)))
         if not self.counts_slots:
             return PartitionCount(own)
         return PartitionCount(own, self.partitioning.own_cores, AtGrowth(rule, growing))
@@ -393,8 +398,3 @@ class PartitionedStage:
     def _splits(self) -> InputSplits:
         stage = self.stage if self.unplanned is None else self.unplanned.read_by(self.stage)
         return InputSplits.of(stage, self.partitioning, in_splits=self.growth is Growth.TASKS)
-
-
-MERGED_BEYOND = 2.0
-"""So many times the partitions that the rule of merging says are not its doing: packing whole
-partitions and two shuffles merged alike make up to half as many more or fewer."""

@@ -188,20 +188,22 @@ class AtGrowth:
 
     Args:
         rule: what says how many partitions so many times as much has.
-        growing: how much more it reads on so many cores, at the one input for which this holds; of
-            m stages (m,).
+        growing: how much more it reads on (n,) cores, at the one input for which this holds; of m
+            stages (m,).
     """
 
     rule: ByCores
-    growing: Callable[[float], float] | NDArray[np.object_]
+    growing: Callable[[FloatArray], FloatArray] | NDArray[np.object_]
 
     def count(self, cores: FloatArray, ratio: float) -> FloatArray:
         """(n,) partitions on so many cores."""
-        return self.rule.count(cores, _GROWTH(self.growing, cores))
+        growing = self.growing
+        growth = growing(cores) if callable(growing) else _GROWTH(growing, cores)
+        return self.rule.count(cores, growth)  # type: ignore[arg-type]
 
 
-_GROWTH = np.vectorize(lambda growing, cores: growing(cores), otypes=[float])
-"""(n,) what (n,) functions, or one of them, say of (n,) numbers of cores, or of one."""
+_GROWTH = np.vectorize(lambda growing, cores: growing(np.asarray(cores)), otypes=[float])
+"""(m,) what (m,) functions say of (m,) numbers of cores, or of one."""
 
 
 @dataclass(frozen=True)
