@@ -71,11 +71,11 @@ def test_curves_and_bands_stand_at_their_values_and_have_gaps_where_there_are_no
     log: bool,
 ) -> None:
     """On a logarithmic axis 0 has no place."""
-    ys = [5.0, 10.0, NAN, 40.0, 60.0, 80.0, 0.0 if log else NAN, 50.0, 30.0, 20.0, 10.0]
+    ys = [5.0, 10.0, NAN, math.inf, 60.0, 80.0, 0.0 if log else NAN, 50.0, 30.0, 20.0, 10.0]
     lows, highs = [y / 2.0 for y in ys], [y * 1.2 for y in ys]
     picture = Picture(log, series=(Series(xs=XS, ys=ys, lows=lows, highs=highs),))
     lines, bands = picture.shapes("polyline"), picture.shapes("polygon")
-    for line, band, piece in zip(lines, bands, (range(2), range(3, 6), range(7, 11)), strict=True):
+    for line, band, piece in zip(lines, bands, (range(2), range(4, 6), range(7, 11)), strict=True):
         assert line == at([(XS[i], ys[i]) for i in piece])
         there, back = [(XS[i], highs[i]) for i in piece], [(XS[i], lows[i]) for i in piece]
         assert band == at([*there, *reversed(back)])
@@ -167,3 +167,66 @@ def test_crowded_names_stay_a_line_apart_and_in_the_picture() -> None:
         assert [b - a for a, b in itertools.pairwise(heights)] == [16.0] * 3
         edge = heights[-1] if end == 0.0 else heights[0]
         assert picture.value(edge, across=False) == pytest.approx(end, abs=0.2)
+
+
+def box(text: ElementTree.Element) -> tuple[float, float, float, float]:
+    """Left, right, top and bottom of a text, by the usual size of its letters."""
+    size = float(text.get("font-size"))
+    wide = len(text.text or "") * 0.5 * size
+    x, y = float(text.get("x")), float(text.get("y"))
+    left = x - wide * {"start": 0.0, "middle": 0.5, "end": 1.0}[text.get("text-anchor")]
+    return left, left + wide, y - 0.75 * size, y + 0.2 * size
+
+
+def test_no_text_covers_another_or_the_plot_or_leaves_the_picture() -> None:
+    """Two charts below a sentence of several lines."""
+    chart = ChartData(
+        series=tuple(
+            Series(xs=XS, ys=[80.0 / slot] * 11, label="a name of thirty letters or so", slot=slot)
+            for slot in (1, 2)
+        ),
+        x=Axis(kind="count", low=1.0, high=100.0, log=True, title="nodes"),
+        y=Axis(low=0.0, high=100.0),
+        feasible=((5.0, 100.0),),
+        feasible_label="meets the goal",
+        thresholds=(Threshold(value=-1.0, label="deadline"), Threshold(value=300.0, label="dear")),
+    )
+    text = format_svg(
+        [Panel("Time", chart), Panel("Cost", chart)], title="t", subtitle="word " * 60
+    )
+    root = ElementTree.fromstring(text)
+    width, height = float(root.get("width")), float(root.get("height"))
+    assert root.get("viewBox") == f"0 0 {width:g} {height:g}"
+    boxes = [box(text) for text in root.iter(f"{SPACE}text")]
+    for left, right, top, bottom in boxes:
+        assert 0.0 <= left < right <= width
+        assert 0.0 <= top < bottom <= height
+    for one, other in itertools.combinations(boxes, 2):
+        apart = one[1] <= other[0] or other[1] <= one[0] or one[3] <= other[2] or other[3] <= one[2]
+        assert apart, (one, other)
+    plots = [clip.find(f"{SPACE}rect") for clip in root.iter(f"{SPACE}clipPath")]
+    frames = [rule for rule in root.iter(f"{SPACE}line") if rule.get("stroke") == "#666666"]
+    assert len(plots) == 2
+    inside = 0
+    for plot, (floor, wall) in zip(plots, zip(frames[::2], frames[1::2], strict=True), strict=True):
+        left, top = float(plot.get("x")), float(plot.get("y"))
+        right, bottom = left + float(plot.get("width")), top + float(plot.get("height"))
+        assert float(floor.get("y1")) == float(floor.get("y2")) == bottom
+        assert (float(floor.get("x1")), float(floor.get("x2"))) == (left, right)
+        assert (float(wall.get("y1")), float(wall.get("y2"))) == (top, bottom)
+        inside += sum(a < right and b > left and c < bottom and d > top for a, b, c, d in boxes)
+    assert inside == 4, "the names of two limits in each"
+    assert "nodes (logarithmic)" in text
+    assert "(logarithmic)" not in ElementTree.tostring(Picture().root, encoding="unicode")
+
+
+def test_a_message_stands_in_place_of_a_chart() -> None:
+    picture = Picture(series=(Series(xs=XS, ys=XS),), message="reading")
+    assert picture.text("reading") is not None
+    assert not picture.all("polyline")
+
+
+def test_half_a_band_and_a_label_of_nothing_are_not_drawn() -> None:
+    picture = Picture(series=(Series(xs=XS, ys=XS, lows=XS),), feasible_label="in time")
+    assert not picture.all("polygon")
+    assert not [text for text in picture.all("text") if "in time" in (text.text or "")]
