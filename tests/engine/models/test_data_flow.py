@@ -14,7 +14,7 @@ from engine import Workload, read
 from engine.models.replay.alternatives import alternatives_of, groups_open
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import pair_fit, with_laws
-from engine.models.stages.cutting.data_flow import group_power
+from engine.models.stages.cutting.data_flow import DataFlow, group_power, leaves_as_many
 from engine.models.stages.durations.task_times import StageShape
 from engine.models.stages.match import matches
 from engine.models.stages.shapes import shapes_of
@@ -331,3 +331,51 @@ def test_a_cache_and_a_shuffle_count_by_their_bytes() -> None:
     both = {"parents": (days.stage.stage_id,), "shuffle_read_bytes": half, "input_bytes": half}
     assert grown(**both, stored_by=merged.stage_id) == pytest.approx((1.0 + more) / 2.0)
     assert grown(**both, stored_by=None) == pytest.approx((1.0 + FILES) / 2.0), "from outside"
+
+
+def test_of_shuffles_alone_the_cache_does_not_count() -> None:
+    """Two shuffles by what each wrote, whatever else a stage reads; in proportion without any."""
+    days, own = (grouping(FEW)[one].stage for one in (DAYS, OWN))
+    wrote = [total_of(one.shuffle_write_bytes) for one in (days, own)]
+    half = Measure(2, 2e6, (1e6,))
+    kept = {"files_by": None, "input_bytes": half, "stored_by": days.stage_id}
+    parents = (days.stage_id, own.stage_id)
+    stages = [
+        replace(FEW.stages[-1], stage_id=1000, parents=parents, shuffle_read_bytes=half, **kept),
+        replace(FEW.stages[-1], stage_id=1001, parents=(), shuffle_read_bytes=None, **kept),
+    ]
+    flow = DataFlow.of(shapes_of(replace(FEW, stages=(*FEW.stages, *stages)), 2))
+    assert flow is not None
+    last = len(FEW.stages)
+    of_shuffles = (wrote[0] + FILES * wrote[1]) / sum(wrote)
+    assert flow.shuffled_by(last, FILES) == pytest.approx(of_shuffles)
+    assert flow.read_by(last, FILES) == pytest.approx((of_shuffles + FILES) / 2.0)
+    assert flow.shuffled_by(last + 1, FILES) == FILES
+
+
+def test_a_shuffle_that_nobody_is_known_to_have_written_is_in_proportion() -> None:
+    """A log that lost what its stages wrote."""
+    (days,) = grouping(FEW)[DAYS : DAYS + 1]
+    half = Measure(2, 2e6, (1e6,))
+    lost = tuple(replace(stage, shuffle_write_bytes=None) for stage in FEW.stages)
+    other = replace(
+        FEW.stages[-1], stage_id=1000, files_by=None, stored_by=None, input_bytes=None,
+        parents=(days.stage.stage_id,), shuffle_read_bytes=half,
+    )  # fmt: skip
+    flow = DataFlow.of(shapes_of(replace(FEW, stages=(*lost, other)), 2))
+    assert flow is not None
+    assert flow.read_by(len(lost), FILES) == FILES
+
+
+def test_what_reads_a_shuffle_ends_what_tasks_before_it_left() -> None:
+    stage = replace(
+        FEW.stages[0], operations=("LocalLimit",), input_records=100.0, shuffle_read_bytes=None,
+        shuffle_write_records=49.0,
+    )  # fmt: skip
+    assert leaves_as_many(stage)
+    half = Measure(2, 2e6, (1e6,))
+    for change in (
+        {"shuffle_read_bytes": half}, {"shuffle_write_records": 50.0},
+        {"shuffle_write_records": None}, {"operations": ("Project",)}, {"input_records": None},
+    ):  # fmt: skip
+        assert not leaves_as_many(replace(stage, **change))
