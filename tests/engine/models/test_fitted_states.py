@@ -12,7 +12,9 @@ import engine
 from engine.machines.transfer import speed_of
 from engine.models.boe.fitted_states import FittedStates, nearness
 from engine.models.boe.model import fit_states, fit_workflow
+from engine.models.boe.task_time import Step, TaskWork
 from engine.models.boe.workflow import OwnNodes, Workflow, WorkflowJob
+from engine.models.boe.workflow_course import Activity
 
 GB = 1e9
 
@@ -107,3 +109,26 @@ def test_own_nodes_have_room_for_a_barrier_stage_by_their_slots() -> None:
     report = fit_workflow(Workflow.of("night", [job])).course(cluster=OwnNodes(2, 4.0))
     (notice,) = [n for n in report.warnings if n.code == "barrier-needs-slots"]
     assert "here is room for 8" in notice.text
+
+
+def test_another_number_of_shuffle_partitions_is_another_time() -> None:
+    """A reduce stage of 48 tasks on eight slots; in one partition it is one task after another."""
+    stages = [Stage(np.full(8, 5.0)), Stage(np.full(48, 5.0), (0,), shuffle_bytes=GB)]
+    fitted = fitted_to(observed(stages, slots=8, input_bytes=GB))
+    one = engine.Workload(GB, shuffle_partitions=1)
+    as_seen, alone = (
+        fitted.predict(cluster=of_executors(8), workload=workload)
+        for workload in (engine.Workload(GB), one)
+    )
+    assert alone.seconds > 3.0 * as_seen.seconds
+    assert fitted.course(cluster=of_executors(8), workload=one).jobs[0].tasks == 9
+
+
+def test_tasks_of_which_no_rate_is_known_have_no_course() -> None:
+    """The workflow's own nodes have no disks that are known, and the task does nothing else."""
+    reading = Activity(0, "scan", 4, TaskWork(0.0, (Step(0.0, 1e9),)))
+    fitted = fit_workflow(Workflow.of("night", [WorkflowJob("load", stages=(reading,))]))
+    with pytest.raises(engine.BadInput, match="nothing says how long any task takes"):
+        fitted.course(cluster=OwnNodes(2, 4.0))
+    known = OwnNodes(2, 4.0, disk_bytes_per_second=1e8)
+    assert fitted.course(cluster=known).seconds == pytest.approx(20.0)
