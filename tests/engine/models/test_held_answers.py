@@ -209,10 +209,16 @@ def test_logs_that_hand_over_to_each_other_never_say_less_time_of_more_input(
     """Logs of 1 and 4 GB, and of 16 where that is told; between them times lie on a straight line
     of logarithms, beyond them between doublings, and each is held to that before."""
     known = [
-        size for size in (1.0, 4.0, 16.0) if size in times and (size < 16.0 or 8.0 not in times)
+        size for size in (16.0, 1.0, 4.0) if size in times and (size < 16.0 or 8.0 not in times)
     ]
     asked = held_between(lambda size: np.log([times[size]]), known, wanted)
     assert np.exp(asked) == pytest.approx([found])
+
+
+def test_what_memory_adds_comes_on_top_of_a_time_that_does_not_fall() -> None:
+    """Without memory the mean of the logs falls from 10 to 8 where twice the data spills for 3."""
+    answer = one_log({1.0: 10.0, 2.0: 8.0}.__getitem__, {1.0: 0.0, 2.0: 3.0}.__getitem__)
+    assert held(answer, 2.0) == pytest.approx([10.0, 13.0])
 
 
 def test_only_logs_of_several_known_inputs_are_held() -> None:
