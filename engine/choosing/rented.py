@@ -16,7 +16,6 @@ from engine.choosing.interruptions import LostWork, rate_of, with_hold_ups
 from engine.cluster import Cluster, Workload
 from engine.cost import EXACT_BILLING, assumptions, cost_usd, master_offer, price_of, service_rate
 from engine.errors import BadInput
-from engine.forecast import known
 from engine.models.base import FittedModel, Predictions
 from engine.profile import Profile
 
@@ -65,7 +64,7 @@ def cost_of(
     Nodes without a catalog cost what the profile's run table says, with nothing added (OptEx
     Eq. 9). None where no price or no time is known, for executors and for unlike nodes.
     """
-    tariff = None if seconds is None else _tariff(cluster, profile, spot=spot)
+    tariff = _tariff(cluster, profile, spot=spot)
     if tariff is None or seconds is None or not np.isfinite(seconds):
         return None
     found = cost_usd(
@@ -77,7 +76,7 @@ def cost_of(
         master=tariff.master,
         billing=tariff.billing,
     )
-    return known(float(found) if np.isfinite(found) else np.nan)
+    return float(found) if np.isfinite(found) else None
 
 
 def cost_assumptions(cluster: Cluster, *, spot: bool = False) -> tuple[str, ...]:

@@ -92,7 +92,7 @@ def with_mixes(
             answer = _won(answer, mix, evaluated, optimal=found.optimal)
             return _said(answer, stock, law, surface, most_types)
     # A mix that has not stood by now says nothing of those behind it.
-    optimal = answer.optimal and found.optimal and found.rows is None
+    optimal = found.optimal and found.rows is None
     answer = replace(answer, evaluated=evaluated, optimal=optimal)
     return _said(answer, stock, law, surface, most_types)
 
@@ -166,7 +166,7 @@ def _won(answer: Recommendation, mix: Mix, evaluated: int, *, optimal: bool) -> 
         alternatives=Lazy(range(-1 if before else 0, len(others)), runner_up),
         nearest=None,
         compromises=(),
-        optimal=answer.optimal and optimal,
+        optimal=optimal,
         evaluated=evaluated,
         warnings=with_interval_notice(answer.warnings, answer.goal, choice),
     )

@@ -60,9 +60,8 @@ def zoomed(seen: Scale, whole: Scale, *, factor: float, at: float) -> Window | N
     """The window `factor` times as wide as what is seen, in which the value `at` stays where it
     is; None for the whole."""
     low, high = whole.position(seen.low), whole.position(seen.high)
-    middle = min(1.0, max(0.0, seen.position(at)))
-    if middle != middle:
-        middle = 0.5
+    place = seen.position(at)
+    middle = 0.5 if math.isnan(place) else min(1.0, max(0.0, place))
     width = max((high - low) * factor, 1.0 / MOST_ZOOM)
     low += (high - low - width) * middle
     return _window(whole, low, low + width)

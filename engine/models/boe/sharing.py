@@ -28,8 +28,7 @@ _PROBES = 60
 """When the search for the levels ends: change of log level, excess of a resource (log), tries."""
 
 _FIRST_STEP = 1.5
-_MARGIN = 0.05
-"""The search first steps past the solution, then stays this share of its bracket off the ends."""
+"""The search first steps past the solution by half."""
 
 
 def shared_task_times(
@@ -105,7 +104,7 @@ def _root(excess: Callable[[float], float], start: float) -> float:
     high, above = 0.0, excess(0.0)
     if above <= 0.0:
         return 0.0
-    low, below, x, step, side = math.nan, math.nan, min(start, -1e-3), 0.0, 0
+    low, below, x, step, side = math.nan, math.nan, start, 0.0, 0
     for _ in range(_PROBES):
         value = excess(x)
         if abs(value) <= _OVERFULL:
@@ -121,6 +120,4 @@ def _root(excess: Callable[[float], float], start: float) -> float:
             x -= step
             continue
         x = low + (high - low) * -below / (above - below)
-        edge = _MARGIN * (high - low)
-        x = min(max(x, low + edge), high - edge)
     return x

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from synthetic import catalog_of
+from synthetic import offer as estimated_on_spot
 from two_types import CATALOG, TODAY, fitted, spot
 
 import engine
@@ -92,3 +94,52 @@ def test_nodes_that_nobody_named_have_a_price_where_there_is_one() -> None:
     assert price(0.2, 0.2) == 0.2
     assert price(0.2, 0.3) is None
     assert price(0.2, None) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "usd", "observed", "cost"),
+    [
+        ("small", None, None, 1.25 * 4 * 0.20),
+        ("small", 0.5, None, 1.25 * (3 * 0.5 + 0.20)),
+        ("small", None, 0.5, 1.25 * (3 * 0.5 + 0.20)),
+        ("own", 0.3, None, 1.25 * (3 * 0.3 + 0.20)),
+        ("own", None, 0.3, 1.25 * (3 * 0.3 + 0.20)),
+        ("own", None, None, None),
+        (None, 0.3, None, 3 * 0.3),
+        (None, None, 0.3, 3 * 0.3),
+    ],
+)
+def test_nodes_of_a_given_shape_cost_their_own_price_by_the_rules_of_the_catalog(
+    name: str | None, usd: float | None, observed: float | None, cost: float | None
+) -> None:
+    """An hour of three nodes: the given price, the run table's, else the catalog's; a surcharge of
+    a quarter on these and on the master at $0.20. Nodes of no name are no catalog's."""
+    shape = {"vcpus": 8, "memory_gib": 32.0} if name else {}
+    asked = {"instance_type": name, "nodes": 3, "catalog": CATALOG, "price_usd_per_hour": usd}
+    cluster = engine.Cluster.of_nodes(**asked, **shape)
+    ran = replace(
+        cluster, groups=(replace(cluster.groups[0], price_usd_per_hour=observed),), catalog=None
+    )
+    profile = engine.Profile("job", (engine.Run(60.0, ran, engine.Workload(1e9)),))
+    assert engine.cost_of(cluster, 3600.0, profile) == (cost and pytest.approx(cost))
+    if name != "small":
+        assert engine.cost_assumptions(cluster) == ()
+
+
+def test_a_price_is_that_of_the_first_run_that_tells_one() -> None:
+    runs = [replace(small(2), groups=(replace(small(2).groups[0], price_usd_per_hour=usd),))
+            for usd in (None, 0.3, 0.4)]  # fmt: skip
+    told = engine.Profile("job", tuple(engine.Run(9.0, ran, engine.Workload(1.0)) for ran in runs))
+    assert engine.observed_price(told, "small") == 0.3
+    assert engine.observed_price(told, "big") is None
+
+
+def test_an_estimated_spot_price_is_told_where_the_nodes_are_spot_nodes() -> None:
+    """Its catalog rents no master, and executors are no catalog's."""
+    catalog = catalog_of(estimated_on_spot("small", 0.2, spot=0.1))
+    assert engine.cost_assumptions(small(3, catalog)) == ()
+    (line,) = engine.cost_assumptions(small(3, catalog), spot=True)
+    assert line.startswith("price estimated")
+    assert engine.cost_of(small(3, catalog), 3600.0, engine.Profile("job")) == pytest.approx(0.6)
+    executors = engine.Cluster.of_executors(executors=2, executor_cores=2)
+    assert engine.cost_assumptions(executors) == ()

@@ -1,19 +1,24 @@
 """What goes with a mix that is recommended: warnings that are true of it, and what is proven."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from synthetic import TableModel, catalog_of, model, offer
+from synthetic import TableModel, catalog_of, model, offer, profile_on
 
 from engine import optimiser
 from engine.catalog import Billing, Catalog
+from engine.choosing.candidates import select_candidates
 from engine.choosing.limits import Limits
 from engine.choosing.recommendation import Recommendation
+from engine.choosing.surface import Surface
 from engine.mixing import mixed
 from engine.mixing.effort import BOUNDS_AROUND, MOST_BOUNDS, Effort
+from engine.mixing.market import FoundMix
+from engine.mixing.search import Search
 from engine.optimiser import recommend
 
 CORES = {"small": 4.0, "big": 32.0, "odd": 36.0}
@@ -151,10 +156,54 @@ def test_what_is_left_unsettled_is_not_called_proven(monkeypatch: pytest.MonkeyP
         return 0.95 * WORK / (nodes * CORES[name]) * (1.0 if len(nodes) == 12 else 1.1)
 
     coarse = model(law, log_scale=1e-6)
+    searched, run = [ask(coarse, "small", "big", mix=1).evaluated], Search.run
+
+    def counted(search: Search) -> FoundMix:
+        searched.append((found := run(search)).evaluated)
+        return found
+
+    monkeypatch.setattr(Search, "run", counted)
     settled = ask(coarse, "small", "big")
     assert settled.optimal
+    assert len(searched) > 2
+    assert settled.evaluated == sum(searched), "of one type, and of each search"
+    monkeypatch.setattr(Search, "run", run)
     monkeypatch.setattr(mixed, "_ROUNDS", 1)
     assert not ask(coarse, "small", "big").optimal
+
+
+@pytest.mark.parametrize(
+    ("cores", "compared", "owned", "left_out"),
+    [
+        ({"ran": 5, "a": 4, "b": 4, "c": 8}, (), (), 4),
+        ({"ran": 5, "a": 4, "b": 8, "c": 8}, (), (), 8),
+        ({"ran": 4, "a": 4, "b": 4, "c": 8}, (), (), None),
+        ({"ran": 8, "a": 4, "b": 4, "c": 8}, (), (), None),
+        ({"ran": 5, "a": 4, "b": 4, "c": 8}, ("ran",), (), None),
+        ({"ran": 5, "a": 4, "b": 4, "c": 8}, ("ran",), (("ran", 1),), 4),
+        ({"ran": 5}, (), (), None),
+    ],
+)
+def test_a_measured_type_is_left_out_of_mixes_where_no_other_has_such_executors(
+    cores: dict[str, int], compared: Sequence[str], owned: Sequence[tuple[str, int]],
+    left_out: int | None,
+) -> None:  # fmt: skip
+    """Executors of a mix have one shape; what is compared alone is in no mix anyway."""
+    types = catalog_of(*(offer(name, 0.2, vcpus=8, memory_gib=32.0) for name in cores))
+    ran_on = profile_on(types.offers["ran"].instance)
+    surface = Surface.build(
+        model(lambda name, nodes: 60.0 / nodes, ran_on),
+        select_candidates(types, profile=ran_on, instances=["*"]),
+        max_nodes=2,
+        limits=Limits(owned=tuple(owned)),
+    )
+    layouts = tuple(
+        replace(layout, executor_cores=cores[name])
+        for name, layout in zip(surface.candidates.names, surface.candidates.layouts, strict=True)
+    )
+    candidates = replace(surface.candidates, layouts=layouts, compared=frozenset(compared))
+    expected = {candidates.names.index("ran"): left_out} if left_out else {}
+    assert mixed.apart(replace(surface, candidates=candidates)) == expected
 
 
 def test_what_an_answer_hangs_on_says_whether_its_searches_were_proven(

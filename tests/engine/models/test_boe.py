@@ -1,12 +1,16 @@
 """The task model: the paper's equations, its Fig. 1, and sharing among stages."""
 
+import math
+from collections.abc import Callable
+from unittest.mock import Mock
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from engine.errors import BadInput
-from engine.models.boe.sharing import shared_task_times
+from engine.models.boe.sharing import _root, shared_task_times
 from engine.models.boe.task_time import (
     Needs,
     Rates,
@@ -201,6 +205,54 @@ def test_stages_of_several_steps_and_resources_share_as_by_trying(
     counts = [count for *_, count in work]
     found = [time.seconds for time in shared_task_times(jobs, capacity, counts)]
     assert found == pytest.approx(levels_by_halving(jobs, capacity, counts), rel=1e-3)
+
+
+def held_back(flat: float, excess: float, curve: float) -> Callable[[float], float]:
+    """Level where a stage alone gets less, then falling, at first faster or slower than later."""
+
+    def function(level: float) -> float:
+        fall = max(-level - flat, 0.0)
+        return excess - fall + curve * (1.0 - math.exp(-fall))
+
+    return function
+
+
+def beside_others(share: float, rest: float) -> Callable[[float], float]:
+    """One stage that takes what it gets, beside others that use this rest of the resource."""
+    return lambda level: math.log(share * math.exp(level) + rest)
+
+
+def test_a_level_is_found_in_few_tries_from_anywhere() -> None:
+    """Each is another estimate of all stages: on a grid of clusters most of what it takes."""
+    curves = [
+        *(held_back(f, e, c) for f in (0.0, 0.5, 3.0) for e in (0.1, 1.0, 4.0) for c in (0.0, 1.0)),
+        *(beside_others(a, b) for a in (0.5, 3.0, 60.0) for b in (0.6, 0.9, 0.99, 0.9999)),
+    ]
+    tries = []
+    for curve in curves:
+        for start in (0.0, -5.0):
+            asked = Mock(side_effect=curve)
+            found = _root(asked, start)
+            assert found < 0.0
+            assert abs(curve(found)) <= 1e-8
+            tries.append(asked.call_count)
+    assert max(tries) <= 20
+    assert sum(tries) <= 9.5 * len(tries)
+    assert _root(lambda level: level - 1.0, -2.0) == 0.0, "enough for all"
+    assert _root(lambda level: level, -2.0) == 0.0, "just enough"
+
+
+def test_tasks_that_do_nothing_take_nothing_from_others() -> None:
+    shuffle, nothing = needs(disk=3.0, network=10.0), needs()
+    beside, idle = shared_task_times([shuffle, nothing], NODE, [8, 4])
+    assert beside == task_time(shuffle, NODE, 8)
+    assert (idle.seconds, idle.bottleneck) == (0.0, None)
+
+
+def test_stages_that_fill_nothing_take_what_they_take_alone() -> None:
+    """Two tasks leave four cores and half a disk: each has a core, and none more than one."""
+    jobs = [needs(cpu=4.0, disk=2.0), needs(cpu=4.0)]
+    assert shared_task_times(jobs, NODE, [1, 1]) == [task_time(job, NODE, 1) for job in jobs]
 
 
 def test_an_unknown_rate_never_bounds() -> None:

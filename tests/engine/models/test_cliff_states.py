@@ -2,12 +2,15 @@
 
 import numpy as np
 import pytest
+from law_fits import grid, points
 from scipy.stats import norm
 from sparkplan_runs import fit, nodes
 
 from engine.cluster import Workload
 from engine.models.base import FittedModel
 from engine.models.laws.cliff_states import side_shares, states_shift
+from engine.models.laws.frame import Frame
+from engine.models.laws.laws import drawn
 from engine.profile import Run
 
 ON_THE_CLIFF = ((12, 3.0, 156.0), (2, 3.0, 10_902.0), (2, 1.0, 412.0))
@@ -142,3 +145,25 @@ def test_what_is_advised_is_the_fewest_nodes_that_are_not_warned_of() -> None:
     for count in range(1, enough):
         (remedy,) = said[count]
         assert remedy.startswith(f"take {enough} ")
+
+
+def test_many_sizes_at_once_are_the_mean_of_each_law_s_own_time() -> None:
+    """Of laws of which some have cliffs between the runs, others below or none: reckoned law by
+    law, and moved where data fits by some of them and not by others that had fitted a run's."""
+    frame = Frame.of(grid())
+    laws, at = drawn(frame, 400, seed=3), points(np.asarray([1.0, 2.0, 5.0, 32.0]))
+    sizes = np.asarray([1e-3, 0.1, 0.5, 1.0, 4.0, 1e3])
+    effects = np.random.default_rng(1).normal(0.0, 0.3, (len(at), len(laws)))
+    found = laws.mean_log_times(at, effects, sizes)
+    moved = []
+    for row, size in zip(found, sizes, strict=True):
+        asked = at.sized(float(size))
+        times = laws.log_times(asked)
+        per_input = np.log(asked.machines / size)
+        near = np.where(laws.threshold <= frame.high, laws.threshold, -np.inf)
+        slipped = per_input[:, None] < near
+        is_open = slipped.any(axis=1) & ~slipped.all(axis=1)
+        shift = states_shift(slipped / len(laws), times + effects, (times + effects).mean(axis=1))
+        moved.append(is_open)
+        assert row == pytest.approx(times.mean(axis=1) + np.where(is_open, shift, 0.0), abs=1e-9)
+    assert 0.2 < np.mean(moved) < 0.8

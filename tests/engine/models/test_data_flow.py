@@ -4,13 +4,21 @@ foretells the other (four and twelve files on two slots)."""
 import math
 import re
 from dataclasses import replace
-from pathlib import Path
-from types import SimpleNamespace
-from typing import cast
 
-import numpy as np
 import pytest
-from made_runs import Stage, observed
+from grouped_runs import (
+    DATA,
+    DAYS,
+    FEW,
+    FILES,
+    MORE,
+    OWN,
+    WIDE,
+    WORDS,
+    WORDS_WRITTEN,
+    grouping,
+    reader,
+)
 from sparkplan_runs import executors, fit
 
 from engine import Workload, read
@@ -19,38 +27,13 @@ from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import pair_fit, with_laws
 from engine.models.stages.cutting.data_flow import (
     DataFlow,
-    _more_tasks,
     group_power,
     leaves_as_many,
 )
-from engine.models.stages.cutting.partitioned_stage import PartitionedStage
-from engine.models.stages.cutting.partitions import PartitionCount
-from engine.models.stages.durations.task_times import StageShape
 from engine.models.stages.match import matches
 from engine.models.stages.shapes import shapes_of
 from engine.profile import Run
 from engine.stage_run import Measure, total_of
-
-DATA = Path(__file__).parents[2] / "data"
-FEW, MORE = (read(DATA / name).runs[0] for name in ("grouped.zstd", "grouped_more.zstd"))
-WIDE = read(DATA / "grouped_wide.zstd").runs[0]
-"""The larger run in six tasks on six slots."""
-
-FILES = 3.0
-"""So many times the files has the larger run."""
-
-DAYS, OWN, WORDS, WORDS_WRITTEN = range(4)
-"""The stages that group the rows of files, in their order."""
-
-
-def grouping(run: Run) -> list[StageShape]:
-    """The stages that group rows of many groups before they hand them on."""
-    return [shape for shape in shapes_of(run, 2) if (shape.stage.groups or 0.0) > 1.0]
-
-
-def reader(run: Run, of: StageShape) -> StageShape:
-    (found,) = (one for one in shapes_of(run, 2) if one.stage.parents == (of.stage.stage_id,))
-    return found
 
 
 def test_the_tasks_of_a_log_tell_how_groups_become_more() -> None:
@@ -100,119 +83,6 @@ def test_each_log_foretells_the_rows_that_the_other_shuffles(known: Run, asked: 
         assert grown * here.shuffle_read_records == pytest.approx(
             there.shuffle_read_records, rel=0.03
         )
-
-
-@pytest.mark.parametrize(("known", "asked"), [(FEW, WIDE), (MORE, WIDE), (WIDE, FEW)])
-def test_more_tasks_on_more_slots_shuffle_more_rows(known: Run, asked: Run) -> None:
-    """Each groups its own: counts of words that were 1,416 and 2,338 rows of two tasks are 4,232 of
-    six, and sums by day three times as many."""
-    ratio = {id(FEW): 1.0, id(MORE): FILES, id(WIDE): FILES}
-    more, slots = ratio[id(asked)] / ratio[id(known)], asked.cluster.slots
-    assert slots
-    for shape, seen in zip(grouping(known), grouping(asked), strict=True):
-        here, there = (reader(r, s).stage for r, s in ((known, shape), (asked, seen)))
-        assert here.shuffle_read_records
-        found = reader(known, shape).data(more, slots) * here.shuffle_read_records
-        assert found == pytest.approx(there.shuffle_read_records, rel=0.03)
-    days = reader(known, grouping(known)[DAYS])
-    assert days.data(more, slots) == pytest.approx(asked.stages[0].tasks / known.stages[0].tasks)
-
-
-def test_a_table_of_clusters_asks_once_for_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not once for each cluster, of which there may be hundreds."""
-    asked, told = list[object](), DataFlow._amounts_at
-
-    def counted(self: DataFlow, ratio: float, cores: np.ndarray | None) -> np.ndarray:
-        asked.append(cores)
-        return told(self, ratio, cores)
-
-    slots = np.arange(1.0, 301.0)
-    shapes = [reader(MORE, shape) for shape in grouping(MORE)]
-    singly = [[shape.data(1.7, many) for many in slots] for shape in shapes]
-    monkeypatch.setattr(DataFlow, "_amounts_at", counted)
-    for shape, alone in zip(shapes, singly, strict=True):
-        tasks, data = shape.data_on(1.7, None, slots)
-        whole = shape.partition_count(1.7, None).on(slots)
-        assert data * np.maximum(1.0, whole) / shape.stage.tasks == pytest.approx(alone)
-        assert tasks.shape == slots.shape
-    assert len(asked) <= 3 * len(shapes)
-
-
-def best_of_each(run: Run, left: float) -> StageShape:
-    """What reads the best rows of a group that the first stage left of those of each task."""
-    first, reading, *_ = run.stages
-    best = replace(
-        first,
-        operations=("Scan csv ", "WindowGroupLimit", "Exchange"),
-        shuffle_write_records=left,
-        grouped_rows=None,
-        groups=None,
-    )
-    assert reading.parents == (best.stage_id,)
-    return shapes_of(replace(run, stages=(best, reading)), 2)[1]
-
-
-def test_each_task_leaves_the_best_rows_of_each_group() -> None:
-    """Two tasks of 480,000 rows left three of 60 shops each, 360, and six of three times as many
-    1,080 (3.5.9): as many as there are tasks, whatever rows these have."""
-    shape = best_of_each(FEW, 360.0)
-    assert [shape.data(ratio) for ratio in (1.0, FILES)] == [1.0, 1.0], "two tasks"
-    assert [shape.data(ratio, 6) for ratio in (1.0, FILES)] == pytest.approx([2.0, 3.0]), "files"
-
-
-def test_who_leaves_most_rows_leaves_more_of_more() -> None:
-    read = FEW.stages[0].input_records
-    assert read
-    shape = best_of_each(FEW, 0.6 * read)
-    assert [shape.data(ratio, 6) for ratio in (1.0, FILES)] == [1.0, FILES]
-
-
-def test_what_ends_a_limit_behind_a_shuffle_leaves_what_it_reads() -> None:
-    """Its rows are those that tasks before it left."""
-    first, reading, *_ = FEW.stages
-    limit = ("WindowGroupLimit", "Exchange")
-    before = replace(first, operations=limit, shuffle_write_records=360.0)
-    assert before.input_records
-    assert leaves_as_many(before)
-    behind = replace(before, shuffle_read_bytes=reading.shuffle_read_bytes)
-    assert not leaves_as_many(behind)
-
-
-@pytest.mark.parametrize(("rows", "found"), [(0.5, 0.5), (1.0, 1.0), (3.0, 3.0)])
-def test_tasks_that_group_rows_are_as_many_more_as_these_at_most(rows: float, found: float) -> None:
-    """A rule that has ten times as many for more data, and a tenth for less."""
-    (stage,) = observed([Stage(np.full(4, 1.0))], slots=4).stages
-    made = SimpleNamespace(
-        stage=stage,
-        partition_count=lambda ratio, _: PartitionCount(4.0 * 10.0 ** np.sign(ratio - 1.0)),
-    )
-    shape = cast(PartitionedStage, made)
-    own = _more_tasks(shape, np.asarray(rows), np.asarray(rows), None)
-    assert own == found
-    there = _more_tasks(shape, np.full(2, rows), np.full(2, rows), np.asarray([4.0, 8.0]))
-    assert there.tolist() == [found, found]
-
-
-def test_a_replay_on_more_slots_has_the_work_of_the_rows_that_these_shuffle() -> None:
-    """Though what reads them has one task on any: words, of which 2,338 rows became 4,232."""
-    replay, speed = Replay.of(MORE), np.ones(len(MORE.stages))
-    own, wide = (replay._on(slots, 1.0, None, speed)[0].scaled for slots in (2, 6))
-    slow = max((s for s in replay.shapes if s.growing), key=lambda s: s.mean_seconds)
-    place = replay.shapes.index(slow)
-    assert own[place].partitions == wide[place].partitions == 1.0
-    rows = slow.grown(1.0, 1.0, 6)
-    more = slow.law.total(1.0, rows)
-    assert wide[place].work == pytest.approx(more * own[place].work)
-    assert rows == pytest.approx(slow.data(1.0, 6), rel=0.05)
-    assert more > 1.4
-
-
-def test_few_more_rows_of_the_same_groups_are_little_more_work() -> None:
-    """Rows by day are 100 of two tasks and 300 of six: read in 0.69 and 0.80 s in one task."""
-    days = reader(MORE, grouping(MORE)[DAYS])
-    assert days.data(1.0, 6) == pytest.approx(3.0)
-    assert 1.0 < days.scaled(1.0, None, 6).work < 1.3
-    assert days.scaled(3.0, None, 2).work == 1.0
 
 
 @pytest.mark.parametrize(("known", "asked"), [(FEW, MORE), (MORE, FEW)])
@@ -301,26 +171,6 @@ def test_a_log_of_more_slots_teaches_what_data_become_on_the_same() -> None:
     assert told.data(FILES, 6) == pytest.approx(3.0, rel=0.05)
 
 
-@pytest.mark.parametrize("limit", ["WindowGroupLimit", "LocalLimit", "TakeOrderedAndProject"])
-def test_so_many_rows_of_each_task_follow_the_tasks(limit: str) -> None:
-    """The best of each group that each of 22 tasks has, and each of 67 of three times the data:
-    their rows are three times as many, though the groups are the same customers. Other limits of
-    each task leave as many of each."""
-    samples = Path(__file__).parents[3] / "sample_logs"
-    small, large = (read(samples / f"sales-report-{n}.zstd").runs[0] for n in ("small", "large"))
-    best, seen = (next(s for s in run.stages if s.stage_id == 18) for run in (small, large))
-    stages = tuple(
-        replace(s, operations=tuple(limit if o == "WindowGroupLimit" else o for o in s.operations))
-        for s in small.stages
-    )
-    shapes = shapes_of(replace(small, stages=stages), 2)
-    (shape,) = (one for one in shapes if one.stage.stage_id == best.stage_id)
-    assert best.shuffle_read_records
-    assert seen.shuffle_read_records
-    grown = seen.shuffle_read_records / best.shuffle_read_records
-    assert shape.data(FILES) == pytest.approx(grown, rel=0.03)
-
-
 def test_where_all_is_in_proportion_nothing_changes() -> None:
     stages = tuple(replace(stage, groups=None, grouped_rows=None) for stage in FEW.stages)
     assert all(shape.growing is None for shape in shapes_of(replace(FEW, stages=stages), 2))
@@ -397,3 +247,51 @@ def test_a_cache_and_a_shuffle_count_by_their_bytes() -> None:
     both = {"parents": (days.stage.stage_id,), "shuffle_read_bytes": half, "input_bytes": half}
     assert grown(**both, stored_by=merged.stage_id) == pytest.approx((1.0 + more) / 2.0)
     assert grown(**both, stored_by=None) == pytest.approx((1.0 + FILES) / 2.0), "from outside"
+
+
+def test_of_shuffles_alone_the_cache_does_not_count() -> None:
+    """Two shuffles by what each wrote, whatever else a stage reads; in proportion without any."""
+    days, own = (grouping(FEW)[one].stage for one in (DAYS, OWN))
+    wrote = [total_of(one.shuffle_write_bytes) for one in (days, own)]
+    half = Measure(2, 2e6, (1e6,))
+    kept = {"files_by": None, "input_bytes": half, "stored_by": days.stage_id}
+    parents = (days.stage_id, own.stage_id)
+    stages = [
+        replace(FEW.stages[-1], stage_id=1000, parents=parents, shuffle_read_bytes=half, **kept),
+        replace(FEW.stages[-1], stage_id=1001, parents=(), shuffle_read_bytes=None, **kept),
+    ]
+    flow = DataFlow.of(shapes_of(replace(FEW, stages=(*FEW.stages, *stages)), 2))
+    assert flow is not None
+    last = len(FEW.stages)
+    of_shuffles = (wrote[0] + FILES * wrote[1]) / sum(wrote)
+    assert flow.shuffled_by(last, FILES) == pytest.approx(of_shuffles)
+    assert flow.read_by(last, FILES) == pytest.approx((of_shuffles + FILES) / 2.0)
+    assert flow.shuffled_by(last + 1, FILES) == FILES
+
+
+def test_a_shuffle_that_nobody_is_known_to_have_written_is_in_proportion() -> None:
+    """A log that lost what its stages wrote."""
+    (days,) = grouping(FEW)[DAYS : DAYS + 1]
+    half = Measure(2, 2e6, (1e6,))
+    lost = tuple(replace(stage, shuffle_write_bytes=None) for stage in FEW.stages)
+    other = replace(
+        FEW.stages[-1], stage_id=1000, files_by=None, stored_by=None, input_bytes=None,
+        parents=(days.stage.stage_id,), shuffle_read_bytes=half,
+    )  # fmt: skip
+    flow = DataFlow.of(shapes_of(replace(FEW, stages=(*lost, other)), 2))
+    assert flow is not None
+    assert flow.read_by(len(lost), FILES) == FILES
+
+
+def test_what_reads_a_shuffle_ends_what_tasks_before_it_left() -> None:
+    stage = replace(
+        FEW.stages[0], operations=("LocalLimit",), input_records=100.0, shuffle_read_bytes=None,
+        shuffle_write_records=49.0,
+    )  # fmt: skip
+    assert leaves_as_many(stage)
+    half = Measure(2, 2e6, (1e6,))
+    for change in (
+        {"shuffle_read_bytes": half}, {"shuffle_write_records": 50.0},
+        {"shuffle_write_records": None}, {"operations": ("Project",)}, {"input_records": None},
+    ):  # fmt: skip
+        assert not leaves_as_many(replace(stage, **change))

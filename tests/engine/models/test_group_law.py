@@ -141,3 +141,12 @@ def test_what_no_law_says_has_the_nearest() -> None:
     shape, scale = group_law._fitted(2, 0.5, 1.0001)
     assert shape == group_law.LEAST_SHAPE
     assert scale > 0.0
+
+
+@pytest.mark.parametrize(
+    ("start", "slope", "nearest"),
+    [(-5.0, 1.0, 1.0), (5.0, 1.0, 0.0), (5.0, -1.0, 1.0), (-5.0, -1.0, 0.0)],
+)
+def test_what_is_nowhere_is_nearest_at_an_end(start: float, slope: float, nearest: float) -> None:
+    """Of a function that rises or falls, above or below what is searched for."""
+    assert group_law._root(lambda x: start + slope * x, 0.0, 1.0) == nearest

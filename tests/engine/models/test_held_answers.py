@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,7 +15,8 @@ import engine
 from engine.cluster import Cluster, Workload
 from engine.forecast import FloatArray
 from engine.models.base import FittedModel
-from engine.models.replay.held_answers import PARTS, held_logs
+from engine.models.replay.held_answers import PARTS, held_logs, held_mean
+from engine.models.replay.held_answers import held as held_between
 from engine.models.replay.kept_answers import MeanTimes
 from engine.models.replay.log_answers import AnswersOfLogs
 from engine.models.replay.times import inputs_to
@@ -184,3 +186,52 @@ def test_other_models_hold_the_answers_of_several_logs_finely(job: str, model: s
         cluster = Cluster.of_executors(executors=executors, executor_cores=2)
         found = fit.predict_many(clusters=[cluster], workloads=workloads).seconds
         assert (np.diff(found) >= -1e-9 * found[1:]).all()
+
+
+@pytest.mark.parametrize(
+    ("times", "wanted", "found"),
+    [
+        ({1.0: 10.0, 4.0: 40.0, 16.0: 90.0}, 4.0, 40.0),
+        ({1.0: 10.0, 4.0: 40.0, 16.0: 90.0}, 2.0, 20.0),
+        ({1.0: 10.0, 4.0: 40.0, 16.0: 90.0}, 8.0, 60.0),
+        ({1.0: 10.0, 4.0: 40.0, 16.0: 30.0}, 8.0, 40.0),
+        ({1.0: 50.0, 4.0: 40.0, 16.0: 90.0}, 4.0, 50.0),
+        ({1.0: 10.0}, 1.0, 10.0),
+        ({1.0: 10.0, 4.0: 40.0, 8.0: 90.0}, 8.0, 90.0),
+        ({1.0: 10.0, 4.0: 40.0, 8.0: 30.0, 16.0: 20.0}, 16.0, 40.0),
+        ({1.0: 10.0, 0.5: 20.0, 0.25: 5.0}, 0.25, 5.0),
+        ({1.0: 10.0, 0.5: 20.0, 0.25: 15.0}, 0.25, 10.0),
+    ],
+)
+def test_logs_that_hand_over_to_each_other_never_say_less_time_of_more_input(
+    times: dict[float, float], wanted: float, found: float
+) -> None:
+    """Logs of 1 and 4 GB, and of 16 where that is told; between them times lie on a straight line
+    of logarithms, beyond them between doublings, and each is held to that before."""
+    known = [
+        size for size in (16.0, 1.0, 4.0) if size in times and (size < 16.0 or 8.0 not in times)
+    ]
+    asked = held_between(lambda size: np.log([times[size]]), known, wanted)
+    assert np.exp(asked) == pytest.approx([found])
+
+
+def test_what_memory_adds_comes_on_top_of_a_time_that_does_not_fall() -> None:
+    """Without memory the mean of the logs falls from 10 to 8 where twice the data spills for 3."""
+    answer = one_log({1.0: 10.0, 2.0: 8.0}.__getitem__, {1.0: 0.0, 2.0: 3.0}.__getitem__)
+    assert held(answer, 2.0) == pytest.approx([10.0, 13.0])
+
+
+def test_only_logs_of_several_known_inputs_are_held() -> None:
+    run = engine.read("word-count-small").largest_run
+    sizes: list[float | None] = [1.0, 4.0, None]
+    runs = [replace(run, workload=Workload(size)) for size in sizes]
+
+    def of(workload: Workload) -> FloatArray:
+        return np.log([{1.0: 50.0, 4.0: 40.0}[workload.input_bytes or 0.0]])
+
+    mean = np.log([40.0])
+    wanted = Workload(4.0)
+    assert np.exp(held_mean(mean, of, runs[:2], wanted)) == pytest.approx([50.0])
+    for few in (runs, runs[1:2], [runs[1], runs[1]]):
+        assert held_mean(mean, of, few, wanted) is mean
+    assert held_mean(mean, of, runs[:2], Workload()) is mean

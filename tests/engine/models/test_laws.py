@@ -372,3 +372,15 @@ def test_the_same_runs_give_the_same_laws() -> None:
     at = grid()
     seconds = 10.0 + 100.0 * at.size / at.machines
     assert np.array_equal(mean_of(fitted(at, seconds), at), mean_of(fitted(at, seconds), at))
+
+
+def test_laws_are_drawn_from_their_prior() -> None:
+    laws = drawn(Frame.of(grid()), MOST_DRAWN, seed=0)
+    for values, middle, spread in (
+        (laws.log_height, np.log(CLIFF_HEIGHT), CLIFF_HEIGHT_SPREAD),
+        (laws.logit_once, 0.0, ONCE_SPREAD),
+        (laws.logit_reading, 0.0, READING_SPREAD),
+        (laws.logit_gradual, 0.0, GRADUAL_SPREAD),
+        (laws.stop, 0.0, 1.0),
+    ):
+        assert stats.kstest((values - middle) / spread, "norm").pvalue > 1e-3

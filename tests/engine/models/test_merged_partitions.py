@@ -124,6 +124,15 @@ def test_one_more_than_the_rule_is_one_more_of_twice_the_input(
     by the rule: 17 are 0.75 more, and so they are of twice as much."""
     shuffle = MergedPartitions(200.0, mib * MIB, MIB, 64.0 * MIB, 2.0, seen, seen_of=200.0)
     assert shuffle.on_own(2.0) == pytest.approx(twice)
+    if seen < 18.0:
+        assert shuffle.on_own(1.05) == pytest.approx(seen + 0.05 * mib / 64.0)
+
+
+def test_fewer_than_the_rule_s_number_is_never_less_than_one() -> None:
+    """One where the rule has 17 says a seventeenth everywhere."""
+    one = MergedPartitions(200.0, 1024.0 * MIB, 1.0, 1e6 * MIB, 16.0, 1.0, seen_of=200.0)
+    assert one.count(np.asarray([2.0, 8.0]), 1.0) == pytest.approx([1.0, 1.0])
+    assert one.count(np.asarray([64.0]), 1.0) > 3.0
 
 
 def test_the_log_s_own_cluster_has_what_was_seen() -> None:

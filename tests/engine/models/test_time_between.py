@@ -51,6 +51,21 @@ def test_a_stage_idles_no_longer_than_the_run_leaves_room_for() -> None:
     assert found[1] == pytest.approx(free / 250), "half of the other stage's tasks fall into it"
 
 
+def test_half_of_all_tasks_idle_no_longer_than_what_is_usual() -> None:
+    stages = [
+        stage(tasks, 0.02, 30.0, began=40.0 * place) for place, tasks in enumerate((90, 50, 60, 9))
+    ]
+    idle = usual_idle(np.asarray([0.03, 0.01, 0.02, np.nan]), stages, SLOTS)
+    assert idle[3] == pytest.approx(0.02)
+
+
+def test_between_tasks_of_two_slots_both_stand_idle() -> None:
+    """200 of them on four slots leave 4 s of the 12, each second of it for two slots."""
+    wide = replace(stage(200, 0.02, 3.0, began=50.0), task_cpus=2)
+    idle = usual_idle(np.asarray([0.5, np.nan]), [stage(40, 1.0, 30.0), wide], SLOTS)
+    assert idle[1] == pytest.approx((4 * 3.0 - 2 * 200 * 0.02) / (2 * 200))
+
+
 @pytest.mark.parametrize("idle", [[np.nan, np.nan], [0.7, np.nan]])
 def test_where_nothing_tells_it_there_is_none(idle: list[float]) -> None:
     """No stage ran alone, or one with no more tasks than slots, which waits for other things."""

@@ -95,7 +95,7 @@ class DataFlow:
         for place, shape in enumerate(shapes):
             found = _sources(shape.stage, shapes, places, made)
             sources.append(found)
-            of_made = bool(found) and all(one.place in made for one in found)
+            of_made = all(one.place in made for one in found)
             whole = sum(one.share for one in found) > 1.0 - ROUNDING
             if shape.growth is Growth.NONE or (of_made and whole):
                 made.add(place)

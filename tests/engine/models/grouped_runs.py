@@ -1,0 +1,29 @@
+"""Real logs whose rows are grouped before they are shuffled, of which each foretells the others."""
+
+from pathlib import Path
+
+from engine import read
+from engine.models.stages.durations.task_times import StageShape
+from engine.models.stages.shapes import shapes_of
+from engine.profile import Run
+
+DATA = Path(__file__).parents[2] / "data"
+FEW, MORE = (read(DATA / name).runs[0] for name in ("grouped.zstd", "grouped_more.zstd"))
+WIDE = read(DATA / "grouped_wide.zstd").runs[0]
+"""The larger run in six tasks on six slots."""
+
+FILES = 3.0
+"""So many times the files has the larger run."""
+
+DAYS, OWN, WORDS, WORDS_WRITTEN = range(4)
+"""The stages that group the rows of files, in their order."""
+
+
+def grouping(run: Run) -> list[StageShape]:
+    """The stages that group rows of many groups before they hand them on."""
+    return [shape for shape in shapes_of(run, 2) if (shape.stage.groups or 0.0) > 1.0]
+
+
+def reader(run: Run, of: StageShape) -> StageShape:
+    (found,) = (one for one in shapes_of(run, 2) if one.stage.parents == (of.stage.stage_id,))
+    return found
