@@ -80,15 +80,15 @@ def cost_of(
 
 
 def cost_assumptions(cluster: Cluster, *, spot: bool = False) -> tuple[str, ...]:
-    """What of the costs of a catalog's nodes rests on an assumption or an estimate, one line each;
-    nothing for others."""
+    """What of the costs of nodes by a catalog's rules rests on an assumption or an estimate, one
+    line each; nothing for others."""
     catalog, instance = cluster.catalog, cluster.instance
-    if catalog is None or instance is None or instance.name not in catalog.offers:
+    if catalog is None or instance is None:
         return ()
-    billing = replace(catalog.billing, spot=spot)
+    billing, offer = replace(catalog.billing, spot=spot), catalog.offers.get(instance.name)
     head = master_offer(catalog, billing)
     return assumptions(
-        price_of(catalog.offers[instance.name], billing),
+        None if offer is None else price_of(offer, billing),
         billing,
         catalog.exchange,
         head=head.on_demand if head else None,

@@ -122,8 +122,9 @@ def test_nodes_of_a_given_shape_cost_their_own_price_by_the_rules_of_the_catalog
     )
     profile = engine.Profile("job", (engine.Run(60.0, ran, engine.Workload(1e9)),))
     assert engine.cost_of(cluster, 3600.0, profile) == (cost and pytest.approx(cost))
-    if name != "small":
-        assert engine.cost_assumptions(cluster) == ()
+    listed = () if name is None else engine.cost_assumptions(small(3))
+    assert engine.cost_assumptions(cluster) == listed
+    assert any("surcharge" in line for line in listed) is (name is not None)
 
 
 def test_a_price_is_that_of_the_first_run_that_tells_one() -> None:
