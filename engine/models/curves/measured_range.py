@@ -63,16 +63,19 @@ def range_notices(
     return found
 
 
-def iteration_notice(wanted: float, observed: FloatArray) -> Notice:
+def iteration_notice(wanted: float, observed: FloatArray, *, ended: bool = False) -> Notice:
     """The warning that no run has the wanted iterations.
 
     Args:
         observed: (k,) the numbers of iterations that were run, ascending.
+        ended: whether that many are foretold to take no longer than the most that were run.
     """
     seen = ", ".join(f"{count:g}" for count in observed[:6])
+    scaled = f"is scaled from runs of {seen}"
+    stays = f"stays that of {observed[-1]:g}, as if the loop had ended by then (inferred)"
     return Notice(
         "extrapolating-iterations",
-        f"no run has {wanted:g} iterations: the time is scaled from runs of {seen}",
+        f"no run has {wanted:g} iterations: the time {stays if ended else scaled}",
         f"add runs of {wanted:g} iterations",
     )
 

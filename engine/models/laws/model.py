@@ -221,7 +221,9 @@ class TableModel(FittedModel):
         found += answers.beside_notices
         found += unusual_notices(self._unusual_here(wanted))
         found += parameter_notices(wanted, answers.names, answers.same, answers.runs, own)
-        found += iteration_notices(wanted, answers.joint.rows)
+        most = float(answers.joint.rows.iterations.max())
+        ended = self._ends(batch, wanted, most)
+        found += iteration_notices(wanted, answers.joint.rows, ended=ended)
         found += range_warnings(float(rows.size[0]), answers.tables, at)
         if not np.isnan(rows.machines[0]):
             unit = answers.tables[0].unit
@@ -231,6 +233,18 @@ class TableModel(FittedModel):
             said = "run times tell nothing of shuffle partitions: they change nothing here"
             found.append(Notice("not-modelled", said, "add an event log"))
         return in_order(found)
+
+    def _ends(self, batch: ClusterBatch, wanted: Workload, most: float) -> bool:
+        """Whether more iterations than the most that were run are foretold to take no more time."""
+        if wanted.iterations is None or wanted.iterations <= most:
+            return False
+        asked = (most, wanted.iterations)
+        run, more = (self.forecast(batch, replace(wanted, iterations=n)).seconds[0] for n in asked)
+        return bool(more <= NO_LONGER * run)
+
+
+NO_LONGER = 1.01
+"""So many times the time of fewer iterations is no more time."""
 
 
 def _telling(runs: Sequence[Run], wanted: Workload) -> list[Run]:

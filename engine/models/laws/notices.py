@@ -80,12 +80,16 @@ def parameter_notices(
     ]
 
 
-def iteration_notices(wanted: Workload, rows: Rows) -> list[Notice]:
-    """Whether the iterations lie outside those that were run."""
+def iteration_notices(wanted: Workload, rows: Rows, *, ended: bool) -> list[Notice]:
+    """Whether the iterations lie outside those that were run.
+
+    Args:
+        ended: whether more of them are foretold to take no more time.
+    """
     observed, count = np.unique(rows.iterations), wanted.iterations
     if count is None or observed[0] * 0.999 <= count <= observed[-1] * 1.001:
         return []
-    return [iteration_notice(count, observed)]
+    return [iteration_notice(count, observed, ended=ended)]
 
 
 def range_warnings(size: float, tables: Sequence[MachineRuns], at: Equivalents) -> list[Notice]:

@@ -78,3 +78,18 @@ def test_a_loop_that_ends_at_its_tolerance_takes_no_longer_for_more_iterations()
 
     assert twice(at(10.0, 10.0) + at(50.0, 50.0) + at(100.0, 50.0)) < 1.1
     assert twice(at(10.0, 10.0) + at(50.0, 50.0) + at(100.0, 100.0)) > 1.7
+
+
+@pytest.mark.parametrize(("ends_after", "said"), [(35.0, "stays that of 100"), (1e9, "is scaled")])
+def test_a_loop_that_seems_to_have_ended_is_said_to(ends_after: float, said: str) -> None:
+    told = [
+        Run(
+            (20.0 + 400.0 / n) * (0.2 + 0.8 * min(k, ends_after) / 35.0), nodes(n), Workload(1.0, k)
+        )
+        for k in (5.0, 20.0, 50.0, 100.0)
+        for n in (2, 4, 8, 16)
+    ]
+    model = engine.fit(Profile("job", tuple(told)))
+    beyond = model.predict(cluster=nodes(6), workload=Workload(1.0, 300.0))
+    (notice,) = (one for one in beyond.warnings if one.code == "extrapolating-iterations")
+    assert f"the time {said}" in notice.text
