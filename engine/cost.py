@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -213,6 +213,15 @@ def itemised(
         ),
         owned={name: owned} if owned else {},
     )
+
+
+def added(costs: Sequence[Cost]) -> Cost:
+    """The costs of the members of one cluster, added up part by part."""
+    first = costs[0]
+    totals = {f"{name}_usd": sum(cost.parts[name] for cost in costs) for name in first.parts}
+    lines = dict.fromkeys(line for cost in costs for line in cost.assumptions)
+    owned = {name: count for cost in costs for name, count in cost.owned.items()}
+    return replace(first, **totals, assumptions=tuple(lines), owned=owned)
 
 
 def _ran_and_added(seconds: float, billed: float, billing: Billing) -> tuple[float, float]:

@@ -188,7 +188,7 @@ def mixed(
     """`settle`, with up to `mix` types in one cluster, for which a search works out so many bounds
     at most."""
     answer = settle(surface, goal, billing, today=today)
-    if mix == 1 and not splits(surface, billing):
+    if mix == 1 and not splits(surface, billing, mix):
         return answer
     return with_mixes(
         answer, surface, billing, most_types=mix, most_bounds=most_bounds, today=today
@@ -200,7 +200,7 @@ def answered(
 ) -> Recommendation:
     """`mixed`, with the ways out of a deadline and a budget that cannot be kept together."""
     answer = mixed(surface, goal, billing, mix=mix, today=today)
-    if mix == 1 and not splits(surface, billing):
+    if mix == 1 and not splits(surface, billing, mix):
         return answer  # the ways out are of one type, as what was asked is
 
     def ask(goal: Goal) -> Recommendation:
@@ -234,7 +234,7 @@ def sensitivity(
     def ask(changed: Goal) -> Recommendation:
         return mixed(surface, changed, billing, mix=mix, most_bounds=most_bounds)
 
-    steps = mix == 1 and not splits(surface, billing)
+    steps = mix == 1 and not splits(surface, billing, mix)
     surface, _ = surface.rented(billing)
     return WhatIf(ask, surface, goal, billing, best, steps=steps).sensitivity()
 

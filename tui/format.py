@@ -128,13 +128,13 @@ def composition(types: dict[str, int]) -> str:
 
 def rented(choice: engine.Choice | engine.Change) -> str:
     """A composition, and where not all of its nodes are rented at spot prices which ones are:
-    "9 × c7a.xlarge (4 of them spot)"."""
+    "9 × c7a.xlarge (4 spot)"."""
     spot, said = dict(choice.spot), composition(dict(choice.composition))
     if not spot or spot == dict(choice.composition):
         return said
     if len(choice.composition) == 1:
-        return f"{said} ({sum(spot.values())} of them spot)"
-    return f"{said} (of them spot: {composition(spot)})"
+        return f"{said} ({sum(spot.values())} spot)"
+    return f"{said} (spot: {composition(spot)})"
 
 
 def cluster(given: engine.Cluster) -> str:

@@ -15,10 +15,10 @@ from engine.choosing.interruptions import SpotNodes, interruption_notice
 from engine.choosing.recommendation import Choice, Compromise, Goal, Rejected
 from engine.choosing.surface import Surface
 from engine.choosing.sweeps import TIE
-from engine.cost import Cost, itemised, master_offer, price_of, usd_at
+from engine.cost import Cost, added, itemised, master_offer, price_of, usd_at
 from engine.forecast import IntArray, known
 from engine.machines.platforms import NOT_SUPPORTED, support_notice
-from engine.machines.services import least_workers, refusals, service_of
+from engine.machines.services import least_workers, on_demand_line, refusals, service_of
 from engine.notices import Notice, in_order
 from engine.runs.barrier_stages import not_started
 from engine.text.reachable import ENOUGH
@@ -86,15 +86,24 @@ class Answers:
 
     def _cost(self, row: int, nodes: int, seconds: float) -> Cost:
         """What so many nodes of a type cost for so long."""
-        paid = self._paid(row, nodes)
-        return itemised(
-            nodes=paid,
-            seconds=seconds,
-            offer=self.surface.candidates.offers[row],
-            billing=self._rules(row),
-            catalog=self.catalog,
-            owned=nodes - paid,
+        paid, rules = self._paid(row, nodes), self._rules(row)
+        spot = self._on_spot(row, nodes)
+        offer = self.surface.candidates.offers[row]
+        if spot == paid or not rules.spot:
+            return itemised(
+                nodes=paid, seconds=seconds, offer=offer, billing=rules, catalog=self.catalog,
+                owned=nodes - paid,
+            )  # fmt: skip
+        ordinary = itemised(
+            nodes=paid - spot, seconds=seconds, offer=offer, billing=replace(rules, spot=False),
+            catalog=self.catalog, owned=nodes - paid,
+        )  # fmt: skip
+        beside = replace(rules, master=None)
+        others = itemised(
+            nodes=spot, seconds=seconds, offer=offer, billing=beside, catalog=self.catalog
         )
+        cost = added([ordinary, others])
+        return replace(cost, assumptions=(on_demand_line(self.catalog), *cost.assumptions))
 
     def _rules(self, row: int) -> Billing:
         """The billing of a type: one without a spot price comes here only with nodes one owns."""
@@ -103,8 +112,11 @@ class Answers:
 
     def _spot(self, row: int, nodes: int) -> dict[str, int]:
         """The nodes that are rented at spot prices."""
-        paid = self._paid(row, nodes) if self._rules(row).spot else 0
-        return {self.surface.candidates.offers[row].instance.name: paid} if paid else {}
+        spot = self._on_spot(row, nodes) if self._rules(row).spot else 0
+        return {self.surface.candidates.offers[row].instance.name: spot} if spot else {}
+
+    def _on_spot(self, row: int, nodes: int) -> int:
+        return int(self.surface.on_spot(np.asarray(row), np.asarray(nodes)))
 
     def _paid(self, row: int, nodes: int) -> int:
         """How many of the nodes are paid for."""
@@ -124,7 +136,7 @@ class Answers:
 
     def refused(self, choice: Choice) -> Iterator[Notice]:
         """Why the service that is paid for would not start the cluster."""
-        return refusals(self.catalog, choice.composition, choice.spot)
+        return refusals(self.catalog, choice.composition)
 
     def interruptions(
         self, choice: Choice, shares: Mapping[str, float] | None = None

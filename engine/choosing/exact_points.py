@@ -12,13 +12,15 @@ from dataclasses import replace
 
 import numpy as np
 
+from engine.choosing.sweeps import TIE
 from engine.forecast import FloatArray, Forecast
 
 
 def with_exact(
     grid: Forecast, places: Sequence[int], exact: Forecast, *, known: Collection[int], row: int
 ) -> Forecast:
-    """The grid with exact points, and with the others corrected by its error there.
+    """The grid with exact points, and with the others corrected by its error there; the grid
+    itself where it has none.
 
     The error in log time is interpolated linearly along the logarithm of the number of nodes, and
     is constant beyond the outermost exact points of a row.
@@ -30,6 +32,8 @@ def with_exact(
         known: points that were exact before.
         row: points in a row.
     """
+    if np.allclose(exact.seconds, grid.seconds[list(places)], rtol=TIE, equal_nan=True):
+        return grid
     off = dict.fromkeys(known, 0.0)
     off |= zip(places, _log_ratio(exact.seconds, grid.seconds[list(places)]), strict=True)
     moved, counts = np.array(grid.seconds), np.log1p(np.arange(row))

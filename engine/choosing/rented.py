@@ -16,6 +16,7 @@ from engine.choosing.interruptions import LostWork, rate_of, with_hold_ups
 from engine.cluster import Cluster, Workload
 from engine.cost import EXACT_BILLING, assumptions, cost_usd, master_offer, price_of, service_rate
 from engine.errors import BadInput
+from engine.machines.services import least_on_demand, on_demand_line, spot_nodes
 from engine.models.base import FittedModel, Predictions
 from engine.profile import Profile
 
@@ -27,20 +28,28 @@ def predict_on_spot(
     workloads: Sequence[Workload] | None = None,
     confidence: float = 0.9,
 ) -> Predictions:
-    """`FittedModel.predict_many` where all nodes are spot nodes: what interruptions are expected to
-    cost is in the times and intervals, as in those of `recommend`.
+    """`FittedModel.predict_many` on spot nodes, as many as the service allows: what interruptions
+    are expected to cost is in the times and intervals, as in those of `recommend`.
 
     Raises:
         BadInput: for a cluster that is not of one type of a catalog, or whose type has no spot
             price, and as `predict_many`.
     """
     found = fitted.predict_many(clusters=clusters, workloads=workloads, confidence=confidence)
-    rates = [rate_of(_spot_offer(cluster)) for cluster in clusters]
+    rates = [rate_of(_spot_offer(cluster)) * _spot_share(cluster) for cluster in clusters]
     rate = np.broadcast_to(np.asarray(rates), found.seconds.shape)
     nodes = np.broadcast_to([float(cluster.nodes or 1) for cluster in clusters], rate.shape)
     work = LostWork.of(fitted.profile.largest_run)
     held = with_hold_ups(found.forecast, work, rate=rate, square=rate / nodes)
     return Predictions.of(found.model, held, confidence)
+
+
+def _spot_share(cluster: Cluster) -> float:
+    """Spot nodes / nodes, where spot nodes are asked for."""
+    if cluster.catalog is None:
+        return 1.0
+    nodes = cluster.nodes or 1
+    return spot_nodes(cluster.catalog, nodes) / nodes
 
 
 def _spot_offer(cluster: Cluster) -> Offer:
@@ -87,11 +96,15 @@ def cost_assumptions(cluster: Cluster, *, spot: bool = False) -> tuple[str, ...]
         return ()
     billing, offer = replace(catalog.billing, spot=spot), catalog.offers.get(instance.name)
     head = master_offer(catalog, billing)
-    return assumptions(
-        None if offer is None else price_of(offer, billing),
-        billing,
-        catalog.exchange,
-        head=head.on_demand if head else None,
+    beside = [on_demand_line(catalog)] if spot and least_on_demand(catalog) else []
+    return (
+        *beside,
+        *assumptions(
+            None if offer is None else price_of(offer, billing),
+            billing,
+            catalog.exchange,
+            head=head.on_demand if head else None,
+        ),
     )
 
 
@@ -115,7 +128,7 @@ def observed_price(profile: Profile, instance: str | None) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class _Tariff:
-    """What a node of a cluster costs per hour, and the rules that it is billed by."""
+    """What a node of a cluster costs per hour on average, and the rules that it is billed by."""
 
     price_usd_per_hour: float
     on_demand_usd_per_hour: float
@@ -139,5 +152,7 @@ def _tariff(cluster: Cluster, profile: Profile, *, spot: bool) -> _Tariff | None
     price = listed if not spot else None if paid is None else paid.usd_per_hour
     if price is None or listed is None:
         return None
+    if spot:  # cost is linear in the price, so that the mean of all nodes tells it
+        price = listed + _spot_share(cluster) * (price - listed)
     service = service_rate(offer, billing) if offer else 0.0
     return _Tariff(price, listed, service, master_offer(catalog, billing), billing)

@@ -20,27 +20,26 @@ from engine.choosing.candidates import Candidates
 from engine.choosing.exact_points import with_exact
 from engine.choosing.interruptions import LostWork, rate_of, with_hold_ups
 from engine.choosing.limits import NO_LIMITS, Constraints, Limits
+from engine.choosing.rates import dearer_by, rates_of
 from engine.choosing.sweeps import (
     BLOCK,
     RUN,
-    TIE,
     KeptSweeps,
     StudentGrid,
     falling,
+    require_points,
     row_blocks,
     unbeaten,
     useful,
 )
 from engine.cluster import Cluster, Workload, require_workload
-from engine.cost import billed_seconds, master_offer, master_rate, node_rate, service_rate, weighing
+from engine.cost import billed_seconds, weighing
 from engine.errors import BadInput, UnknownName
 from engine.forecast import BoolArray, FloatArray, Forecast, IntArray
+from engine.machines.services import least_on_demand
 from engine.models.base import FittedModel
 from engine.notices import Notice
 from engine.units import SECONDS_PER_HOUR
-
-MAX_POINTS = 4_000_000
-"""More compositions do not fit into the memory of a small gateway node."""
 
 Answer = TypeVar("Answer")
 
@@ -80,12 +79,7 @@ class Surface:
         Raises:
             BadInput: for more compositions than memory holds, and whatever the model raises.
         """
-        k = len(candidates.offers)
-        if max_nodes < 1 or k * max_nodes > MAX_POINTS:
-            raise BadInput(
-                f"{max_nodes} nodes of {k} types cannot be compared at once",
-                remedy=f"at most {MAX_POINTS // k} nodes, or name fewer types",
-            )
+        require_points(len(candidates.offers), max_nodes)
         workload = workload or fitted.profile.reference_workload
         require_workload(workload)
         forecast = fitted.forecast(candidates.grid(range(1, max_nodes + 1)), workload)
@@ -123,8 +117,7 @@ class Surface:
         if not self.spot or not self.interrupted.any():
             return self.forecast
         rows, nodes = np.arange(self.shape[0])[:, None], self.nodes
-        share = self.paid(rows, nodes) / nodes
-        rate = self.interrupted[:, None] * share
+        rate = self.interrupted[:, None] * (self.on_spot(rows, nodes) / nodes)
         return with_hold_ups(
             self.forecast, self.lost_work, rate=rate.ravel(), square=(rate / nodes).ravel()
         )
@@ -186,6 +179,12 @@ class Surface:
         if not self.limits.owned:
             return np.asarray(nodes)
         return np.asarray(np.maximum(nodes - self.owned[rows], 0), dtype=float)
+
+    def on_spot(self, rows: IntArray, nodes: FloatArray | IntArray) -> FloatArray:
+        """How many of the paid nodes are spot nodes, on a surface of these: all but those that the
+        service needs beside them, for which owned ones may stand; arguments broadcast."""
+        paid, least = self.paid(rows, nodes), least_on_demand(self.candidates.catalog)
+        return np.minimum(paid, np.maximum(nodes - least, 0)) if least else paid
 
     @cached_property
     def has_interval(self) -> BoolArray:
@@ -254,39 +253,39 @@ class Surface:
         return self._kept.costs.get(billing, lambda: self._costs(billing))
 
     def _costs(self, billing: Billing) -> FloatArray:
-        rates, master = self.rates(billing)
-        per_second, head = rates / SECONDS_PER_HOUR, master / SECONDS_PER_HOUR
         costs, every = np.empty(self.shape), np.arange(self.shape[0])[:, None]
         for rows in row_blocks(*self.shape):
-            hourly = self._hourly(per_second, every[rows], self.nodes)
-            hourly += head
+            hourly = self.hourly_usd(billing, every[rows], self.nodes)
+            hours = billed_seconds(self.seconds[rows], billing) / SECONDS_PER_HOUR
             with np.errstate(invalid="ignore"):
-                np.multiply(hourly, billed_seconds(self.seconds[rows], billing), out=costs[rows])
+                np.multiply(hourly, hours, out=costs[rows])
         if self.limits.owned:
             np.copyto(costs, np.inf, where=np.isinf(self.seconds))
         return costs
 
-    def _hourly(
-        self, rates: FloatArray, rows: IntArray, nodes: FloatArray | IntArray
+    def _of_workers(
+        self, billing: Billing, rows: IntArray, nodes: FloatArray | IntArray
     ) -> FloatArray:
-        """USD per hour of workers of some types at (k,) rates; arguments broadcast."""
+        """USD per billed hour of workers; arguments broadcast."""
+        rates, paid = self.rates(billing)[0], self.paid(rows, nodes)
         with np.errstate(invalid="ignore"):
-            hourly = np.take(rates, rows, mode="clip") * self.paid(rows, nodes)
+            hourly = np.take(rates, rows, mode="clip") * paid
+        if billing.spot and least_on_demand(self.candidates.catalog):
+            more = dearer_by(self.rates(replace(billing, spot=False))[0], rates)
+            hourly += np.take(more, rows, mode="clip") * (paid - self.on_spot(rows, nodes))
         if self.limits.owned:  # no price is needed for what is owned: inf * 0 is 0
             np.nan_to_num(hourly, copy=False, nan=0.0, posinf=np.inf)
         return hourly
 
-    def rates(self, billing: Billing) -> tuple[FloatArray, float]:
-        """USD per billed hour: (k,) of a worker, inf without a spot price, and of the master."""
-        return self._kept.rates.get(billing, lambda: self._rates(billing))
+    def hourly_usd(
+        self, billing: Billing, rows: IntArray, nodes: FloatArray | IntArray
+    ) -> FloatArray:
+        """USD per billed hour of clusters, the master included; arguments broadcast."""
+        return self._of_workers(billing, rows, nodes) + self.rates(billing)[1]
 
-    def _rates(self, billing: Billing) -> tuple[FloatArray, float]:
-        listed, spot = self.candidates.prices
-        master = master_offer(self.candidates.catalog, billing)
-        paid = spot if billing.spot else listed
-        service = [service_rate(offer, billing) for offer in self.candidates.offers]
-        rates = node_rate(paid, listed, billing, service_usd_per_hour=service)
-        return rates, master_rate(master, billing)
+    def rates(self, billing: Billing) -> tuple[FloatArray, float]:
+        """USD per billed hour of a worker and of the master (`rates_of`)."""
+        return self._kept.rates.get(billing, lambda: rates_of(self.candidates, billing))
 
     def frontier(self, billing: Billing, candidates: Candidates, max_nodes: int) -> IntArray:
         """Flat indices of the points that no other beats in time and cost, fastest first.
@@ -295,11 +294,10 @@ class Surface:
         same time and cost one is kept (fewest nodes, then name).
         """
         order = self._skyline(weighing(billing), candidates, max_nodes)
-        rates, master = self.rates(billing)
         rows, columns = np.divmod(order, self.max_nodes)
         seconds = self.seconds.ravel()[order]
         hours = billed_seconds(seconds, billing) / SECONDS_PER_HOUR
-        costs = hours * (self._hourly(rates, rows, columns + 1) + master)
+        costs = hours * self.hourly_usd(billing, rows, columns + 1)
         return np.asarray(order[unbeaten(seconds, costs)])
 
     def _skyline(self, billing: Billing, candidates: Candidates, max_nodes: int) -> IntArray:
@@ -309,16 +307,15 @@ class Surface:
         return self._kept.skylines.get(question, lambda: self._points(*question))
 
     def _points(self, billing: Billing, candidates: Candidates, max_nodes: int) -> IntArray:
-        rates, _ = self.rates(billing)
         flat, rows, nodes = self._useful
-        others = np.ones(len(rates), dtype=bool)
+        others = np.ones(self.shape[0], dtype=bool)
         others[[self.rows[name] for name in candidates.names]] = False
         some_out = bool(others.any())
         hourly = np.full(-(-rows.size // RUN) * RUN, np.inf)
         for start in range(0, rows.size, BLOCK):
             block = slice(start, min(start + BLOCK, rows.size))
             part = hourly[block]
-            part[:] = self._hourly(rates, rows[block], nodes[block])
+            part[:] = self._of_workers(billing, rows[block], nodes[block])
             if some_out:
                 np.copyto(part, np.inf, where=others[rows[block]])
             if max_nodes < self.max_nodes:
@@ -390,8 +387,5 @@ class Surface:
             return self
         batch = ClusterBatch.of([self.cluster(point) for point in new], self.fitted.profile)
         forecast = self.fitted.forecast(batch, self.workload)
-        exact = self.exact | frozenset(new)
-        if np.allclose(forecast.seconds, self.forecast.seconds[new], rtol=TIE, equal_nan=True):
-            return replace(self, exact=exact)
         found = with_exact(self.forecast, new, forecast, known=self.exact, row=self.max_nodes)
-        return replace(self, forecast=found, exact=exact)
+        return replace(self, forecast=found, exact=self.exact | frozenset(new))

@@ -7,9 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from engine.errors import BadInput
 from engine.forecast import LARGE_DOF, FloatArray, IntArray
 from engine.lazy import Recent
 from engine.notices import Notice
+
+MAX_POINTS = 4_000_000
+"""More compositions do not fit into the memory of a small gateway node."""
 
 TIE = 1e-9
 """Costs (or times) that differ by less than this share are equal: only rounding separates them."""
@@ -24,6 +28,19 @@ length is a multiple of it is not copied."""
 _GRID = 512
 """Cells of the table of Student quantiles; linear in 1/dof between them they are off by less than
 1e-6 of themselves."""
+
+
+def require_points(types: int, max_nodes: int) -> None:
+    """Refuses more compositions than memory holds.
+
+    Raises:
+        BadInput: for these, and for no nodes.
+    """
+    if max_nodes < 1 or types * max_nodes > MAX_POINTS:
+        raise BadInput(
+            f"{max_nodes} nodes of {types} types cannot be compared at once",
+            remedy=f"at most {MAX_POINTS // types} nodes, or name fewer types",
+        )
 
 
 def row_blocks(rows: int, columns: int) -> Iterator[slice]:

@@ -89,7 +89,7 @@ def weighed(
 
 
 def _of_surface(surface: Surface, nodes: Sequence[int], goal: Goal, billing: Billing) -> Weighed:
-    """Whole clusters of one type; all of their nodes are spot nodes, or none are."""
+    """Whole clusters of one type; of spot nodes as far as its service allows, or none of them."""
     surface, billing = surface.rented(billing)
     low, _ = surface.outlook.interval(goal.confidence)
     seconds, costs = surface.seconds, surface.costs(billing)
@@ -114,15 +114,13 @@ def _of_surface(surface: Surface, nodes: Sequence[int], goal: Goal, billing: Bil
         goal,
     )  # fmt: skip
     rows, columns = np.divmod(kept, surface.max_nodes)
-    rates, master = surface.rates(billing)
-    paid = surface.paid(rows, columns + 1)
     own, on_spot = surface.forecast, surface.outlook
     with np.errstate(invalid="ignore"):
         longer = np.log(on_spot.seconds[kept] / own.seconds[kept])
         added = np.square(on_spot.log_scale[kept]) - np.square(own.log_scale[kept])
     return Weighed(
         clusters=tuple(surface.cluster(int(place)) for place in kept),
-        hourly_usd=np.where(paid > 0.0, rates[rows], 0.0) * paid + master,
+        hourly_usd=surface.hourly_usd(billing, rows, columns + 1),
         billing=billing,
         longer=np.nan_to_num(longer),
         spread=np.sqrt(np.maximum(np.nan_to_num(added), 0.0)),

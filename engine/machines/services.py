@@ -43,20 +43,30 @@ def least_workers(catalog: Catalog) -> int:
     return LEAST_WORKERS.get(platform_of(catalog) or "", 1)
 
 
+def least_on_demand(catalog: Catalog) -> int:
+    """The fewest workers that the service rents on demand in every cluster: beside them alone it
+    has spot nodes. 0 where all may be spot nodes."""
+    return LEAST_WORKERS.get(platform_of(catalog) or "", 0)
+
+
+def spot_nodes(catalog: Catalog, nodes: int) -> int:
+    """How many of a cluster's nodes may be spot nodes."""
+    return max(nodes - least_on_demand(catalog), 0)
+
+
+def on_demand_line(catalog: Catalog) -> str:
+    """What the service rents on demand, whatever is asked, in a line of a cost's assumptions."""
+    least = least_on_demand(catalog)
+    return f"{least} workers on demand: {service_of(catalog)} has spot nodes only beside them"
+
+
 def most_worker_types(catalog: Catalog) -> int | None:
     """The most types of workers in one cluster of the service; None for any number."""
     return 1 if platform_of(catalog) in OF_ONE_TYPE else None
 
 
-def refusals(
-    catalog: Catalog, composition: Mapping[str, int], spot: Mapping[str, int]
-) -> Iterator[Notice]:
-    """Why the service of a catalog would not start a cluster.
-
-    Args:
-        composition: type -> workers.
-        spot: type -> those of them that are rented at spot prices.
-    """
+def refusals(catalog: Catalog, composition: Mapping[str, int]) -> Iterator[Notice]:
+    """Why the service of a catalog would not start a cluster (type -> workers)."""
     service, workers = service_of(catalog), sum(composition.values())
     least, types = least_workers(catalog), most_worker_types(catalog)
     if types is not None and len(composition) > types:
@@ -67,12 +77,6 @@ def refusals(
         )
     if workers < least:
         yield _notice(f"{service} starts no cluster of fewer than {least} workers", "add a node")
-    elif least > 1 and workers - sum(spot.values()) < least:
-        yield _notice(
-            f"{service} rents {least} workers on demand at least, and only those beside them at "
-            "spot prices",
-            "rent fewer nodes at spot prices",
-        )
 
 
 def _notice(text: str, remedy: str) -> Notice:

@@ -19,11 +19,13 @@ from engine.choosing.choices import Answers
 from engine.choosing.interruptions import with_interruptions
 from engine.choosing.limits import Limits
 from engine.choosing.recommendation import Choice, Goal
-from engine.choosing.surface import MAX_POINTS, Surface
+from engine.choosing.surface import Surface
+from engine.choosing.sweeps import MAX_POINTS
 from engine.cluster import MOST_NODES, Workload, is_finite
 from engine.cost import price_of
 from engine.errors import BadInput
 from engine.forecast import Forecast, IntArray, known
+from engine.machines.services import spot_nodes
 from engine.memory import name_instead
 from engine.mixing.columns import ROUNDING, Columns
 from engine.mixing.market import FoundMix, Market
@@ -89,7 +91,8 @@ def predict_composition(
     if billing.spot:
         places = places.on_spot(1.0 if max_spot is None else max_spot)
     surface = places.surface(workload)
-    if len(places.counts) == 1 and places.spot in ((), (0,), places.counts):
+    most = spot_nodes(catalog, sum(places.counts))
+    if len(places.counts) == 1 and places.spot in ((), (0,), (most,)):
         billing = replace(billing, spot=any(places.spot))
         return _of_one_type(surface, places.counts[0], goal, billing, today)
     return _of_several(surface, places, goal, billing, today)
@@ -184,9 +187,10 @@ class Placed:
         return behind(self.found, self.law(surface), self.stock(Billing()), surface)
 
     def on_spot(self, share: float) -> Placed:
-        """The composition with at most this share of spot nodes, those that save most first; none
-        where spot saves nothing."""
-        offers, left = self.candidates.offers, int(share * sum(self.counts) + 1e-9)
+        """The composition with at most this share of spot nodes, and no more than its service
+        allows, those that save most first; none where spot saves nothing."""
+        offers, nodes = self.candidates.offers, sum(self.counts)
+        left = min(int(share * nodes + 1e-9), spot_nodes(self.candidates.catalog, nodes))
         saved = [
             offer.on_demand.usd_per_hour - offer.spot.usd_per_hour if offer.spot else 0.0
             for offer in offers

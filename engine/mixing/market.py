@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,19 +23,22 @@ class SpotShare:
     Args:
         types: (k,) the type that each row is; spot: (k,) whether its nodes are spot nodes.
         most: spot nodes / nodes at most.
+        beside: other nodes at least, where there are spot nodes.
     """
 
     types: IntArray
     spot: BoolArray
     most: float
+    beside: int = 0
 
     def allowed(self, rows: IntArray, counts: IntArray) -> BoolArray:
         """(n,) whether compositions keep it."""
-        spot = np.where(self.spot[rows], counts, 0).sum(axis=1)
-        return np.asarray(spot <= self.most * counts.sum(axis=1) * (1.0 + 1e-12))
+        spot, nodes = np.where(self.spot[rows], counts, 0).sum(axis=1), counts.sum(axis=1)
+        kept = spot <= self.most * nodes * (1.0 + 1e-12)
+        return np.asarray(kept & ((spot == 0) | (nodes - spot >= self.beside)))
 
     def taken(self, rows: IntArray) -> SpotShare:
-        return SpotShare(self.types[rows], self.spot[rows], self.most)
+        return replace(self, types=self.types[rows], spot=self.spot[rows])
 
 
 @dataclass(frozen=True, eq=False)

@@ -67,13 +67,12 @@ def with_mixes(
 ) -> Recommendation:
     """The answer, or a better mix of up to `most_types` types.
 
-    Under a maximum share of spot nodes a type may be rented both ways, so the better cluster may
-    also be of one type.
+    Where a type may be rented both ways (`splits`), the better cluster may also be of one type.
     """
     goal, evaluated = answer.goal, answer.evaluated
-    partly = splits(surface, billing)
-    surface, whole = surface.rented(billing)
-    stock = Stock.of(surface, billing if partly else whole, goal.max_nodes)
+    split = splits(surface, billing, most_types)
+    surface, _ = surface.rented(replace(billing, spot=billing.spot and not split))
+    stock = Stock.of(surface, billing, goal.max_nodes, split=split)
     priced, searched = _searched(stock.market, goal, surface.vcores[stock.base])
     for _ in range(_ROUNDS):
         law = stock.law(surface)

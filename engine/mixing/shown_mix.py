@@ -13,7 +13,7 @@ from engine.choosing.recommendation import Choice, Goal
 from engine.choosing.surface import Surface
 from engine.choosing.sweeps import TIE
 from engine.cluster import BesideHeap, Layout
-from engine.cost import Cost, itemised, usd_at
+from engine.cost import Cost, added, itemised, usd_at
 from engine.forecast import Forecast, known
 from engine.memory import beside_heap_gib
 from engine.mixing.market import FoundMix
@@ -119,15 +119,6 @@ class Mix:
         shares = law.shares(rows, np.asarray(self.found.counts)).tolist()
         lost = answers.interruptions(choice, dict(zip(names, shares, strict=True)))
         return in_order([*answers.refused(choice), *mixed, *said, *prices, *lost])
-
-
-def added(costs: Sequence[Cost]) -> Cost:
-    """The costs of the members of one cluster, added up part by part."""
-    first = costs[0]
-    totals = {f"{name}_usd": sum(cost.parts[name] for cost in costs) for name in first.parts}
-    lines = dict.fromkeys(line for cost in costs for line in cost.assumptions)
-    owned = {name: count for cost in costs for name, count in cost.owned.items()}
-    return replace(first, **totals, assumptions=tuple(lines), owned=owned)
 
 
 def common_shape(layouts: Sequence[Layout]) -> Layout:

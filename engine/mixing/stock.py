@@ -9,14 +9,18 @@ import numpy as np
 from engine.catalog import Billing
 from engine.choosing.surface import Surface
 from engine.forecast import BoolArray, IntArray
+from engine.machines.services import least_on_demand
 from engine.mixing.beyond import Beyond
 from engine.mixing.market import FoundMix, Market, SpotShare
 from engine.mixing.mix_law import MixLaw, beyond_of
 
 
-def splits(surface: Surface, billing: Billing) -> bool:
-    """Whether a type may be rented both on demand and as spot nodes."""
-    return billing.spot and surface.limits.max_spot is not None
+def splits(surface: Surface, billing: Billing, most_types: int) -> bool:
+    """Whether a search rents a type both on demand and as spot nodes: under a maximum share of
+    these, and for mixes where the service rents some nodes on demand whatever is asked. (Of one
+    type alone the surface knows how many these are.)"""
+    least = least_on_demand(surface.candidates.catalog) if most_types > 1 else 0
+    return billing.spot and (surface.limits.max_spot is not None or least > 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,15 +40,17 @@ class Stock:
     beyond: Beyond | None = None
 
     @classmethod
-    def of(cls, surface: Surface, billing: Billing, max_nodes: int) -> Stock:
-        """All types rented one way, or both ways under a maximum share of spot nodes.
+    def of(
+        cls, surface: Surface, billing: Billing, max_nodes: int, *, split: bool = False
+    ) -> Stock:
+        """All types rented one way, or both ways (`splits`).
 
         Raises:
             BadInput: for such a share where no type has a spot price.
         """
         constraints, k = surface.constraints, surface.shape[0]
         every, beyond = np.arange(k), beyond_of(surface)
-        if not splits(surface, billing):
+        if not split:
             rates, head = surface.rates(billing)
             most = constraints.most(max_nodes)
             market = Market.of(rates, head, billing, most, constraints, surface.owned)
@@ -60,7 +66,10 @@ class Stock:
             np.append(rates, cheaper[rows]), head, billing, constraints.most(max_nodes)[base],
             constraints.taken(base), owned if owned.any() else None,
         )  # fmt: skip
-        share = SpotShare(base, spot, float(surface.limits.max_spot or 0.0))
+        limit = surface.limits.max_spot
+        share = SpotShare(
+            base, spot, 1.0 if limit is None else limit, least_on_demand(surface.candidates.catalog)
+        )
         return cls(billing, base, spot, replace(market, share=share), beyond)
 
     def law(self, surface: Surface) -> MixLaw:

@@ -26,7 +26,7 @@ from engine.runs.carried_settings import (
 def service_notices(cluster: Cluster) -> list[Notice]:
     """Why the service of a catalog would not start a cluster of its types, rented on demand."""
     catalog, composition = cluster.catalog, cluster.composition
-    return [] if catalog is None or not composition else [*refusals(catalog, composition, {})]
+    return [] if catalog is None or not composition else [*refusals(catalog, composition)]
 
 
 def support_notices(batch: ClusterBatch) -> list[Notice]:

@@ -146,7 +146,7 @@ async def test_the_nodes_that_are_spot_are_said(planner):
         for key in "12":
             await pilot.press(key)
             await settled(pilot)
-            assert f"({sum(spot.values())} of them spot)" in text_of(app)
+            assert f"({sum(spot.values())} spot)" in text_of(app)
 
 
 async def test_owned_nodes_cost_nothing_and_are_said(planner):

@@ -7,7 +7,7 @@ import pytest
 import engine
 from engine.catalog_files.reader import load_catalog
 from engine.machines.platforms import on_platform
-from engine.machines.services import most_worker_types, refusals
+from engine.machines.services import most_worker_types, refusals, spot_nodes
 
 CODE = "cluster-not-started"
 NAMED = ["n2-standard-4", "n2d-standard-4"]
@@ -27,35 +27,27 @@ def test_services_of_one_worker_type_start_no_mix() -> None:
     for name, service in (("gcp", "Dataproc"), ("azure", "Databricks")):
         catalog = load_catalog(name)
         assert most_worker_types(catalog) == 1
-        (notice,) = refusals(catalog, mix, {})
+        (notice,) = refusals(catalog, mix)
         said = f"{service} runs workers of one type: it starts no mix of 2 types"
         assert notice.text == said + (" without flexible VMs" if name == "gcp" else "")
         assert "--platform" in notice.remedy
-        assert not list(refusals(catalog, {"a": 3}, {}))
+        assert not list(refusals(catalog, {"a": 3}))
         anywhere = on_platform(catalog, "kubernetes")
         assert most_worker_types(anywhere) is None
-        assert not list(refusals(anywhere, mix, {"a": 2}))
+        assert not list(refusals(anywhere, mix))
     aws = load_catalog("aws")
     assert most_worker_types(aws) is None
-    assert not list(refusals(aws, {"a": 1}, {"a": 1}))
+    assert not list(refusals(aws, {"a": 1}))
 
 
-@pytest.mark.parametrize(
-    ("workers", "spot", "says"),
-    [
-        (1, 0, "starts no cluster of fewer than 2 workers"),
-        (1, 1, "starts no cluster of fewer than 2 workers"),
-        (2, 0, None),
-        (2, 1, "rents 2 workers on demand at least"),
-        (9, 9, "rents 2 workers on demand at least"),
-        (9, 7, None),
-    ],
-)
-def test_dataproc_starts_two_workers_on_demand_and_spot_nodes_beside_them(
-    workers: int, spot: int, says: str | None
-) -> None:
-    found = told(refusals(load_catalog("gcp"), {"a": workers}, {"a": spot} if spot else {}))
-    assert [line.startswith(f"Dataproc {says}") for line in found] == [True] * (says is not None)
+def test_dataproc_starts_two_workers_on_demand_and_spot_nodes_beside_them() -> None:
+    gcp = load_catalog("gcp")
+    for workers, spot in ((1, 0), (2, 0), (3, 1), (9, 7)):
+        assert spot_nodes(gcp, workers) == spot
+        refused = told(refusals(gcp, {"a": workers}))
+        assert refused == ["Dataproc starts no cluster of fewer than 2 workers"] * (workers < 2)
+    for other in (on_platform(gcp, "kubernetes"), load_catalog("azure"), load_catalog("aws")):
+        assert spot_nodes(other, 3) == 3
 
 
 def test_a_named_cluster_that_the_service_does_not_start_says_so(fitted) -> None:
@@ -75,8 +67,7 @@ def test_a_named_cluster_that_the_service_does_not_start_says_so(fitted) -> None
     mix = {"n2-standard-4": 1, "n2-standard-8": 1}
     assert len(warned(gcp, mix)) == 1
     assert warned(on_platform(gcp, "kubernetes"), mix) == []
-    assert len(warned(gcp, {"n2d-standard-4": 3}, spot=True)) == 1
-    assert warned(gcp, {"n2d-standard-4": 3}, spot=True, max_spot=0.4) == []
+    assert warned(gcp, {"n2d-standard-4": 3}, spot=True) == []
 
 
 def test_a_fitted_model_that_is_asked_says_so_as_well(fitted) -> None:

@@ -29,7 +29,8 @@ def rented_both_ways(rng: np.random.Generator, k: int, m: int):
     is_spot = np.arange(len(base)) >= k
     owned = None if market.owned is None else np.where(is_spot, 0, market.owned[base])
     rates = np.where(is_spot, market.rates[base] * rng.uniform(0.3, 0.9), market.rates[base])
-    share = SpotShare(base, is_spot, float(rng.choice([0.0, 0.25, 0.5, 0.8, 1.0])))
+    most = float(rng.choice([0.0, 0.25, 0.5, 0.8, 1.0]))
+    share = SpotShare(base, is_spot, most, beside=int(10 * most) % 3)
     both = replace(market.taken(base), rates=rates, owned=owned, share=share)
     return law.with_spot(rows, rng.uniform(0.0, 3.0, len(rows))), both
 

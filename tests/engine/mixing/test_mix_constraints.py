@@ -74,7 +74,8 @@ def on_spot_too(rng: np.random.Generator, law: MixLaw, market: Market) -> tuple[
     both = market.taken(base)
     owned = None if both.owned is None else np.where(is_spot, 0, both.owned)
     rates = np.where(is_spot, both.rates * rng.uniform(0.3, 0.9), both.rates)
-    share = SpotShare(base, is_spot, float(rng.choice([0.0, 0.25, 0.5, 0.8, 1.0])))
+    most = float(rng.choice([0.0, 0.25, 0.5, 0.8, 1.0]))
+    share = SpotShare(base, is_spot, most, beside=int(10 * most) % 3)
     law = law.with_spot(rows, rng.uniform(0.0, 3.0, len(rows)))
     return law, replace(both, rates=rates, owned=owned, share=share)
 

@@ -1,0 +1,167 @@
+"""Spot nodes on Dataproc: never all of a cluster, whose first two workers are rented on demand."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import engine
+from engine.catalog_files.reader import load_catalog
+from engine.cost import cost_usd
+from engine.machines.platforms import on_platform
+from engine.optimiser import mixed, surface_of
+
+NAMES = ["n2d-standard-4", "n2d-standard-8", "n2d-highmem-4"]
+UNPRICED = "n2-standard-4"
+"""It has no spot price."""
+
+BESIDE = "2 workers on demand: Dataproc has spot nodes only beside them"
+
+
+def interrupted(catalog: engine.Catalog) -> engine.Catalog:
+    """The catalog with types that are interrupted now and then; it does not say how often."""
+    named = {
+        name: replace(catalog.offer(name), interruption=told)
+        for name, told in zip(NAMES, ("5-10%", ">20%", "10-15%"), strict=True)
+    }
+    return replace(catalog, offers={**catalog.offers, **named})
+
+
+GCP = interrupted(load_catalog("gcp"))
+
+
+@pytest.fixture(scope="module")
+def fitted() -> engine.FittedModel:
+    """60 s and 10,000 node-seconds."""
+    runs = tuple(
+        engine.Run(
+            60.0 + 10_000.0 * scale / nodes,
+            engine.Cluster.of_nodes(instance_type=name, nodes=nodes, catalog=GCP),
+            engine.Workload(1e9),
+        )
+        for name, scale in zip(NAMES, (1.0, 0.5, 0.9), strict=True)
+        for nodes in (2, 3, 4, 6, 8)
+    )
+    return engine.fit(engine.Profile("table", runs))
+
+
+def ask(fitted, catalog=GCP, **asked) -> engine.Recommendation:
+    asked = {"deadline_seconds": 1200.0, "max_nodes": 12, "confidence": 0.5, "spot": True} | asked
+    return engine.recommend(fitted, catalog=catalog, instances=NAMES, **asked)
+
+
+def by_hand(offer: engine.Offer, nodes: int, seconds: float) -> float:
+    """The cost of a cluster whose first two workers are rented on demand."""
+    prices = (offer.on_demand.usd_per_hour, offer.spot.usd_per_hour)
+    workers = [
+        float(cost_usd(nodes=count, seconds=seconds, price_usd_per_hour=price,
+                       on_demand_usd_per_hour=prices[0], billing=replace(GCP.billing, master=None),
+                       service_usd_per_hour=GCP.billing.surcharge_usd_per_vcpu_hour
+                       * offer.instance.vcpus))
+        for count, price in zip((2, nodes - 2), prices, strict=True)
+    ]  # fmt: skip
+    billing = GCP.billing
+    head = cost_usd(nodes=0, seconds=seconds, price_usd_per_hour=0.0, billing=billing,
+                    master=GCP.offer(billing.master) if billing.master else None)  # fmt: skip
+    return sum(workers) + float(head)
+
+
+def test_every_point_is_priced_and_interrupted_as_its_spot_nodes_are(fitted) -> None:
+    surface = surface_of(fitted, GCP, instances=[*NAMES, UNPRICED], max_nodes=12)
+    billing = replace(GCP.billing, spot=True)
+    rented, _ = surface.rented(billing)
+    costs = rented.costs(billing)
+    unpriced = rented.rows[UNPRICED]
+    assert np.isinf(costs[unpriced]).all()
+    for row, offer in enumerate(rented.candidates.offers):
+        if row == unpriced:
+            continue
+        for nodes in range(2, 13):
+            seconds = float(rented.seconds[row, nodes - 1])
+            assert costs[row, nodes - 1] == pytest.approx(by_hand(offer, nodes, seconds))
+        own, held = surface.predicted[row, 1:], rented.predicted[row, 1:]
+        assert held[0] == own[0]  # two workers on demand are never interrupted
+        assert (held[1:] > own[1:]).all()
+    # The frontier is that of all points: none is beaten by another.
+    found = rented.frontier(billing, rented.candidates, 12)
+    seconds, paid = rented.seconds.ravel(), costs.ravel()
+    known = np.flatnonzero(np.isfinite(seconds) & np.isfinite(paid))
+    unbeaten = [
+        place for place in known
+        if not ((seconds[known] <= seconds[place]) & (paid[known] <= paid[place])
+                & ((seconds[known] < seconds[place]) | (paid[known] < paid[place]))).any()
+    ]  # fmt: skip
+    assert sorted(found.tolist()) == unbeaten
+
+
+def test_what_is_recommended_is_started_exported_and_predicted_alike(fitted) -> None:
+    for deadline in (800.0, 1500.0, 9000.0):
+        answer = ask(fitted, deadline_seconds=deadline)
+        best = answer.recommended
+        assert best is not None
+        assert best.spot == ({best.instance: best.nodes - 2} if best.nodes > 2 else {})
+        told = best.cost.assumptions if best.cost else ()
+        assert (BESIDE in told) == (best.nodes > 2)
+        assert "cluster-not-started" not in {notice.code for notice in best.warnings}
+        text = engine.export(answer, to="dataproc", profile=fitted.profile, catalog=GCP)
+        assert f"--num-workers {min(best.nodes, 2)}" in text
+        composed = engine.predict_composition(
+            fitted, composition=best.composition, catalog=GCP, spot=True, confidence=0.5,
+        )  # fmt: skip
+        assert composed.choice.seconds == pytest.approx(best.seconds)
+        assert composed.choice.cost_usd == pytest.approx(best.cost_usd)
+        assert composed.choice.spot == best.spot
+
+
+def test_nodes_that_someone_names_cost_what_the_recommender_says(fitted) -> None:
+    """`curve --spot` prices clusters one by one."""
+    best = ask(fitted).recommended
+    assert best is not None
+    assert best.spot
+    cluster = engine.Cluster.of_nodes(
+        instance_type=best.instance, nodes=best.nodes, catalog=GCP, layout=best.layout
+    )
+    alone = engine.predict_on_spot(fitted, clusters=[cluster], confidence=0.5)
+    assert float(alone.seconds[0]) == pytest.approx(best.seconds)
+    cost = engine.cost_of(cluster, best.seconds, fitted.profile, spot=True)
+    assert cost == pytest.approx(best.cost_usd)
+
+
+@pytest.mark.parametrize("mix", [1, 2])
+@pytest.mark.parametrize("share", [None, 1.0, 0.5])
+def test_no_search_rents_fewer_than_two_on_demand(fitted, mix: int, share: float | None) -> None:
+    """Of every cluster that a search may find, under a share of spot nodes and without."""
+    spot_seen = 0
+    for deadline in (600.0, 900.0, 1500.0, 3000.0):
+        best = ask(
+            fitted, deadline_seconds=deadline, mix=mix, limits=engine.Limits(max_spot=share)
+        ).recommended
+        if best is None:
+            continue
+        rented = sum(best.spot.values())
+        assert rented == 0 or sum(best.composition.values()) - rented >= 2
+        spot_seen += rented > 0
+    assert spot_seen
+
+
+def test_a_mix_is_no_dearer_than_one_type_and_elsewhere_all_may_be_spot(fitted) -> None:
+    surface = surface_of(fitted, GCP, instances=NAMES, max_nodes=12)
+    goal = engine.Goal(deadline_seconds=900.0, confidence=0.5, max_nodes=12)
+    billing = replace(GCP.billing, spot=True)
+    one = mixed(surface, goal, billing).recommended
+    two = mixed(surface, goal, billing, mix=2).recommended
+    assert one is not None
+    assert two is not None
+    assert two.cost_usd <= one.cost_usd * (1 + 1e-9)
+    free = ask(fitted, on_platform(GCP, "kubernetes"), deadline_seconds=900.0).recommended
+    assert free is not None
+    assert free.spot == free.composition
+    assert BESIDE not in free.cost.assumptions
+
+
+def test_owned_nodes_stand_for_those_on_demand(fitted) -> None:
+    """Three of five are owned: the other two may both be spot nodes."""
+    limits = engine.Limits(owned=(("n2d-standard-4", 3),), min_nodes=5)
+    surface = surface_of(fitted, GCP, instances=["n2d-standard-4"], max_nodes=6, limits=limits)
+    counts = surface.on_spot(np.asarray(0), np.arange(1, 7))
+    assert counts.tolist() == [0, 0, 0, 1, 2, 3]
