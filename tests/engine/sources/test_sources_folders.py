@@ -36,6 +36,13 @@ def test_what_is_being_compacted_is_not_read_yet() -> None:
     assert log.lost == ()
 
 
+def test_parts_may_be_counted_from_zero() -> None:
+    """As EMR Serverless does: parts 0, 1 and 2 are three."""
+    log = rolling("events_0_app-1", "events_2_app-1")
+    assert (log.lost, log.missing_before) == (("part 1 of 3 missing",), (0, 1))
+    assert rolling("events_2_app-1").lost == ("part 1 of 2 missing",)
+
+
 def test_parts_are_in_the_order_of_their_numbers() -> None:
     """By name the tenth would come before the second."""
     log = rolling(*(f"events_{n}_app-1.zstd" for n in range(1, 12)))
