@@ -244,7 +244,6 @@ def settle(
     goal: Goal,
     billing: Billing | None = None,
     *,
-    candidates: Candidates | None = None,
     today: date | None = None,
 ) -> Recommendation:
     """As `select`, with the points that decide evaluated exactly, and with all of the model's
@@ -256,7 +255,7 @@ def settle(
     """
     billing = billing or surface.candidates.catalog.billing
     surface, billing = surface.rented(billing)
-    answer = select(surface, goal, billing, candidates=candidates, today=today)
+    answer = select(surface, goal, billing, today=today)
     most, looked_around = _REFINED_AT_ONCE, False
     for _ in range(_REFINEMENTS):
         refined = surface.refined(points := _best_points(surface, answer, most))
@@ -264,14 +263,14 @@ def settle(
             looked_around = True
             near: list[int] = []
             for asked in (goal, *_compromises(answer)):
-                view = GoalView.of(surface, asked, billing, candidates or surface.candidates)
+                view = GoalView.of(surface, asked, billing, surface.candidates)
                 near += view.nearly_best(_MOST_AT_ONCE)
             refined = surface.refined(near)
         if refined is surface:
             break
         changed, surface = refined.forecast is not surface.forecast, refined
         if changed:
-            answer = select(surface, goal, billing, candidates=candidates, today=today)
+            answer = select(surface, goal, billing, today=today)
             if _best_points(surface, answer, 1)[:1] != points[:1]:
                 most = min(2 * most, _MOST_AT_ONCE)
     answers = Answers(surface, goal, billing, today)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import csv
 import re
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from difflib import get_close_matches
@@ -41,7 +42,7 @@ def read_price_list(paths: Sequence[Path], *, provider: str) -> PriceList:
     """
     lists = [_read(path, provider) for path in paths]
     pages = [found for found, _ in lists]
-    if any(more for _, more in lists) and all(more for _, more in lists):
+    if all(more for _, more in lists):
         raise BadInput(
             "the list goes on on a further page (NextPageLink)",
             where=str(paths[-1]),
@@ -86,7 +87,8 @@ def _json(path: Path, provider: str) -> tuple[PriceList, bool]:
             f"no JSON price list of {provider} is understood", where=str(path), remedy="give a CSV"
         )
     try:
-        return readers[provider](path.read_bytes(), path)
+        # Windows writes a byte order mark where a download is saved as UTF-8.
+        return readers[provider](path.read_bytes().removeprefix(BOM_UTF8), path)
     except msgspec.DecodeError as error:
         raise BadInput(f"not a price list of {provider}: {error}", where=str(path)) from None
     except RecursionError:

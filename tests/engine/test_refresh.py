@@ -108,10 +108,9 @@ def test_an_aws_offer_file(tmp_path: Path) -> None:
 
 def test_what_is_no_hour_of_a_plain_machine_is_no_price_of_it(tmp_path: Path) -> None:
     offer = json.loads(AWS_OFFER)
-    offer["products"]["S1"] = aws_product("m5.xlarge", "S1", operation="RunInstances:0102")
-    offer["terms"]["OnDemand"] |= {"S1": aws_term("S1", "9.0")}
-    offer["products"]["S2"] = aws_product("m5.xlarge", "S2")
-    offer["terms"]["OnDemand"] |= {"S2": aws_term("S2", "8.0", unit="Quantity")}
+    for sku, operation, unit in (("S1", "RunInstances:0102", "Hrs"), ("S2", "", "Quantity")):
+        offer["products"][sku] = aws_product("m5.xlarge", sku, operation=operation)
+        offer["terms"]["OnDemand"] |= {sku: aws_term(sku, "9.0", unit=unit)}
     file = write(tmp_path, "index.json", json.dumps(offer))
     _, catalog = refreshed("aws", file, into=tmp_path / "mine")
     assert catalog.offer("m5.xlarge").on_demand.usd_per_hour == 0.182
@@ -148,23 +147,72 @@ def test_spot_prices_that_the_list_lacks_keep_their_date_and_label(tmp_path: Pat
     assert catalog.managed_only
 
 
-def test_the_csv_twin_says_the_same(tmp_path: Path) -> None:
-    columns = [
-        *("SKU", "TermType", "Unit", "PricePerUnit", "Currency", "Instance Type", "vCPU"),
-        *("Memory", "Operating System", "Tenancy", "CapacityStatus", "Pre Installed S/W"),
-        *("operation", "Region Code"),
-    ]
-    row = ["A", "OnDemand", "Hrs", "0.1820000000", "USD", "m5.xlarge", "4", "16 GiB", "Linux"]
-    row += ["Shared", "Used", "NA", "RunInstances", "us-east-1"]
-    reserved = ["A", "Reserved", "Hrs", "0.1", *row[4:]]
+AWS_COLUMNS = {
+    "TermType": "OnDemand",
+    "Unit": "Hrs",
+    "PricePerUnit": "0.1820000000",
+    "Currency": "USD",
+    "Instance Type": "m5.xlarge",
+    "vCPU": "4",
+    "Memory": "16 GiB",
+    "Operating System": "Linux",
+    "Tenancy": "Shared",
+    "CapacityStatus": "Used",
+    "Pre Installed S/W": "NA",
+    "operation": "RunInstances",
+    "Region Code": "us-east-1",
+}
+"""The columns of the CSV twin that are read, and its row of an m5.xlarge."""
+
+
+def aws_csv(*rows: dict[str, str], without: str = "") -> str:
+    """The CSV twin of an offer file: each row as above, but for what it says itself."""
     head = ["FormatVersion,v1.0", "Disclaimer,x", "Publication Date,2026-10-30T17:02:11Z"]
-    head = [f'"{a}","{b}"' for a, b in (line.split(",") for line in head)]
-    lines = [*head, '"Version","1"', '"OfferCode","AmazonEC2"']
-    lines += [",".join(f'"{cell}"' for cell in cells) for cells in (columns, row, reserved)]
-    file = write(tmp_path, "index.csv", "\n".join(lines) + "\n")
+    head += ["Version,1", "OfferCode,AmazonEC2"]
+    columns = [name for name in AWS_COLUMNS if name != without]
+    table = [columns, *([(AWS_COLUMNS | row)[name] for name in columns] for row in rows)]
+    lines = [*(line.split(",") for line in head), *table]
+    return "\n".join(",".join(f'"{cell}"' for cell in cells) for cells in lines)
+
+
+def test_the_csv_twin_says_the_same(tmp_path: Path) -> None:
+    """Of a type with a second, unlike price neither would be taken."""
+    others = [
+        {"TermType": "Reserved"},
+        {"Unit": "Quantity"},
+        {"Currency": "CNY"},
+        {"Operating System": "Windows"},
+        {"Tenancy": "Dedicated"},
+        {"CapacityStatus": "UnusedCapacityReservation"},
+        {"Pre Installed S/W": "SQL Std"},
+        {"operation": "RunInstances:0002"},
+        {"PricePerUnit": ""},
+    ]
+    rows = [{}, *({"PricePerUnit": "0.1"} | other for other in others)]
+    file = write(tmp_path, "index.csv", aws_csv(*rows))
     done, catalog = refreshed("aws", file, into=tmp_path / "mine")
     assert catalog.offer("m5.xlarge").on_demand.usd_per_hour == 0.182
-    assert (done.types, done.day) == (1, date(2026, 10, 30))
+    assert (done.types, done.day, done.ambiguous) == (1, date(2026, 10, 30), ())
+
+
+def test_an_offer_of_several_regions(tmp_path: Path) -> None:
+    dear = aws_product("m5.xlarge", "B", regionCode="eu-west-1")
+    offer = aws_offer((aws_product("m5.xlarge", "A"), "0.182"), (dear, "0.214"))
+    table = aws_csv({}, {"Region Code": "eu-west-1", "PricePerUnit": "0.214"})
+    for name, text in (("index.json", offer), ("index.csv", table)):
+        file, into = write(tmp_path, name, text), tmp_path / f"of {name}"
+        with pytest.raises(BadInput, match=r"2 regions.*--region.*eu-west-1, us-east-1"):
+            refresh_catalog(load_catalog("aws"), [file], into, today=DAY)
+        done, catalog = refreshed("aws", file, into=into, region="eu-west-1")
+        assert done.region == "eu-west-1"
+        assert catalog.offer("m5.xlarge").on_demand.usd_per_hour == 0.214
+
+
+def test_of_several_files_the_newest_day_counts(tmp_path: Path) -> None:
+    first = write(tmp_path, "1.csv", aws_csv({}))
+    text = aws_csv({"Instance Type": "r5.xlarge"}).replace("2026-10-30", "2026-10-31")
+    done, _ = refreshed("aws", first, write(tmp_path, "2.csv", text), into=tmp_path / "mine")
+    assert (done.types, done.day) == (2, date(2026, 10, 31))
 
 
 def azure_item(sku: str, usd: float, **other: Any) -> dict[str, Any]:
@@ -205,6 +253,9 @@ AZURE_ITEMS = (
     azure_item("Standard_D4ds_v5", 0.226),
     azure_item("Standard_NEW_v9", 1.0),
     azure_item("Standard_D4s_v3", 0.3, productName="Dsv3 Series Cloud Services"),
+    azure_item("Standard_D4s_v5", 0.03, meterName="D4s v5 Low Priority"),
+    azure_item("Standard_D4s_v5", 0.01, serviceName="Virtual Machines Licenses"),
+    azure_item("Standard_D4s_v5", 140.0, unitOfMeasure="1/Month"),
 )
 
 
@@ -229,6 +280,14 @@ def test_all_pages_are_needed(tmp_path: Path) -> None:
     assert done.types == 2
 
 
+def test_pages_in_one_file_as_windows_saves_it(tmp_path: Path) -> None:
+    """With a byte order mark before them they were refused as no price list."""
+    pages = [azure_page(AZURE_ITEMS[0], more=True), azure_page(AZURE_ITEMS[7])]
+    file = write(tmp_path, "prices.json", "\ufeff" + json.dumps(pages))
+    done, _ = refreshed("azure", file, into=tmp_path / "mine")
+    assert done.types == 2
+
+
 def test_dbus_and_their_prices_stay(tmp_path: Path) -> None:
     file = write(tmp_path, "prices.json", json.dumps(azure_page(*AZURE_ITEMS)))
     _, catalog = refreshed("azure-databricks", file, into=tmp_path / "mine")
@@ -242,7 +301,7 @@ def test_dbus_and_their_prices_stay(tmp_path: Path) -> None:
 def test_a_table_for_any_provider_and_another_region(tmp_path: Path) -> None:
     rows = "name,usd_per_hour,region,date\nn2-standard-4,0.25,europe-west4,2026-09-01\n"
     done, catalog = refreshed("gcp", write(tmp_path, "p.csv", rows), into=tmp_path / "mine")
-    assert (done.compared, done.changes) == (0, ())
+    assert (done.compared, done.changes, done.median_change) == (0, (), None)
     assert (catalog.region, catalog.date) == ("europe-west4", date(2026, 9, 1))
     assert catalog.note is None, "the base's note speaks of its own region"
     assert catalog.offer("n2-standard-4").history == ()
@@ -312,6 +371,7 @@ def test_a_catalog_of_ones_own_keeps_its_shapes(tmp_path: Path) -> None:
         ("aws", "name,instance_type,usd_per_hour\nA,a,1\n", "p:1: column name twice"),
         ("aws", "name,usd_per_hour,currency\nm5.xlarge,1,EUR\n", "p:2: a price in EUR; give"),
         ("azure", '{"Items": [], "x": ' + "[" * 100_000, "azure: nested too deeply"),
+        ("aws", aws_csv({}, without="Tenancy"), "p:6: column 'Tenancy' is missing"),
         ("gcp", "{}", "no JSON price list of gcp is understood"),
         ("azure", json.dumps({"Items": [{"retailPrice": "dear"}]}), "not a price list of azure"),
         (

@@ -75,7 +75,7 @@ class Outcomes:
         Raises:
             BadInput: when none is left.
         """
-        kept = [row for row, ended in self._each if not self.columns or _counts(ended)]
+        kept = [row for row, ended in self._each if _counts(ended)]
         if not kept:
             raise BadInput(
                 f"holds no run that succeeded: {self._reasons()} ({self._written})",

@@ -6,6 +6,8 @@ import pytest
 from user_catalogs import problem, write
 
 from engine.catalog_files.reader import load_catalog
+from engine.errors import BadInput
+from engine.refresh import refresh_catalog
 
 EURO_FILE = """\
 date: 2026-05-01
@@ -46,6 +48,15 @@ def test_prices_in_another_currency_are_converted_by_the_files_rate(tmp_path: Pa
 def test_currencies_are_never_mixed(tmp_path: Path, old: str, new: str, message: str) -> None:
     assert old in EURO_FILE
     assert message in problem(tmp_path, EURO_FILE.replace(old, new, 1))
+
+
+def test_a_catalog_in_another_currency_is_not_refreshed(tmp_path: Path) -> None:
+    """Lists are in USD: its file would then hold dollars as if they were euros."""
+    (prices := tmp_path / "p.csv").write_text("name,usd_per_hour\nsmall,0.2\n")
+    base = load_catalog(write(tmp_path, EURO_FILE))
+    with pytest.raises(BadInput, match="is in EUR; only USD is refreshed"):
+        refresh_catalog(base, [prices], tmp_path / "new")
+    assert not (tmp_path / "new").exists()
 
 
 DBU_FILE = """\

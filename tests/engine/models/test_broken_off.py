@@ -11,12 +11,14 @@ import engine
 from engine.cluster import Workload
 from engine.models.base import Prediction
 from engine.models.replay.unseen_tasks import (
+    FROM_FIRST,
     as_if_whole,
     censored_seconds,
     in_part_notice,
     with_tasks_under_way,
 )
 from engine.models.stages.durations.warm_up import PARTS
+from engine.notices import Notice
 from engine.profile import Profile, Run
 from engine.stage_run import Measure
 
@@ -134,6 +136,38 @@ def test_what_tasks_under_way_have_run_is_not_still_to_come() -> None:
         known = replace(run, stages=(replace(stage, running_seconds=running),))
         longer = as_if_whole(known).seconds - run.seconds
         assert longer == pytest.approx(left, abs=0.01)
+
+
+def test_the_last_tasks_of_a_stage_leave_slots_idle() -> None:
+    """Two of 400 tasks of 2 s are left: two of the four slots run them, half done or as far as is
+    known; what runs twice (a speculative copy) does not make them two more."""
+    run = broken_off(SECONDS, 398)
+    (stage,) = run.stages
+    known = Measure(2, 1.0, (0.5, 0.5)), Measure(4, 2.0, (0.5,) * 4)
+    for running, left in zip((None, *known), (1.0, 1.5, 1.0), strict=True):
+        told = replace(run, stages=(replace(stage, running_seconds=running),))
+        assert as_if_whole(told).seconds - run.seconds == pytest.approx(left, abs=0.02)
+
+
+def said_of(run: Run, **stage: int) -> Notice:
+    found = in_part_notice([replace(run, stages=(replace(run.stages[0], **stage),))])
+    assert found is not None
+    return found
+
+
+def test_first_tasks_are_those_that_the_slots_hold_at_once() -> None:
+    """Four slots hold two tasks of two cores: a third one is no first one."""
+    assert FROM_FIRST in said_of(broken_off(SECONDS, 4)).text
+    assert FROM_FIRST in said_of(broken_off(SECONDS, 2), task_cpus=2).text
+    assert FROM_FIRST not in said_of(broken_off(SECONDS, 3), task_cpus=2).text
+
+
+def test_what_to_do_about_a_stage_that_was_seen_in_part() -> None:
+    """What ended in a failure does not go on; what failed so far, and goes on, may."""
+    run = broken_off(SECONDS, 200)
+    failed = replace(run, notices=(Notice("failed-stages", "gave up", "give another"),))
+    assert said_of(failed).remedy.startswith("let the application end")
+    assert said_of(replace(failed, complete=True)).remedy == "give the log of a run that succeeded"
 
 
 def test_two_logs_that_broke_off_agree() -> None:

@@ -9,7 +9,7 @@ import pytest
 from engine.batch import ClusterBatch
 from engine.cluster import BesideHeap, Cluster, Workload
 from engine.memory import HEAP_SEEN, unified_memory_gib
-from engine.models.replay.memory.executor_memory import ExecutorMemory
+from engine.models.replay.memory.executor_memory import ExecutorMemory, tasks_beside
 from engine.profile import Profile, Run
 
 GIB, MIB = 2.0**30, 2.0**20
@@ -164,3 +164,14 @@ def test_off_heap_memory_is_the_tasks_and_leaves_the_heap_to_blocks() -> None:
     for task_mib, on_heap_mib in ((0.0, 0.0), (500.0, 0.0), (612.0, 100.0), (4000.0, 3488.0)):
         kept = found.storage_bytes(asked, task_mib * MIB)
         assert kept == pytest.approx(plain.storage_bytes(asked, on_heap_mib * MIB))
+
+
+def test_no_task_has_more_than_an_executor() -> None:
+    """Of one task on ten executors a tenth is on each, and still it is a whole one where it runs;
+    so is one that holds more cores than an executor has, by whatever the log said."""
+
+    def beside(tasks: float, cpus: int = 1) -> float:
+        return float(tasks_beside(tasks, cpus=cpus, slots=40.0, executor_cores=4.0))
+
+    assert [beside(tasks) for tasks in (1.0, 20.0, 40.0, 100.0)] == [1.0, 2.0, 4.0, 4.0]
+    assert [beside(100.0, cpus) for cpus in (2, 3, 4, 8)] == [2.0, 1.0, 1.0, 1.0]

@@ -368,7 +368,15 @@ def test_a_rate_that_no_disk_has_is_not_taken(waited: float, rate: float) -> Non
 
 
 def test_without_cpu_times_the_rate_of_the_disk_is_not_known() -> None:
-    run = run_of(spilled=TASKS * 1e8, disk=TASKS * 5e7, waited=1.0)
+    """All 10 s of a task would count as waiting: 40 MB/s, which a disk could have."""
+    run = run_of(spilled=TASKS * 4e8, disk=TASKS * 2e8, waited=9.0)
     untold = replace(run.stages[1], cpu_seconds=None)
     (stage,) = spilling_stages(Replay.of(replace(run, stages=(run.stages[0], untold))))
     assert stage.disk_bytes_per_second == DISK_BYTES_PER_SECOND
+    (told,) = spilling_stages(Replay.of(run))
+    assert told.disk_bytes_per_second == pytest.approx(4e8 / 9.0)
+
+
+def test_no_more_is_written_than_was_in_memory() -> None:
+    (stage,) = spilling_stages(Replay.of(run_of(spilled=TASKS * 1e8, disk=TASKS * 2e8)))
+    assert stage.disk_share == 1.0

@@ -51,6 +51,16 @@ def test_a_stage_idles_no_longer_than_the_run_leaves_room_for() -> None:
     assert found[1] == pytest.approx(free / 250), "half of the other stage's tasks fall into it"
 
 
+def test_a_stage_that_lasted_no_time_idles_not_and_hides_none() -> None:
+    """Logs tell milliseconds: a stage may end in the one in which it began."""
+    at_once = stage(200, 0.0, 0.0, began=50.0)
+    found = usual_idle(np.asarray([0.5, np.nan]), [stage(40, 1.0, 30.0), at_once], SLOTS)
+    assert found.tolist() == [0.5, 0.0]
+    beside = [stage(40, 1.0, 30.0), stage(200, 0.02, 1.5, began=50.0), at_once]
+    idle = usual_idle(np.asarray([0.5, np.nan, np.nan]), beside, SLOTS)
+    assert 0.0 < idle[1] <= 0.5
+
+
 def test_half_of_all_tasks_idle_no_longer_than_what_is_usual() -> None:
     stages = [
         stage(tasks, 0.02, 30.0, began=40.0 * place) for place, tasks in enumerate((90, 50, 60, 9))

@@ -6,7 +6,7 @@ import pytest
 
 from engine.errors import BadInput
 from engine.sources import read
-from engine.sources.formats.run_table import parse
+from engine.sources.formats.run_table import looks_like, parse
 
 
 @pytest.mark.parametrize(
@@ -71,6 +71,10 @@ def test_a_column_of_types_in_other_words_is_said_to_be_one() -> None:
     [notice] = parse(text, "r.csv").notices
     assert notice.code == "ignored-column"
     assert "rename 'Node type' to instance_type" in notice.remedy
+    assert notice.remedy.endswith("code it as numbers if the time depends on it")
+    told = "nodes,instance_type,Node type,zone,input_size,seconds\n2,r5.xlarge,big,b,1,3\n"
+    [notice] = parse(told, "r.csv").notices
+    assert notice.remedy == "code them as numbers if the time depends on them"
 
 
 def test_a_parameter_with_a_value_of_its_own_in_each_run_is_doubted() -> None:
@@ -80,5 +84,14 @@ def test_a_parameter_with_a_value_of_its_own_in_each_run_is_doubted() -> None:
     table = parse(head + "\n".join([*rows, "8,1,5,12,4"]), "r.csv")
     [notice] = table.notices
     assert notice.code == "parameter-of-each-run"
-    assert "has its own Total Cost, which is taken" in notice.text
+    assert "has its own Total Cost, which is taken as a parameter" in notice.text
     assert table.runs[0].workload.parameters == {"k": 5, "total_cost": 9.3}
+    head, rows = head.replace("k,", "try,"), ["2,1,1,9.3,9", "4,1,2,10.1,6", "8,1,3,12,4"]
+    [notice] = parse(head + "\n".join(rows), "r.csv").notices
+    assert "has its own try and Total Cost, which are taken as parameters" in notice.text
+
+
+def test_blank_and_indented_lines_before_the_header_do_not_hide_it() -> None:
+    """Editors indent comments, and leave blanks in lines that look empty."""
+    assert looks_like(b"   \n  # runs of March\n\t\nnodes,input_size,seconds\n2,1,3\n")
+    assert not looks_like(b"   \n  # runs of March\n\t\nfirst,second,third\n2,1,3\n")

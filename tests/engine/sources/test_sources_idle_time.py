@@ -51,6 +51,18 @@ def test_a_start_behind_the_first_job_is_that_of_a_clock_that_was_set_back(
     assert [(s.submitted_seconds, s.completed_seconds) for s in run.stages] == [(0.1, 8.1)]
 
 
+def test_an_end_before_the_start_is_not_known(tmp_path: Path) -> None:
+    """A clock that was set back at the very end would make a run of less than no time."""
+    events = log.one_stage()
+    (whole,) = read(log.write(tmp_path / "whole", events)).runs
+    assert events[-1]["Event"] == "SparkListenerApplicationEnd"
+    early = {**events[-1], "Timestamp": log.START_MS - 5000}
+    (run,) = read(log.write(tmp_path / "early", [*events[:-1], early])).runs
+    (open_ended,) = read(log.write(tmp_path / "open", events[:-1])).runs
+    assert (run.seconds, run.complete) == (open_ended.seconds, False)
+    assert 0.0 < run.seconds <= whole.seconds
+
+
 @given(edges, st.integers(0, 200))
 def test_a_clock_counts_each_moment_outside_the_idle_stretches(
     places: list[int], time: int

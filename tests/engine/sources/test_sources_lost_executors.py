@@ -10,6 +10,7 @@ from shared import SHARED, needs_shared
 from engine.notices import Notice
 from engine.profile import Run
 from engine.sources import read
+from engine.sources.logs.eventlog import EventLog
 from engine.sources.logs.lost_executors import LONGEST_REASON, shortened
 
 DYNAMIC = {"spark_dynamicAllocation_enabled": "true"}
@@ -202,3 +203,29 @@ def test_an_executor_that_only_hands_on_its_blocks_offers_no_slots(
     assert run.cores == ((1.0, 4), (until, 2))
     if reason == NODE_GOES:
         assert lost(run).text.startswith("1 of 2 executors was lost 9 s after the start (")
+
+
+def without_blocks(name: str, at: float) -> log.Event:
+    """The driver has no block manager of an executor any more."""
+    manager = {"Executor ID": name, "Host": "host-1", "Port": 7337}
+    event = "SparkListenerBlockManagerRemoved"
+    return {"Event": event, "Block Manager ID": manager, "Timestamp": log.ms(at)}
+
+
+def test_an_executor_that_only_lost_its_blocks_is_still_there(tmp_path: Path) -> None:
+    """Its own end, a second later, says when and why."""
+    gone = without_blocks("1", 6.0), log.removed("1", 7.0, reason="Command exited with code 137")
+    run = two_executors(tmp_path, *gone)
+    assert lost(run).text.startswith("1 of 2 executors was lost 7 s after the start (")
+    assert "137" in lost(run).text
+    assert codes(two_executors(tmp_path, without_blocks("1", 6.0))) == []
+
+
+def test_an_executor_that_was_never_announced_ends_with_its_blocks() -> None:
+    """Spark 1.2 tells no executors, but their block managers: when they came and went."""
+    added = without_blocks("1", 1.0) | {"Event": "SparkListenerBlockManagerAdded"}
+    read_log = EventLog()
+    events = [added | {"Maximum Memory": 1000}, without_blocks("1", 6.0), without_blocks("2", 7.0)]
+    read_log.read([log.text(events)], "app")
+    (executor,) = read_log.application.executors.values()
+    assert (executor.added_ms, executor.removed_ms) == (log.ms(1.0), log.ms(6.0))

@@ -163,3 +163,27 @@ def test_a_table_in_which_no_run_succeeded_is_refused() -> None:
         "r.csv: holds no run that succeeded: 1 failed and 1 did not end (status); add runs that "
         "came to their end"
     )
+
+
+def codes_of(column: str, *cells: str) -> list[str]:
+    """What is said of a table with such a column, whose runs all count."""
+    rows = "".join(f"{2 * place},1,{9 - place},{cell}\n" for place, cell in enumerate(cells, 1))
+    table = parse(f"nodes,input_size,seconds,{column}\n{rows}", "r.csv")
+    assert len(table.runs) == len(cells)
+    return [notice.code for notice in table.notices]
+
+
+def test_words_of_a_column_called_otherwise_are_no_outcomes() -> None:
+    """A mode may be "complete", and a partition may be "lost": neither tells how a run ended."""
+    assert codes_of("output_mode", "complete", "running", "failed") == ["ignored-column"]
+
+
+@pytest.mark.parametrize("column", ["exit_code", "status", "success"])
+@pytest.mark.parametrize("cell", ["", "NA", "None"])
+def test_a_column_that_says_nothing_tells_no_outcome(column: str, cell: str) -> None:
+    """That it leaves open how each run ended would be said of every table with such a column."""
+    assert codes_of(column, cell, cell) == ["ignored-column"]
+
+
+def test_a_code_that_is_not_there_is_an_open_outcome() -> None:
+    assert codes_of("exit_code", "0", "NA", "0.0") == ["unknown-outcome"]

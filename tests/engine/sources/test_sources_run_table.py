@@ -256,7 +256,9 @@ def test_a_table_of_several_applications_is_called_by_its_file() -> None:
 
 def test_an_application_that_is_not_known_is_no_name() -> None:
     text = "application,nodes,input_size,seconds\nNA,2,1,3\nsort,4,1,2\n"
-    assert [run.application for run in parse(text, "r.csv").runs] == [None, "sort"]
+    table = parse(text, "r.csv")
+    assert [run.application for run in table.runs] == [None, "sort"]
+    assert table.name == "sort", "the one that is known"
 
 
 def test_memory_of_a_node_that_nobody_describes_is_left_out_and_said() -> None:
