@@ -43,6 +43,7 @@ _HOMES = {
         "parse_usd",
     ),
     "engine.text.lists": ("printable",),
+    "engine.text.time_differences": ("format_time_difference",),
     "engine.text.reachable": ("reachable_seconds", "reachable_usd"),
     "engine.notices": ("Notice", "in_order", "of_one_batch"),
     "engine.catalog": ("Billing", "Catalog", "InstanceType", "Offer", "Price"),

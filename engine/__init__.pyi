@@ -148,6 +148,7 @@ from engine.text.located_yaml import Section as Section
 from engine.text.located_yaml import read_yaml as read_yaml
 from engine.text.reachable import reachable_seconds as reachable_seconds
 from engine.text.reachable import reachable_usd as reachable_usd
+from engine.text.time_differences import format_time_difference as format_time_difference
 from engine.timeline import StageSpan as StageSpan
 from engine.timeline import Timeline as Timeline
 from engine.timeline import measured_timeline as measured_timeline

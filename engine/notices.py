@@ -59,7 +59,7 @@ NOTES = (
     *("speed-as-given", "calibrated-score", "filled-nodes", "assured-memory", "delegated"),
     "runs-not-used",
     *("retried-work", "slow-start", "late-executors", "micro-batches", "same-structure"),
-    *("failed-runs", "ignored-column", "nodes-from-pods"),
+    *("failed-runs", "ignored-column", "nodes-from-pods", "nodes-left-out"),
 )
 """What was done with the evidence, to be known and seldom to be acted on."""
 

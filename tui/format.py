@@ -18,6 +18,13 @@ def seconds(value: float | None, *, figures: int = 3) -> str:
     return engine.format_seconds(value, figures=figures)
 
 
+def time_difference(one: float, other: float, *, figures: int = 2) -> str:
+    """How far two times are apart, in a cell: "4 s", or "<1 s" where that is not seen in them."""
+    apart, longer = abs(one - other), max(one, other)
+    said = engine.format_time_difference(apart, of_seconds=longer, figures=figures)
+    return said.replace("less than ", "<")
+
+
 def reachable(seconds_needed: float) -> str:
     """The deadline to type where so many seconds are needed: it can be met."""
     return seconds(engine.reachable_seconds(seconds_needed))

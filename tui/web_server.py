@@ -23,6 +23,17 @@ POLICY = (
 )
 
 
+# The page of textual-serve leaves the keyboard with the browser until it is clicked. Its body has
+# this class once the socket is open, which has to be told of the focus.
+FOCUS = b"""<script>
+new MutationObserver((_, observer) => {
+  if (!document.body.classList.contains("-loaded")) return;
+  observer.disconnect();
+  document.querySelector(".xterm-helper-textarea").focus();
+}).observe(document.body, {attributes: true, attributeFilter: ["class"]});
+</script></body>"""
+
+
 class Guarded(Server):
     """The server of textual-serve with a secret, and without its banner."""
 
@@ -60,7 +71,9 @@ class Guarded(Server):
     async def _page(self, request: web.Request, handler: Any) -> web.StreamResponse:
         """The page names its own addresses: those by which the browser came, as through ssh."""
         self.public_url = f"http://{request.host}"
-        page: web.StreamResponse = await handler(request)
+        page: web.Response = await handler(request)
+        if isinstance(page.body, bytes):
+            page.body = page.body.replace(b"</body>", FOCUS, 1)
         page.headers["Content-Security-Policy"] = POLICY.format(host=request.host)
         return page
 

@@ -318,7 +318,7 @@ class Answers:
         return other == flat - 1 and flat % self.surface.max_nodes > 0
 
     def _one_node_fewer(self, flat: int) -> str:
-        costs, seconds = self.surface.costs(self.billing), self.surface.seconds
+        costs = self.surface.costs(self.billing)
         if not self._is_one_fewer(flat, flat - 1) or not np.isfinite(costs.flat[flat - 1]):
             return ""
         p = self.p_deadline(flat - 1)
@@ -334,8 +334,8 @@ class Answers:
         more = float(costs.flat[flat - 1] - costs.flat[flat])
         if more > 0:
             return f"one node fewer costs {more_usd(more)}"
-        slower = float(seconds.flat[flat - 1] - seconds.flat[flat])
-        return f"one node fewer {takes_longer(slower, less_usd=-more)}" if slower > 0 else ""
+        slower = self._slower(flat - 1, flat, less_usd=-more)
+        return f"one node fewer {slower}" if slower else ""
 
     def _why_not_better(self, flat: int, passed_over: int | None) -> str:
         if passed_over is None or self._is_one_fewer(flat, passed_over):
@@ -352,17 +352,24 @@ class Answers:
     def _runner_up(self, flat: int, runner_up: int | None) -> str:
         if runner_up is None:
             return ""
-        costs, seconds = self.surface.costs(self.billing), self.surface.seconds
+        costs = self.surface.costs(self.billing)
         name = f"the next best type, {self._name(runner_up)},"
         more = float(costs.flat[runner_up] - costs.flat[flat])
         if self.goal.by_time:
-            slower = float(seconds.flat[runner_up] - seconds.flat[flat])
-            return f"{name} {takes_longer(slower, less_usd=-more)}" if slower > 0 else ""
+            slower = self._slower(runner_up, flat, less_usd=-more)
+            return f"{name} {slower}" if slower else ""
         if self.goal.by_resource:
             resource = self.surface.vcore_seconds
             work = float(resource.flat[runner_up] - resource.flat[flat])
             return f"{name} takes {work:,.0f} vcore-s more" if work > 0 else ""
         return f"{name} costs {more_usd(more)}" if more > 0 else ""
+
+    def _slower(self, other: int, flat: int, *, less_usd: float) -> str:
+        """How much slower another point is; empty where it is not."""
+        seconds, own = (float(self.surface.seconds.flat[at]) for at in (other, flat))
+        if seconds <= own:
+            return ""
+        return takes_longer(seconds=seconds, than_seconds=own, less_usd=less_usd)
 
     def _name(self, flat: int) -> str:
         row, column = divmod(flat, self.surface.max_nodes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from engine.text.time_differences import format_time_difference
 from engine.units import format_seconds, format_usd
 
 LEAST_LATE = 0.001
@@ -16,20 +17,17 @@ LEAST_USD = 0.001
 
 def missed_by(late: float, confidence: float | None, *, deadline_seconds: float) -> str:
     """How late, in words: by how much the time that is kept with that probability exceeds the
-    deadline ("misses the deadline by 7m 20s at 90 %"): two digits tell how much it matters, and
-    intervals of minutes support no third. A confidence of None is a model without intervals, whose
-    predicted time is held to T < D."""
+    deadline ("misses the deadline by 7m 20s at 90 %"). A confidence of None is a model without
+    intervals, whose predicted time is held to T < D."""
+    by = format_time_difference(late, of_seconds=deadline_seconds + late)
     if confidence is None:
         if late < LEAST_LATE:
             return "takes all of the time up to the deadline"
-        return f"misses the deadline by {_two_digits(late)}"
+        return f"misses the deadline by {by}"
     least = LEAST_LATE_SHARE * deadline_seconds
-    by = f"less than {_two_digits(least)}" if late < least else _two_digits(late)
+    if late < least:
+        by = f"less than {format_seconds(float(f'{least:.2g}'), figures=2)}"
     return f"misses the deadline by {by} at {100.0 * confidence:.10g} %"
-
-
-def _two_digits(seconds: float) -> str:
-    return format_seconds(float(f"{seconds:.2g}"), figures=2)
 
 
 def in_runs(p: float, *, allowed: float = 0.0) -> str:
@@ -56,8 +54,9 @@ def more_usd(usd: float) -> str:
     return f"{format_usd(usd, figures=2)} more"
 
 
-def takes_longer(seconds: float, *, less_usd: float) -> str:
-    """How much slower another is, and what it saves where it does: the fastest may cost twice as
-    much for a thousandth of the time."""
+def takes_longer(*, seconds: float, than_seconds: float, less_usd: float) -> str:
+    """How much slower another is than the fastest, and what it saves where it does: the fastest
+    may cost twice as much for a thousandth of the time."""
+    apart = format_time_difference(seconds - than_seconds, of_seconds=seconds)
     saves = f" and costs {format_usd(less_usd, figures=2)} less" if less_usd >= LEAST_USD else ""
-    return f"takes {format_seconds(seconds)} longer{saves}"
+    return f"takes {apart} longer{saves}"

@@ -32,10 +32,10 @@ from engine.experiments.plans import (
     smallest_runs,
 )
 from engine.forecast import FloatArray
-from engine.machines.services import least_workers, service_of
+from engine.machines.services import PLATFORM_REMEDY, least_workers, service_of
 from engine.models.base import FittedModel
 from engine.models.curves.terms import ERNEST_TERMS, SERIAL_DATA, SQUARE_ROOT
-from engine.notices import Notice
+from engine.notices import Notice, in_order
 from engine.profile import Profile
 from engine.runs.barrier_stages import decisive, not_started
 
@@ -156,24 +156,31 @@ def plan_experiments(
         UnknownName: for unknown terms, an unknown method, unit or type.
     """
     _check(request)
+    left_out: tuple[Notice, ...] = ()
     if catalog is not None:
-        request = replace(request, nodes=_started(request.nodes, catalog))
+        nodes, left_out = _started(request.nodes, catalog)
+        request = replace(request, nodes=nodes)
     plan = _planned(request, fitted, workload, catalog)
     stuck = None if fitted is None else _not_started(plan.runs, fitted, catalog)
-    return plan if stuck is None else replace(plan, notices=(*plan.notices, stuck))
+    return replace(plan, notices=in_order((*plan.notices, stuck, *left_out)))
 
 
-def _started(nodes: tuple[int, ...], catalog: Catalog) -> tuple[int, ...]:
-    """The node counts of which the service of a catalog starts clusters."""
+def _started(
+    nodes: tuple[int, ...], catalog: Catalog
+) -> tuple[tuple[int, ...], tuple[Notice, ...]]:
+    """The node counts of which the service of a catalog starts clusters, and a note on others."""
     least = least_workers(catalog)
     found = tuple(count for count in nodes if count >= least)
+    gone = " or ".join(str(count) for count in nodes if count < least)
+    refused = f"{service_of(catalog)} starts no cluster of fewer than {least} workers"
     if nodes and not found:
         raise BadInput(
-            f"{service_of(catalog)} starts no cluster of fewer than {least} workers",
+            refused,
             where="--nodes",
-            remedy="allow more, or say with --platform what else runs the executors",
+            remedy=f"allow more, or {PLATFORM_REMEDY}",
         )
-    return found
+    told = f"{refused}: no run on {gone} of them is planned"
+    return found, (Notice("nodes-left-out", told, PLATFORM_REMEDY),) if gone else ()
 
 
 def _planned(

@@ -29,7 +29,7 @@ APART = {"dataproc": " without flexible VMs"}
 NOT_STARTED = "cluster-not-started"
 """The code of what `refusals` says."""
 
-_REMEDY = "or say with --platform what else runs the executors"
+PLATFORM_REMEDY = "say with --platform what else runs the executors"
 
 
 def service_of(catalog: Catalog) -> str:
@@ -80,4 +80,4 @@ def refusals(catalog: Catalog, composition: Mapping[str, int]) -> Iterator[Notic
 
 
 def _notice(text: str, remedy: str) -> Notice:
-    return Notice(NOT_STARTED, text, f"{remedy}, {_REMEDY}", subject=text)
+    return Notice(NOT_STARTED, text, f"{remedy}, or {PLATFORM_REMEDY}", subject=text)

@@ -180,7 +180,7 @@ def _why(choice: Choice, before: Choice | None, answer: Recommendation) -> str:
         return f"no cluster of one type satisfies the goal; {_name(nearest)} comes closest"
     more = (before.cost_usd or 0.0) - (choice.cost_usd or 0.0)
     if answer.goal.by_time:
-        slower = takes_longer(before.seconds - choice.seconds, less_usd=-more)
+        slower = takes_longer(seconds=before.seconds, than_seconds=choice.seconds, less_usd=-more)
         return f"the fastest of one type, {_name(before)}, {slower}"
     if answer.goal.by_resource:
         work = (before.vcore_seconds or 0.0) - (choice.vcore_seconds or 0.0)

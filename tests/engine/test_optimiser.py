@@ -55,7 +55,7 @@ def test_a_budget_takes_the_fastest_within_it() -> None:
     tight = recommend(model(two_law), catalog=TWO, budget_usd=0.11, max_nodes=8)
     assert tight.recommended.composition == {"slow": 2}
     assert tight.recommended.why == (
-        "one node fewer takes 27m 51s longer and costs $0.0072 less",
+        "one node fewer takes 28 min longer and costs $0.0072 less",
         "3 × slow is the next faster (22m 19s) but over budget by $0.00167",
     )
     assert [entry.instance for entry in tight.rejected] == ["fast"]
@@ -122,11 +122,11 @@ def test_misses_go_by_what_they_say() -> None:
 @pytest.mark.parametrize(
     ("late", "confidence", "said"),
     [
-        (5.664, 0.9, "misses the deadline by 5.7 s at 90 %"),
+        (5.664, 0.9, "misses the deadline by 6 s at 90 %"),
         (443.0, 0.9, "misses the deadline by 7m 20s at 90 %"),
         (83.0, 0.999, "misses the deadline by 1m 23s at 99.9 %"),
         (83.0, 0.9999999, "misses the deadline by 1m 23s at 99.99999 %"),
-        (1.21, 0.9, "misses the deadline by 1.2 s at 90 %"),
+        (1.21, 0.9, "misses the deadline by 1 s at 90 %"),
         (1.19, 0.9, "misses the deadline by less than 1.2 s at 90 %"),
         (1e-9, 0.9, "misses the deadline by less than 1.2 s at 90 %"),
         (83.0, None, "misses the deadline by 1m 23s"),

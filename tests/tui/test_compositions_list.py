@@ -219,10 +219,10 @@ async def test_a_type_that_lost_says_by_what_where_there_is_no_room_for_its_note
     ("code", "miss", "says"),
     [
         ("deadline", {"late_seconds": 397.0, "seconds": 800.0}, "up to 21m 37s"),
-        ("deadline", {"late_seconds": 397.0, "seconds": 1297.0}, "6m 37s late"),
+        ("deadline", {"late_seconds": 397.0, "seconds": 1297.0}, "6m 40s late"),
         ("deadline", {"late_seconds": 90000.0, "seconds": 800.0}, "up to 25h 15m"),
         ("deadline", {"late_seconds": 0.0114, "seconds": 800.0}, "<1 s late"),
-        ("deadline", {"late_seconds": 0.6, "seconds": 900.6}, "<1 s late"),
+        ("deadline", {"late_seconds": 0.6, "seconds": 900.6}, "1 s late"),
         ("budget", {"over_usd": 0.12}, "$0.12 over"),
         ("deadline-and-budget", {"late_seconds": 1.0, "over_usd": 0.1}, "late and over"),
         ("no-executor", {}, "no executor"),
@@ -240,7 +240,7 @@ def test_a_miss_fits_its_column(code, miss, says):
 def test_what_is_hardly_late_is_not_told_the_deadline_itself():
     """ "Up to 30.0 s" stood in the list below a deadline of 30 s."""
     lost = engine.Rejected("a", {"a": 1}, "", "deadline", 18.0, late_seconds=0.02)
-    assert compositions.missed(lost, 30.0) == "<1 s late"
+    assert compositions.missed(lost, 30.0) == "<0.1 s late"
     assert compositions.missed(replace(lost, late_seconds=0.2), 30.0) == "up to 30.2 s"
 
 
@@ -350,3 +350,25 @@ async def test_a_click_on_a_title_sorts_by_it(planner, title, order):
         await pilot.click(offset=(rows[y].index("interval"), y))
         await settled(pilot)
         assert app.state.order == "best"
+
+
+async def test_at_100_columns_times_have_their_intervals_beside_them(planner):
+    """Only whether the deadline is met stood there, which a row in the list says by its mark."""
+
+    def titles(app, name):
+        table = app.query_one(f"#{name}", Table)
+        row = next(line for line in text_of(app).splitlines() if " interval " in line)
+        return table.size.width, row.split("│")[-2].split()[-3:]
+
+    async with at_rest(planner(deadline_seconds=3000.0), (120, 40)) as (app, pilot):
+        await pilot.resize_terminal(100, 30)
+        await settled(pilot)
+        width, shown = titles(app, "short")
+        assert width < compositions.NARROW
+        assert shown == ["time", "interval", "cost"]
+        await pilot.press("2")
+        await settled(pilot)
+        assert titles(app, "full")[1] == ["time", "interval", "cost"]
+        await pilot.press("i")
+        await settled(pilot)
+        assert "in time" in text_of(app)

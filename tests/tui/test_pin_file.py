@@ -57,7 +57,7 @@ def test_a_file_of_before_pins_is_read(tmp_path):
     ("pins", "says"),
     [
         ("version: 99", r"x\.yaml:2: version 99"),
-        ("version: 3", r"x\.yaml:2: version 3"),
+        ("version: 4", r"x\.yaml:2: version 4"),
         ("version: 0", r"x\.yaml:2: version 0"),
         ("version: soon", r"x\.yaml:2: version soon is none that this sparkplan knows"),
         ("version: 1.5", r"x\.yaml:2: version 1.5 is none"),
@@ -93,10 +93,24 @@ def written(tmp_path, *lines):
     return path
 
 
-@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("version", [1, 2, 3])
 def test_every_version_until_now_is_read(tmp_path, version):
     assert version <= VERSION
     assert read_kept(written(tmp_path, f"version: {version}")).pins == ()
+
+
+@pytest.mark.parametrize(
+    ("version", "typed", "mix"),
+    [(1, 2, None), (2, 2, None), (2, 3, 3), (2, 1, 1), (3, 2, 2), (3, None, None)],
+)
+def test_the_usual_mix_of_an_old_file_was_not_asked_for(tmp_path, version, typed, mix):
+    """On Dataproc, which starts no mix, sessions saved long ago looked for one for ever."""
+    asked = [] if typed is None else [f"mix: {typed}"]
+    pin = [*pin_lines("A")]
+    pin[1:1] = [f"    {line}" for line in asked]
+    kept = read_kept(written(tmp_path, f"version: {version}", *asked, "pins:", *pin))
+    assert kept.state.mix == mix
+    assert [pin.state.mix for pin in kept.pins] == [mix]
 
 
 def test_an_answer_may_be_nothing_known_or_zero(tmp_path):

@@ -84,7 +84,10 @@ async def test_a_page_and_a_planner_are_served_to_who_has_the_address():
             async with aiohttp.ClientSession(cookie_jar=jar) as browser:
                 page = await browser.get(f"{base}/?key={key}")
                 assert page.status == 200
-                assert f"ws://127.0.0.1:{port}/ws" in await page.text()
+                text = await page.text()
+                assert f"ws://127.0.0.1:{port}/ws" in text
+                assert text.count('querySelector(".xterm-helper-textarea").focus()') == 1
+                assert text.rstrip().endswith("</script></body>\n</html>")
                 policy = page.headers["Content-Security-Policy"]
                 assert policy.startswith("default-src 'self';")
                 assert f"ws://127.0.0.1:{port};" in policy

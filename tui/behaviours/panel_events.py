@@ -68,12 +68,16 @@ class PanelEvents(PlannerPart):
             app._panels.explain()
 
     def on_short_list_resized(self) -> None:
-        """As many compositions below the charts as there is room for now."""
+        """The compositions that there is room for now, below the charts or in their own view."""
         app = self.planner
-        if app.answer is not None and app.state.view == "curves":
-            from tui.views import curves
+        if app.answer is None:
+            return
+        from tui.views import compositions, curves
 
+        if app.state.view == "curves":
             curves.show_short(app._panels, app.answer)
+        elif app.state.view == "compositions":
+            compositions.show_rows(app._panels, "full", app.answer, compositions.FULL_LIST)
 
     async def on_table_chosen(self, event: Table.Chosen) -> None:
         """Enter: change the input of the row."""

@@ -43,7 +43,9 @@ def _hour(change: engine.Change | None, goal: engine.Goal) -> str:
 def _dollar(change: engine.Change | None) -> str:
     if change is None:
         return "saves no time"
-    saved = text.seconds(change.saved_seconds)
+    saved = engine.format_time_difference(
+        change.saved_seconds, of_seconds=change.seconds + change.saved_seconds
+    )
     return (
         f"{text.rented(change)} is {saved} faster "
         f"({text.seconds(change.seconds)}, {text.usd(change.cost_usd)})"

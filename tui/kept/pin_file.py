@@ -5,16 +5,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import engine
 from tui.kept.scenario import KEYS, format_scenario, lines_of, read_top, scalar, state_of
+from tui.mixing import USUAL_TYPES
 from tui.pins import MOST_PINS, NOW, Pin
 from tui.state import PlanState
 
-VERSION = 2
-"""Of the format: the second says what costs lie between; a file without it has no pins."""
+VERSION = 3
+"""Of the format: the second says what costs lie between, the third has a `mix` only where one was
+asked for; a file without it has no pins."""
 
 PIN_KEYS = ("name", *(key for key in KEYS if key != "view"), "answer")
 NUMBERS = {
@@ -77,8 +80,19 @@ def read_kept(path: Path) -> Kept:
             where=top.where_of("version"),
             remedy=f"it reads up to version {VERSION}; install a newer one",
         )
-    state = state_of(top, folder=path.parent)
-    return Kept(state, _pins(top, path.parent))
+    kept = Kept(state_of(top, folder=path.parent), _pins(top, path.parent))
+    return kept if version >= VERSION else _unasked(kept)
+
+
+def _unasked(kept: Kept) -> Kept:
+    """Before the third version the usual mix was written as if it had been asked for, also for
+    services that start none."""
+
+    def usual(state: PlanState) -> PlanState:
+        return replace(state, mix=None) if state.mix == USUAL_TYPES else state
+
+    pins = tuple(replace(pin, state=usual(pin.state)) for pin in kept.pins)
+    return Kept(usual(kept.state), pins)
 
 
 def _pins(top: engine.Section, folder: Path) -> tuple[Pin, ...]:

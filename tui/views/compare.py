@@ -87,9 +87,8 @@ def more_seconds(pin: Pin, first: Pin) -> str:
     if pin.seconds is None or first.seconds is None:
         return text.UNKNOWN
     more = _difference(pin.seconds, first.seconds)
-    if not more or text.seconds(pin.seconds) == text.seconds(first.seconds):
-        return "same"
-    return f"{_sign(more)}{text.seconds(abs(more))}"
+    apart = text.time_difference(pin.seconds, first.seconds, figures=6)
+    return f"{_sign(more)}{apart}" if more and not apart.startswith("<") else "same"
 
 
 def more_usd(pin: Pin, first: Pin) -> str:

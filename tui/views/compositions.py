@@ -42,6 +42,12 @@ MIX_LEAST = 24
 """The fewest there: its last type is cut before the interval of the time goes, and what is below
 the list names the chosen one in full."""
 
+NARROW = 60
+"""A list of fewer cells, as at 100 columns, has no room for a mix beside the interval."""
+
+NARROW_MIX = 18
+"""Cells of a composition there: "16 × c5ad.2xlarge", and the first type of a mix."""
+
 _LOST = 3
 """One row in so many says why a type lost, where there is room for only some."""
 
@@ -49,10 +55,10 @@ COLUMNS = (
     Column(title="", width=1),
     Column(title="composition", shrink=True, least=30),
     Column(title="time", width=7, align="right"),
-    Column(title="interval", width=text.SPAN_CELLS, align="right", priority=2),
+    Column(title="interval", width=text.SPAN_CELLS, align="right", priority=1),
     Column(title="cost", width=text.USD_CELLS, align="right"),
     Column(title="cost between", width=text.USD_SPAN_CELLS, align="right", priority=4),
-    Column(title="in time", width=7, align="right", priority=1),
+    Column(title="in time", width=7, align="right", priority=2),
     Column(title="note", shrink=True, least=11, priority=3),
 )
 
@@ -72,22 +78,9 @@ SHORTER = {"speed transferred": "transferred", "source type unknown": "speed gue
 """What a row rests on, in the cells that there are at 80 and 120 columns."""
 
 
-class Compositions(Table):
-    """The list in the view of its own: keys sort it, and clicks on the titles."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(key, f"app.{action}", f"Sort by {what}", show=False) for key, what, action in KEYS
-    ]
-
-    def press_title(self, column: int) -> None:
-        """The order that the key of a column asks for."""
-        for _, what, action in KEYS:
-            if what == COLUMNS[column].title:
-                self.run_worker(self.app.run_action(action))
-
-
 class ShortList(Table):
-    """The list below the charts: it is filled with as many rows as it has room for."""
+    """The list below the charts: it is filled with as many rows as it has room for, and with the
+    columns that its width is for."""
 
     class Resized(Message):
         """There is another room: after a notice, after another view, in another window."""
@@ -100,6 +93,20 @@ class ShortList(Table):
         """Ask for rows; while it is hidden it has no room."""
         if event.size.height:
             self.post_message(self.Resized())
+
+
+class Compositions(ShortList):
+    """The list in the view of its own: keys sort it, and clicks on the titles."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(key, f"app.{action}", f"Sort by {what}", show=False) for key, what, action in KEYS
+    ]
+
+    def press_title(self, column: int) -> None:
+        """The order that the key of a column asks for."""
+        for _, what, action in KEYS:
+            if what == COLUMNS[column].title:
+                self.run_worker(self.app.run_action(action))
 
 
 def fill(panels: Panels) -> list[Widget]:
@@ -129,51 +136,56 @@ def show_rows(panels: Panels, name: str, answer: Answer, most: int) -> None:
         listed, types = rows(answer, panels.marks, most=most)
     order = state.order if name == "full" else "best"
     mix = most_types(state, answer.built.catalog)
+    narrow = 0 < panels.table(name).size.width < NARROW
     # What has just been sorted is looked at from its top.
     follows = selected in types and (selected is not None or order == "best")
     place = types.index(selected) if follows else 0
     panels.show_list(
         name,
         listed,
-        keys=(tuple(types), order, mix > 1 and mix),
+        keys=(tuple(types), order, mix > 1 and mix, narrow),
         cursor=place,
-        columns=full_columns(state, mix, panels.glyphs.below)
+        columns=full_columns(state, mix, panels.glyphs.below, narrow=narrow)
         if name == "full"
-        else short_columns(mix),
+        else short_columns(mix, narrow=narrow),
         message=f"no composition holds {state.listed}; esc shows all" if state.listed else "",
     )
 
 
-def short_columns(mix: int) -> tuple[Column, ...]:
+def short_columns(mix: int, *, narrow: bool = False) -> tuple[Column, ...]:
     """The columns below the charts. Where a mix may come after one type, none of them moves then:
     the mix is told in full in the sentence, and the title says that one may come: `recommend` gives
     one type unless it is asked for more."""
+    cells = NARROW_MIX if narrow else SHORT_MIX
     if mix == 1:
         return tuple(
-            column._replace(least=SHORT_MIX) if column.title == "composition" else column
+            column._replace(least=cells) if column.title == "composition" else column
             for column in COLUMNS
         )
     title = f"up to {mix} types"
     return tuple(
-        column._replace(title=title, width=SHORT_MIX, least=SHORT_MIX, grows=True)
+        column._replace(title=title, width=cells, least=cells, grows=True)
         if column.title == "composition"
         else column
         for column in COLUMNS
     )
 
 
-def full_columns(state: PlanState, mix: int, sign: str) -> tuple[Column, ...]:
+def full_columns(
+    state: PlanState, mix: int, sign: str, *, narrow: bool = False
+) -> tuple[Column, ...]:
     """The columns of the view of its own, a sign at the one that the rows go by; where a mix may
     come or go with the next step of a slider, none of them moves then."""
     by, found = _SORTED.get(state.order), []
     for column in COLUMNS:
         if column.title == by:
             column = column._replace(
-                title=f"{column.title} {sign}", width=max(column.width or 0, 9)
+                title=f"{column.title} {sign}", width=max(column.width or 0, 9), priority=0
             )
         elif column.title == "composition":
             cells = MIX_CELLS.get(mix)
-            column = column._replace(width=cells, least=MIX_LEAST if cells else column.least)
+            least = NARROW_MIX if narrow else MIX_LEAST if cells else column.least
+            column = column._replace(width=cells, least=least)
         found.append(column)
     return tuple(found)
 
@@ -307,7 +319,7 @@ def missed(rejected: Rejected, deadline: float | None) -> str:
         told = [engine.parse_seconds(text.seconds(each)) for each in (ends, deadline or 0.0)]
         if bounded and told[0] != told[1]:
             return f"up to {text.seconds(ends)}"
-        return f"{text.seconds(late) if late >= 1.0 else '<1 s'} late"
+        return f"{text.time_difference(ends, ends - late)} late"
     if rejected.code == "budget" and over is not None:
         return f"{text.usd_cell(over)} over"
     return _UNFIT.get(rejected.code, "")

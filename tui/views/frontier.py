@@ -178,8 +178,8 @@ def step(faster: Choice, slower: Choice) -> str:
 
 
 def _longer(faster: Choice, slower: Choice) -> str:
-    """A difference of times; two digits tell how much it matters."""
-    return text.seconds(float(f"{slower.seconds - faster.seconds:.2g}"), figures=2)
+    """A difference of times, in the cells that it has in the table."""
+    return text.time_difference(slower.seconds, faster.seconds)
 
 
 def _dearer(faster: Choice, slower: Choice) -> str:

@@ -200,6 +200,13 @@ def test_no_run_is_planned_that_dataproc_does_not_start() -> None:
     fewest = [min(r.nodes for r in planned(c, range(1, 9)).runs) for c in (elsewhere, gcp)]
     assert fewest == [1, 2]
     assert all(run.nodes >= 2 for run in planned(gcp, range(1, 9), method="peridot").runs)
+    said = {at: planned(c, at).notices for c, at in ((gcp, range(1, 9)), (gcp, range(2, 9)))}
+    assert [notice.code for notice in said[range(2, 9)]] == []
+    assert said[range(1, 9)][-1].code == "nodes-left-out"
+    assert said[range(1, 9)][-1].text == (
+        "Dataproc starts no cluster of fewer than 2 workers: no run on 1 of them is planned"
+    )
+    assert not planned(elsewhere, range(1, 9)).notices
     with pytest.raises(BadInput, match="Dataproc starts no cluster of fewer than 2 workers"):
         planned(gcp, [1])
     rule = {"method": "simcost", "partitions": 16, "node_cores": 4}

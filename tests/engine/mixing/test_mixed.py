@@ -83,7 +83,8 @@ def test_a_mix_says_by_how_much_it_is_better_than_one_type() -> None:
         for n in (1, 2)
     ]
     assert fast[0].recommended.seconds > fast[1].recommended.seconds
-    slower = engine.format_seconds(fast[0].recommended.seconds - fast[1].recommended.seconds)
+    one_type, mix = (answer.recommended.seconds for answer in fast)
+    slower = engine.format_time_difference(one_type - mix, of_seconds=one_type)
     assert fast[1].recommended.why[0].startswith("the fastest of one type, ")
     assert f"takes {slower} longer" in fast[1].recommended.why[0]
 

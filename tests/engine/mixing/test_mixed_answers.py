@@ -135,7 +135,7 @@ def test_a_mix_says_by_how_much_the_best_of_one_type_is_worse() -> None:
     ).recommended  # fmt: skip
     assert fastest.composition == {"big": 1, "small": 1}
     assert fastest.why == (
-        "the fastest of one type, 1 × big, takes 2m 04s longer and costs $0.20 less",
+        "the fastest of one type, 1 × big, takes 2m 00s longer and costs $0.20 less",
     )
 
 

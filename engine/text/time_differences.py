@@ -1,0 +1,49 @@
+"""How far two times are apart, in words: no finer than the times themselves are told."""
+
+from __future__ import annotations
+
+import math
+
+from engine.units import format_seconds
+
+_STEPS = ((3599.5, 1.0), (48 * 3600.0, 60.0))
+"""Bound in seconds on a time from a minute on, and the step in which it is told below that."""
+
+
+def format_time_difference(seconds: float, *, of_seconds: float, figures: int = 2) -> str:
+    """A difference of times to the place in which the longer one is told: "9.2 s" of 48.7 s, "4 s"
+    of 1m 07s, "12 min" of 5 h; "less than 1 s" where it is not seen there.
+
+    Args:
+        seconds: the difference, at least 0.
+        of_seconds: the longer of the two times.
+        figures: digits at most: two tell how much it matters, and intervals of minutes support no
+            third.
+    """
+    step = _step(of_seconds)
+    told = round(float(f"{seconds:.{figures}g}") / step) * step
+    if told < step / 2.0:
+        return f"less than {_in_steps(step, step, figures)}"
+    return _in_steps(told, step, figures)
+
+
+def _step(of_seconds: float) -> float:
+    """The place to which `format_seconds` tells a time, in seconds."""
+    if of_seconds < 59.95:
+        return 10.0 ** (math.floor(math.log10(max(of_seconds, 1e-3))) - 2)
+    return next((step for most, step in _STEPS if of_seconds < most), 3600.0)
+
+
+def _in_steps(seconds: float, step: float, figures: int) -> str:
+    """A multiple of a step, in a unit that claims nothing below it."""
+    if step >= 60.0 and seconds < 3599.5:
+        return f"{seconds / 60.0:.0f} min"
+    if step >= 3600.0 and seconds < 48 * 3600.0:
+        return f"{seconds / 3600.0:.0f} h"
+    if seconds >= 59.95:
+        return format_seconds(seconds)
+    unit, factor = ("ms", 1e-3) if step < 0.01 else ("s", 1.0)
+    amount = seconds / factor
+    least = max(0, -math.floor(math.log10(step / factor)))
+    digits = min(least, max(0, figures - 1 - math.floor(math.log10(amount))))
+    return f"{amount:.{digits}f} {unit}"
