@@ -210,18 +210,41 @@ def groups_notice(replay: Replay, ratio: float) -> Notice | None:
     apart = {
         shape: abs(ratio - shape.read_growth(ratio)) * shape.stage.task_seconds.total
         for shape in replay.shapes
-        if groups_open(shape)
+        if groups_open(shape) and not shape.small_table
     }
     if sum(apart.values()) < GROUPS_WORTH_SAYING * in_all or not in_all:
         return None
     first = max(apart, key=lambda shape: apart[shape])
     more = f", like {len(apart) - 1} more," if len(apart) > 1 else ""
+    beside = " or of small tables" if any(shape.small_table for shape in replay.shapes) else ""
     return Notice(
         "groups-inferred",
-        f"{numbered_label(first.stage)}{more} reads rows that were grouped: at {ratio:.2g} times "
-        f"the input it is taken to read {first.read_growth(ratio):.2g} times as much, judging by "
-        "the groups that tasks of the log have in common; the interval allows for growth in "
-        "proportion to the input",
+        f"{numbered_label(first.stage)}{more} reads rows that were grouped{beside}: at "
+        f"{ratio:.2g} times the input it is taken to read {first.read_growth(ratio):.2g} times as "
+        "much, judging by the groups that tasks of the log have in common; the interval allows for "
+        "growth in proportion to the input",
+        "add a log of a run with another input, which tells",
+        subject=numbered_label(first.stage),
+        severity=abs(ratio - first.read_growth(ratio)),
+    )
+
+
+def small_tables_notice(replay: Replay, ratio: float) -> Notice | None:
+    """That small tables are taken to grow slower than the input, of the largest of those, where a
+    good part of the time at `ratio` times the input hangs on that."""
+    in_all = ratio * sum(shape.stage.task_seconds.total for shape in replay.shapes)
+    small = [one for one in replay.shapes if one.small_table and one.law.cut is None]
+    apart = sum(abs(ratio - s.read_growth(ratio)) * s.stage.task_seconds.total for s in small)
+    if not in_all or apart < GROUPS_WORTH_SAYING * in_all:
+        return None
+    first = max(small, key=lambda shape: shape.stage.files_bytes or 0.0)
+    more = f", like {len(small) - 1} more," if len(small) > 1 else ""
+    return Notice(
+        "small-tables",
+        f"{numbered_label(first.stage)}{more} scans a table in one file "
+        f"({format_bytes(first.stage.files_bytes or 0.0)}) beside larger ones in several: at "
+        f"{ratio:.2g} times the input it is taken to have {first.read_growth(ratio):.2g} times as "
+        "much, in one file still; the interval allows for growth in proportion to the input",
         "add a log of a run with another input, which tells",
         subject=numbered_label(first.stage),
         severity=abs(ratio - first.read_growth(ratio)),
