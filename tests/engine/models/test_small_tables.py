@@ -89,7 +89,7 @@ def test_a_file_that_gets_larger_is_cut_by_its_size() -> None:
         assert shape.partition_count(1.0, None).at(MORE_SLOTS) == 1.0
 
 
-@pytest.mark.parametrize("ratio", [1.0 / 9.0, 0.5, 2.0, 9.0])
+@pytest.mark.parametrize("ratio", [1.0 / 9.0, 0.5, 2.0, 9.0, 9])
 def test_a_dimension_grows_by_its_power_and_the_facts_in_proportion(ratio: float) -> None:
     for shape in shapes_of(FEW, SLOTS):
         power = SMALL_TABLE_POWER if shape.small_table else 1.0

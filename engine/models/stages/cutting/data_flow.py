@@ -148,7 +148,7 @@ class DataFlow:
         shuffles alone, its rows once groups are brought together, what it hands on, and that once
         brought together."""
         each = () if cores is None else cores.shape
-        read, shuffled, rows, sent, merged = np.full((5, len(self.shapes), *each), ratio)
+        read, shuffled, rows, sent, merged = np.full((5, len(self.shapes), *each), float(ratio))
         for place, shape in enumerate(self.shapes):
             if shape.growth is Growth.NONE:
                 read[place] = shuffled[place] = rows[place] = 1.0
