@@ -17,12 +17,19 @@ from engine.models.replay.memory.memory_report import unstored_notice
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.unseen_tasks import in_part_notice
 from engine.models.stages.disturbance import held_up_notices
+from engine.models.stages.durations.task_times import StageShape
 from engine.models.stages.pauses import pause_notice
 from engine.models.stages.slots_over_time import missing_seconds
 from engine.notices import Notice, in_order
 from engine.profile import Run
 from engine.runs.stage_labels import numbered_label
-from engine.units import format_bytes, format_count, format_seconds, format_share
+from engine.units import (
+    format_bytes,
+    format_count,
+    format_number,
+    format_seconds,
+    format_share,
+)
 
 LOST_WORTH_SAYING = 0.02
 """Share of the task time done in vain from which on it is reported."""
@@ -220,9 +227,9 @@ def groups_notice(replay: Replay, ratio: float) -> Notice | None:
     return Notice(
         "groups-inferred",
         f"{numbered_label(first.stage)}{more} reads rows that were grouped{beside}: at "
-        f"{ratio:.2g} times the input it is taken to read {first.read_growth(ratio):.2g} times as "
-        "much, judging by the groups that tasks of the log have in common; the interval allows for "
-        "growth in proportion to the input",
+        f"{format_number(ratio)} times the input it is taken to read {_growth(first, ratio)} times "
+        "as much, judging by the groups that tasks of the log have in common; the interval allows "
+        "for growth in proportion to the input",
         "add a log of a run with another input, which tells",
         subject=numbered_label(first.stage),
         severity=abs(ratio - first.read_growth(ratio)),
@@ -243,9 +250,14 @@ def small_tables_notice(replay: Replay, ratio: float) -> Notice | None:
         "small-tables",
         f"{numbered_label(first.stage)}{more} scans a table in one file "
         f"({format_bytes(first.stage.files_bytes or 0.0)}) beside larger ones in several: at "
-        f"{ratio:.2g} times the input it is taken to have {first.read_growth(ratio):.2g} times as "
-        "much, in one file still; the interval allows for growth in proportion to the input",
+        f"{format_number(ratio)} times the input it is taken to have {_growth(first, ratio)} times "
+        "as much, in one file still; the interval allows for growth in proportion to the input",
         "add a log of a run with another input, which tells",
         subject=numbered_label(first.stage),
         severity=abs(ratio - first.read_growth(ratio)),
     )
+
+
+def _growth(shape: StageShape, ratio: float) -> str:
+    """How many times as much a stage reads at `ratio` times the input."""
+    return format_number(shape.read_growth(ratio), figures=2)

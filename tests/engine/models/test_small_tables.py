@@ -113,6 +113,9 @@ def test_it_is_said_where_much_of_the_time_hangs_on_it() -> None:
     assert said is not None
     assert "at 9 times the input it is taken to have 1.7 times as much" in said.text
     assert small_tables_notice(replay, 1.1) is None
+    more = small_tables_notice(replay, 500.0)
+    assert more is not None
+    assert "at 500 times the input it is taken to have 4.7 times as much" in more.text
 
 
 def test_a_broadcast_dimension_may_be_outgrown_and_probably_is_not() -> None:
