@@ -2,12 +2,11 @@
 
 What looks alike in a log need not be with another input. Splits that a program asked for stay as
 many, where files become more; files that nothing cuts may get larger instead, and two splits may be
-two files. Of two inputs
-that are paired one may stay, where pairs of both become as many as the square, and rows of a join
-may be such pairs; how much goes to pairs is a guess, as is what of the driver's time goes to rows
-that it fetched. Scans may have been cut before executors came, and files of which no plan tells be
-smaller or larger. A replay holds one thing, and its interval reaches what the others would take.
-More logs tell which it is.
+two files. Small tables may grow with the input. Of two inputs that are paired one may stay, where
+pairs of both become as many as the square, and rows of a join may be such pairs; how much goes to
+pairs is a guess, as is what of the driver's time goes to rows that it fetched. Scans may have been
+cut before executors came, and files of which no plan tells be smaller or larger. A replay holds one
+thing, and its interval reaches what the others would take. More logs tell which it is.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from engine.models.replay.broadcasts import records_of
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.times import REACHED, Times
 from engine.models.stages.cutting.data_flow import TREES
-from engine.models.stages.cutting.partitioned_stage import Growth
+from engine.models.stages.cutting.partitions import Growth
 from engine.models.stages.durations.task_times import StageShape
 from engine.models.stages.fetched_rows import time_on_rows
 from engine.models.stages.linked_stages import linked
@@ -43,7 +42,7 @@ def alternatives_of(replay: Replay) -> tuple[Replay, ...]:
         lambda shape: multiplied_share(replay, shape) > 0.0,
         lambda shape: replace(shape, law=replace(shape.law, work=multiplied_share(replay, shape))),
     )
-    more = _changed(replay, groups_open, partial(replace, growing=None))
+    more = _changed(replay, groups_open, partial(replace, growing=None, small_table=False))
     others = (stay, files, both, one, multiplied, more)
     found = (other for other in others if other is not None)
     return (*found, *_other_driver(replay), *other_cuts(replay))

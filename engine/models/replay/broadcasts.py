@@ -85,6 +85,7 @@ class Outgrown:
     Args:
         made: the stage that reads it.
         size: what of it counts against the threshold in the log.
+        growth: so many times as large it is then.
         probable: whether it is more probable than not that it is too large.
         joined: the stages that join their rows with it, and how many of theirs meet it; None where
             the log does not say.
@@ -95,6 +96,7 @@ class Outgrown:
 
     made: StageShape
     size: TableSize
+    growth: float
     probable: bool
     joined: tuple[tuple[StageShape, float | None], ...]
     shuffled: bool
@@ -116,7 +118,7 @@ class Outgrown:
         table, read = self.made.stage, records_of(shape.stage)
         rows = read if met is None else met
         share = min(1.0, rows / read) if read else 1.0
-        own, other = shape.data(ratio), self.made.data(ratio)
+        own, other = shape.data(ratio), self.growth
         moved = shape.stage.read_bytes * share * own + table.read_bytes * other
         rows = rows * own + records_of(table) * other
         work = max(rows / RECORDS_PER_SECOND, moved / BYTES_PER_SECOND) * self.stretch
@@ -145,8 +147,9 @@ def _stretch(stages: Sequence[StageRun]) -> float:
 def outgrown(replay: Replay, ratio: float, shuffle_partitions: int | None = None) -> list[Outgrown]:
     """The broadcasts of a log that may well be too large for one at `ratio` times the input: in
     proportion to it, unless other logs tell how that table grows. One that was too large in the log
-    already was asked for by a hint, or cut down by a filter, and stays. Shuffles have as many
-    partitions as asked for, else as in the log."""
+    already was asked for by a hint, or cut down by a filter, and stays. A small table, which grows
+    slower, may do so too: that is possible and not probable. Shuffles have as many partitions as
+    asked for, else as in the log."""
     _, most = _threshold(replay.run.config)
     if most is None or ratio <= 1.0:
         return []
@@ -155,14 +158,19 @@ def outgrown(replay: Replay, ratio: float, shuffle_partitions: int | None = None
     stretch, found = _stretch(replay.run.stages), list[Outgrown]()
     for shape in replay.shapes:
         size = _size(shape.stage, sent, shuffled, most)
-        share = 0.0 if size is None else size.beyond(most, shape.data(ratio))
-        if size is None or share <= HARDLY:
+        if size is None:
+            continue
+        growth = shape.data(ratio)
+        probable = size.beyond(most, growth) >= 0.5
+        if shape.small_table and shape.law.data is None and not probable:
+            growth = ratio
+        if size.beyond(most, growth) <= HARDLY:
             continue
         place = shape.stage.stage_id
         joined = _joined_with(replay.shapes, place)
         partitions = shuffle_partitions or shape.shuffle_partitions
-        adaptive = place in shuffled
-        found.append(Outgrown(shape, size, share >= 0.5, joined, adaptive, partitions, stretch))
+        how = probable, joined, place in shuffled, partitions, stretch
+        found.append(Outgrown(shape, size, growth, *how))
     return found
 
 
@@ -314,16 +322,16 @@ def broadcast_notice(
         return None
     key, most = _threshold(replay.run.config)
     probable = [one for one in found if one.probable]
-    one = max(probable or found, key=lambda one: one.size.most * one.made.data(ratio))
-    stage, growth = one.made.stage, one.made.data(ratio)
-    told = probable or found
+    one = max(probable or found, key=lambda one: one.size.most * one.growth)
+    stage, told = one.made.stage, probable or found
+    how = "as it is taken to" if one.growth == one.made.data(ratio) else "with the input"
+    may = "" if one.probable else "that may be "
     added = float(sum(each.seconds(ratio, np.asarray([slots]))[0] for each in told)) / speed
     return Notice(
         "broadcast-outgrown",
-        f"{numbered_label(stage)} broadcasts {_said(one.size, growth)} if that grows as it is "
-        f"taken to: {'' if one.probable else 'that may be '}more than {key} "
-        f"({format_bytes(most or 0)}), so that Spark shuffles both sides of the join instead. "
-        f"{_held(one, added)}",
+        f"{numbered_label(stage)} broadcasts {_said(one.size, one.growth)} if that grows {how}: "
+        f"{may}more than {key} ({format_bytes(most or 0)}), so that Spark shuffles both sides of "
+        f"the join instead. {_held(one, added)}",
         "add a log of a run with more input, or keep the broadcast by a hint",
         subject=numbered_label(stage),
         severity=added,

@@ -47,6 +47,7 @@ from engine.models.replay.notices import (
     iteration_notices,
     log_iterations,
     scan_notice,
+    small_tables_notice,
 )
 from engine.models.replay.outcome import Replayed
 from engine.models.replay.priors import NOISE, NOISE_SECONDS, PRIOR_DOF, ratio_of, sure_share
@@ -331,7 +332,7 @@ class ReplayModel(FittedModel):
             notices += [result_notice(replay, ratio), rows_notice(replay, ratio, found.seconds)]
             notices += self._broadcast_notices(replay, batch, wanted, slots)
             notices.append(scan_notice(replay, ratio, slots, partitions))
-            notices.append(groups_notice(replay, ratio))
+            notices += [groups_notice(replay, ratio), small_tables_notice(replay, ratio)]
         return in_order(notices)
 
     def _broadcast_notices(

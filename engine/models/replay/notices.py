@@ -17,12 +17,19 @@ from engine.models.replay.memory.memory_report import unstored_notice
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.unseen_tasks import in_part_notice
 from engine.models.stages.disturbance import held_up_notices
+from engine.models.stages.durations.task_times import StageShape
 from engine.models.stages.pauses import pause_notice
 from engine.models.stages.slots_over_time import missing_seconds
 from engine.notices import Notice, in_order
 from engine.profile import Run
 from engine.runs.stage_labels import numbered_label
-from engine.units import format_bytes, format_count, format_seconds, format_share
+from engine.units import (
+    format_bytes,
+    format_count,
+    format_number,
+    format_seconds,
+    format_share,
+)
 
 LOST_WORTH_SAYING = 0.02
 """Share of the task time done in vain from which on it is reported."""
@@ -210,19 +217,47 @@ def groups_notice(replay: Replay, ratio: float) -> Notice | None:
     apart = {
         shape: abs(ratio - shape.read_growth(ratio)) * shape.stage.task_seconds.total
         for shape in replay.shapes
-        if groups_open(shape)
+        if groups_open(shape) and not shape.small_table
     }
     if sum(apart.values()) < GROUPS_WORTH_SAYING * in_all or not in_all:
         return None
     first = max(apart, key=lambda shape: apart[shape])
     more = f", like {len(apart) - 1} more," if len(apart) > 1 else ""
+    beside = " or of small tables" if any(shape.small_table for shape in replay.shapes) else ""
     return Notice(
         "groups-inferred",
-        f"{numbered_label(first.stage)}{more} reads rows that were grouped: at {ratio:.2g} times "
-        f"the input it is taken to read {first.read_growth(ratio):.2g} times as much, judging by "
-        "the groups that tasks of the log have in common; the interval allows for growth in "
-        "proportion to the input",
+        f"{numbered_label(first.stage)}{more} reads rows that were grouped{beside}: at "
+        f"{format_number(ratio)} times the input it is taken to read {_growth(first, ratio)} times "
+        "as much, judging by the groups that tasks of the log have in common; the interval allows "
+        "for growth in proportion to the input",
         "add a log of a run with another input, which tells",
         subject=numbered_label(first.stage),
         severity=abs(ratio - first.read_growth(ratio)),
     )
+
+
+def small_tables_notice(replay: Replay, ratio: float) -> Notice | None:
+    """That small tables are taken to grow slower than the input, of the largest of those, where a
+    good part of the time at `ratio` times the input hangs on that."""
+    in_all = ratio * sum(shape.stage.task_seconds.total for shape in replay.shapes)
+    small = [one for one in replay.shapes if one.small_table and one.law.cut is None]
+    apart = sum(abs(ratio - s.read_growth(ratio)) * s.stage.task_seconds.total for s in small)
+    if not in_all or apart < GROUPS_WORTH_SAYING * in_all:
+        return None
+    first = max(small, key=lambda shape: shape.stage.files_bytes or 0.0)
+    more = f", like {len(small) - 1} more," if len(small) > 1 else ""
+    return Notice(
+        "small-tables",
+        f"{numbered_label(first.stage)}{more} scans a table in one file "
+        f"({format_bytes(first.stage.files_bytes or 0.0)}) beside larger ones in several: at "
+        f"{format_number(ratio)} times the input it is taken to have {_growth(first, ratio)} times "
+        "as much, in one file still; the interval allows for growth in proportion to the input",
+        "add a log of a run with another input, which tells",
+        subject=numbered_label(first.stage),
+        severity=abs(ratio - first.read_growth(ratio)),
+    )
+
+
+def _growth(shape: StageShape, ratio: float) -> str:
+    """How many times as much a stage reads at `ratio` times the input."""
+    return format_number(shape.read_growth(ratio), figures=2)

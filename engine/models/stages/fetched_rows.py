@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.models.stages.application_graph import ApplicationGraph
-from engine.models.stages.cutting.partitioned_stage import Growth
+from engine.models.stages.cutting.partitions import Growth
 from engine.models.stages.durations.task_times import StageShape
 from engine.models.stages.pauses import idle_seconds
 from engine.models.stages.set_up import (

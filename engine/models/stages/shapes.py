@@ -11,8 +11,9 @@ import numpy as np
 
 from engine.forecast import FloatArray
 from engine.models.stages.cutting.data_flow import DataFlow
-from engine.models.stages.cutting.partitioned_stage import Growth, PartitionedStage
-from engine.models.stages.cutting.partitions import Partitioning
+from engine.models.stages.cutting.partitioned_stage import PartitionedStage
+from engine.models.stages.cutting.partitions import Growth, Partitioning
+from engine.models.stages.cutting.small_tables import small_tables
 from engine.models.stages.cutting.stage_growth import (
     growth_of,
     is_merged,
@@ -54,6 +55,8 @@ def shapes_of(run: Run, slots: int) -> list[StageShape]:
         shape = _from_first_tasks(shape, max(1, there // stage.task_cpus), before)
         shapes.append(shape)
         before.append(shape)
+    small = small_tables(run)
+    shapes = [replace(one, small_table=one.stage.stage_id in small) for one in shapes]
     excess = EXECUTOR_SHARE * _cold_excess(shapes)
     warm = [_with_cold(shape, excess) for shape in shapes]
     return linked(_with_flow(_with_outputs(_with_followers(run, warm))))

@@ -9,8 +9,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from engine.forecast import BoolArray, FloatArray, IntArray
-from engine.models.stages.cutting.partitioned_stage import Growth
-from engine.models.stages.cutting.partitions import LARGEST_TASKS, Scaled, whole_tasks
+from engine.models.stages.cutting.partitions import LARGEST_TASKS, Growth, Scaled, whole_tasks
 from engine.models.stages.durations.drawn_times import longest_share, stand_for_more
 from engine.models.stages.durations.launch_order import LONGEST_FIRST
 from engine.models.stages.durations.ranked_tasks import DeferredTasks

@@ -38,6 +38,7 @@ from engine.sources.distilling.idle_time import (
 )
 from engine.sources.distilling.losses import incomplete_notice
 from engine.sources.distilling.other_resources import cores_of_task, other_resource_notices
+from engine.sources.distilling.rdd_groups import with_rdd_groups
 from engine.sources.distilling.services import service_notices
 from engine.sources.distilling.settings import old_version, spark_version, stated_type
 from engine.sources.distilling.streaming import (
@@ -190,7 +191,7 @@ class _Context:
         inferred = application.scans.inferred(
             self._stages(window, clock), application.stages, vectored=self._vectored
         )
-        stages = application.writes.linked(inferred.stages)
+        stages = with_rdd_groups(application.writes.linked(inferred.stages))
         seconds = max(0.001, clock.seconds(window.end_ms))
         read = self._external_bytes(stages) if inferred.known else None
         ending = self._ending(window, stages, clock, seconds=seconds, read=read)

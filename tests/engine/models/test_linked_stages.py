@@ -12,7 +12,7 @@ from engine.models.replay.alternatives import alternatives_of
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import pair_fit, with_laws
 from engine.models.stages.cutting.data_flow import group_power
-from engine.models.stages.cutting.partitioned_stage import Growth
+from engine.models.stages.cutting.partitions import Growth
 from engine.models.stages.durations.task_times import StageShape
 from engine.profile import Run
 

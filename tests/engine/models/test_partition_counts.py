@@ -9,8 +9,7 @@ from test_partitions import plan, shapes
 
 from engine.models.stages.cutting.merged_partitions import MergedPartitions
 from engine.models.stages.cutting.packed_files import PackedFiles
-from engine.models.stages.cutting.partitioned_stage import Growth
-from engine.models.stages.cutting.partitions import PerCore
+from engine.models.stages.cutting.partitions import Growth, PerCore
 from engine.models.stages.cutting.written_files import WrittenSplits
 from engine.models.stages.durations.task_times import StageShape
 from engine.models.stages.partition_counts import CountedStages

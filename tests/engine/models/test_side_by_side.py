@@ -11,7 +11,7 @@ from made_runs import Stage, measure, observed
 from engine import read
 from engine.models.replay.alternatives import alternatives_of
 from engine.models.replay.replayed_run import Replay
-from engine.models.stages.cutting.partitioned_stage import Growth
+from engine.models.stages.cutting.partitions import Growth
 from engine.models.stages.shapes import shapes_of
 from engine.profile import Run
 from engine.units import MIB

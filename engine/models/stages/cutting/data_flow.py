@@ -20,7 +20,9 @@ import numpy as np
 from engine.forecast import FloatArray
 from engine.lazy import Recent
 from engine.models.stages.cutting.group_law import GroupLaw
-from engine.models.stages.cutting.partitioned_stage import Growth, PartitionedStage
+from engine.models.stages.cutting.partitioned_stage import PartitionedStage
+from engine.models.stages.cutting.partitions import Growth
+from engine.models.stages.cutting.small_tables import SMALL_TABLE_POWER
 from engine.stage_run import StageRun, total_of
 
 ASKED_RATIOS = (0.5, 2.0)
@@ -84,11 +86,11 @@ class DataFlow:
 
     @classmethod
     def of(cls, shapes: Sequence[PartitionedStage]) -> DataFlow | None:
-        """None where no stage groups rows of which tasks have some in common, or leaves so many of
-        each task: all is in proportion."""
+        """None where no stage groups rows of which tasks have some in common, leaves so many of
+        each task, or scans a small table: all is in proportion."""
         laws = [_law(shape.stage) for shape in shapes]
-        limited = [shape.stage for shape in shapes if leaves_as_many(shape.stage)]
-        if not limited and all(law is None or law.power >= 1.0 for law in laws):
+        bent = any(one.small_table or leaves_as_many(one.stage) for one in shapes)
+        if not bent and all(law is None or law.power >= 1.0 for law in laws):
             return None
         places = {shape.stage.stage_id: place for place, shape in enumerate(shapes)}
         sources, made = list[list[Source]](), set[int]()
@@ -146,7 +148,7 @@ class DataFlow:
         shuffles alone, its rows once groups are brought together, what it hands on, and that once
         brought together."""
         each = () if cores is None else cores.shape
-        read, shuffled, rows, sent, merged = np.full((5, len(self.shapes), *each), ratio)
+        read, shuffled, rows, sent, merged = np.full((5, len(self.shapes), *each), float(ratio))
         for place, shape in enumerate(self.shapes):
             if shape.growth is Growth.NONE:
                 read[place] = shuffled[place] = rows[place] = 1.0
@@ -173,7 +175,8 @@ class DataFlow:
         """(n,) the mean over what a stage reads: (s, n) `rows` of those that stored them, what
         others have (s, n) `sent`, in proportion for the rest."""
         told = self.sources[place]
-        found = np.asarray((1.0 - sum(one.share for one in told)) * ratio)
+        outside = ratio**SMALL_TABLE_POWER if self.shapes[place].small_table else ratio
+        found = np.asarray((1.0 - sum(one.share for one in told)) * outside)
         for one in told:
             found = found + one.share * (rows if one.stored else sent)[one.place]
         return found

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from enum import Enum
 from functools import cached_property, partial
 
 import numpy as np
@@ -24,30 +23,19 @@ from engine.models.stages.cutting.partitions import (
     WHOLE,
     AtGrowth,
     ByInput,
+    Growth,
     PartitionCount,
     Partitioning,
     Scaled,
     whole_tasks,
 )
+from engine.models.stages.cutting.small_tables import SmallTableSplits
 from engine.models.stages.cutting.unplanned_scans import UnplannedFiles
 from engine.models.stages.cutting.written_files import written_count
 from engine.models.stages.paired_inputs import grown_pairs
 from engine.models.stages.set_up import share_of_reading
 from engine.models.stages.stage_law import PRIOR_LAW, StageLaw
 from engine.stage_run import StageRun, total_of
-
-
-class Growth(Enum):
-    """How a stage grows with the input."""
-
-    TASKS = "tasks"
-    """Partitions come from the input: more of the same size."""
-    MERGED = "merged"
-    """Shuffle partitions merged to a size: more of them, up to the configured number."""
-    WORK = "work"
-    """A fixed number of partitions: each grows."""
-    NONE = "none"
-    """Reads nothing, or the first rows alone: stays as it is."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -68,6 +56,7 @@ class PartitionedStage:
         pairs_power: the power of the input with which these grow.
         unplanned: the files that it scans, as far as they are inferred: no plan tells of them.
         written_by: the stage that wrote the files which it scans.
+        small_table: whether it scans a small table in one file beside larger ones in several.
         growing: what says how much more it reads at so many times the input on (n,) cores (None for
             the log's), where rows were grouped on the way (`data_flow.py`).
     """
@@ -84,6 +73,7 @@ class PartitionedStage:
     pairs_power: float = 2.0
     unplanned: UnplannedFiles | None = None
     written_by: PartitionedStage | None = None
+    small_table: bool = False
     growing: Callable[[float, FloatArray | None], FloatArray] | None = None
 
     def scaled(
@@ -317,7 +307,8 @@ class PartitionedStage:
         alone = self._counts_alone(shuffle_partitions)
         if alone or self.growth is not Growth.TASKS or self._combines or self._written_by:
             return None
-        return self._splits.packed
+        packed = self._splits.packed
+        return SmallTableSplits(packed) if packed and self.small_table else packed
 
     @property
     def _written_by(self) -> PartitionedStage | None:

@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from enum import Enum
 from typing import Protocol
 
 import numpy as np
@@ -41,6 +42,19 @@ LEAST_CORES = 2.0
 
 SKEWED_BYTES = 256.0 * MIB
 """Default of `spark.sql.adaptive.skewJoin.skewedPartitionThresholdInBytes`."""
+
+
+class Growth(Enum):
+    """How a stage grows with the input."""
+
+    TASKS = "tasks"
+    """Partitions come from the input: more of the same size."""
+    MERGED = "merged"
+    """Shuffle partitions merged to a size: more of them, up to the configured number."""
+    WORK = "work"
+    """A fixed number of partitions: each grows."""
+    NONE = "none"
+    """Reads nothing, or the first rows alone: stays as it is."""
 
 
 @dataclass(frozen=True, slots=True)

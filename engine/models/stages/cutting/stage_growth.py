@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from engine.models.stages.cutting.partitioned_stage import Growth
-from engine.models.stages.cutting.partitions import Partitioning, configured_number, spark_version
+from engine.models.stages.cutting.partitions import (
+    Growth,
+    Partitioning,
+    configured_number,
+    spark_version,
+)
 from engine.profile import Run
 from engine.stage_run import StageRun
 

@@ -13,8 +13,8 @@ from functools import cached_property
 import numpy as np
 
 from engine.forecast import FloatArray
-from engine.models.stages.cutting.partitioned_stage import Growth, PartitionedStage
-from engine.models.stages.cutting.partitions import Scaled
+from engine.models.stages.cutting.partitioned_stage import PartitionedStage
+from engine.models.stages.cutting.partitions import Growth, Scaled
 from engine.models.stages.durations.drawn_times import drawn, drawn_outline
 from engine.models.stages.durations.hot_partitions import HotPartitions, hot_partitions
 from engine.models.stages.durations.launch_order import LONGEST_FIRST, last_launched, launched

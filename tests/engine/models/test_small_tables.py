@@ -1,0 +1,141 @@
+"""Small tables in one file beside larger ones in several: the dimensions of a star.
+
+The logs are of Spark 3.5.9: events in 4 files on two slots and in 36 on six, joined with four
+tables of one file each, the same in both.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from engine import read
+from engine.models.replay.alternatives import alternatives_of
+from engine.models.replay.broadcasts import outgrown
+from engine.models.replay.notices import small_tables_notice
+from engine.models.replay.replayed_run import Replay
+from engine.models.replay.stage_laws import pair_fit, with_laws
+from engine.models.stages.cutting.small_tables import SMALL_TABLE_POWER, small_tables
+from engine.models.stages.match import matches
+from engine.models.stages.partition_counts import CountedStages
+from engine.models.stages.shapes import shapes_of
+from engine.profile import Run
+from engine.units import MIB
+
+DATA = Path(__file__).parents[2] / "data"
+FEW, MORE = (read(DATA / name).runs[0] for name in ("star.zstd", "star_more.zstd"))
+FILES, SLOTS, MORE_SLOTS = 9.0, 2, 6
+DIMENSIONS = 4
+
+
+def with_files(run: Run, **changed: object) -> Run:
+    """With something else of the files of its dimensions."""
+    small = small_tables(run)
+    stages = (replace(s, **changed) if s.stage_id in small else s for s in run.stages)
+    return replace(run, stages=tuple(stages))
+
+
+def larger() -> Run:
+    """With dimensions of 4 MiB, and 100 MiB in each file of facts."""
+    large = with_files(FEW, files_bytes=4.0 * MIB)
+    facts = (
+        replace(s, files_bytes=400.0 * MIB) if s.files_read == 4.0 else s for s in large.stages
+    )
+    return replace(large, stages=tuple(facts))
+
+
+@pytest.mark.parametrize("run", [FEW, MORE])
+def test_each_dimension_is_found_and_no_fact(run: Run) -> None:
+    small = small_tables(run)
+    assert len(small) == DIMENSIONS
+    assert all(s.files_read == 1.0 for s in run.stages if s.stage_id in small)
+    assert any((s.files_read or 0.0) > 1.0 for s in run.stages)
+
+
+def test_other_scans_are_no_dimensions() -> None:
+    """Of several files, of one larger than a file of the largest table, of the run's own files, of
+    the first rows alone; nor those of a micro-batch, whose input may be one small file."""
+    assert not small_tables(with_files(FEW, files_read=2.0))
+    assert not small_tables(with_files(FEW, files_bytes=64.0 * MIB))
+    assert not small_tables(with_files(FEW, files_by=0))
+    assert not small_tables(with_files(FEW, in_part=True))
+    assert not small_tables(replace(FEW, batch_id=3))
+    alone = tuple(s for s in FEW.stages if s.files_read in (None, 1.0))
+    assert not small_tables(replace(FEW, stages=alone)), "nothing says that anything is larger"
+
+
+def test_one_log_foretells_the_tasks_of_a_star_with_nine_times_the_facts() -> None:
+    """Each dimension is one task still, where as many as cores were foretold."""
+    counts = CountedStages(shapes_of(FEW, SLOTS), SLOTS, None).at(FILES).at(MORE_SLOTS)
+    seen = {
+        place: stage.tasks
+        for place, stage in zip(matches(MORE, FEW), MORE.stages, strict=True)
+        if place is not None and stage.files_read
+    }
+    assert len(seen) == DIMENSIONS + 1
+    assert {place: counts[place] for place in seen} == seen
+
+
+def test_a_file_that_gets_larger_is_cut_by_its_size() -> None:
+    """4 MiB are 12 times as much at 20,736 times the input: 48 MiB, of which each core has a share,
+    of no less than 4 MiB."""
+    large = larger()
+    assert len(small_tables(large)) == DIMENSIONS
+    shapes = [shape for shape in shapes_of(large, SLOTS) if shape.small_table]
+    for shape in shapes:
+        count = shape.partition_count(12.0**4, None)
+        assert [count.at(slots) for slots in (2, 6, 12)] == [2.0, 6.0, 12.0]
+        assert shape.partition_count(1.0, None).at(MORE_SLOTS) == 1.0
+
+
+@pytest.mark.parametrize("ratio", [1.0 / 9.0, 0.5, 2.0, 9.0, 9])
+def test_a_dimension_grows_by_its_power_and_the_facts_in_proportion(ratio: float) -> None:
+    for shape in shapes_of(FEW, SLOTS):
+        power = SMALL_TABLE_POWER if shape.small_table else 1.0
+        if shape.stage.files_read:
+            assert shape.data(ratio) == pytest.approx(ratio**power)
+
+
+def test_the_interval_reaches_growth_in_proportion() -> None:
+    replay = Replay.of(FEW)
+    held = replay.replayed(SLOTS, ratio=FILES)
+    others = [other.replayed(SLOTS, ratio=FILES) for other in alternatives_of(replay)]
+    places = [place for place, shape in enumerate(replay.shapes) if shape.small_table]
+    assert any(
+        all(other.work[place] > 2.0 * held.work[place] for place in places) for other in others
+    )
+
+
+def test_it_is_said_where_much_of_the_time_hangs_on_it() -> None:
+    replay = Replay.of(FEW)
+    said = small_tables_notice(replay, FILES)
+    assert said is not None
+    assert "at 9 times the input it is taken to have 1.7 times as much" in said.text
+    assert small_tables_notice(replay, 1.1) is None
+    more = small_tables_notice(replay, 500.0)
+    assert more is not None
+    assert "at 500 times the input it is taken to have 4.7 times as much" in more.text
+
+
+def test_a_broadcast_dimension_may_be_outgrown_and_probably_is_not() -> None:
+    """4 MiB at nine times the input: 6.9 MiB as it is taken to grow, and 36 in proportion, of the
+    10 that are broadcast."""
+    replay = Replay.of(larger())
+    found = outgrown(replay, FILES)
+    assert len(found) == DIMENSIONS
+    assert all(one.growth == FILES and not one.probable for one in found)
+    assert np.isfinite([one.seconds(FILES, np.asarray([2.0])) for one in found]).all()
+
+
+def test_a_log_of_another_input_tells_how_dimensions_grow() -> None:
+    """They are the same in both logs: taken to read less then, and by less for the facts."""
+    replay, other = Replay.of(FEW), Replay.of(MORE)
+    taught = with_laws(replay, [(pair_fit(replay, other), 1.0)])
+    for shape in taught.shapes:
+        if shape.small_table:
+            assert shape.data(FILES) < FILES**SMALL_TABLE_POWER
+        elif shape.stage.files_read:
+            assert shape.data(FILES) > FILES / 2.0
+    assert not outgrown(taught, FILES)
+    assert small_tables_notice(taught, FILES) is None
