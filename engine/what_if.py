@@ -40,6 +40,9 @@ _MOST_ASKED = 24
 _DEADLINE_STEP, _MOST_DEADLINES = 1.25, 6
 """Deadlines that are tried where none is known to be late enough: up to four times the present."""
 
+_MOST_SOONER = 4
+"""Deadlines that are tried below one that is late enough."""
+
 _LARGEST = 1024.0
 """Times the input beyond which nothing is looked for."""
 
@@ -201,8 +204,19 @@ class WhatIf:
         for deadline in self._deadlines(value):
             found = self._change(replace(goal, deadline_seconds=deadline * (1.0 + 1e-9)))
             if found is not None and self._value(found) <= value * (1.0 + TIE):
-                return replace(found, deadline_seconds=found.promised)
+                return self._soonest(found, value)
         return None
+
+    def _soonest(self, found: Change, value: float) -> Change:
+        """The least deadline with which the goal's value is at most this: what is slower on average
+        may be surer, and promise less time."""
+        for _ in range(_MOST_SOONER):
+            just_sooner = found.promised * (1.0 - 1e-6)
+            sooner = self._change(replace(self.goal, deadline_seconds=just_sooner))
+            if sooner is None or self._value(sooner) > value * (1.0 + TIE):
+                break
+            found = sooner
+        return replace(found, deadline_seconds=found.promised)
 
     def _deadlines(self, value: float) -> Iterator[float]:
         """Deadlines beyond the present one, of which one that is late enough is looked for."""

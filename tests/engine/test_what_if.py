@@ -6,6 +6,7 @@ import pytest
 from two_types import CATALOG, TODAY, fitted
 
 import engine
+from engine.catalog_files.reader import load_catalog
 from engine.choosing.recommendation import Goal
 from engine.cost import billed_seconds
 from engine.optimiser import recommend, sensitivity
@@ -129,6 +130,35 @@ def test_a_mix_names_the_next_steps_that_matter_and_where_it_stands() -> None:
     assert found.below.cost_usd >= answer.recommended.cost_usd
     again = ask(deadline_seconds=found.least_deadline_seconds * (1 + 1e-6), mix=2).recommended
     assert again.composition == answer.recommended.composition
+
+
+@pytest.mark.parametrize("deadline", [190.0, 240.0])
+def test_no_step_of_a_mix_is_named_later_than_one_that_saves_as_much(deadline: float) -> None:
+    """Of types that are not equally sure, the fastest for a cost need not promise least time."""
+    aws = load_catalog("aws")
+    runs = tuple(
+        engine.Run(
+            seconds,
+            engine.Cluster.of_nodes(instance_type="m4.2xlarge", nodes=nodes, catalog=aws),
+            engine.Workload(size),
+        )
+        for nodes, size, seconds in (
+            (4, 48e9, 312.4), (8, 48e9, 190.1), (4, 24e9, 171.9), (16, 48e9, 126.0)
+        )
+    )  # fmt: skip
+    asked = {
+        "catalog": aws, "instances": ["m4.2xlarge", "m7a.*", "c6a.*large", "c7a.*"],
+        "max_nodes": 16, "mix": 2, "today": TODAY,
+    }  # fmt: skip
+    table = engine.fit(engine.Profile("table", runs))
+    answer = recommend(table, deadline_seconds=deadline, with_sensitivity=True, **asked)
+    last = answer.recommended.cost_usd
+    assert answer.sensitivity.looser
+    for step in answer.sensitivity.looser:
+        just_before = step.deadline_seconds * (1.0 - 1e-6)
+        before = recommend(table, deadline_seconds=just_before, **asked).recommended
+        assert before.cost_usd > 0.95 * last * (1.0 - 1e-6)
+        last = step.cost_usd
 
 
 @pytest.mark.parametrize(
