@@ -26,7 +26,6 @@ from engine.models.laws.cliff_states import states_shift
 from engine.models.laws.frame import Frame, Seen
 from engine.models.laws.terms import (
     BY_CORES,
-    BY_CORES_SQUARED,
     BY_MACHINES,
     DONE_AGAIN,
     GROWING,
@@ -44,6 +43,10 @@ CLIFF_HEIGHT, CLIFF_HEIGHT_SPREAD = 10.0, 1.0
 """Median and log spread of the extra work if no data fitted: reading and parsing or computing data
 again takes a few to some tens of times as long as what is then done with it."""
 
+CLIFF, STOP = len(SHARES), len(SHARES) + 5
+"""Places among the numbers of a law: its shares come first, then its cliff, where its loop has
+converged is the last."""
+
 SPARSEST = -30.0
 """Logarithm of a share that is nothing."""
 
@@ -56,49 +59,58 @@ class Laws:
     """d laws drawn from the prior or from what runs left of it.
 
     Args:
-        log_shares: (d, 11) of the terms on the fewest machines, of those of remote data as if all
-            of it were remote there; up to a common factor.
-        cliff: (d,) place of the threshold as a probability of its prior, in [0, 1).
-        log_height: (d,) of the cliff.
-        logit_once: (d,) share of the time that does not grow with the iterations, as a logit.
-        logit_reading: (d,) share of what is done again that waits for the disks or the network of
-            each machine, not for its cores, as a logit.
-        logit_gradual: (d,) share of it that goes with the share of the data that does not fit, as a
-            logit; the rest is done again as soon as not all fits.
-        stop: (d,) where the loop has converged, as a standard normal number (`converged`).
+        numbers: (17, d) what each consists of, a row for each of the properties below: all in one
+            array, so that a move of many laws takes few calls.
     """
 
     frame: Frame
-    log_shares: FloatArray
-    cliff: FloatArray
-    log_height: FloatArray
-    logit_once: FloatArray
-    logit_reading: FloatArray
-    logit_gradual: FloatArray
-    stop: FloatArray
+    numbers: FloatArray
 
     def __len__(self) -> int:
-        return len(self.cliff)
+        return int(self.numbers.shape[1])
 
     def taken(self, places: IntArray | slice) -> Laws:
         if isinstance(places, slice):
-            return Laws(self.frame, *(values[places] for values in self._numbers))
-        return Laws(self.frame, *(values.take(places, axis=0) for values in self._numbers))
-
-    def where(self, mask: BoolArray, other: Laws) -> Laws:
-        """`other`'s laws at the mask, these elsewhere."""
-        pairs = zip(other._numbers, self._numbers, strict=True)
-        return Laws(
-            self.frame, *(np.where(mask if a.ndim == 1 else mask[:, None], a, b) for a, b in pairs)
-        )
+            return Laws(self.frame, self.numbers[:, places])
+        return Laws(self.frame, self.numbers.take(places, axis=1))
 
     @property
-    def _numbers(self) -> tuple[FloatArray, ...]:
-        """What laws consist of besides their frame."""
-        return (
-            self.log_shares, self.cliff, self.log_height,
-            self.logit_once, self.logit_reading, self.logit_gradual, self.stop,
-        )  # fmt: skip
+    def log_shares(self) -> FloatArray:
+        """(d, 11) of the terms on the fewest machines, of those of remote data as if all of it were
+        remote there; up to a common factor."""
+        return self.numbers[:CLIFF].T
+
+    @property
+    def cliff(self) -> FloatArray:
+        """(d,) place of the threshold as a probability of its prior, in [0, 1)."""
+        return np.asarray(self.numbers[CLIFF])
+
+    @property
+    def log_height(self) -> FloatArray:
+        """(d,) of the cliff."""
+        return np.asarray(self.numbers[CLIFF + 1])
+
+    @property
+    def logit_once(self) -> FloatArray:
+        """(d,) share of the time that does not grow with the iterations."""
+        return np.asarray(self.numbers[CLIFF + 2])
+
+    @property
+    def logit_reading(self) -> FloatArray:
+        """(d,) share of what is done again that waits for the disks or the network of each machine,
+        not for its cores."""
+        return np.asarray(self.numbers[CLIFF + 3])
+
+    @property
+    def logit_gradual(self) -> FloatArray:
+        """(d,) share of it that goes with the share of the data that does not fit; the rest is done
+        again as soon as not all fits."""
+        return np.asarray(self.numbers[CLIFF + 4])
+
+    @property
+    def stop(self) -> FloatArray:
+        """(d,) where the loop has converged, as a standard normal number (`converged`)."""
+        return np.asarray(self.numbers[STOP])
 
     @cached_property
     def shares(self) -> FloatArray:
@@ -112,10 +124,11 @@ class Laws:
         return self._again(slice(None))
 
     def _again(self, laws: IntArray | slice) -> FloatArray:
-        shares, height = self.shares[laws], np.exp(self.log_height[laws])
-        moved = (shares[:, BY_CORES] + shares[:, BY_MACHINES]) * height
+        cores, squared, machines = (self.shares[:, place][laws] for place in DONE_AGAIN)
+        height = np.exp(self.log_height[laws])
+        moved = (cores + machines) * height
         read = moved / (1.0 + np.exp(-self.logit_reading[laws]))
-        return np.column_stack((moved - read, shares[:, BY_CORES_SQUARED] * height, read))
+        return np.stack((moved - read, squared * height, read)).T
 
     @cached_property
     def gradual(self) -> FloatArray:
@@ -135,9 +148,8 @@ class Laws:
     def _kept(self) -> FloatArray:
         """(d,) what a unit of memory per input, relative to the most of any run, saves of what is
         done again; 0 without a cliff."""
-        some, found = np.isfinite(self.threshold).nonzero()[0], np.zeros(len(self))
-        found[some] = self.gradual[some] * np.exp(self.frame.high - self.threshold[some])
-        return found
+        above = np.where(np.isneginf(self.threshold), np.inf, self.threshold)
+        return np.asarray(self.gradual * np.exp(self.frame.high - above))
 
     @cached_property
     def threshold(self) -> FloatArray:
@@ -256,11 +268,9 @@ class Laws:
     @property
     def log_prior(self) -> FloatArray:
         """(d,) log density of the prior; that of `cliff` is uniform."""
+        standard = (self.numbers[CLIFF + 1 :] - MEDIANS[:, None]) / SPREADS[:, None]
         gamma = self.log_shares @ SHARES - self.shares @ (1.0 / self.frame.scales)
-        height = (self.log_height - np.log(CLIFF_HEIGHT)) / CLIFF_HEIGHT_SPREAD
-        logits = (self.logit_once / ONCE_SPREAD) ** 2 + (self.logit_reading / READING_SPREAD) ** 2
-        logits += (self.logit_gradual / GRADUAL_SPREAD) ** 2 + self.stop**2
-        return np.asarray(gamma - 0.5 * height**2 - 0.5 * logits)
+        return np.asarray(gamma - 0.5 * np.einsum("kd,kd->d", standard, standard))
 
 
 def mean_log(values: FloatArray) -> FloatArray:
@@ -290,31 +300,62 @@ GRADUAL_SPREAD = 2.0
 """The same of the share that goes with the data that does not fit."""
 
 
+MEDIANS = np.asarray([np.log(CLIFF_HEIGHT), 0.0, 0.0, 0.0, 0.0])
+SPREADS = np.asarray([CLIFF_HEIGHT_SPREAD, ONCE_SPREAD, READING_SPREAD, GRADUAL_SPREAD, 1.0])
+"""Of the normal priors of the numbers after the cliff."""
+
 CONVERGING = 1.28
 """Spreads below the middle from which on a loop converges within the iterations that were run: one
 law in ten. Loops that end at a tolerance (gradient descent, k-means) are told a most number of
 iterations, and may do fewer; but whoever varies that number has seen that it matters."""
 
 
-def drawn(frame: Frame, count: int, *, seed: int) -> Laws:
+@dataclass(frozen=True, eq=False)
+class Drawn(Laws):
+    """Laws from the prior. There are many, of which few are taken: their numbers are not copied,
+    and have shares of scale 1 until then.
+
+    Args:
+        unit: (d, 11) these shares.
+    """
+
+    unit: FloatArray
+
+    @cached_property
+    def shares(self) -> FloatArray:
+        return self.unit * self.frame.scales
+
+    def taken(self, places: IntArray | slice) -> Laws:
+        if isinstance(places, slice):
+            return Drawn(self.frame, self.numbers[:, places], self.unit[places])
+        numbers = self.numbers.take(places, axis=1)
+        numbers[:CLIFF] += np.log(self.frame.scales)[:, None]
+        return Laws(self.frame, numbers)
+
+
+def first_drawn(frame: Frame, count: int, *, seed: int) -> Drawn:
     """The first `count` laws, at most `MOST_DRAWN`, drawn from the prior."""
-    log_shares, *others = (values[:count] for values in _prior(seed))
-    return Laws(frame, log_shares + np.log(frame.scales), *others)
+    numbers, unit = _prior(seed)
+    return Drawn(frame, numbers[:, :count], unit[:count])
+
+
+def drawn(frame: Frame, count: int, *, seed: int) -> Laws:
+    """The same taken, all of them."""
+    found = first_drawn(frame, count, seed=seed)
+    return found.taken(np.arange(len(found)))
 
 
 @lru_cache(maxsize=2)
-def _prior(seed: int) -> tuple[FloatArray, ...]:
-    """What laws consist of besides their frame, shares of scale 1. Drawn once: it takes longer than
-    fitting them."""
+def _prior(seed: int) -> tuple[FloatArray, FloatArray]:
+    """(17, `MOST_DRAWN`) what laws consist of besides their frame, with shares of scale 1, and
+    these (`MOST_DRAWN`, 11). Drawn once: it takes longer than fitting them."""
     random = np.random.default_rng(seed)
     with np.errstate(divide="ignore"):
         log_shares = np.log(random.gamma(np.broadcast_to(SHARES, (MOST_DRAWN, len(SHARES)))))
-    return (
-        np.maximum(log_shares, SPARSEST),
-        random.random(MOST_DRAWN),
-        random.normal(np.log(CLIFF_HEIGHT), CLIFF_HEIGHT_SPREAD, MOST_DRAWN),
-        random.normal(0.0, ONCE_SPREAD, MOST_DRAWN),
-        random.normal(0.0, READING_SPREAD, MOST_DRAWN),
-        random.normal(0.0, GRADUAL_SPREAD, MOST_DRAWN),
-        random.normal(0.0, 1.0, MOST_DRAWN),
+    cliff = random.random(MOST_DRAWN)
+    others = (
+        random.normal(median, spread, MOST_DRAWN)
+        for median, spread in zip(MEDIANS, SPREADS, strict=True)
     )
+    numbers = np.stack((*np.maximum(log_shares, SPARSEST).T, cliff, *others))
+    return numbers, np.exp(numbers[:CLIFF]).T

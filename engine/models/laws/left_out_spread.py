@@ -15,7 +15,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from engine.forecast import LARGE_DOF, FloatArray, student_quantile
+from engine.forecast import LARGE_DOF, FloatArray, IntArray, student_quantile
 
 SCALE_DOUBT, DOF_DOUBT = 0.6, 1.5
 """Prior spreads of the log of the scale of either part and of the binary log of the degrees of
@@ -128,7 +128,10 @@ def _log_posterior(
     apart = np.exp(DIFFERENCE)[:, None]
     variance = apart * about + among / apart
     squares = (errors**2 / variance)[:, None] * np.exp(-2.0 * mean)[:, None]
-    parts = [np.log1p(squares / k) @ weights * -0.5 * (k + 1.0) for k in freedom]
+    parts, beyond = [], np.empty_like(squares)
+    for k in freedom:  # in one array: a new one for each takes as long as the logarithms
+        np.log1p(np.divide(squares, k, out=beyond), out=beyond)
+        parts.append(beyond @ weights * -0.5 * (k + 1.0))
     found = np.stack(parts, axis=-1) + weights.sum() * _student_constant(freedom)
     scale = 0.5 * np.log(variance) @ weights + 0.5 * (DIFFERENCE / DIFFERENCE[-1] * 3.0) ** 2
     found -= scale[:, None, None]
@@ -142,15 +145,25 @@ def _bounds(probability: FloatArray, dof: float) -> list[tuple[float, float]]:
     quantiles of a mixture of Student laws."""
     at, tails = _tails(dof)
     by_difference = probability.reshape(len(probability), -1) @ tails
+    below, beyond = _moved()
+    each = np.arange(len(DIFFERENCE))[:, None]
+    parts = by_difference[each, below] * (1.0 - beyond) + by_difference[each, below + 1] * beyond
     wanted = -np.log([1.0 - NEAR, 1.0 - FAR])
-    found = []
-    for share in SHARES:
-        moved = 0.5 * np.log(share * np.exp(DIFFERENCE) + (1.0 - share) * np.exp(-DIFFERENCE))
-        parts = zip(by_difference, moved, strict=True)
-        tail = np.sum([np.interp(at - by, at, of) for of, by in parts], axis=0)
-        near, far = np.exp(np.interp(wanted, -np.log(tail), at))
-        found.append((float(near), float(far)))
-    return found
+    bounds = [np.exp(np.interp(wanted, -np.log(tail), at)) for tail in parts.sum(axis=1)]
+    return [(float(near), float(far)) for near, far in bounds]
+
+
+@lru_cache(maxsize=1)
+def _moved() -> tuple[IntArray, FloatArray]:
+    """(h, d, t) place of the point of the grid of `_tails` below each one, for each of h `SHARES`
+    and d differences as much further down as the foretold scale is then larger, and how far beyond
+    it, in steps."""
+    apart = np.exp(DIFFERENCE)
+    scale = 0.5 * np.log(np.outer(SHARES, apart) + np.outer(1.0 - SHARES, 1.0 / apart))
+    last = 7 * REACH  # of that grid
+    place = np.clip(np.arange(last + 1) - scale[..., None] / STEP, 0.0, last)
+    below = np.minimum(place.astype(np.int64), last - 1)
+    return below, place - below
 
 
 @lru_cache(maxsize=4)

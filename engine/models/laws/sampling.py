@@ -7,16 +7,17 @@ times is in `averaging.py`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from engine.forecast import BoolArray, FloatArray, IntArray
+from engine.forecast import FloatArray, IntArray
 from engine.models.laws.frame import Frame, Seen
-from engine.models.laws.laws import SHARES, SPARSEST, Laws, drawn
+from engine.models.laws.laws import CLIFF, SPARSEST, STOP, Laws, first_drawn
 from engine.models.laws.terms import Points
+from engine.models.laws.throws import Chance, Throw
 
 RUN_NOISE, NOISE_DOF = 0.04, 4.0
 """Prior of the noise of log time about a law: scale and degrees of freedom. Repetitions differ by
@@ -40,14 +41,6 @@ STEPS = 2**30
 
 TIMES_AT_ONCE = 131_072
 """Times of laws, of all runs, that are worked out at once."""
-
-MOST_THROWS = 160
-"""Moves whose random numbers are kept, 0.07 or 0.15 MB each: as many as a fit of nine types asks
-for. With fewer its types would throw out what the next fit begins with."""
-
-REDRAWN, WHOLE_STEPS, JITTER = 0.3, 0.2, 0.02
-"""Moves: the share that draws the cliff afresh, the share of steps of a whole difference (which
-jump between modes), and the spread of what is added to each log share."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,11 +124,14 @@ class Followed:
             one run left out.
         to_the_end: what takes these to all of the likelihood: whoever doubts runs needs no more
             than the flattened ones.
+        first_times: (r, .) the runs' log times by the draws from the prior, in several parts: the
+            same however much each run counts.
     """
 
     flattened: Laws
     power: float
     to_the_end: Callable[[], Laws]
+    first_times: Sequence[FloatArray]
 
     @cached_property
     def laws(self) -> Laws:
@@ -143,8 +139,8 @@ class Followed:
         return self.to_the_end()
 
 
-def posterior(evidence: Evidence, *, seed: int = 0) -> Followed:
-    """Draws of laws after the runs.
+def posterior(evidence: Evidence, *, before: Followed | None = None, seed: int = 0) -> Followed:
+    """Draws of laws after the runs; `before` are those where the same runs counted otherwise.
 
     Draws from the prior follow the likelihood as its power rises, in steps that leave them enough
     different laws, and move by differential evolution between the steps (Del Moral, Doucet and
@@ -155,11 +151,16 @@ def posterior(evidence: Evidence, *, seed: int = 0) -> Followed:
     kept = int(np.clip(KEPT // runs, FEWEST_KEPT, MOST_KEPT))
     frame = Frame.of(evidence.at)
     likelihood = Likelihood(evidence, frame.seen(evidence.at))
-    weighed = likelihood.of(drawn(frame, max(FIRST_DRAWS // runs, kept), seed=seed))
+    first = first_drawn(frame, max(FIRST_DRAWS // runs, kept), seed=seed)
+    times = before.first_times if before else likelihood.times(first)
+    weighed = likelihood.weighed(first, times)
     chance, flat = Chance(seed, kept), max(0.5, 1.0 - 3.0 / runs)
     flattened = likelihood.raised(weighed, 0.0, flat, chance)
     return Followed(
-        flattened.laws, flat, lambda: likelihood.raised(flattened, flat, 1.0, chance).laws
+        flattened.laws,
+        flat,
+        lambda: likelihood.raised(flattened, flat, 1.0, chance).laws,
+        times,
     )
 
 
@@ -183,14 +184,16 @@ class Likelihood:
     evidence: Evidence
     seen: Seen
 
-    def of(self, laws: Laws) -> WeighedLaws:
-        """The laws weighed: a few at a time, so that their times stay in the cache."""
+    def times(self, laws: Laws) -> list[FloatArray]:
+        """The log times (r, .) of all laws, a few of them at a time, which stay in the cache."""
         at_once = max(1, TIMES_AT_ONCE // len(self.evidence))
-        parts = [
-            self.log_density(laws.taken(slice(start, start + at_once)))
-            for start in range(0, len(laws), at_once)
-        ]
-        return WeighedLaws(laws, np.concatenate(parts), np.empty(0))
+        starts = range(0, len(laws), at_once)
+        return [laws.taken(slice(at, at + at_once)).log_times_at(self.seen) for at in starts]
+
+    def weighed(self, laws: Laws, times: Sequence[FloatArray]) -> WeighedLaws:
+        """The laws whose log times these are."""
+        density = np.concatenate([self.of_times(part) for part in times])
+        return WeighedLaws(laws, density, np.empty(0))
 
     def raised(
         self, weighed: WeighedLaws, power: float, goal: float, chance: Chance
@@ -208,8 +211,11 @@ class Likelihood:
 
     def log_density(self, laws: Laws) -> FloatArray:
         """(d,) log likelihood."""
-        times = laws.log_times_at(self.seen)
-        residuals = np.subtract(self.evidence.log_seconds[:, None], times, out=times)
+        return self.of_times(laws.log_times_at(self.seen))
+
+    def of_times(self, times: FloatArray) -> FloatArray:
+        """(d,) log likelihood of laws by which the runs' log times are (r, d)."""
+        residuals = self.evidence.log_seconds[:, None] - times
         return log_density(self.evidence.misfit(residuals), self.evidence.runs)
 
 
@@ -252,98 +258,14 @@ def evenly(weights: FloatArray, count: int, offset: float) -> IntArray:
     return np.asarray(np.minimum(picked, len(weights) - 1))
 
 
-@dataclass(frozen=True, eq=False)
-class Throw:
-    """The random numbers of one Metropolis step of d laws.
-
-    Some draw their cliff afresh, as the prior says; the others move along the difference of two
-    laws, in a random part of their shares, the cliff with its height and form: on 30 runs one in
-    200 of those that are drawn afresh is taken, and what a cliff further on does is done by a lower
-    one as well.
-
-    Args:
-        a, b: (d,) the two laws.
-        redrawn, cliff: (d,) who draws a cliff afresh, and where.
-        step: (d,) how much of the difference a law moves by; 0 where its cliff is drawn.
-        steps, jitter: (d, 11) the same for each share, and what is added; 0 where it stays.
-        log_needed: (d,) least gain of log density with which the move is made.
-    """
-
-    a: IntArray
-    b: IntArray
-    redrawn: BoolArray
-    cliff: FloatArray
-    step: FloatArray
-    steps: FloatArray
-    jitter: FloatArray
-    log_needed: FloatArray
-
-    @classmethod
-    def of(cls, random: np.random.Generator, count: int) -> Throw:
-        """For so many laws."""
-        redrawn = random.random(count) < REDRAWN
-        a, b = random.integers(0, count, count), random.integers(0, count, count)
-        whole = random.random(count) < WHOLE_STEPS
-        step = np.where(redrawn, 0.0, np.where(whole, 1.0, random.uniform(0.1, 0.9, count)))
-        moving = random.random((count, len(SHARES))) > random.random(count)[:, None]
-        jitter = JITTER * random.normal(size=moving.shape)
-        return cls(
-            a=a,
-            b=b,
-            redrawn=redrawn,
-            step=step,
-            steps=step[:, None] * moving,
-            jitter=jitter * (moving & ~redrawn[:, None]),
-            cliff=random.random(count),
-            log_needed=np.log(random.random(count)),
-        )
-
-
-class Chance:
-    """The random numbers of one fit, in the order in which they are asked for.
-
-    They depend on that order alone, and fits of as many laws ask for the same at first: each is
-    drawn once for all of them.
-    """
-
-    def __init__(self, seed: int, count: int) -> None:
-        self.count = count
-        self._seed, self._asked = seed, ""
-
-    def offset(self) -> float:
-        """Evenly from [0, 1)."""
-        self._asked += "o"
-        found = _numbers(self._seed, self.count, self._asked)[0]
-        assert isinstance(found, float)
-        return found
-
-    def throw(self) -> Throw:
-        """What the next move of all laws needs."""
-        self._asked += "t"
-        found = _numbers(self._seed, self.count, self._asked)[0]
-        assert isinstance(found, Throw)
-        return found
-
-
-@lru_cache(maxsize=MOST_THROWS)
-def _numbers(seed: int, count: int, asked: str) -> tuple[float | Throw, dict[str, object]]:
-    """What was `asked` for last ("o" for an offset, "t" for a throw), and where the generator then
-    is."""
-    random = np.random.default_rng(seed)
-    if len(asked) > 1:
-        random.bit_generator.state = _numbers(seed, count, asked[:-1])[1]
-    found = random.random() if asked[-1] == "o" else Throw.of(random, count)
-    return found, dict(random.bit_generator.state)
-
-
 def _moved(weighed: WeighedLaws, likelihood: Likelihood, power: float, throw: Throw) -> WeighedLaws:
     """Every law after one Metropolis step."""
-    proposal = _proposed(weighed.laws, throw)
+    laws, proposal = weighed.laws, _proposed(weighed.laws, throw)
     density, prior = likelihood.log_density(proposal), proposal.log_prior
     gain = power * (density - weighed.density) + prior - weighed.prior
     accepted = throw.log_needed < gain
     return WeighedLaws(
-        weighed.laws.where(accepted, proposal),
+        Laws(laws.frame, np.where(accepted, proposal.numbers, laws.numbers)),
         np.where(accepted, density, weighed.density),
         np.where(accepted, prior, weighed.prior),
     )
@@ -351,30 +273,17 @@ def _moved(weighed: WeighedLaws, likelihood: Likelihood, power: float, throw: Th
 
 def _proposed(laws: Laws, throw: Throw) -> Laws:
     """The laws where the random numbers want them."""
-
-    def apart(values: FloatArray) -> FloatArray:
-        return np.asarray(values.take(throw.a, axis=0) - values.take(throw.b, axis=0))
-
-    shares = throw.steps * apart(laws.log_shares)
-    shares += laws.log_shares + throw.jitter
-    return replace(
-        laws,
-        log_shares=np.maximum(shares, SPARSEST, out=shares),
-        cliff=np.where(throw.redrawn, throw.cliff, along_difference(laws, throw)),
-        log_height=laws.log_height + throw.step * apart(laws.log_height),
-        logit_once=laws.logit_once + throw.step * apart(laws.logit_once),
-        logit_reading=laws.logit_reading + throw.step * apart(laws.logit_reading),
-        logit_gradual=laws.logit_gradual + throw.step * apart(laws.logit_gradual),
-        stop=_stops(laws, throw),
-    )
-
-
-def _stops(laws: Laws, throw: Throw) -> FloatArray:
-    """(d,) where each loop has converged, moved as the rest; as it was where all runs were told as
-    many iterations, which show nothing of it."""
-    if laws.frame.iteration_range == 0.0:
-        return laws.stop
-    return np.asarray(laws.stop + throw.step * (laws.stop[throw.a] - laws.stop[throw.b]))
+    numbers = laws.numbers
+    moved = numbers.take(throw.a, axis=1) - numbers.take(throw.b, axis=1)
+    moved *= throw.steps
+    moved += numbers
+    shares = moved[:CLIFF]
+    shares += throw.jitter
+    np.maximum(shares, SPARSEST, out=shares)
+    moved[CLIFF] = np.where(throw.redrawn, throw.cliff, along_difference(laws, throw))
+    if laws.frame.iteration_range == 0.0:  # runs that were all told as many show nothing of it
+        moved[STOP] = numbers[STOP]
+    return Laws(laws.frame, moved)
 
 
 def along_difference(laws: Laws, throw: Throw) -> FloatArray:

@@ -77,7 +77,7 @@ def followed_by(
         counts = found
         if counts.tobytes() not in after:  # else doubt goes to and fro, and so would the laws
             evidence = replace(evidence, counts=counts)
-            after[counts.tobytes()] = evidence, posterior(evidence)
+            after[counts.tobytes()] = evidence, posterior(evidence, before=followed)
         evidence, followed = after[counts.tobytes()]
     return evidence, followed
 

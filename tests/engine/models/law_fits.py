@@ -4,6 +4,7 @@ import numpy as np
 
 from engine.forecast import FloatArray
 from engine.models.laws.averaging import Averaged, averaged
+from engine.models.laws.laws import Laws
 from engine.models.laws.sampling import Evidence
 from engine.models.laws.terms import Points
 
@@ -18,6 +19,14 @@ def points(machines: FloatArray, size: float | FloatArray = 1.0) -> Points:
 def grid() -> Points:
     machines = np.tile(MACHINES, 3)
     return points(machines, np.repeat([0.25, 0.5, 1.0], len(MACHINES)))
+
+
+def changed(laws: Laws, **numbers: FloatArray | float) -> Laws:
+    """The laws with other `numbers`, by the names of their properties."""
+    found = Laws(laws.frame, laws.numbers.copy())
+    for name, values in numbers.items():
+        getattr(found, name)[:] = values
+    return found
 
 
 def fitted(at: Points, seconds: FloatArray) -> Averaged:

@@ -4,7 +4,7 @@ from dataclasses import astuple, replace
 
 import numpy as np
 import pytest
-from law_fits import MACHINES, few_runs, fitted, grid, mean_of, points
+from law_fits import MACHINES, changed, few_runs, fitted, grid, mean_of, points
 from scipy import stats
 
 from engine.forecast import FloatArray
@@ -21,21 +21,27 @@ from engine.models.laws.laws import (
     SHARES,
     Laws,
     drawn,
+    first_drawn,
     mean_log,
 )
-from engine.models.laws.sampling import RUN_NOISE, Chance, Evidence, Likelihood, Throw, log_density
+from engine.models.laws.sampling import RUN_NOISE, Evidence, Likelihood, log_density
 from engine.models.laws.terms import PHASES, Points, terms
+from engine.models.laws.throws import Chance, Throw
 
 
 def one_law(frame: Frame, *, threshold_place: float = 0.0) -> Laws:
     """The law 1 + z / p in equal parts, with a cliff that makes the shared work four times as soon
     as not all data fits."""
-    shares = np.full((1, len(SHARES)), -40.0)
-    shares[0, :2] = 0.0
-    once = reading = stop = np.zeros(1)
-    place, log_height = np.asarray([threshold_place]), np.log(np.asarray([3.0]))
-    gradual = np.asarray([-40.0])
-    return Laws(frame, shares, place, log_height, once, reading, gradual, stop)
+    law = changed(drawn(frame, 1, seed=0), log_shares=-40.0, cliff=threshold_place)
+    law.log_shares[0, :2] = 0.0
+    return changed(
+        law,
+        log_height=np.log(3.0),
+        logit_once=0.0,
+        logit_reading=0.0,
+        logit_gradual=-40.0,
+        stop=0.0,
+    )
 
 
 def test_terms_are_those_of_ernest_counted_by_cores_and_shared_work_by_machines() -> None:
@@ -75,7 +81,7 @@ def test_a_loop_that_has_converged_does_no_more_iterations() -> None:
     law = one_law(Frame.of(replace(grid(), iterations=np.tile([4.0, 16.0, 64.0], 5))))
     told = np.asarray([4.0, 8.0, 16.0, 64.0, 256.0])
     relative = told[:, None] / 64.0
-    stopped = replace(law, stop=np.asarray([-CONVERGING - 0.75])).log_iterations(relative)[:, 0]
+    stopped = changed(law, stop=np.asarray([-CONVERGING - 0.75])).log_iterations(relative)[:, 0]
     assert stopped == pytest.approx(np.log([0.75, 1.0, 1.0, 1.0, 1.0]))
     endless = law.log_iterations(relative)[:, 0]
     assert endless == pytest.approx(np.log(0.5 + 0.5 * told / 64.0))
@@ -95,11 +101,11 @@ def test_all_shared_work_is_done_again_as_often_as_the_cliff_is_high(term: int) 
     frame = Frame.of(three_shapes())
     shares = np.full((1, len(SHARES)), -40.0)
     shares[0, term] = 0.0
-    law = replace(one_law(frame, threshold_place=0.999), log_shares=shares)
-    flat = replace(law, cliff=np.zeros(1))
+    law = changed(one_law(frame, threshold_place=0.999), log_shares=shares)
+    flat = changed(law, cliff=np.zeros(1))
     at = three_shapes().taken(slice(0, 1))
     for logit, again_as in ((-40.0, 6 if term == 6 else 1), (40.0, 6 if term == 6 else 7)):
-        moved = replace(law, logit_reading=np.asarray([logit]))
+        moved = changed(law, logit_reading=np.asarray([logit]))
         again = np.exp(moved.log_times(at)) - np.exp(flat.log_times(at))
         assert again[0, 0] == pytest.approx(3.0 * frame.relative(at)[0, again_as], rel=1e-9)
 
@@ -109,7 +115,7 @@ def test_what_is_done_again_goes_with_the_data_that_does_not_fit(logit: float, p
     """Half of what fits in all is half of the data; so much is done again, or all at once, or a
     share of each. Where all fits nothing is."""
     frame = Frame.of(grid())
-    law = replace(one_law(frame, threshold_place=0.999), logit_gradual=np.asarray([logit]))
+    law = changed(one_law(frame, threshold_place=0.999), logit_gradual=np.asarray([logit]))
     threshold = law.threshold[0]
     at = threshold + np.log(np.asarray([2.0, 1.0, 0.999999, 0.5, 0.1]))
     expected = [0.0, 0.0, 1.0 - part, 1.0 - 0.5 * part, 1.0 - 0.1 * part]
@@ -157,7 +163,7 @@ def test_what_is_done_again_waits_for_cores_or_for_machines() -> None:
     parallel, disks = parallel / (at.size.mean() / 4.0), disks / (at.size.mean() / 4.0)
     assert np.all(at.memory_per_input < law.threshold[0])
     for logit, share in ((-40.0, 0.0), (0.0, 0.5), (40.0, 1.0)):
-        found = replace(law, logit_reading=np.asarray([logit])).log_times(at)[:, 0]
+        found = changed(law, logit_reading=np.asarray([logit])).log_times(at)[:, 0]
         again = 3.0 * ((1.0 - share) * parallel + share * disks)
         assert np.exp(found) == pytest.approx(1.0 + parallel + again)
 
@@ -205,13 +211,13 @@ def test_one_run_on_one_core_is_not_told_that_a_third_is_serial() -> None:
 def test_machines_of_one_size_do_not_tell_what_waits_for_them() -> None:
     """Then nothing is said to, and a machine of more cores does all shared work faster."""
     laws = drawn(Frame.of(grid()), 500, seed=5)
-    other = replace(laws, logit_reading=laws.logit_reading[::-1].copy())
+    other = changed(laws, logit_reading=laws.logit_reading[::-1].copy())
     many = replace(grid(), cores=np.full(15, 4.0))
     times = laws.log_times(many)
     assert other.log_times(many) == pytest.approx(times, abs=1e-9)
     shared = np.full((1, len(SHARES)), -40.0)
     shared[0, 7] = 0.0
-    law = replace(laws.taken(np.asarray([0])), log_shares=shared, cliff=np.zeros(1))
+    law = changed(laws.taken(np.asarray([0])), log_shares=shared, cliff=np.zeros(1))
     faster = law.log_times(grid()) - law.log_times(many)
     assert faster == pytest.approx(np.full((15, 1), np.log(4.0)), abs=1e-6)
     assert laws.phases(grid()).T[PHASES.index("disk and network")] == pytest.approx(np.zeros(500))
@@ -316,11 +322,15 @@ def test_leave_one_out_by_weights_agrees_with_fitting_again() -> None:
 def test_laws_weighed_a_few_at_a_time_are_those_weighed_one_by_one() -> None:
     evidence = few_runs(5)
     frame = Frame.of(evidence.at)
-    laws = drawn(frame, MOST_DRAWN, seed=3)
-    found = Likelihood(evidence, frame.seen(evidence.at)).of(laws).density
+    laws, first = (draw(frame, MOST_DRAWN, seed=3) for draw in (drawn, first_drawn))
+    likelihood = Likelihood(evidence, frame.seen(evidence.at))
     some = np.asarray([0, 1, 20_000, MOST_DRAWN - 1])
     residuals = evidence.log_seconds[:, None] - laws.taken(some).log_times(evidence.at)
-    assert found[some] == pytest.approx(log_density(evidence.misfit(residuals), 5), rel=1e-9)
+    expected = log_density(evidence.misfit(residuals), 5)
+    for draws in (laws, first):  # these have shares of scale 1 until some are taken
+        found = likelihood.weighed(draws, likelihood.times(draws)).density
+        assert found[some] == pytest.approx(expected, rel=1e-9)
+    np.testing.assert_array_equal(first.taken(some).numbers, laws.taken(some).numbers)
 
 
 def test_random_numbers_that_are_kept_are_those_drawn_afresh() -> None:

@@ -92,7 +92,7 @@ def test_the_evidence_of_a_hypothesis_is_that_of_the_other_runs(
     told = evidence(m6=2.0, m10=2.5)
     followed = posterior(told)
     one = followed.laws.taken(np.asarray([7]))
-    sought = _Sought.of(told, told, Followed(one, 0.0, lambda: one), HARDER)
+    sought = _Sought.of(told, told, Followed(one, 0.0, lambda: one, ()), HARDER)
     residuals = told.log_seconds - one.log_times(told.at)[:, 0]
 
     def density(places: list[int]) -> float:
@@ -124,7 +124,7 @@ def test_left_out_errors_are_those_of_laws_that_the_other_runs_bear_out() -> Non
     """For two laws, against what a normal distribution with known others says of each run."""
     told = evidence(m6=2.0)
     two = posterior(told).laws.taken(np.asarray([3, 7]))
-    sought = _Sought.of(told, told, Followed(two, 0.0, lambda: two), HARDER)
+    sought = _Sought.of(told, told, Followed(two, 0.0, lambda: two, ()), HARDER)
     residuals = told.log_seconds[:, None] - two.log_times(told.at)
     x = told.effects / RUN_NOISE
     covariance = np.eye(len(MACHINES)) + x @ x.T
@@ -158,14 +158,24 @@ def test_calm_runs_are_followed_once() -> None:
     assert np.array_equal(followed.laws.log_shares, posterior(calm).laws.log_shares)
 
 
+def test_draws_of_the_prior_serve_runs_that_count_otherwise() -> None:
+    """To the last digit: what they say of the runs is the same."""
+    calm = evidence(m6=2.0)
+    counts = np.where(MACHINES == 6.0, 0.3, 1.0)
+    doubted = replace(calm, counts=counts)
+    found = posterior(doubted, before=posterior(calm)).laws.numbers
+    assert np.array_equal(found, posterior(doubted).laws.numbers)
+    assert not np.array_equal(found, posterior(calm).laws.numbers)
+
+
 def test_doubt_that_goes_to_and_fro_is_followed_once_each_way(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     followed: list[Evidence] = []
 
-    def noted(of: Evidence) -> Followed:
+    def noted(of: Evidence, before: Followed | None = None) -> Followed:
         followed.append(of)
-        return posterior(of)
+        return posterior(of, before=before)
 
     def to_and_fro(sought: _Sought, may: BoolArray, judged: IntArray) -> FloatArray:
         return np.where(MACHINES == 6.0, 0.0 if judged.size else 0.99, 0.0)
