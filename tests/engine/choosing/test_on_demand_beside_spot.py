@@ -200,6 +200,19 @@ def test_a_cluster_that_has_no_spot_nodes_says_why(fitted) -> None:
         assert sum(told.spot.values()) == nodes - 2
 
 
+@pytest.mark.parametrize(("share", "said"), [(None, True), (1.0, True), (0.6, True), (0.2, False)])
+def test_what_binds_the_spot_nodes_of_a_mix_is_said(
+    fitted, share: float | None, *, said: bool
+) -> None:
+    """Of five three may be spot nodes: two are on demand for the service, four for a share."""
+    told = engine.predict_composition(
+        fitted, composition={"n2d-standard-4": 3, "n2d-standard-8": 2}, catalog=GCP, spot=True,
+        max_spot=share,
+    ).choice.cost  # fmt: skip
+    assert told is not None
+    assert (BESIDE in told.assumptions) == said
+
+
 def test_owned_nodes_stand_for_those_on_demand(fitted) -> None:
     """Three of five are owned: the other two may both be spot nodes."""
     limits = engine.Limits(owned=(("n2d-standard-4", 3),), min_nodes=5)
