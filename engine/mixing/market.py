@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,21 +24,29 @@ class SpotShare:
         types: (k,) the type that each row is; spot: (k,) whether its nodes are spot nodes.
         most: spot nodes / nodes at most.
         beside: other nodes at least, where there are spot nodes.
+        owned: (k,) nodes of each row that are owned, where no more others are rented than need be;
+            None where any number may be.
     """
 
     types: IntArray
     spot: BoolArray
     most: float
     beside: int = 0
+    owned: IntArray | None = None
 
     def allowed(self, rows: IntArray, counts: IntArray) -> BoolArray:
         """(n,) whether compositions keep it."""
-        spot, nodes = np.where(self.spot[rows], counts, 0).sum(axis=1), counts.sum(axis=1)
+        others = np.where(self.spot[rows], 0, counts)
+        nodes, beside = counts.sum(axis=1), others.sum(axis=1)
+        spot = nodes - beside
         kept = spot <= self.most * nodes * (1.0 + 1e-12)
-        return np.asarray(kept & ((spot == 0) | (nodes - spot >= self.beside)))
+        kept &= (spot == 0) | (beside >= self.beside)
+        if self.owned is not None:
+            kept &= (beside <= self.beside) | (others <= self.owned[rows]).all(axis=1)
+        return np.asarray(kept)
 
     def taken(self, rows: IntArray) -> SpotShare:
-        return replace(self, types=self.types[rows], spot=self.spot[rows])
+        return taken(self, rows, "types", "spot", "owned")
 
 
 @dataclass(frozen=True, eq=False)

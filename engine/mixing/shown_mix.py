@@ -15,6 +15,7 @@ from engine.choosing.sweeps import TIE
 from engine.cluster import BesideHeap, Layout
 from engine.cost import Cost, added, itemised, usd_at
 from engine.forecast import Forecast, known
+from engine.machines.services import least_on_demand, on_demand_line, spot_nodes
 from engine.memory import beside_heap_gib
 from engine.mixing.market import FoundMix
 from engine.mixing.notices import MIXED, of_members, of_prices
@@ -104,7 +105,17 @@ class Mix:
                 owned=self.members[place][2] - paid,
             )  # fmt: skip
             parts.append(cost)
-        return added(parts)
+        cost = added(parts)
+        return replace(cost, assumptions=(*self._beside_spot(), *cost.assumptions))
+
+    def _beside_spot(self) -> list[str]:
+        """What is said where the service has no more spot nodes than there are."""
+        catalog, nodes = self.surface.candidates.catalog, sum(self.found.counts)
+        rented = [
+            sum(paid for _, spot, paid in self._paid() if spot is how) for how in (True, False)
+        ]
+        bound = least_on_demand(catalog) and rented[0] == spot_nodes(catalog, nodes)
+        return [on_demand_line(catalog)] if bound and all(rented) else []
 
     def _warnings(self, choice: Choice) -> tuple[Notice, ...]:
         """What the model says of each member at its capacity, the price list of what is paid."""

@@ -55,21 +55,26 @@ class Stock:
             most = constraints.most(max_nodes)
             market = Market.of(rates, head, billing, most, constraints, surface.owned)
             return cls(billing, every, np.full(k, billing.spot), market, beyond)
-        surface.candidates.require_spot_price("max-spot", "leave the share and spot out")
+        limit, least = surface.limits.max_spot, least_on_demand(surface.candidates.catalog)
+        if limit is not None:
+            surface.candidates.require_spot_price("max-spot", "leave the share and spot out")
         rates, head = surface.rates(replace(billing, spot=False))
         cheaper, _ = surface.rates(billing)
+        most = on_demand = constraints.most(max_nodes)
         rows = np.flatnonzero(cheaper < rates)
+        if limit is None:  # on demand are only those that must be
+            rows = np.flatnonzero(np.isfinite(cheaper))
+            rates = np.where(np.isfinite(cheaper), rates, np.inf)
+            on_demand = np.minimum(most, np.maximum(surface.owned, least))
         base = np.append(every, rows)
         spot = np.append(np.zeros(k, dtype=bool), np.ones(len(rows), dtype=bool))
         owned = np.where(spot, 0, surface.owned[base])
         market = Market.of(
-            np.append(rates, cheaper[rows]), head, billing, constraints.most(max_nodes)[base],
+            np.append(rates, cheaper[rows]), head, billing, np.append(on_demand, most[rows]),
             constraints.taken(base), owned if owned.any() else None,
         )  # fmt: skip
-        limit = surface.limits.max_spot
-        share = SpotShare(
-            base, spot, 1.0 if limit is None else limit, least_on_demand(surface.candidates.catalog)
-        )
+        most_spot, alone = (1.0, owned) if limit is None else (limit, None)
+        share = SpotShare(base, spot, most_spot, least, alone)
         return cls(billing, base, spot, replace(market, share=share), beyond)
 
     def law(self, surface: Surface) -> MixLaw:

@@ -223,16 +223,31 @@ def groups_notice(replay: Replay, ratio: float) -> Notice | None:
         return None
     first = max(apart, key=lambda shape: apart[shape])
     more = f", like {len(apart) - 1} more," if len(apart) > 1 else ""
-    beside = " or of small tables" if any(shape.small_table for shape in replay.shapes) else ""
+    rows, why = _grown_apart(replay)
     return Notice(
         "groups-inferred",
-        f"{numbered_label(first.stage)}{more} reads rows that were grouped{beside}: at "
-        f"{format_number(ratio)} times the input it is taken to read {_growth(first, ratio)} times "
-        "as much, judging by the groups that tasks of the log have in common; the interval allows "
-        "for growth in proportion to the input",
+        f"{numbered_label(first.stage)}{more} reads {rows}: at {format_number(ratio)} times the "
+        f"input it is taken to read {_growth(first, ratio)} times as much, {why}; the interval "
+        "allows for growth in proportion to the input",
         "add a log of a run with another input, which tells",
         subject=numbered_label(first.stage),
         severity=abs(ratio - first.read_growth(ratio)),
+    )
+
+
+def _grown_apart(replay: Replay) -> tuple[str, str]:
+    """What rows of a run are that do not grow with its input, and what tells how they grow."""
+    grouped, by_groups = (
+        "rows that were grouped",
+        "judging by the groups that tasks of the log have in common",
+    )
+    if not any(shape.small_table for shape in replay.shapes):
+        return grouped, by_groups
+    if all(shape.stage.groups is None for shape in replay.shapes):
+        return "rows of small tables", "as these are taken to grow slower than it"
+    return (
+        f"{grouped} or of small tables",
+        f"{by_groups}, and by how small tables are taken to grow",
     )
 
 

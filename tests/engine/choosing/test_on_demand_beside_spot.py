@@ -139,7 +139,9 @@ def test_no_search_rents_fewer_than_two_on_demand(fitted, mix: int, share: float
         if best is None:
             continue
         rented = sum(best.spot.values())
-        assert rented == 0 or sum(best.composition.values()) - rented >= 2
+        beside = sum(best.composition.values()) - rented
+        assert rented == 0 or beside >= 2
+        assert share is not None or beside <= 2
         spot_seen += rented > 0
     assert spot_seen
 
@@ -157,6 +159,58 @@ def test_a_mix_is_no_dearer_than_one_type_and_elsewhere_all_may_be_spot(fitted) 
     assert free is not None
     assert free.spot == free.composition
     assert BESIDE not in free.cost.assumptions
+
+
+def test_no_more_than_two_of_a_mix_are_on_demand_however_cheap(fitted) -> None:
+    """`--spot` asks for spot nodes: what has no spot price is left out, of mixes as of clusters of
+    one type."""
+    offer = GCP.offer(UNPRICED)
+    cheap = replace(offer, on_demand=replace(offer.on_demand, usd_per_hour=0.001))
+    catalog = replace(GCP, offers={**GCP.offers, UNPRICED: cheap})
+    for share, most in ((None, 2), (1.0, 99)):
+        best = engine.recommend(
+            fitted, catalog=catalog, instances=["n2d-standard-4", "n2d-standard-8", UNPRICED],
+            deadline_seconds=1200.0, max_nodes=12, confidence=0.5, mix=2, spot=True,
+            limits=engine.Limits(max_spot=share),
+        ).recommended  # fmt: skip
+        assert best is not None
+        beside = sum(best.composition.values()) - sum(best.spot.values())
+        assert beside <= most
+        assert (share is None) == (UNPRICED not in best.composition and bool(best.spot))
+
+
+def test_owned_nodes_do_without_spot_prices_in_mixes_too(fitted) -> None:
+    """Nobody asked for a share of spot nodes: none is missed."""
+    unpriced = {name: replace(offer, spot=None) for name, offer in GCP.offers.items()}
+    limits = engine.Limits(owned=(("n2d-standard-8", 8), ("n2d-standard-4", 8)))
+    answers = [
+        ask(fitted, replace(GCP, offers=unpriced), mix=mix, limits=limits).recommended
+        for mix in (1, 2)
+    ]
+    assert all(best is not None and not best.spot for best in answers)
+
+
+def test_a_cluster_that_has_no_spot_nodes_says_why(fitted) -> None:
+    for nodes in (2, 3):
+        told = engine.predict_composition(
+            fitted, composition={"n2d-standard-4": nodes}, catalog=GCP, spot=True,
+        ).choice  # fmt: skip
+        assert told.cost is not None
+        assert BESIDE in told.cost.assumptions
+        assert sum(told.spot.values()) == nodes - 2
+
+
+@pytest.mark.parametrize(("share", "said"), [(None, True), (1.0, True), (0.6, True), (0.2, False)])
+def test_what_binds_the_spot_nodes_of_a_mix_is_said(
+    fitted, share: float | None, *, said: bool
+) -> None:
+    """Of five three may be spot nodes: two are on demand for the service, four for a share."""
+    told = engine.predict_composition(
+        fitted, composition={"n2d-standard-4": 3, "n2d-standard-8": 2}, catalog=GCP, spot=True,
+        max_spot=share,
+    ).choice.cost  # fmt: skip
+    assert told is not None
+    assert (BESIDE in told.assumptions) == said
 
 
 def test_owned_nodes_stand_for_those_on_demand(fitted) -> None:

@@ -30,7 +30,9 @@ def rented_both_ways(rng: np.random.Generator, k: int, m: int):
     owned = None if market.owned is None else np.where(is_spot, 0, market.owned[base])
     rates = np.where(is_spot, market.rates[base] * rng.uniform(0.3, 0.9), market.rates[base])
     most = float(rng.choice([0.0, 0.25, 0.5, 0.8, 1.0]))
-    share = SpotShare(base, is_spot, most, beside=int(10 * most) % 3)
+    free = np.zeros(len(base), dtype=np.int64) if owned is None else owned
+    beside, alone = int(10 * most) % 3, free if most == 1.0 else None
+    share = SpotShare(base, is_spot, most, beside, alone)
     both = replace(market.taken(base), rates=rates, owned=owned, share=share)
     return law.with_spot(rows, rng.uniform(0.0, 3.0, len(rows))), both
 

@@ -75,7 +75,9 @@ def on_spot_too(rng: np.random.Generator, law: MixLaw, market: Market) -> tuple[
     owned = None if both.owned is None else np.where(is_spot, 0, both.owned)
     rates = np.where(is_spot, both.rates * rng.uniform(0.3, 0.9), both.rates)
     most = float(rng.choice([0.0, 0.25, 0.5, 0.8, 1.0]))
-    share = SpotShare(base, is_spot, most, beside=int(10 * most) % 3)
+    free = np.zeros(len(base), dtype=np.int64) if owned is None else owned
+    beside, alone = int(10 * most) % 3, free if most == 1.0 else None
+    share = SpotShare(base, is_spot, most, beside, alone)
     law = law.with_spot(rows, rng.uniform(0.0, 3.0, len(rows)))
     return law, replace(both, rates=rates, owned=owned, share=share)
 

@@ -13,7 +13,7 @@ import pytest
 from engine import read
 from engine.models.replay.alternatives import alternatives_of
 from engine.models.replay.broadcasts import outgrown
-from engine.models.replay.notices import small_tables_notice
+from engine.models.replay.notices import groups_notice, small_tables_notice
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import pair_fit, with_laws
 from engine.models.stages.cutting.small_tables import SMALL_TABLE_POWER, small_tables
@@ -63,6 +63,8 @@ def test_other_scans_are_no_dimensions() -> None:
     assert not small_tables(replace(FEW, batch_id=3))
     alone = tuple(s for s in FEW.stages if s.files_read in (None, 1.0))
     assert not small_tables(replace(FEW, stages=alone)), "nothing says that anything is larger"
+    made = tuple(replace(s, files_by=0) if s.files_read == 4.0 else s for s in FEW.stages)
+    assert not small_tables(replace(FEW, stages=made)), "the run made the larger ones of the others"
 
 
 def test_one_log_foretells_the_tasks_of_a_star_with_nine_times_the_facts() -> None:
@@ -116,6 +118,30 @@ def test_it_is_said_where_much_of_the_time_hangs_on_it() -> None:
     more = small_tables_notice(replay, 500.0)
     assert more is not None
     assert "at 500 times the input it is taken to have 4.7 times as much" in more.text
+
+
+def test_rows_of_small_tables_are_not_said_to_be_groups() -> None:
+    """A dimension that is shuffled as the facts are, with groups behind it and without."""
+    facts = next(s for s in FEW.stages if s.files_read == 4.0)
+    first = min(small_tables(FEW))
+
+    def said(**changed: object) -> str:
+        stages = [replace(s, **changed) for s in FEW.stages]  # type: ignore[arg-type]
+        for place, stage in enumerate(stages):
+            if stage.stage_id == first:
+                sent = replace(facts.shuffle_write_bytes, total=1e12)
+                stages[place] = replace(stage, shuffle_write_bytes=sent)
+            if facts.stage_id in stage.parents:
+                parents = (first, facts.stage_id)
+                stages[place] = replace(stage, parents=parents, task_seconds=facts.task_seconds)
+        notice = groups_notice(Replay.of(replace(FEW, stages=tuple(stages))), FILES)
+        assert notice is not None
+        return notice.text
+
+    alone = said(groups=None, grouped_rows=None, ungrouped_rows=None)
+    assert "reads rows of small tables: at 9 times" in alone
+    assert "groups" not in alone
+    assert "rows that were grouped or of small tables: at 9 times" in said()
 
 
 def test_a_broadcast_dimension_may_be_outgrown_and_probably_is_not() -> None:

@@ -24,23 +24,25 @@ SMALL_TABLE_POWER = 0.25
 
 def small_tables(run: Run) -> frozenset[int]:
     """The stages that scan one of these and nothing else. None in a micro-batch, whose input may
-    well be one small file beside a table that stays."""
+    well be one small file beside a table that stays, and none beside what the run wrote alone: the
+    file that it made that of is its input."""
     if run.batch_id is not None:
         return frozenset()
-    several = [stage for stage in run.stages if (stage.files_read or 0.0) > 1.0]
+    given = [stage for stage in run.stages if stage.files_by is None]
+    several = [stage for stage in given if (stage.files_read or 0.0) > 1.0]
     largest = max(several, key=lambda stage: stage.files_bytes or 0.0, default=None)
     if largest is None:
         return frozenset()
     most = (largest.files_bytes or 0.0) / (largest.files_read or 1.0)
     return frozenset(
-        stage.stage_id for stage in run.stages if _in_one_file(stage) and _size(stage) <= most
+        stage.stage_id for stage in given if _in_one_file(stage) and _size(stage) <= most
     )
 
 
 def _in_one_file(stage: StageRun) -> bool:
-    """Whether it scans one file that the run did not write, and reads nothing else."""
+    """Whether it scans one file and reads nothing else."""
     beside = stage.inputs or stage.in_part or total_of(stage.shuffle_read_bytes) > 0.0
-    return stage.files_read == 1.0 and stage.files_by is None and not beside
+    return stage.files_read == 1.0 and not beside
 
 
 def _size(stage: StageRun) -> float:
