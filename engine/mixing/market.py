@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,21 +24,28 @@ class SpotShare:
         types: (k,) the type that each row is; spot: (k,) whether its nodes are spot nodes.
         most: spot nodes / nodes at most.
         beside: other nodes at least, where there are spot nodes.
+        others: (k,) nodes of each type that are owned, where no more than `beside` are rented on
+            demand with them; None for any number.
     """
 
     types: IntArray
     spot: BoolArray
     most: float
     beside: int = 0
+    others: IntArray | None = None
 
     def allowed(self, rows: IntArray, counts: IntArray) -> BoolArray:
         """(n,) whether compositions keep it."""
         spot, nodes = np.where(self.spot[rows], counts, 0).sum(axis=1), counts.sum(axis=1)
         kept = spot <= self.most * nodes * (1.0 + 1e-12)
-        return np.asarray(kept & ((spot == 0) | (nodes - spot >= self.beside)))
+        kept &= (spot == 0) | (nodes - spot >= self.beside)
+        if self.others is not None:
+            owned = np.where(self.spot[rows], 0, np.minimum(counts, self.others[rows])).sum(axis=1)
+            kept &= nodes - spot <= np.maximum(owned, self.beside)
+        return np.asarray(kept)
 
     def taken(self, rows: IntArray) -> SpotShare:
-        return replace(self, types=self.types[rows], spot=self.spot[rows])
+        return taken(self, rows, "types", "spot", "others")
 
 
 @dataclass(frozen=True, eq=False)

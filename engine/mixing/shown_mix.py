@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -15,6 +15,7 @@ from engine.choosing.sweeps import TIE
 from engine.cluster import BesideHeap, Layout
 from engine.cost import Cost, added, itemised, usd_at
 from engine.forecast import Forecast, known
+from engine.machines.services import least_on_demand, on_demand_line
 from engine.memory import beside_heap_gib
 from engine.mixing.market import FoundMix
 from engine.mixing.notices import MIXED, of_members, of_prices
@@ -104,7 +105,16 @@ class Mix:
                 owned=self.members[place][2] - paid,
             )  # fmt: skip
             parts.append(cost)
-        return added(parts)
+        cost = added(parts)
+        return replace(cost, assumptions=(*self._beside(), *cost.assumptions))
+
+    def _beside(self) -> Iterator[str]:
+        """What is said of nodes on demand that only the service asks for."""
+        catalog, paid = self.surface.candidates.catalog, self._paid()
+        ordinary = sum(nodes for _, spot, nodes in paid if not spot)
+        some_spot = any(spot and nodes for _, spot, nodes in paid)
+        if some_spot and 0 < ordinary <= least_on_demand(catalog):
+            yield on_demand_line(catalog)
 
     def _warnings(self, choice: Choice) -> tuple[Notice, ...]:
         """What the model says of each member at its capacity, the price list of what is paid."""

@@ -45,6 +45,9 @@ class Stock:
     ) -> Stock:
         """All types rented one way, or both ways (`splits`).
 
+        Without a maximum share of spot nodes all are such nodes, as in clusters of one type, but
+        for those that the service rents on demand beside them.
+
         Raises:
             BadInput: for such a share where no type has a spot price.
         """
@@ -58,7 +61,9 @@ class Stock:
         surface.candidates.require_spot_price("max-spot", "leave the share and spot out")
         rates, head = surface.rates(replace(billing, spot=False))
         cheaper, _ = surface.rates(billing)
-        rows = np.flatnonzero(cheaper < rates)
+        limit, least = surface.limits.max_spot, least_on_demand(surface.candidates.catalog)
+        rows = np.flatnonzero(np.isfinite(cheaper) if limit is None else cheaper < rates)
+        rates = np.where(np.isfinite(cheaper), rates, np.inf) if limit is None else rates
         base = np.append(every, rows)
         spot = np.append(np.zeros(k, dtype=bool), np.ones(len(rows), dtype=bool))
         owned = np.where(spot, 0, surface.owned[base])
@@ -66,9 +71,10 @@ class Stock:
             np.append(rates, cheaper[rows]), head, billing, constraints.most(max_nodes)[base],
             constraints.taken(base), owned if owned.any() else None,
         )  # fmt: skip
-        limit = surface.limits.max_spot
-        share = SpotShare(
-            base, spot, 1.0 if limit is None else limit, least_on_demand(surface.candidates.catalog)
+        share = (
+            SpotShare(base, spot, 1.0, least, owned)
+            if limit is None
+            else SpotShare(base, spot, limit, least)
         )
         return cls(billing, base, spot, replace(market, share=share), beyond)
 
