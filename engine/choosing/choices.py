@@ -367,7 +367,7 @@ class Answers:
     def _slower(self, other: int, flat: int, *, less_usd: float) -> str:
         """How much slower another point is; empty where it is not."""
         seconds, own = (float(self.surface.seconds.flat[at]) for at in (other, flat))
-        if seconds <= own:
+        if not seconds > own:
             return ""
         return takes_longer(seconds=seconds, than_seconds=own, less_usd=less_usd)
 
