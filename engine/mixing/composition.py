@@ -93,7 +93,7 @@ def predict_composition(
     surface = places.surface(workload)
     most = spot_nodes(catalog, sum(places.counts))
     if len(places.counts) == 1 and places.spot in ((), (0,), (most,)):
-        billing = replace(billing, spot=any(places.spot))
+        billing = replace(billing, spot=billing.spot and places.spot == (most,))
         return _of_one_type(surface, places.counts[0], goal, billing, today)
     return _of_several(surface, places, goal, billing, today)
 
