@@ -38,8 +38,10 @@ def read_price_list(paths: Sequence[Path], *, provider: str) -> PriceList:
         paths: the file; for Azure all pages, in one file or in several.
 
     Raises:
-        BadInput: for a file that cannot be read or is no price list of that provider.
+        BadInput: for no file, and for one that cannot be read or is no price list of that provider.
     """
+    if not paths:
+        raise BadInput("no price list is given", remedy="name its files")
     lists = [_read(path, provider) for path in paths]
     pages = [found for found, _ in lists]
     if all(more for _, more in lists):

@@ -94,15 +94,16 @@ class Answers:
                 nodes=paid, seconds=seconds, offer=offer, billing=rules, catalog=self.catalog,
                 owned=nodes - paid,
             )  # fmt: skip
-        ordinary = itemised(
+        cost = itemised(
             nodes=paid - spot, seconds=seconds, offer=offer, billing=replace(rules, spot=False),
             catalog=self.catalog, owned=nodes - paid,
         )  # fmt: skip
-        beside = replace(rules, master=None)
-        others = itemised(
-            nodes=spot, seconds=seconds, offer=offer, billing=beside, catalog=self.catalog
-        )
-        cost = added([ordinary, others])
+        if spot:
+            beside = replace(rules, master=None)
+            others = itemised(
+                nodes=spot, seconds=seconds, offer=offer, billing=beside, catalog=self.catalog
+            )
+            cost = added([cost, others])
         return replace(cost, assumptions=(on_demand_line(self.catalog), *cost.assumptions))
 
     def _rules(self, row: int) -> Billing:
@@ -169,8 +170,11 @@ class Answers:
         return (*self.surface.notices(flat), *self._paid_notices(row, column + 1))
 
     def _paid_notices(self, row: int, nodes: int) -> tuple[Notice, ...]:
-        """What the price list warns of, for the nodes that are paid for."""
-        workers = self.price_notices(row) if self._paid(row, nodes) else ()
+        """What the price list warns of, for the nodes that are paid for, as they are rented."""
+        spot, workers = sum(self._spot(row, nodes).values()), list[Notice]()
+        for at_spot, count in ((False, self._paid(row, nodes) - spot), (True, spot)):
+            rented = replace(self, billing=replace(self.billing, spot=at_spot))
+            workers += rented.price_notices(row) if count else ()
         return (*workers, *self.master_notices(workers))
 
     def master_notices(self, said: Sequence[Notice]) -> tuple[Notice, ...]:
@@ -367,7 +371,7 @@ class Answers:
     def _slower(self, other: int, flat: int, *, less_usd: float) -> str:
         """How much slower another point is; empty where it is not."""
         seconds, own = (float(self.surface.seconds.flat[at]) for at in (other, flat))
-        if seconds <= own:
+        if not seconds > own:
             return ""
         return takes_longer(seconds=seconds, than_seconds=own, less_usd=less_usd)
 

@@ -45,6 +45,9 @@ class Stock:
     ) -> Stock:
         """All types rented one way, or both ways (`splits`).
 
+        Without a maximum share of spot nodes all are such nodes, as in clusters of one type, but
+        for those that the service rents on demand beside them.
+
         Raises:
             BadInput: for such a share where no type has a spot price.
         """

@@ -372,3 +372,25 @@ async def test_at_100_columns_times_have_their_intervals_beside_them(planner):
         await pilot.press("i")
         await settled(pilot)
         assert "in time" in text_of(app)
+
+
+async def test_at_100_columns_types_of_long_names_are_told_apart(planner, monkeypatch):
+    """ "5 × n2d-standard…" stood twice in the list, for nodes of 8 and of 16 vCPUs."""
+    names = ["5 × n2d-standard-8 (3 spot)", "5 × n2d-standard-16 (3 spot)", "2 × c5ad.2xlarge"]
+    names += ["2 × n2d-standard-8 + 1 × n2d-standard-4", "2 × c5.large (1 spot)"]
+    listed = [("", (name, "plain"), ("1 s", "plain")) for name in names], [None] * len(names)
+    monkeypatch.setattr(compositions, "rows", lambda *_, **__: listed)
+    monkeypatch.setattr(compositions, "chosen_rows", lambda *_, **__: listed)
+    async with at_rest(planner(deadline_seconds=3000.0), (100, 30)) as (app, pilot):
+        for key in "12":
+            await pilot.press(key)
+            await settled(pilot)
+            await settled(pilot)  # the list hears of its width once it is drawn
+            seen = text_of(app)
+            for told in ("5 × n2d-standard-8 ", "5 × n2d-s…ndard-16 ", "2 × c5ad.2xlarge "):
+                assert told in seen
+            assert "2 × n2d-standard-… " in seen
+            assert "2 × c5.large  " in seen
+        await pilot.resize_terminal(120, 40)
+        await settled(pilot)
+        assert "5 × n2d-standard-16 (3 spot)" in text_of(app)

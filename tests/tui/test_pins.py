@@ -84,6 +84,10 @@ def test_times_that_are_written_alike_do_not_differ():
     first = replace(FIRST, seconds=94.35)
     assert compare.more_seconds(replace(SECOND, seconds=94.41), first) == "same"
     assert compare.more_seconds(replace(SECOND, seconds=95.41), first) == "+1 s"
+    # Two that are nearly a second apart, and two that are hardly, as the table rounds them.
+    low, high = replace(FIRST, seconds=93.52), replace(SECOND, seconds=94.48)
+    assert compare.more_seconds(high, low) == "same"
+    assert compare.more_seconds(replace(high, seconds=94.52), high) == "+1 s"
 
 
 def test_times_within_each_others_intervals_are_not_called_different():

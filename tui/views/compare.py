@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import engine
 from tui import format as text
 from tui.pins import NOW, Pin, changed, pin_of
 from tui.views.marks import Marks
@@ -86,9 +87,14 @@ def more_seconds(pin: Pin, first: Pin) -> str:
     """ "+3m 10s": how much longer than the first, where the times beside it differ as shown."""
     if pin.seconds is None or first.seconds is None:
         return text.UNKNOWN
-    more = _difference(pin.seconds, first.seconds)
-    apart = text.time_difference(pin.seconds, first.seconds, figures=6)
-    return f"{_sign(more)}{apart}" if more and not apart.startswith("<") else "same"
+    one, other = _as_shown(pin.seconds), _as_shown(first.seconds)
+    apart = text.time_difference(one, other, figures=6)
+    return "same" if apart.startswith("<") else f"{_sign(one - other)}{apart}"
+
+
+def _as_shown(seconds: float) -> float:
+    """A time as it is written in the row: differences are those of what stands there."""
+    return engine.parse_seconds(text.seconds(seconds)) if seconds > 0.0 else 0.0
 
 
 def more_usd(pin: Pin, first: Pin) -> str:

@@ -6,6 +6,7 @@ import math
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.cells import cell_len
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
@@ -17,7 +18,9 @@ from tui.state import Order, PlanState
 from tui.views import words
 from tui.views.marks import Marks
 from tui.views.prose import Prose
+from tui.widgets.columns import text_of
 from tui.widgets.table import Cell, CellStyle, Column, Row, Table
+from tui.widgets.text import fit_ends
 
 if TYPE_CHECKING:
     from textual.widget import Widget
@@ -137,6 +140,8 @@ def show_rows(panels: Panels, name: str, answer: Answer, most: int) -> None:
     order = state.order if name == "full" else "best"
     mix = most_types(state, answer.built.catalog)
     narrow = 0 < panels.table(name).size.width < NARROW
+    if narrow:
+        listed = [_in_few_cells(row, panels.glyphs.ellipsis) for row in listed]
     # What has just been sorted is looked at from its top.
     follows = selected in types and (selected is not None or order == "best")
     place = types.index(selected) if follows else 0
@@ -275,6 +280,18 @@ def _row(choice: Choice, mark: str, tone: CellStyle, note: CellStyle) -> Row:
         (text.percent(choice.p_deadline), tone),
         (SHORTER.get(choice.note, choice.note), note),
     )
+
+
+def _in_few_cells(row: Row, ellipsis: str) -> Row:
+    """A row with a composition of `NARROW_MIX` cells: how many are spot nodes goes first, then the
+    middle of the type's name, whose end tells its size. Of a mix the first type stays."""
+    mark, cell, *others = row
+    shown = text_of(cell)
+    tone: CellStyle = "plain" if isinstance(cell, str) else cell[1]
+    if " + " in shown or cell_len(shown) <= NARROW_MIX:
+        return row
+    shown = fit_ends(shown.partition(" (")[0], NARROW_MIX, ellipsis=ellipsis).rstrip()
+    return mark, (shown, tone), *others
 
 
 def _rejected_row(rejected: Rejected, marks: Marks, deadline: float | None) -> Row:

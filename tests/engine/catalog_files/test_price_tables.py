@@ -48,6 +48,11 @@ def test_a_row_without_a_price(tmp_path: Path) -> None:
         quotes_of(tmp_path, "name,usd_per_hour\na,\n")
 
 
+def test_no_list_at_all() -> None:
+    with pytest.raises(BadInput, match="no price list is given"):
+        read_price_list([], provider="gcp")
+
+
 def test_a_download_that_broke_off(tmp_path: Path) -> None:
     """The last row of AWS's table ends anywhere: what stands before it is read."""
     head = '"FormatVersion","v1.0"\n"Disclaimer"\n\n"Version","1"\n"OfferCode","AmazonEC2"\n'

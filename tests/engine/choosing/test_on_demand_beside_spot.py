@@ -101,7 +101,7 @@ def test_what_is_recommended_is_started_exported_and_predicted_alike(fitted) -> 
         assert best is not None
         assert best.spot == ({best.instance: best.nodes - 2} if best.nodes > 2 else {})
         told = best.cost.assumptions if best.cost else ()
-        assert (BESIDE in told) == (best.nodes > 2)
+        assert BESIDE in told
         assert "cluster-not-started" not in {notice.code for notice in best.warnings}
         text = engine.export(answer, to="dataproc", profile=fitted.profile, catalog=GCP)
         assert f"--num-workers {min(best.nodes, 2)}" in text
@@ -111,6 +111,26 @@ def test_what_is_recommended_is_started_exported_and_predicted_alike(fitted) -> 
         assert composed.choice.seconds == pytest.approx(best.seconds)
         assert composed.choice.cost_usd == pytest.approx(best.cost_usd)
         assert composed.choice.spot == best.spot
+        assert composed.choice.cost.assumptions == told
+
+
+def test_two_nodes_are_none_at_spot_prices_and_say_why(fitted) -> None:
+    """`recommend` said it and `predict` did not; and the spot price, which nobody pays, was told
+    as an estimate."""
+    name = "n2d-standard-4"
+    offer = GCP.offer(name)
+    guessed = replace(offer, spot=replace(offer.spot, estimated=True, source="a rule"))
+    catalog = replace(GCP, offers={**GCP.offers, name: guessed})
+    limits = engine.Limits(most=((name, 2),), exclude=("n2d-*8", "*mem*"))
+    best = ask(fitted, catalog, limits=limits, deadline_seconds=9000.0).recommended
+    alone = engine.predict_composition(
+        fitted, composition={name: 2}, catalog=catalog, spot=True, confidence=0.5
+    ).choice
+    for choice in (best, alone):
+        assert (choice.composition, choice.spot) == ({name: 2}, {})
+        assert choice.cost.assumptions[0] == BESIDE
+        assert not any("estimated" in line for line in choice.cost.assumptions)
+        assert "estimated-price" not in {notice.code for notice in choice.warnings}
 
 
 def test_nodes_that_someone_names_cost_what_the_recommender_says(fitted) -> None:
