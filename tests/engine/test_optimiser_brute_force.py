@@ -20,6 +20,7 @@ from engine.choosing.recommendation import Goal, Recommendation
 from engine.choosing.surface import Surface
 from engine.cost import cost_usd, service_rate
 from engine.optimiser import select
+from engine.text.time_differences import format_time_difference
 from engine.units import format_seconds
 
 TOLERANCE = 1e-9
@@ -269,10 +270,14 @@ def check_reasons(answer: Recommendation) -> None:
         assert ("deadline" in entry.reason) == late
         assert ("over budget" in entry.reason) == over
         if entry.late_seconds is not None and entry.late_seconds >= 0.001:
-            least = 0.01 * (goal.deadline_seconds or 0.0) if "%" in entry.reason else 0.0
-            told = max(least, entry.late_seconds)
-            by = format_seconds(float(f"{told:.2g}"), figures=2)
-            assert f"by {'less than ' * (entry.late_seconds < least)}{by}" in entry.reason
+            deadline = goal.deadline_seconds or 0.0
+            least = 0.01 * deadline if "%" in entry.reason else 0.0
+            by = format_time_difference(
+                entry.late_seconds, of_seconds=deadline + entry.late_seconds
+            )
+            if entry.late_seconds < least:
+                by = f"less than {format_seconds(float(f'{least:.2g}'), figures=2)}"
+            assert f"by {by}" in entry.reason
     if goal.budget_usd is None:
         lateness = [entry.late_seconds for entry in answer.rejected if entry.late_seconds]
         assert lateness == sorted(lateness)

@@ -51,7 +51,7 @@ def test_interruptions_that_nobody_knows_are_no_part_of_the_time() -> None:
     session = EngineSession()
     state = replace(STATE, catalog="gcp", instances=("n2d-*",), scale=1000.0, spot=True)
     built = session.build(state, quiet)
-    for most in range(2, 65):
+    for most in range(3, 65):  # Dataproc has spot nodes from the third worker on
         answer = session.answer(replace(state, max_nodes=most), built)
         assert answer.best.spot
         assert "interruptions" not in answer.explained.phases

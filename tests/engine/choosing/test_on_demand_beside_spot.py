@@ -233,6 +233,39 @@ def test_what_binds_the_spot_nodes_of_a_mix_is_said(
     assert (BESIDE in told.assumptions) == said
 
 
+@pytest.mark.parametrize("objective", ["cost", "time"])
+@pytest.mark.parametrize("own", [0, 1, 3])
+def test_mixes_rent_no_more_on_demand_than_the_service_asks_for(fitted, objective, own) -> None:
+    """A type without a spot price was recommended, all of it on demand, beside a rejection for the
+    want of one; and the fastest mix was one on demand, as no node of it is interrupted."""
+    limits = engine.Limits(owned=(("n2d-standard-4", own),) if own else (), min_nodes=4)
+    dear = GCP.offer(UNPRICED)
+    cheap = replace(dear, on_demand=replace(dear.on_demand, usd_per_hour=0.01))
+    catalog = replace(GCP, offers={**GCP.offers, UNPRICED: cheap})
+    for deadline in (900.0, 1500.0, 3000.0):
+        best = engine.recommend(
+            fitted, catalog=catalog, instances=[*NAMES, UNPRICED], deadline_seconds=deadline,
+            objective=objective, max_nodes=9, confidence=0.5, spot=True, mix=2, limits=limits,
+        ).recommended  # fmt: skip
+        assert best is not None
+        assert UNPRICED not in best.composition
+        nodes, spot = sum(best.composition.values()), sum(best.spot.values())
+        held = min(best.composition.get("n2d-standard-4", 0), own)
+        assert nodes - spot <= max(2, held)
+
+
+def test_a_mix_says_which_workers_the_service_has_on_demand(fitted) -> None:
+    asked = {"n2d-standard-4": 2, "n2d-standard-8": 2}
+    told = [
+        engine.predict_composition(
+            fitted, composition=asked, catalog=catalog, spot=True, confidence=0.5
+        ).choice
+        for catalog in (GCP, on_platform(GCP, "kubernetes"))
+    ]
+    assert [sum(choice.spot.values()) for choice in told] == [2, 4]
+    assert [BESIDE in choice.cost.assumptions for choice in told] == [True, False]
+
+
 def test_owned_nodes_stand_for_those_on_demand(fitted) -> None:
     """Three of five are owned: the other two may both be spot nodes."""
     limits = engine.Limits(owned=(("n2d-standard-4", 3),), min_nodes=5)
