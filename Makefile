@@ -1,6 +1,8 @@
 # Two commands do everything: `make run` opens the planner, `make test` checks the whole tree.
 # Both make .venv themselves, with uv where it is installed, else with Python's own venv and pip.
 # The tests use a real Spark, which is installed for them where there is a Java to run it.
+# Sources are compiled once: many containers set PYTHONDONTWRITEBYTECODE, and then every command
+# would compile what it needs anew.
 
 PYTHON ?= python3
 VENV := .venv
@@ -51,7 +53,8 @@ if command -v uv >/dev/null 2>&1; then \
 else \
   $(PYTHON) -m venv $(VENV) && \
   $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '$(1)'; \
-fi
+fi && \
+$(BIN)/python -m compileall -q engine tui
 endef
 
 clean:

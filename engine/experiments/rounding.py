@@ -67,7 +67,7 @@ def whole_runs(
         )
     starts = [chosen := offered.by_weight(weights)]
     is_small = len(chosen) * int(np.count_nonzero(costs <= offered.room)) <= _SMALL
-    if is_small or _is_singular(offered.information(chosen)):
+    if is_small or _is_singular(offered.information(chosen)).any():
         starts += offered.identifying()
     heaviest = np.argsort(-weights, kind="stable")[:_CONSIDERED]
     cheapest = np.argsort(costs, kind="stable")[:_CHEAPEST_CONSIDERED]
@@ -112,8 +112,9 @@ class _Offered:
         return np.asarray(nothing.T @ nothing)
 
     def information(self, runs: Sequence[int] | IntArray) -> FloatArray:
-        """(p, p) M, what these runs tell with those that were made already."""
-        return np.asarray(self._prior + self.features[runs].T @ self.features[runs])
+        """(..., p, p) M, what (..., r) runs tell with those that were made already."""
+        rows = self.features[runs]
+        return np.asarray(self._prior + np.swapaxes(rows, -1, -2) @ rows)
 
     def best(self, found: Sequence[IntArray]) -> IntArray:
         """Of several sets of runs that with the least criterion."""
@@ -134,15 +135,10 @@ class _Offered:
         """What fits the budget when of all these the one that is missed least for its cost leaves,
         one after the other; the cheapest of those that are left where each is needed."""
         kept = considered
-        information, spent = self.information(kept), float(self.costs[kept].sum())
-        every = np.ones(len(kept), dtype=bool)
-        while spent > self.room:
-            rows, costs = self.features[kept], self.costs[kept]
-            leaving = _missed_least(information, rows, costs, every[: len(kept)])
-            if leaving is None:
-                return kept[cheapest_first(costs, self.budget)]
-            information = information - np.outer(rows[leaving], rows[leaving])
-            spent -= float(costs[leaving])
+        while float(self.costs[kept].sum()) > self.room:
+            (leaving,) = self._missed_least(kept[None], np.ones((1, len(kept)), dtype=bool))
+            if leaving < 0:
+                return kept[cheapest_first(self.costs[kept], self.budget)]
             kept = np.delete(kept, leaving)
         return kept
 
@@ -221,24 +217,50 @@ class _Offered:
     ) -> tuple[float, list[int]] | None:
         """The best addition of one run for which several others leave, each time the one that is
         missed least for its cost; None where none lowers the criterion."""
-        features, costs = self.features, self.costs
         found: tuple[float, list[int]] | None = None
-        for place in joining:
-            kept = np.asarray([*members, int(place)])
-            information = self.information(kept)
-            spent = float(costs[kept].sum())
-            while spent > self.room:
-                leaving = _missed_least(information, features[kept], costs[kept], kept != place)
-                if leaving is None:
-                    break
-                row = features[kept[leaving]]
-                information = information - np.outer(row, row)
-                spent -= float(costs[kept[leaving]])
-                kept = np.delete(kept, leaving)
-            trace = float(_traces(information)[()])
-            better = found[0] if found else best * (1.0 - _IMPROVES_BY)
-            if spent <= self.room and trace < better:
-                found = trace, sorted(map(int, kept))
+        best *= 1.0 - _IMPROVES_BY
+        # A set for each run that joins, which stands first in it: all lose one run at a time.
+        each = np.broadcast_to(np.asarray(members, dtype=np.int64), (len(joining), len(members)))
+        sets = np.column_stack((joining, each))
+        while len(sets):
+            fits = self.costs[sets].sum(axis=1) <= self.room
+            if fits.any():
+                traces = _traces(self.information(sets[fits]))
+                place = int(np.argmin(traces))
+                if traces[place] < best:
+                    best = float(traces[place])
+                    found = best, sorted(map(int, sets[fits][place]))
+            sets = sets[~fits]
+            leaving = self._missed_least(sets, np.arange(sets.shape[1]) > 0)
+            stays = np.arange(sets.shape[1]) != leaving[:, None]
+            some = leaving >= 0
+            shape = (int(np.count_nonzero(some)), sets.shape[1] - 1)
+            sets = sets[some][stays[some]].reshape(shape)
+        return found
+
+    def _missed_least(self, sets: IntArray, free: BoolArray) -> IntArray:
+        """(s,) which run of each set raises tr(M^-1) least for what it costs when it leaves.
+
+        tr((M - a a^T)^-1) = tr(M^-1) + |M^-1 a|^2 / (1 - a^T M^-1 a).
+
+        Args:
+            sets: (s, c) places of runs; free: (c,) or (s, c) those that may leave.
+
+        Returns:
+            Places within the sets; -1 where all runs are needed, as they are where even all of them
+            tell the coefficients apart in name only.
+        """
+        rows, costs, information = self.features[sets], self.costs[sets], self.information(sets)
+        found = np.full(len(sets), -1)
+        told = np.flatnonzero(~_is_singular(information))
+        rows, costs = rows[told], costs[told]
+        solved = np.swapaxes(np.linalg.solve(information[told], np.swapaxes(rows, 1, 2)), 1, 2)
+        left = 1.0 - np.einsum("scp,scp->sc", rows, solved)
+        possible = (free if free.ndim == 1 else free[told]) & (left > _NEEDED) & (costs > 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rise = np.square(solved).sum(axis=-1) / left / costs
+        least = np.where(possible, rise, np.inf).argmin(axis=-1)
+        found[told] = np.where(possible.any(axis=-1), least, -1)
         return found
 
 
@@ -294,26 +316,6 @@ def cheapest_first(costs: FloatArray, budget: float) -> IntArray:
     return np.sort(order[:count]).astype(np.int64)
 
 
-def _missed_least(
-    information: FloatArray, rows: FloatArray, costs: FloatArray, free: BoolArray
-) -> int | None:
-    """Which run raises tr(M^-1) least for what it costs when it leaves; None where all are needed,
-    as they are where even all of them tell the coefficients apart in name only.
-
-    tr((M - a a^T)^-1) = tr(M^-1) + |M^-1 a|^2 / (1 - a^T M^-1 a).
-    """
-    if _is_singular(information):
-        return None
-    solved = np.linalg.solve(information, rows.T).T
-    left = 1.0 - np.einsum("ij,ij->i", rows, solved)
-    possible = free & (left > _NEEDED) & (costs > 0.0)
-    if not possible.any():
-        return None
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rise = np.square(solved).sum(axis=1) / left / costs
-    return int(np.argmin(np.where(possible, rise, np.inf)))
-
-
 _NEEDED = 1e-9
 
 
@@ -326,9 +328,10 @@ def _traces(information: FloatArray) -> FloatArray:
         return np.asarray((1.0 / np.maximum(values, least)).sum(axis=-1))
 
 
-def _is_singular(information: FloatArray) -> bool:
+def _is_singular(information: FloatArray) -> BoolArray:
+    """(...) of (..., p, p) matrices."""
     values = np.linalg.eigvalsh(information)
-    return bool(values[0] <= _SINGULAR * values[-1])
+    return np.asarray(values[..., 0] <= _SINGULAR * values[..., -1])
 
 
 _SINGULAR = 1e-13

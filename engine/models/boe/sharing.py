@@ -48,7 +48,7 @@ def shared_task_times(
     full = np.flatnonzero((totals > 0.0).astype(float).T @ counts > capacity).tolist()
     if full:
         share = np.minimum(share, _levels(needs, capacity, counts, share, full))
-    return [timed(entry, row) for entry, row in zip(needs, share, strict=True)]
+    return [timed(entry, row) for entry, row in zip(needs, share.tolist(), strict=True)]
 
 
 def _levels(

@@ -13,7 +13,9 @@ parallelism, 1) of one (mu in the paper).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -120,6 +122,12 @@ class Needs:
         steps = np.asarray(work.steps, dtype=float).reshape(-1, 3) / per_second
         return cls(work.load_seconds + work.load_cpu_seconds / rates.speed, steps)
 
+    @cached_property
+    def rows(self) -> list[list[float]]:
+        """The steps as numbers."""
+        found: list[list[float]] = self.steps.tolist()
+        return found
+
 
 # Section 4.1: one step
 
@@ -219,20 +227,22 @@ def task_time(needs: Needs, capacity: FloatArray, parallelism: float) -> TaskTim
     Args:
         capacity: (3,) cores, disks and network cards of the cluster.
     """
-    slower = np.maximum(1.0, parallelism / capacity)
-    return timed(needs, 1.0 / slower)
+    return timed(needs, [1.0 / max(1.0, parallelism / units) for units in capacity.tolist()])
 
 
-def timed(needs: Needs, share: FloatArray) -> TaskTime:
-    """The time of a task that gets (3,) `share` of one unit of each resource."""
-    if not len(needs.steps):
-        return TaskTime(needs.load, None, False)
-    seconds = needs.steps / share
-    slowest = seconds.argmax(axis=1)
-    longest = seconds[np.arange(len(seconds)), slowest]
-    total = needs.load + float(longest.sum())
-    spent = np.bincount(slowest, weights=longest, minlength=len(RESOURCES))
-    bottleneck = int(spent.argmax())
-    if spent[bottleneck] <= 0.0:
-        return TaskTime(total, None, False)
-    return TaskTime(total, RESOURCES[bottleneck], bool(share[bottleneck] < FULL))
+def timed(needs: Needs, share: Sequence[float]) -> TaskTime:
+    """The time of a task that gets (3,) `share` of one unit of each resource.
+
+    Steps are few and states many: an array for each would take most of their time.
+    """
+    steps, spent = 0.0, [0.0] * len(RESOURCES)
+    for step in needs.rows:
+        seconds = [amount / part for amount, part in zip(step, share, strict=True)]
+        longest = step_seconds(*seconds)
+        steps += longest
+        spent[seconds.index(longest)] += longest
+    most = max(spent)
+    if most <= 0.0:
+        return TaskTime(needs.load + steps, None, False)
+    bottleneck = spent.index(most)
+    return TaskTime(needs.load + steps, RESOURCES[bottleneck], share[bottleneck] < FULL)
