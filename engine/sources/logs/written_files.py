@@ -183,8 +183,8 @@ class WrittenFiles:
     def _maker_of(
         self, stage: StageRun, writers: Mapping[str, Writers], makers: Mapping[int, int]
     ) -> int | None:
-        """Who wrote the files that a stage scans, or at least half of them where several did; None
-        where the run did not write all, or in many parts, of which more data may make more."""
+        """Who wrote the files that a stage scans, or most of them where several did, which stands
+        for the others: each writes again what is replayed. None where the run did not write all."""
         read = self._read_by.get(stage.stage_id, set())
         if len(read) != 1 or not stage.files_read:
             return None
@@ -193,8 +193,7 @@ class WrittenFiles:
         if place is None:
             return None
         most, written = writers[path].most[place], writers[path].files[place]
-        half = 2 * (self._writes[most].files or 0) >= written
-        return makers.get(most) if half and written >= stage.files_read else None
+        return makers.get(most) if written >= stage.files_read else None
 
 
 def _number(told: int | None) -> float | None:
