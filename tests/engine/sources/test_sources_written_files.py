@@ -93,6 +93,14 @@ def test_of_several_that_append_the_one_of_most_files_stands_for_all(tmp_path: P
     assert by_id[reader.files_by or 0].written_files == 10.0
 
 
+def test_parts_of_rows_that_the_program_makes_are_its_input() -> None:
+    """Four files that a loop made of a range each: as many as there is input."""
+    run = one(DATA / "columns.zstd")
+    (reader,) = (stage for stage in run.stages if stage.files_read == 4.0)
+    assert [stage.written_files for stage in run.stages[:4]] == [1.0] * 4
+    assert reader.files_by is None
+
+
 def test_a_long_loop_that_appends_and_reads_is_read_in_passing() -> None:
     """Each scan may read the files of all earlier writers: of these the last tells the sum."""
     writes = {one: Write("/t", one == 40, one % 7) for one in range(0, 100, 2)}
