@@ -17,6 +17,9 @@ from engine.profile import Run
 from engine.stage_run import Measure, StageRun
 
 LEAST_SHARE = 0.05
+"""No stage computes for less of its time than this share of what tasks of its run do in the mean:
+on a very busy machine these compute for two or three hundredths of it."""
+
 TIMES = (
     "task_seconds", "overhead_seconds", "run_seconds", "gc_seconds", "fetch_wait_seconds",
     "first_wave_seconds",
@@ -31,8 +34,9 @@ def in_cpu_time(run: Run, *, driver: bool = True) -> Run:
     by the mean of the run, or not at all without the `driver`. What kind of master ran it is left
     out: tasks that share one machine's cores are what CPU time does without.
     """
-    shares = [_cpu_share(stage) for stage in run.stages]
-    at = _clock(run, shares, usual=max(LEAST_SHARE, busy_share(run)) if driver else 0.0)
+    usual = busy_share(run) or LEAST_SHARE
+    shares = [_cpu_share(stage, least=LEAST_SHARE * usual) for stage in run.stages]
+    at = _clock(run, shares, usual=usual if driver else 0.0)
     stages = tuple(
         replace(
             stage,
@@ -81,10 +85,10 @@ def _clock(run: Run, shares: Sequence[float], *, usual: float) -> Callable[[floa
     return lambda moment: float(np.interp(moment, moments, passed))
 
 
-def _cpu_share(stage: StageRun) -> float:
+def _cpu_share(stage: StageRun, *, least: float) -> float:
     if stage.cpu_seconds is None or stage.run_seconds is None or not stage.run_seconds.total:
         return 1.0
-    return min(1.0, max(LEAST_SHARE, stage.cpu_seconds.total / stage.run_seconds.total))
+    return min(1.0, max(least, stage.cpu_seconds.total / stage.run_seconds.total))
 
 
 def _scaled(measure: Measure | None, factor: float) -> Measure | None:

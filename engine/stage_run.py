@@ -123,7 +123,7 @@ class StageRun:
         cached_disk_bytes: blocks that it needs and that were only on disk when it began.
         files_bytes: size of the files that it scans, including columns that are not read.
         files_read: how many these are.
-        files_by: the stage of this run that wrote at least half of them.
+        files_by: the stage of this run that wrote them, or the most of them where several did.
         written_files: how many files it wrote of a table that another stage of the run reads.
         written_folders: into how many folders of that table (`partitionBy`); 0 for none.
         running_seconds: how long unfinished tasks had run when the log broke off: a lower bound.

@@ -10,8 +10,7 @@ reaches that.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -19,6 +18,7 @@ import numpy as np
 
 from engine.distinct import distinct
 from engine.forecast import FloatArray
+from engine.models.replay.broadcast_tables import Table, tables
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.times import Times
 from engine.models.stages.cutting.partitions import configured_number
@@ -44,11 +44,6 @@ rows or, of wide ones, so many bytes, as of other rows (`stages/set_up.py`) and 
 3.5.9 took 0.02 to 2.2 CPU microseconds more for a row than with a broadcast
 (docs/models/sparkplan_rules_replay.md#tables-that-are-broadcast)."""
 
-SORTED_SHARE = 0.5
-"""Of that, what sorting and merging take where adaptive execution made a broadcast of a join whose
-sides were shuffled already."""
-
-
 HARDLY = 0.05
 """What is no more probable than this an interval of 90 % leaves out."""
 
@@ -57,49 +52,26 @@ MERGING_SHARE = 0.5
 Spark 3.5.9 took 0.3 to 0.7 of the CPU time with it."""
 
 
-class TableSize(NamedTuple):
-    """What of a table counts against the threshold in the log: of files between what was read of
-    them and all of them, but no more than the threshold, as they were broadcast. Every size between
-    is as likely as its double.
-
-    Args:
-        least, most: bytes; equal where the log tells how many count.
-    """
-
-    least: float
-    most: float
-
-    def beyond(self, limit: float, growth: float) -> float:
-        """How probable it is that so many times the size are more than a limit."""
-        if self.most * growth <= limit:
-            return 0.0
-        if self.least * growth > limit:
-            return 1.0
-        return math.log(self.most * growth / limit) / math.log(self.most / self.least)
-
-
 @dataclass(frozen=True, eq=False)
 class Outgrown:
     """A table that is broadcast in a log and may be too large for that with more data.
 
     Args:
-        made: the stage that reads it.
-        size: what of it counts against the threshold in the log.
-        growth: so many times as large it is then.
+        table: the table.
+        growth: so many times as much of it counts against the threshold then.
+        share: what of sorting and merging after shuffles comes on top (`Table.share`).
         probable: whether it is more probable than not that it is too large.
         joined: the stages that join their rows with it, and how many of theirs meet it; None where
             the log does not say.
-        shuffled: whether both sides were shuffled before one was broadcast.
         partitions: how many a shuffle has at most.
         stretch: how many times as long as they compute tasks run that read shuffles.
     """
 
-    made: StageShape
-    size: TableSize
+    table: Table
     growth: float
+    share: float
     probable: bool
     joined: tuple[tuple[StageShape, float | None], ...]
-    shuffled: bool
     partitions: int
     stretch: float
 
@@ -115,14 +87,14 @@ class Outgrown:
         self, shape: StageShape, met: float | None, ratio: float, slots: FloatArray
     ) -> FloatArray:
         """(n,) what one join adds, in as many tasks as shuffles of that size are merged to."""
-        table, read = self.made.stage, records_of(shape.stage)
+        made, read = self.table.made, records_of(shape.stage)
         rows = read if met is None else met
         share = min(1.0, rows / read) if read else 1.0
-        own, other = shape.data(ratio), self.growth
-        moved = shape.stage.read_bytes * share * own + table.read_bytes * other
-        rows = rows * own + records_of(table) * other
+        own, other = shape.data(ratio), made.data(ratio) if self.table.planned else self.growth
+        moved = shape.stage.read_bytes * share * own + made.stage.read_bytes * other
+        rows = rows * own + records_of(made.stage) * other
         work = max(rows / RECORDS_PER_SECOND, moved / BYTES_PER_SECOND) * self.stretch
-        work *= SORTED_SHARE if self.shuffled else 1.0
+        work *= self.share
         rule = shape.partitioning
         counted, which = distinct(slots)
         tasks = [min(rule.merged(moved, int(n)), self.partitions) for n in counted]
@@ -153,24 +125,20 @@ def outgrown(replay: Replay, ratio: float, shuffle_partitions: int | None = None
     _, most = _threshold(replay.run.config)
     if most is None or ratio <= 1.0:
         return []
-    shuffled = _shuffled_bytes(replay.run.stages)
-    sent = {maker for stage in replay.run.stages for maker in stage.joined_broadcasts}
-    stretch, found = _stretch(replay.run.stages), list[Outgrown]()
-    for shape in replay.shapes:
-        size = _size(shape.stage, sent, shuffled, most)
-        if size is None:
-            continue
-        growth = shape.data(ratio)
-        probable = size.beyond(most, growth) >= 0.5
-        if shape.small_table and shape.law.data is None and not probable:
+    stretch, turned = _stretch(replay.run.stages), _most_turned(replay)
+    found = list[Outgrown]()
+    for table in tables(replay.shapes, most):
+        source = table.source
+        growth = source.data(ratio)
+        probable = table.size.beyond(most, growth) >= 0.5
+        if source.small_table and source.law.data is None and not probable:
             growth = ratio
-        if size.beyond(most, growth) <= HARDLY:
+        if table.size.beyond(most, growth) <= HARDLY:
             continue
-        place = shape.stage.stage_id
-        joined = _joined_with(replay.shapes, place)
-        partitions = shuffle_partitions or shape.shuffle_partitions
-        how = probable, joined, place in shuffled, partitions, stretch
-        found.append(Outgrown(shape, size, growth, *how))
+        joined = _joined_with(replay.shapes, table.made.stage.stage_id)
+        partitions = shuffle_partitions or table.made.shuffle_partitions
+        share = table.share(ratio, turned)
+        found.append(Outgrown(table, growth, share, probable, joined, partitions, stretch))
     return found
 
 
@@ -322,14 +290,14 @@ def broadcast_notice(
         return None
     key, most = _threshold(replay.run.config)
     probable = [one for one in found if one.probable]
-    one = max(probable or found, key=lambda one: one.size.most * one.growth)
-    stage, told = one.made.stage, probable or found
-    how = "as it is taken to" if one.growth == one.made.data(ratio) else "with the input"
+    one = max(probable or found, key=lambda one: one.table.size.most * one.growth)
+    stage, told = one.table.made.stage, probable or found
+    how = "as it is taken to" if one.growth == one.table.source.data(ratio) else "with the input"
     may = "" if one.probable else "that may be "
     added = float(sum(each.seconds(ratio, np.asarray([slots]))[0] for each in told)) / speed
     return Notice(
         "broadcast-outgrown",
-        f"{numbered_label(stage)} broadcasts {_said(one.size, one.growth)} if that grows {how}: "
+        f"{numbered_label(stage)} broadcasts {_said(one.table, one.growth)} if that grows {how}: "
         f"{may}more than {key} ({format_bytes(most or 0)}), so that Spark shuffles both sides of "
         f"the join instead. {_held(one, added)}",
         "add a log of a run with more input, or keep the broadcast by a hint",
@@ -338,14 +306,15 @@ def broadcast_notice(
     )
 
 
-def _said(size: TableSize, growth: float) -> str:
+def _said(table: Table, growth: float) -> str:
     """How large a table is, and at so many times its size, as far as that is known."""
-    least, most = (format_bytes(one) for one in size)
-    there, at_most = (format_bytes(one * growth) for one in size)
+    least, most = (format_bytes(one) for one in table.size)
+    there, at_most = (format_bytes(one * growth) for one in table.size)
     if least == most:
         return f"{most} to every executor, {at_most}"
+    reads = "was read for it" if table.planned else "it reads"
     return (
-        f"a table to every executor that Spark takes for {least} (which it reads) to {most} (its "
+        f"a table to every executor that Spark takes for {least} (which {reads}) to {most} (its "
         f"files, as far as they may be broadcast), for {there} to {at_most}"
     )
 
@@ -358,31 +327,6 @@ def _held(one: Outgrown, added: float) -> str:
     if one.probable:
         return f"The time holds up to {seconds}; the interval reaches the time without it"
     return f"The time is that of the log's plan; the interval holds {seconds}"
-
-
-def _shuffled_bytes(stages: Sequence[StageRun]) -> dict[int, float]:
-    """Bytes, before compression, of what stages broadcast that was shuffled first."""
-    return {
-        maker: told
-        for stage in stages
-        for maker, told in zip(stage.joined_broadcasts, stage.joined_shuffled_bytes, strict=False)
-        if told is not None
-    }
-
-
-def _size(
-    stage: StageRun, sent: Collection[int], shuffled: Mapping[int, float], limit: float
-) -> TableSize | None:
-    """What of a stage's table counts against a limit, None where it broadcasts none, or one that
-    is beyond it. Without adaptive execution only who joins it tells that it does."""
-    if stage.stage_id not in sent and "BroadcastExchange" not in stage.operations:
-        return None
-    counted = shuffled.get(stage.stage_id)
-    least = stage.read_bytes if counted is None else counted
-    if not 0.0 < least <= limit:
-        return None
-    files = (stage.files_bytes or 0.0) if counted is None else 0.0
-    return TableSize(least, max(least, min(files, limit)))
 
 
 def _threshold(config: Mapping[str, str]) -> tuple[str, int | None]:

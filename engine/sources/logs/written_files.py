@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -131,6 +131,7 @@ class WrittenFiles:
         writers = {path: Writers.of(all_of, self._writes) for path, all_of in self._writers.items()}
         makers = self._makers(stages, self._wanted(writers))
         told = {stage_id: self._writes[one] for one, stage_id in makers.items()}
+        reading = {stage.stage_id for stage in stages if stage.read_bytes > 0.0}
 
         def with_both(stage: StageRun) -> StageRun:
             write = told.get(stage.stage_id, NOTHING)
@@ -138,7 +139,7 @@ class WrittenFiles:
                 stage,
                 written_files=_number(write.files),
                 written_folders=_number(write.folders),
-                files_by=self._maker_of(stage, writers, makers),
+                files_by=self._maker_of(stage, writers, makers, reading),
             )
 
         return tuple(map(with_both, stages))
@@ -181,20 +182,26 @@ class WrittenFiles:
         return {one: stage.stage_id for one, stage in found.items()}
 
     def _maker_of(
-        self, stage: StageRun, writers: Mapping[str, Writers], makers: Mapping[int, int]
+        self,
+        stage: StageRun,
+        writers: Mapping[str, Writers],
+        makers: Mapping[int, int],
+        reading: Container[int],
     ) -> int | None:
-        """Who wrote the files that a stage scans, or at least half of them where several did; None
-        where the run did not write all, or in many parts, of which more data may make more."""
+        """Who wrote the files that a stage scans, or the most of them where several did, which
+        stands for the others: each writes again what is replayed. None where the run did not write
+        all, or in many parts of rows that it made itself (`reading` are the stages that read any):
+        of its input more data may be more parts."""
         read = self._read_by.get(stage.stage_id, set())
         if len(read) != 1 or not stage.files_read:
             return None
-        path, reading = next(iter(read))
-        place = writers[path].before(reading)
+        path, execution = next(iter(read))
+        place = writers[path].before(execution)
         if place is None:
             return None
         most, written = writers[path].most[place], writers[path].files[place]
-        half = 2 * (self._writes[most].files or 0) >= written
-        return makers.get(most) if half and written >= stage.files_read else None
+        maker, half = makers.get(most), 2 * (self._writes[most].files or 0) >= written
+        return maker if (half or maker in reading) and written >= stage.files_read else None
 
 
 def _number(told: int | None) -> float | None:

@@ -169,7 +169,7 @@ def test_a_table_that_no_operation_names_is_broadcast_where_others_join_it() -> 
     table, facts = run.stages
     plain = replace(table, operations=("WholeStageCodegen (1)", "Scan parquet"))
     (found,) = outgrown(Replay.of(replace(run, stages=(plain, facts))), 3.0)
-    assert found.made.stage == plain
+    assert found.table.made.stage == plain
     alone = replace(facts, joined_broadcasts=(), joined_records=())
     assert outgrown(Replay.of(replace(run, stages=(plain, alone))), 3.0) == []
 
@@ -236,7 +236,7 @@ def test_what_was_shuffled_before_counts_as_spark_counted_it() -> None:
     table, facts = run.stages
     told = replace(facts, joined_shuffled_bytes=(9.0 * MIB,))
     found = outgrown(Replay.of(replace(run, stages=(table, told))), 1.2)
-    assert [one.size for one in found] == [(9.0 * MIB, 9.0 * MIB)]
+    assert [one.table.size for one in found] == [(9.0 * MIB, 9.0 * MIB)]
     assert outgrown(Replay.of(run), 1.2) == []
     slots = np.asarray([4.0])
     whole, sorted_only = (

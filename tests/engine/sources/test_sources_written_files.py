@@ -81,6 +81,26 @@ def test_what_was_replaced_is_read_by_nobody(tmp_path: Path, mode: str, writer: 
     assert by_id[reader.files_by or 0].written_files == writer
 
 
+def test_of_several_that_append_the_one_of_most_files_stands_for_all(tmp_path: Path) -> None:
+    """Nine files are read where 2, 10 and 9 were written beside each other: none has half."""
+    text = re.sub(r"(written/)[a-z]+", r"\1same", text_of(LOG).decode())
+    text = re.sub(r"(\[\[\d+,)18(\],\[\d+,\d+\],\[\d+,80000\])", r"\g<1>10\2", text)
+    path = tmp_path / "changed"
+    path.write_text(text.replace("ErrorIfExists, [", "Append, ["))
+    run = one(path)
+    (reader,) = (stage for stage in run.stages if stage.files_read == 9.0)
+    by_id = {stage.stage_id: stage for stage in run.stages}
+    assert by_id[reader.files_by or 0].written_files == 10.0
+
+
+def test_parts_of_rows_that_the_program_makes_are_its_input() -> None:
+    """Four files that a loop made of a range each: as many as there is input."""
+    run = one(DATA / "columns.zstd")
+    (reader,) = (stage for stage in run.stages if stage.files_read == 4.0)
+    assert [stage.written_files for stage in run.stages[:4]] == [1.0] * 4
+    assert reader.files_by is None
+
+
 def test_a_long_loop_that_appends_and_reads_is_read_in_passing() -> None:
     """Each scan may read the files of all earlier writers: of these the last tells the sum."""
     writes = {one: Write("/t", one == 40, one % 7) for one in range(0, 100, 2)}

@@ -32,6 +32,10 @@ LIMITS = frozenset(("WindowGroupLimit", "LocalLimit", "TakeOrderedAndProject"))
 """Operations that leave so many rows of each task at most, or of each group in it: more tasks leave
 more, whatever rows there are of each."""
 
+DIVIDED_POWER = 0.5
+"""Prior: the power of rows with which groups become more that tasks tell nothing about, since no
+two of them can have one in common: half way between none and as many more."""
+
 LEFT = 0.5
 """Of the rows of its tasks: who leaves less has more than are left, and so has who gets more."""
 
@@ -214,7 +218,18 @@ def _tasks(shape: PartitionedStage, read: FloatArray, cores: FloatArray | None) 
 def _law(stage: StageRun) -> GroupLaw | None:
     """How the groups of a stage grow; None where it hands on none."""
     power = group_power(stage)
-    return None if math.isnan(power) else GroupLaw.of(stage, power)
+    if math.isnan(power):
+        return None
+    if are_divided_by_key(stage):
+        return GroupLaw(stage.tasks, DIVIDED_POWER, apart=True)
+    return GroupLaw.of(stage, power)
+
+
+def are_divided_by_key(stage: StageRun) -> bool:
+    """Whether rows were brought together by what a stage groups by when the run wrote them to
+    files: its tasks have groups of several rows each, and none in common."""
+    handed_on, rows = stage.grouped_rows or 0.0, stage.ungrouped_rows or 0.0
+    return stage.files_by is not None and stage.groups == handed_on and 0.0 < handed_on < rows
 
 
 def group_power(stage: StageRun) -> float:

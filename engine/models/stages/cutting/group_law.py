@@ -47,12 +47,14 @@ class GroupLaw:
         tasks: of the log, each with an equal part of the rows.
         power: with which groups grow from those of one task to those of all (Heaps' law).
         shape: σ, and `scale` θ relative to the rows of the log; None where it does not tell rows.
+        apart: whether no two tasks have a group in common, however many there are.
     """
 
     tasks: int
     power: float
     shape: float | None = None
     scale: float = 0.0
+    apart: bool = False
 
     @classmethod
     def of(cls, stage: StageRun, power: float) -> GroupLaw:
@@ -88,6 +90,8 @@ class GroupLaw:
     def handed_on(self, rows: FloatArray | float, tasks: FloatArray | float) -> FloatArray:
         """(n,) so many times the rows of the log are handed on by (n,) so many times as many tasks,
         which have (n,) so many times its rows in all and group their own."""
+        if self.apart:
+            return self.groups(rows)
         own = 1.0 / self.tasks
         return np.asarray(tasks * self.groups(own * rows / tasks) / self.groups(own))
 
