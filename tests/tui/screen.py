@@ -1,5 +1,6 @@
 """Reading a planner under test: waiting for its plan, and its screen as text."""
 
+from asyncio import sleep
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -13,6 +14,14 @@ MOST_WAITS = 6000
 """A minute and more: other programs may have the machine, and no test asserts a time."""
 
 
+async def waits() -> AsyncIterator[None]:
+    """So often may a test look whether something has come about. A pause of the pilot asks every
+    widget each time, and what is waited for would have to share its processor with that."""
+    for _ in range(MOST_WAITS):
+        yield
+        await sleep(0.01)
+
+
 def _at_rest(app: PlannerApp) -> bool:
     """Whether no key waits for another one (`KeyOrder`), no plan is built and no mix searched."""
     keys = app.message_queue_size or app.keys_wait
@@ -24,8 +33,7 @@ async def settled(pilot: Pilot[None]) -> PlannerApp:
     keys may be longer on their way than any pause."""
     app = pilot.app
     assert isinstance(app, PlannerApp)
-    for _ in range(MOST_WAITS):
-        await pilot.pause(0.01)
+    async for _ in waits():
         if _at_rest(app):
             await pilot.pause()
             await pilot.pause()
@@ -59,21 +67,19 @@ async def keyboard_is_seen(pilot: Pilot[None]) -> bool:
     """Whether something that is drawn comes to have the keyboard: what is hidden hears of it only
     after all else is settled."""
     app = await settled(pilot)
-    for _ in range(MOST_WAITS):
+    async for _ in waits():
         if app.focused is not None and app.focused.region and app.focused.is_on_screen:
             return True
-        await pilot.pause(0.01)
     return False
 
 
 async def compared(pilot: Pilot[None]) -> PlannerApp:
     """The app once all models have answered in the evidence view."""
     app = await settled(pilot)
-    for _ in range(MOST_WAITS):
+    async for _ in waits():
         asked = app.comparing.rows(app.answer) if app.answer else None
         if asked == [] or (asked and not app.comparing.waiting):
             break
-        await pilot.pause(0.01)
     await pilot.pause()
     await pilot.pause()
     return app
@@ -82,8 +88,8 @@ async def compared(pilot: Pilot[None]) -> PlannerApp:
 async def advised(pilot: Pilot[None]) -> PlannerApp:
     """The app once the experiments of its answer have been worked out and drawn."""
     app = await settled(pilot)
-    for _ in range(MOST_WAITS):
-        await pilot.pause(0.01)
+    await pilot.pause()
+    async for _ in waits():
         if not app.advising.waiting:
             break
     assert not app.advising.waiting
@@ -97,10 +103,9 @@ async def shows(pilot: Pilot[None], words: str, *, gone: bool = False) -> bool:
     text is drawn some time after its key."""
     app = pilot.app
     assert isinstance(app, PlannerApp)
-    for _ in range(MOST_WAITS):
+    async for _ in waits():
         if (words in text_of(app)) is not gone:
             return True
-        await pilot.pause(0.01)
     return False
 
 
