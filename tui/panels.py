@@ -249,6 +249,7 @@ class Panels:
             usd=best.cost_usd if best and best.cost_usd else Ranges.usd,
             input_size=run.workload.input_bytes if run else None,
             unit=built.profile.input_unit,
+            known=True,
         )
 
     def type_at(self, table: str, place: int) -> str | None:
