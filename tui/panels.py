@@ -55,7 +55,7 @@ class Panels:
     def __init__(self, app: PlannerApp) -> None:
         self._app = app
         self._keys: dict[str, Hashable] = {}
-        self.ranges = Ranges()
+        self.ranges = Ranges(known=False)
         self._made: dict[str, Widget] = {}
         self.said_below: Line = ()
 
@@ -249,7 +249,6 @@ class Panels:
             usd=best.cost_usd if best and best.cost_usd else Ranges.usd,
             input_size=run.workload.input_bytes if run else None,
             unit=built.profile.input_unit,
-            known=True,
         )
 
     def type_at(self, table: str, place: int) -> str | None:

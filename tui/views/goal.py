@@ -39,14 +39,14 @@ class Ranges:
     Args:
         seconds: the time that deadlines are near to; usd: the cost that budgets are near to.
         input_size: of the largest run, None where it is not known; `unit` is what it counts.
-        known: whether evidence told; until then nothing says where a goal would begin.
+        known: whether evidence told; before it nothing says where a goal would begin.
     """
 
     seconds: float = 1800.0
     usd: float = 5.0
     input_size: float | None = None
     unit: str = "bytes"
-    known: bool = False
+    known: bool = True
 
     @property
     def deadlines(self) -> tuple[float, float]:
@@ -208,7 +208,7 @@ class GoalPanel(Container):
         super().__init__(id=id)
         self._state = state
         self._glyphs = glyphs
-        self._ranges = Ranges()
+        self._ranges = Ranges(known=False)
 
     def compose(self) -> ComposeResult:
         """One slider per goal."""
