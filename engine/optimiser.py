@@ -23,6 +23,7 @@ import numpy as np
 
 from engine.catalog import Billing, Catalog, require_catalog
 from engine.choosing.answer_notices import with_interval_notice
+from engine.choosing.beside_spot import with_better_on_demand
 from engine.choosing.candidates import Candidates, select_candidates
 from engine.choosing.choices import Answers
 from engine.choosing.goal_view import GoalView
@@ -198,15 +199,28 @@ def mixed(
 def answered(
     surface: Surface, goal: Goal, billing: Billing, *, mix: int = 1, today: date | None = None
 ) -> Recommendation:
-    """`mixed`, with the ways out of a deadline and a budget that cannot be kept together."""
+    """`mixed`, with the ways out of a deadline and a budget that cannot be kept together, and with
+    what nodes on demand would do better than spot nodes."""
     answer = mixed(surface, goal, billing, mix=mix, today=today)
-    if mix == 1 and not splits(surface, billing, mix):
-        return answer  # the ways out are of one type, as what was asked is
+    # Without a mix the ways out are of one type, as what was asked is.
+    if mix > 1 or splits(surface, billing, mix):
 
-    def ask(goal: Goal) -> Recommendation:
-        return mixed(surface, goal, billing, mix=mix, today=today)
+        def ask(goal: Goal) -> Recommendation:
+            return mixed(surface, goal, billing, mix=mix, today=today)
 
-    return with_ways_out(answer, ask, surface)
+        answer = with_ways_out(answer, ask, surface)
+    return beside_spot(answer, surface, billing, today=today)
+
+
+def beside_spot(
+    answer: Recommendation, surface: Surface, billing: Billing, *, today: date | None = None
+) -> Recommendation:
+    """`with_better_on_demand`, evaluated exactly."""
+
+    def ask(rules: Billing) -> Recommendation:
+        return settle(surface, answer.goal, rules, today=today)
+
+    return with_better_on_demand(answer, surface, billing, ask)
 
 
 def sensitivity(

@@ -29,7 +29,7 @@ from engine.mixing.composition import Placed
 from engine.mixing.mix_law import MixLaw
 from engine.models import DEFAULT_MODEL, fit
 from engine.models.base import FittedModel, Prediction
-from engine.optimiser import answered, select, settle, surface_of
+from engine.optimiser import answered, beside_spot, select, settle, surface_of
 from engine.profile import Profile
 from engine.text.reachable import reachable_seconds
 
@@ -109,7 +109,8 @@ class Plan:
 
     def settled(self, goal: Goal, billing: Billing) -> PlanReport:
         """As `report`, with the points that decide evaluated exactly."""
-        return self._report(settle(self.surface, goal, billing), goal, billing)
+        found = settle(self.surface, goal, billing)
+        return self._report(beside_spot(found, self.surface, billing), goal, billing)
 
     def mixed(
         self, report: PlanReport, *, most_types: int, today: date | None = None

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import engine
 from tui import format as text
 from tui import streams, web, workers
-from tui.arguments import layouts, limits, options
+from tui.arguments import examples, layouts, limits, options, sections, workloads
 from tui.arguments.parser import OneLineParser
 from tui.entry import INTERRUPTED
 
@@ -46,6 +46,9 @@ COMMANDS = {
 }
 """Command -> what it does; each is the module of that name in `tui.headless`."""
 
+ENDING = """sparkplan COMMAND --help tells more of each, with examples.
+Exit codes: 0 done, 1 no cluster satisfies the goal, 2 bad usage or input, 3 a service did not
+answer."""
 
 ALGEBRA_THREADS = "OPENBLAS_NUM_THREADS"
 
@@ -105,7 +108,10 @@ def run(arguments: list[str]) -> int:
     if arguments and arguments[0] in COMMANDS:
         command = import_module(f"tui.headless.{arguments[0].replace('-', '_')}")
         parser = OneLineParser(
-            prog=f"sparkplan {arguments[0]}", description=COMMANDS[arguments[0]], allow_abbrev=False
+            prog=f"sparkplan {arguments[0]}",
+            description=COMMANDS[arguments[0]],
+            epilog=examples.shown(arguments[0]),
+            allow_abbrev=False,
         )
         command.configure(parser)
         return int(command.run(parser.parse_args(arguments[1:])))
@@ -152,22 +158,21 @@ def open_planner(arguments: list[str]) -> int:
 def planner_parser() -> argparse.ArgumentParser:
     parser = OneLineParser(
         prog="sparkplan",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Capacity planner for Apache Spark. Without a command it opens the planner on "
         "SOURCE...,\nor on a bundled sample.",
-        epilog="commands:\n" + "\n".join(f"  {name:<13}{what}" for name, what in COMMANDS.items()),
+        epilog=f"{examples.shown('')}\n\n{_commands()}",
         allow_abbrev=False,
     )
-    parser.add_argument("sources", nargs="*", metavar="SOURCE", help="event logs, profiles, tables")
+    options.add_sources(parser, least="*")
     options.add_origin(parser)
+    options.add_goal(parser)
+    limits.add_limits(parser)
     options.add_catalog(parser)
     options.add_terms(parser)
     layouts.add_layout(parser)
-    options.add_goal(parser)
-    options.add_job(parser)
+    workloads.add_job(parser)
     options.add_model(parser)
-    limits.add_limits(parser)
-    parser.add_argument(
+    sections.of(parser, sections.RENTED).add_argument(
         "--mix", type=options.whole(), metavar="N",
         help="types per cluster at most (default 2, or 1 where a service has workers of one type; "
         "recommend and export: 1)",
@@ -177,6 +182,11 @@ def planner_parser() -> argparse.ArgumentParser:
     parser.add_argument("--resume", action="store_true", help="the session that was left last")
     web.add_web(parser)
     return parser
+
+
+def _commands() -> str:
+    lines = [f"  {name:<13}{what}" for name, what in COMMANDS.items()]
+    return "\n".join(["commands:", *lines, "", ENDING])
 
 
 def defaults_of(config: Config) -> dict[str, object]:

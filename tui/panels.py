@@ -55,7 +55,7 @@ class Panels:
     def __init__(self, app: PlannerApp) -> None:
         self._app = app
         self._keys: dict[str, Hashable] = {}
-        self.ranges = Ranges()
+        self.ranges = Ranges(known=False)
         self._made: dict[str, Widget] = {}
         self.said_below: Line = ()
 

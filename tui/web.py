@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 import engine
 from tui import streams
-from tui.arguments import options
+from tui.arguments import options, sections
 
 LOOPBACK = "127.0.0.1"
 PORT = 8000
@@ -27,11 +27,12 @@ PORTS_FAULT = (errno.EADDRINUSE, errno.EACCES)
 
 def add_web(parser: argparse.ArgumentParser) -> None:
     """The options of a planner in a browser."""
-    parser.add_argument("--web", action="store_true", help="serve the planner to a browser")
-    parser.add_argument(
+    group = sections.of(parser, "in a browser")
+    group.add_argument("--web", action="store_true", help="serve the planner to a browser")
+    group.add_argument(
         "--host", metavar="ADDRESS", help=f"with --web: where to listen (default {LOOPBACK})"
     )
-    parser.add_argument(
+    group.add_argument(
         "--port",
         type=options.whole(most=MOST_PORT),
         metavar="N",

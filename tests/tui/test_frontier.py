@@ -195,3 +195,13 @@ def test_a_reason_names_a_cluster_only_where_it_is_all_of_one():
     assert said("the next best type, 12 × c5.xlarge, takes 138 ms longer")
     assert said("2 × c5.xlarge + 1 × m5.xlarge costs less")
     assert said("1 × m5.xlarge + 2 × c5.xlarge costs less")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (100, 30), (120, 40)])
+async def test_times_stand_beside_their_intervals_at_every_size(planner, size):
+    """At 100 x 30 a probability took the room, and at other sizes what a step saves."""
+    async with at_rest(planner(), size) as (app, pilot):
+        await pilot.press("3")
+        await settled(pilot)
+        (heads,) = [line for line in text_of(app).splitlines() if "composition  " in line]
+        assert heads.index("time") < heads.index("interval") < heads.index("cost")

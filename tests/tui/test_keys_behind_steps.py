@@ -1,10 +1,11 @@
 """Keys that come right behind the step of a slider, as on a slow line: they are of what is seen."""
 
+from contextlib import asynccontextmanager
 from signal import SIGHUP, SIGTERM
 from threading import Event
 
 import pytest
-from screen import MOST_WAITS, at_rest, settled, shows
+from screen import MOST_WAITS, at_rest, settled, shows, text_of
 from textual.events import Key
 
 from tui import format as text
@@ -113,7 +114,17 @@ async def test_a_plan_that_is_refused_lets_the_keys_go_on(planner, monkeypatch):
 @pytest.mark.parametrize("key", ["e", "y"])
 async def test_before_there_is_a_plan_they_say_why_there_is_none(planner, monkeypatch, key):
     """An export asked for a looser goal, and a copy did nothing."""
-    app, begun, go_on = planner(), Event(), Event()
+    async with before_the_evidence(planner(), monkeypatch) as (pilot, go_on):
+        await pilot.press(key)
+        assert await shows(pilot, "the evidence is still being read")
+        go_on.set()
+        await settled(pilot)
+
+
+@asynccontextmanager
+async def before_the_evidence(app, monkeypatch):
+    """An app that has drawn and reads, until the event is set."""
+    begun, go_on = Event(), Event()
     build = app._given.build
 
     def held(*asked):
@@ -125,10 +136,37 @@ async def test_before_there_is_a_plan_they_say_why_there_is_none(planner, monkey
     async with app.run_test(size=(120, 40)) as pilot:
         while not begun.is_set():
             await pilot.pause(0.01)
-        await pilot.press(key)
-        assert await shows(pilot, "the evidence is still being read")
+        yield pilot, go_on
+        go_on.set()
+
+
+async def test_a_step_before_the_evidence_is_read_does_not_choose_a_goal(planner, monkeypatch):
+    """It chose 30 minutes, the middle of a track that meant nothing, for a job of any length."""
+    async with before_the_evidence(planner(), monkeypatch) as (pilot, go_on):
+        await pilot.press("right", "right")
+        assert await shows(pilot, "nothing is read yet: press enter and type 45m")
+        await pilot.press("tab", "left")
+        assert await shows(pilot, "nothing is read yet: press enter and type $5")
         go_on.set()
         await settled(pilot)
+        state = pilot.app.state
+        assert (state.deadline_chosen, state.budget_usd) == (False, None)
+        assert "nothing is read yet" not in text_of(pilot.app)
+        default = state.deadline_seconds
+        await pilot.press("shift+tab", "right")
+        await settled(pilot)
+        assert default < pilot.app.state.deadline_seconds < 1.5 * default
+        await pilot.press("tab", "right")
+        await settled(pilot)
+        assert pilot.app.state.budget_usd
+
+
+async def test_a_goal_typed_before_the_evidence_is_read_stays(planner, monkeypatch):
+    async with before_the_evidence(planner(), monkeypatch) as (pilot, go_on):
+        await pilot.press("enter", *"20m", "enter", "right")
+        go_on.set()
+        await settled(pilot)
+        assert 1200 < pilot.app.state.deadline_seconds < 1800
 
 
 async def test_vi_keys_keep_their_place(planner):

@@ -51,7 +51,25 @@ def test_speed_is_said_now_and_then():
         "reading 412 of 1,830 MB, 412 MB/s, esc cancels",
         "reading 0.5 MB, 0.25 MB/s, esc cancels",
     ]
-    assert megabytes(0) == "0"
+    assert [megabytes(size) for size in (0, 16, 9_960_000, 1_234_500_000)] == [
+        "0",
+        "<0.01",
+        "10",
+        "1,234",
+    ]
+
+
+def test_speeds_have_no_exponent_where_reading_is_fast_or_has_only_begun():
+    clock, said = Clock(), []
+    speed = Speedometer(said.append, clock)
+    clock.now += 6.0
+    speed(16, None)
+    clock.now += 1.0
+    speed(8_700_000_000, None)
+    assert said == [
+        "reading <0.01 MB, <0.01 MB/s, esc cancels",
+        "reading 8,700 MB, 1,243 MB/s, esc cancels",
+    ]
 
 
 def test_lines_are_few_and_name_no_key():

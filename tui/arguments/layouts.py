@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from tui.arguments import options
+from tui.arguments import options, sections
 from tui.words.term_words import parse_overhead
 
 NAMES = ("overhead_per_core", "fill_nodes")
@@ -13,14 +13,15 @@ NAMES = ("overhead_per_core", "fill_nodes")
 def add_layout(parser: argparse.ArgumentParser) -> None:
     """How many executors sit on a node, and what they get beside their heap, on nodes that they are
     laid out on."""
-    parser.add_argument(
+    group = sections.of(parser, sections.EXECUTORS)
+    group.add_argument(
         "--overhead-per-core",
         type=options.quantity(parse_overhead),
         metavar="SIZE",
         help="memory beside the heap for each core of an executor, such as 512m, at least Spark's "
         "default; 0 for that alone (default: what executors of the logs had)",
     )
-    parser.add_argument(
+    group.add_argument(
         "--fill-nodes",
         action="store_true",
         help="lay executors out on measured types as on others, with a task for each vCPU "

@@ -6,33 +6,34 @@ import argparse
 from typing import Any
 
 import engine
-from tui.arguments import options
+from tui.arguments import options, sections
 from tui.words.limit_words import parse_executors, parse_type_count
 
 
 def add_limits(parser: argparse.ArgumentParser) -> None:
     """What may be rented, and what is paid for already."""
-    parser.add_argument(
+    group = sections.of(parser, sections.RENTED)
+    group.add_argument(
         "--own", action="append", default=[], metavar="TYPE=N", help="N nodes that cost nothing"
     )
-    parser.add_argument(
+    group.add_argument(
         "--limit", action="append", default=[], metavar="GLOB=N",
         help="at most N nodes of these types together",
     )  # fmt: skip
-    parser.add_argument(
+    group.add_argument(
         "--max-vcpus", type=options.whole(), metavar="N", help="quota of vCPUs over all workers"
     )
-    parser.add_argument("--min-nodes", type=options.whole(), metavar="N", help="at least N workers")
-    parser.add_argument("--arch", metavar="x86_64|arm64", help="default: that of the measured type")
-    parser.add_argument(
+    group.add_argument("--min-nodes", type=options.whole(), metavar="N", help="at least N workers")
+    group.add_argument("--arch", metavar="x86_64|arm64", help="default: that of the measured type")
+    sections.of(parser, sections.PRICES).add_argument(
         "--max-spot", metavar="SHARE", type=options.quantity(share),
         help="at most this share of the nodes at spot prices, such as 50%% (implies --spot)",
     )  # fmt: skip
-    parser.add_argument(
+    group.add_argument(
         "--dynamic-allocation", metavar="MIN:MAX", type=options.quantity(parse_executors),
         help="fewest and most executors; no cluster with fewer or more is recommended",
     )  # fmt: skip
-    parser.add_argument("--exclude", metavar="GLOB,...", help="types that are not rented")
+    group.add_argument("--exclude", metavar="GLOB,...", help="types that are not rented")
 
 
 def limits_of(args: argparse.Namespace) -> engine.Limits:
@@ -56,8 +57,9 @@ def fields_of(args: argparse.Namespace) -> dict[str, Any]:
 
 def add_spot(parser: argparse.ArgumentParser) -> None:
     """Spot prices of nodes that are named."""
-    parser.add_argument("--spot", action="store_true", help="at spot prices")
-    parser.add_argument(
+    group = sections.of(parser, sections.PRICES)
+    group.add_argument("--spot", action="store_true", help="at spot prices")
+    group.add_argument(
         "--max-spot", metavar="SHARE", type=options.quantity(share),
         help="only this share of the nodes at spot prices, those that save most first",
     )  # fmt: skip

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import engine
 from tui import streams
-from tui.words.job_words import parse_iterations, parse_parameters
+from tui.arguments import sections
 from tui.words.term_words import parse_dbu, parse_discount
 
 DEFAULT_CATALOG = "aws"
@@ -73,10 +73,10 @@ duration = quantity(parse_wait)
 """An argument type."""
 
 
-def add_sources(parser: argparse.ArgumentParser) -> None:
+def add_sources(parser: argparse.ArgumentParser, *, least: str = "+") -> None:
     parser.add_argument(
         "sources",
-        nargs="+",
+        nargs=least,
         metavar="SOURCE",
         help="event logs (files, folders, s3://..., - for stdin), a history server "
         "(http://HOST:18080#app=NAME), profile YAML, run-table CSV, sample names",
@@ -110,7 +110,7 @@ def add_json(parser: argparse.ArgumentParser, *, default: bool | str = False) ->
 
 
 def add_origin(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+    sections.of(parser, sections.EVIDENCE).add_argument(
         "--ran-on",
         metavar="TYPE[@CATALOG]",
         help="instance type of the measured nodes, where the evidence names none (few logs do)",
@@ -119,54 +119,33 @@ def add_origin(parser: argparse.ArgumentParser) -> None:
 
 def add_resources(parser: argparse.ArgumentParser) -> None:
     """What the nodes can do, for the models that ask."""
-    parser.add_argument(
+    group = sections.of(parser, sections.EVIDENCE)
+    group.add_argument(
         "--resources",
         metavar="FILE",
         help="resource profile YAML: throughput of network and disks (simcost)",
     )
-    parser.add_argument(
+    group.add_argument(
         "--stress-log",
         metavar="SOURCE",
         help="log of a shuffle-heavy job on the same nodes, which revises --resources",
     )
 
 
-def add_workload(parser: argparse.ArgumentParser, *, size: str = "", iterations: str = "") -> None:
-    """What the job is given, and the model that predicts it.
-
-    Args:
-        size, iterations: what is added to the help of those options.
-    """
-    add_resources(parser)
-    parser.add_argument(
-        "--input-size",
-        metavar="S",
-        help=f"48GB, a number in the profile's own unit, or 3x (times the largest run){size}",
-    )
-    add_job(parser, iterations=iterations)
-    parser.add_argument(
-        "--shuffle-partitions", type=whole(), metavar="N", help="what if this many were set"
-    )
-    add_model(parser)
-
-
-def add_job(parser: argparse.ArgumentParser, *, iterations: str = "") -> None:
-    """What the job is given beside its input."""
-    parser.add_argument("--iterations", metavar="K", help=f"number of iterations{iterations}")
-    parser.add_argument(
-        "--param", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the job"
-    )
-
-
 def add_model(parser: argparse.ArgumentParser) -> None:
     """What predicts, and how sure an answer must be."""
-    parser.add_argument("--model", default="sparkplan", metavar="NAME", help="see sparkplan models")
+    sections.of(parser, sections.MODEL).add_argument(
+        "--model",
+        default="sparkplan",
+        metavar="NAME",
+        help="default sparkplan; see sparkplan models",
+    )
     add_confidence(parser)
 
 
 def add_confidence(parser: argparse.ArgumentParser) -> None:
     """How sure an answer must be."""
-    parser.add_argument(
+    sections.of(parser, sections.MODEL).add_argument(
         "--confidence",
         type=quantity(engine.parse_confidence),
         default=0.9,
@@ -176,12 +155,13 @@ def add_confidence(parser: argparse.ArgumentParser) -> None:
 
 
 def add_cluster(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--instance", metavar="TYPE", help="instance type of the nodes")
-    parser.add_argument("--catalog", metavar="NAME|FILE", help="where the type is looked up")
-    parser.add_argument(
+    group = sections.of(parser, sections.CLUSTER)
+    group.add_argument("--instance", metavar="TYPE", help="instance type of the nodes")
+    group.add_argument("--catalog", metavar="NAME|FILE", help="where the type is looked up")
+    group.add_argument(
         "--executors", type=whole(), metavar="N", help="of all nodes, in place of --nodes"
     )
-    parser.add_argument(
+    group.add_argument(
         "--executor-cores",
         type=whole(),
         metavar="C",
@@ -190,8 +170,8 @@ def add_cluster(parser: argparse.ArgumentParser) -> None:
     add_executor_memory(parser)
 
 
-def add_executor_memory(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+def add_executor_memory(parser: argparse._ActionsContainer) -> None:
+    sections.of(parser, sections.CLUSTER).add_argument(
         "--executor-memory",
         type=quantity(engine.parse_heap_gib),
         metavar="M",
@@ -202,7 +182,7 @@ def add_executor_memory(parser: argparse.ArgumentParser) -> None:
 
 def add_catalog(parser: argparse.ArgumentParser) -> None:
     """Whose prices hold."""
-    parser.add_argument(
+    sections.of(parser, sections.PRICES).add_argument(
         "--catalog",
         metavar="NAME|FILE",
         help="price catalog (default: that of the machines it ran on, else aws)",
@@ -211,14 +191,15 @@ def add_catalog(parser: argparse.ArgumentParser) -> None:
 
 def add_terms(parser: argparse.ArgumentParser) -> None:
     """Which of a catalog's prices hold, and on what terms."""
-    parser.add_argument("--region", metavar="R", help="where a catalog has several")
-    parser.add_argument(
+    group = sections.of(parser, sections.PRICES)
+    group.add_argument("--region", metavar="R", help="where a catalog has several")
+    group.add_argument(
         "--discount",
         type=quantity(parse_discount),
         metavar="P",
         help="off the instance prices, such as 15%%; 0 for none, whatever the catalog says",
     )
-    parser.add_argument(
+    group.add_argument(
         "--dbu-price",
         type=quantity(parse_dbu),
         metavar="TIER|USD",
@@ -229,7 +210,7 @@ def add_terms(parser: argparse.ArgumentParser) -> None:
 
 def add_platform(parser: argparse.ArgumentParser) -> None:
     """What runs the executors on a catalog's machines."""
-    parser.add_argument(
+    sections.of(parser, sections.EXECUTORS).add_argument(
         "--platform",
         metavar="NAME",
         help="what runs the executors: emr, dataproc, databricks, yarn, kubernetes or standalone "
@@ -259,23 +240,30 @@ def given_terms(args: argparse.Namespace) -> list[str]:
 
 
 def add_goal(parser: argparse._ActionsContainer) -> None:
-    parser.add_argument(
+    """A deadline, a budget, and which nodes may serve them."""
+    goal = sections.of(parser, sections.GOAL)
+    goal.add_argument(
         "--deadline",
         type=duration,
         metavar="D",
         help="45m, 1h30m; a bare number is seconds; for the job itself: a cluster's start-up comes "
         "before",
     )
-    parser.add_argument(
+    goal.add_argument(
         "--budget",
         type=quantity(engine.parse_usd),
         metavar="B",
         help="of one run, by its expected cost, in USD",
     )
-    parser.add_argument("--max-nodes", type=whole(), metavar="N", help="default 64")
-    parser.add_argument("--spot", action="store_true", help="spot prices, where they are known")
-    parser.add_argument(
+    rented = sections.of(parser, sections.RENTED)
+    rented.add_argument(
+        "--max-nodes", type=whole(), metavar="N", help=f"default {DEFAULT_MAX_NODES}"
+    )
+    rented.add_argument(
         "--instances", metavar="GLOB,...", help="candidate types; '*' lifts the default filter"
+    )
+    sections.of(parser, sections.PRICES).add_argument(
+        "--spot", action="store_true", help="spot prices, where they are known"
     )
 
 
@@ -326,47 +314,6 @@ def ran_on(args: argparse.Namespace) -> engine.InstanceType | None:
 def looked_in(args: argparse.Namespace) -> engine.Catalog | str:
     """The catalog that types are looked for in first: that of --catalog, where it is given."""
     return catalog_of(args) if getattr(args, "catalog", None) else DEFAULT_CATALOG
-
-
-def workload_of(args: argparse.Namespace, profile: engine.Profile) -> engine.Workload:
-    """The workload asked for; what is not said is that of the profile's largest run."""
-    base = profile.reference_workload
-    if args.input_size is not None:
-        base = sized(args.input_size, profile)
-    return engine.Workload(
-        input_bytes=base.input_bytes,
-        iterations=base.iterations
-        if args.iterations is None
-        else parse_iterations(args.iterations),
-        parameters={**base.parameters, **parse_parameters(args.param)},
-        scale=base.scale,
-        shuffle_partitions=args.shuffle_partitions,
-    )
-
-
-def sized(text: str, profile: engine.Profile) -> engine.Workload:
-    """The profile's reference workload at the size that `text` names."""
-    times = engine.parse_times(text, where="--input-size")
-    if times is not None:
-        engine.check_times(times, text, where="--input-size")
-        return profile.workload_at(times)
-    reference = profile.reference_workload
-    if profile.input_unit != "bytes" and engine.has_size_unit(text):
-        raise engine.BadInput(
-            f"the profile counts its input in {profile.input_unit}, not in bytes",
-            where="--input-size",
-            remedy="give a plain number in that unit, or a factor such as 2x",
-        )
-    size = engine.parse_bytes(text, where="--input-size")
-    if profile.runs and reference.input_bytes is None:
-        raise engine.BadInput(
-            "the runs do not say how large their input was",
-            where="--input-size",
-            remedy="give a factor such as 2x (times the largest run)",
-        )
-    if reference.input_bytes:
-        engine.check_times(size / reference.input_bytes, text, where="--input-size")
-    return engine.Workload(size, reference.iterations, reference.parameters)
 
 
 def globs(text: str | None) -> tuple[str, ...] | None:

@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 import engine
+from tui.arguments import sections
 
 _NEGATIVE = re.compile(r"-(?:\$[\d.,]+|[\d.,]+[a-zA-Z$%])")
 _ALIKE = (re.compile(r"[^=]+=[^=]+"), re.compile(r"[\d.,]+%?"), re.compile(r".*\*.*"))
@@ -26,6 +27,9 @@ class OneLineParser(argparse.ArgumentParser):
     """Bad usage is one line and exit code 2, like every other bad input."""
 
     _given: Sequence[str] = ()
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(formatter_class=sections.Help, **settings)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Refuses an option that was given nothing, such as a variable of the shell that is not

@@ -8,7 +8,7 @@ from typing import Any
 
 import engine
 from tui import format as text
-from tui.arguments import options, target
+from tui.arguments import target, workloads
 from tui.headless import output
 
 NO_ANSWER = "no model answers"
@@ -24,7 +24,7 @@ def run(args: argparse.Namespace, profile: engine.Profile) -> int:
     if args.model not in names:
         raise engine.UnknownName("model", args.model, names)
     cluster = target.cluster_of(args, profile, nodes=args.nodes)
-    workload = options.workload_of(args, profile)
+    workload = workloads.workload_of(args, profile)
     answers = list(
         engine.compare_models(
             profile, cluster=cluster, workload=workload, confidence=args.confidence

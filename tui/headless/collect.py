@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--into", required=True, metavar="FOLDER", help="where the logs are kept")
     parser.add_argument(
-        "--repeat", type=options.whole(), default=1, metavar="N", help="of each run"
+        "--repeat", type=options.whole(), default=1, metavar="N", help="of each run (default: 1)"
     )
     parser.add_argument(
         "--executors-per-node",

@@ -13,7 +13,7 @@ from typing import Any
 import engine
 from tui import format as text
 from tui import streams
-from tui.arguments import layouts, limits, options, target
+from tui.arguments import layouts, limits, options, sections, target, workloads
 from tui.headless import costs, curve_file, output
 from tui.words.job_words import parse_iterations
 
@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=("nodes", "input-size", "iterations"),
         help="what varies along the curve",
     )
-    parser.add_argument(
+    sections.of(parser, sections.CLUSTER).add_argument(
         "--nodes", metavar="A:B", help="range of nodes (default 1:64), or N for the other curves"
     )
     options.add_cluster(parser)
@@ -57,7 +57,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     options.add_terms(parser)
     layouts.add_layout(parser)
     options.add_origin(parser)
-    options.add_workload(
+    workloads.add_workload(
         parser,
         size=f"; over input sizes a range of them (default {SIZES})",
         iterations=f"; over iterations a range of them (default {ITERATIONS})",
@@ -262,7 +262,7 @@ def write(
 
 
 def over_nodes(args: argparse.Namespace, profile: engine.Profile) -> list[Point]:
-    workload = options.workload_of(args, profile)
+    workload = workloads.workload_of(args, profile)
     if args.executors is not None:
         raise engine.BadInput("a curve over nodes has no --executors", remedy="leave it out")
     counts = options.node_range(args.nodes)
@@ -286,7 +286,7 @@ def over_size(args: argparse.Namespace, profile: engine.Profile) -> list[Point]:
             where="--input-size",
             remedy="write it like 10GB:1TB or 0.5x:4x",
         )
-    ends = [options.sized(first, profile), options.sized(last, profile)]
+    ends = [workloads.sized(first, profile), workloads.sized(last, profile)]
     measured = [end.input_bytes if end.scale is None else end.scale for end in ends]
     low, high = (value or 0.0 for value in measured)
     if not 0.0 < low < high:
@@ -295,7 +295,7 @@ def over_size(args: argparse.Namespace, profile: engine.Profile) -> list[Point]:
             where="--input-size",
             remedy="write the smaller size first",
         )
-    base = options.workload_of(_without(args, "input_size"), profile)
+    base = workloads.workload_of(_without(args, "input_size"), profile)
     points = []
     for step in range(POINTS):
         size = low * (high / low) ** (step / (POINTS - 1))
@@ -321,7 +321,7 @@ def over_iterations(args: argparse.Namespace, profile: engine.Profile) -> list[P
             where="--iterations",
             remedy=f"give at most {MOST_ITERATIONS:,} of them",
         )
-    base = options.workload_of(_without(args, "iterations"), profile)
+    base = workloads.workload_of(_without(args, "iterations"), profile)
     counts = range(int(low), int(high) + 1)
     return [Point(k, cluster, replace(base, iterations=float(k))) for k in counts]
 

@@ -6,7 +6,7 @@ import argparse
 from dataclasses import replace
 
 import engine
-from tui.arguments import layouts, options, prices
+from tui.arguments import layouts, options, prices, sections, workloads
 from tui.headless.experiments_output import show
 from tui.words import training_words
 from tui.words.job_words import parse_iterations
@@ -16,41 +16,45 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "sources", nargs="*", metavar="SOURCE", help="runs made so far (event logs, run tables)"
     )
-    parser.add_argument(
+    runs = sections.of(parser, "the runs to choose from")
+    runs.add_argument(
         "--nodes", metavar="A:B", help="node counts (default 1:16; for the next run 1:64)"
     )
-    parser.add_argument(
+    runs.add_argument(
         "--fractions", metavar="F,...", help="samples of the input: 1%%:10%%, or 0.01,0.05,0.1"
     )
-    parser.add_argument(
-        "--steps", type=options.whole(2), default=10, metavar="N", help="sizes in a range F1:F2"
+    runs.add_argument(
+        "--steps",
+        type=options.whole(2),
+        default=10,
+        metavar="N",
+        help="sizes in a range F1:F2 (default 10)",
     )
-    parser.add_argument(
+    runs.add_argument(
         "--budget",
         metavar="B",
         help="of all runs: $5, 2h, or a number of the smallest sample on one node",
     )
-    _configure_plans(parser)
-    parser.add_argument(
+    _configure_plans(sections.of(parser, "first runs, by a published design"))
+    real = sections.of(parser, "the real job")
+    real.add_argument("--deadline", type=options.duration, metavar="D", help="of one run")
+    real.add_argument(
         "--job-budget",
         type=options.quantity(engine.parse_usd),
         metavar="USD",
-        help="of the real job, for the next run: alone, the fastest within it",
+        help="of one run, for the next run: alone, the fastest within it",
     )
-    parser.add_argument(
-        "--spot", action="store_true", help="the real job rents spot nodes (for the next run)"
-    )
+    real.add_argument("--spot", action="store_true", help="it rents spot nodes (for the next run)")
+    real.add_argument("--instances", metavar="TYPE,...", help="instance types")
     options.add_catalog(parser)
     options.add_terms(parser)
-    parser.add_argument("--instances", metavar="TYPE,...", help="instance types")
-    parser.add_argument("--deadline", type=options.duration, metavar="D", help="of the real job")
     options.add_origin(parser)
     layouts.add_layout(parser)
-    options.add_workload(parser)
+    workloads.add_workload(parser)
     options.add_json(parser)
 
 
-def _configure_plans(parser: argparse.ArgumentParser) -> None:
+def _configure_plans(parser: argparse._ActionsContainer) -> None:
     """What the published plans of first runs ask for."""
     parser.add_argument(
         "--plan",
@@ -95,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
     check_question(args)
     profile = options.read_profile(args) if args.sources else None
     fitted = engine.fit(profile, model=args.model) if profile else None
-    workload = options.workload_of(args, profile) if profile else None
+    workload = workloads.workload_of(args, profile) if profile else None
     if fitted is None or wants_design(args):
         return show(args, profile, design(args, fitted, workload), None)
     return show(args, profile, None, next_runs(args, fitted, workload))

@@ -13,8 +13,10 @@ from tui.headless import output, recommend
 
 def configure(parser: argparse.ArgumentParser) -> None:
     recommend.configure_goal(parser)
-    names = "|".join(target.name for target in engine.EXPORTS)
-    parser.add_argument("--to", required=True, metavar=names, help="what the text is for")
+    names = ", ".join(target.name for target in engine.EXPORTS)
+    parser.add_argument(
+        "--to", required=True, metavar="TARGET", help=f"what the text is for: {names}"
+    )
     options.add_json(parser)
 
 

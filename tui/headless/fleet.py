@@ -11,7 +11,7 @@ from typing import Any
 import engine
 from tui import format as text
 from tui import streams
-from tui.arguments import limits, options, prices
+from tui.arguments import limits, options, prices, workloads
 from tui.headless import fleet_table, output, recommend
 
 GIVEN, NAMED, MEASURED = "given", "evidence", "measured"
@@ -116,7 +116,7 @@ def planned(
                 "no run of it came to its end" if profile.runs else "its runs tell no time",
                 remedy="add --deadline D",
             )
-        workload = options.workload_of(args, profile)
+        workload = workloads.workload_of(args, profile)
         found = recommend.answer(asked, recommend.Question(profile, workload, catalog))
     except engine.BadInput as error:
         return Planned(evidence, seconds, source, None, error)

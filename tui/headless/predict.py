@@ -8,7 +8,7 @@ from typing import Any
 
 import engine
 from tui import format as text
-from tui.arguments import layouts, limits, options, prices, target
+from tui.arguments import layouts, limits, options, prices, sections, target, workloads
 from tui.headless import all_models, costs, output, recommend
 from tui.widgets.text import fit_ends
 from tui.words.limit_words import parse_type_count
@@ -16,9 +16,10 @@ from tui.words.limit_words import parse_type_count
 
 def configure(parser: argparse.ArgumentParser) -> None:
     options.add_sources(parser)
-    parser.add_argument("--nodes", type=options.whole(), metavar="N", help="worker nodes")
+    cluster = sections.of(parser, sections.CLUSTER)
+    cluster.add_argument("--nodes", type=options.whole(), metavar="N", help="worker nodes")
     options.add_cluster(parser)
-    parser.add_argument(
+    cluster.add_argument(
         "--composition",
         metavar="TYPE=N,...",
         help="a cluster of unlike nodes, in place of --nodes and --instance",
@@ -27,14 +28,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     options.add_terms(parser)
     layouts.add_layout(parser)
     options.add_origin(parser)
-    options.add_workload(parser)
-    parser.add_argument(
+    workloads.add_workload(parser)
+    sections.of(parser, sections.GOAL).add_argument(
         "--deadline",
         type=options.duration,
         metavar="D",
         help="say whether it will be met, and how surely",
     )
-    parser.add_argument(
+    sections.of(parser, sections.MODEL).add_argument(
         "--all-models",
         action="store_true",
         help="every model side by side, with its error on left-out runs or why it does not fit",
@@ -70,7 +71,7 @@ def run_as_measured(
         target.check_unpriced(args, remedy=remedy)
     profile = target.noted(args, profile, paid)
     fitted = engine.fit(profile, model=args.model)
-    workload = options.workload_of(args, profile)
+    workload = workloads.workload_of(args, profile)
     prediction = fitted.predict(cluster=cluster, workload=workload, confidence=args.confidence)
     evidence = Evidence.of(fitted, workload, profile)
     if args.json:
@@ -113,7 +114,7 @@ def run_priced(
 ) -> int:
     """The prediction and the cost of nodes of a catalog."""
     fitted = engine.fit(profile, model=args.model)
-    workload = options.workload_of(args, profile)
+    workload = workloads.workload_of(args, profile)
     found = engine.predict_composition(
         fitted,
         composition=composition,

@@ -9,7 +9,7 @@ from typing import Any
 
 import engine
 from tui import format as text
-from tui.arguments import goal_checks, layouts, limits, options, prices
+from tui.arguments import goal_checks, layouts, limits, options, prices, sections, workloads
 from tui.headless import hinges, output
 
 OBJECTIVES = ("cost", "time", "resource-time", "runtime", "throughput")
@@ -37,50 +37,51 @@ def configure_rented(parser: argparse.ArgumentParser) -> None:
     options.add_sources(parser)
     options.add_goal(parser)
     limits.add_limits(parser)
-    parser.add_argument(
+    sections.of(parser, sections.RENTED).add_argument(
         "--mix", type=options.whole(), default=1, metavar="N",
         help="types per cluster at most (default 1; the planner begins with 2)",
     )  # fmt: skip
     options.add_catalog(parser)
     options.add_terms(parser)
     layouts.add_layout(parser)
-    parser.add_argument(
+    sections.of(parser, sections.GOAL).add_argument(
         "--objective",
         choices=OBJECTIVES,
         help="what to optimise (default: time with a budget alone, resource-time on a cluster one "
         "owns, else cost)",
     )
     options.add_origin(parser)
-    options.add_workload(parser)
+    workloads.add_workload(parser)
 
 
 def _configure_owned(parser: argparse.ArgumentParser) -> None:
     """Clusters without prices."""
-    parser.add_argument(
+    owned = sections.of(parser, "a cluster one owns, in place of prices")
+    owned.add_argument(
         "--executor-cores",
         type=options.whole(),
         metavar="C",
-        help="of each executor, on a cluster one owns",
+        help="of each executor",
     )
-    options.add_executor_memory(parser)
-    parser.add_argument(
+    options.add_executor_memory(owned)
+    owned.add_argument(
         "--max-executors",
         type=options.whole(),
         metavar="N",
-        help="no prices: the least resource time on a cluster one owns",
+        help="search up to so many for the least resource time",
     )
-    parser.add_argument(
+    owned.add_argument(
         "--theta",
         type=options.quantity(_not_negative),
         metavar="X",
-        help="on a cluster one owns: price of a GiB relative to a vcore (default 1/3)",
+        help="price of a GiB relative to a vcore (default 1/3)",
     )
-    parser.add_argument(
+    owned.add_argument(
         "--epsilon",
         type=options.whole(),
         metavar="E",
-        help="on a cluster one owns: search ranges down to steps of E executors (SimCost) instead "
-        "of comparing every number",
+        help="search ranges down to steps of E executors (SimCost) instead of comparing every "
+        "number",
     )
 
 
@@ -141,7 +142,7 @@ def question_of(args: argparse.Namespace) -> Question:
     if args.max_executors is None and catalog is None:
         catalog, notice = prices.priced(args, profile)
         profile = prices.noting(profile, notice)
-    return Question(profile, options.workload_of(args, profile), catalog)
+    return Question(profile, workloads.workload_of(args, profile), catalog)
 
 
 def answer(

@@ -10,7 +10,7 @@ from typing import Any
 import engine
 from tui import format as text
 from tui import streams
-from tui.arguments import layouts, options, prices, target
+from tui.arguments import layouts, options, prices, sections, target
 from tui.headless import costs, output, recommend
 
 RECOMMEND = "recommend"
@@ -38,28 +38,32 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="a workflow YAML or sample, or the event log of an application with parallel jobs; "
         "`recommend` before it asks for the cheapest cluster that runs it all in time",
     )
-    parser.add_argument("--nodes", type=options.whole(), metavar="N", help="worker nodes")
+    sections.of(parser, sections.CLUSTER).add_argument(
+        "--nodes", type=options.whole(), metavar="N", help="worker nodes"
+    )
     options.add_cluster(parser)
     options.add_terms(parser)
     layouts.add_layout(parser)
     options.add_origin(parser)
-    parser.add_argument(
+    model = sections.of(parser, sections.MODEL)
+    model.add_argument(
         "--scheduler", metavar="NAME", help="drf, max-min or fifo, in place of the file's"
     )
-    parser.add_argument(
+    model.add_argument(
         "--task-profile",
         choices=TASK_PROFILES,
         help="task times: a normal law (default), or all tasks like the mean or the median one",
     )
-    parser.add_argument(
+    model.add_argument(
         "--printed",
         action="store_true",
         help="Eqs. 7 and 8 as the paper prints them (they disagree with discrete events)",
     )
-    parser.add_argument("--input-size", metavar="Kx", help="2x: every job with twice its input")
+    sections.of(parser, sections.JOB).add_argument(
+        "--input-size", metavar="Kx", help="2x: every job with twice its input"
+    )
     options.add_confidence(parser)
-    goal = parser.add_argument_group("with recommend")
-    options.add_goal(goal)
+    options.add_goal(sections.of(parser, "with recommend"))
     parser.set_defaults(max_spot=None)  # all nodes or none: what checks spot nodes asks for both
     options.add_json(parser)
 

@@ -37,11 +37,11 @@ COLUMNS = (
     Column(title="", width=1),
     Column(title="composition", shrink=True, least=18),
     Column(title="time", width=7, align="right"),
-    Column(title="interval", width=text.SPAN_CELLS, align="right", priority=3),
+    Column(title="interval", width=text.SPAN_CELLS, align="right", priority=1),
     Column(title="cost", width=text.USD_CELLS, align="right"),
     Column(title="cost between", width=text.USD_SPAN_CELLS, align="right", priority=4),
-    Column(title="in time", width=7, align="right", priority=1),
-    Column(title="than next faster", shrink=True, least=22, priority=2),
+    Column(title="in time", width=7, align="right", priority=2),
+    Column(title="than next faster", shrink=True, least=22, priority=3),
 )
 
 

@@ -39,12 +39,14 @@ class Ranges:
     Args:
         seconds: the time that deadlines are near to; usd: the cost that budgets are near to.
         input_size: of the largest run, None where it is not known; `unit` is what it counts.
+        known: whether evidence told; before it nothing says where a goal would begin.
     """
 
     seconds: float = 1800.0
     usd: float = 5.0
     input_size: float | None = None
     unit: str = "bytes"
+    known: bool = True
 
     @property
     def deadlines(self) -> tuple[float, float]:
@@ -206,7 +208,7 @@ class GoalPanel(Container):
         super().__init__(id=id)
         self._state = state
         self._glyphs = glyphs
-        self._ranges = Ranges()
+        self._ranges = Ranges(known=False)
 
     def compose(self) -> ComposeResult:
         """One slider per goal."""
@@ -221,6 +223,7 @@ class GoalPanel(Container):
                 format=self._formatter(name),
                 errors=(engine.EngineError,),
                 allow_off=name in ("deadline", "budget"),
+                adrift=not self._ranges.known,
                 label_width=10,
                 value_width=8,
                 glyphs=self._glyphs,
@@ -248,6 +251,12 @@ class GoalPanel(Container):
         event.stop()
         name = str(event.slider.id)
         self.post_message(self.Moved(name, action_of(name, event.value)))
+
+    def on_slider_adrift(self, event: Slider.Adrift) -> None:
+        """Say why the slider stays: the evidence tells where deadlines and budgets are near."""
+        event.stop()
+        example = "45m" if event.slider.id == "deadline" else "$5"
+        self.post_message(self.Refused(f"nothing is read yet: press enter and type {example}"))
 
     def on_slider_typing(self, event: Slider.Typing) -> None:
         """Pass it on."""

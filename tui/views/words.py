@@ -244,6 +244,7 @@ REMEDIES = {
     "more-beside-heap": "type :overhead-per-core SIZE for less or more (0 for Spark's default)",
     "filled-nodes": "type :fill-nodes off for the measured layout",
     "idle-vcpus": "type :fill-nodes on to plan its nodes like theirs",
+    "better-on-demand": "press s for prices on demand, to compare them too",
     "no-interval": "add more runs (o), or choose another model (m)",
     "single-run": "add a log of a run with other cores or input (o, then ctrl+a)",
 }

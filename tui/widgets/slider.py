@@ -73,6 +73,12 @@ class Slider(FrameWidget, can_focus=True):
             return isinstance(message, Slider.Changed) and message.slider is self.slider
 
     @dataclass(eq=False, repr=False)
+    class Adrift(Message):
+        """A step was asked for from off, and nobody knows yet where that would begin."""
+
+        slider: Slider
+
+    @dataclass(eq=False, repr=False)
     class Typing(Message):
         """A value is typed from now on, or no more (`editing`), whether or not that changed it:
         other keys matter, and what was said of a refused text is of nothing on the screen."""
@@ -90,6 +96,7 @@ class Slider(FrameWidget, can_focus=True):
         format: Callable[[float], str],
         errors: tuple[type[Exception], ...] = (ValueError,),
         allow_off: bool = False,
+        adrift: bool = False,
         off_text: str = "off",
         label_width: int = 12,
         value_width: int = 8,
@@ -109,6 +116,8 @@ class Slider(FrameWidget, can_focus=True):
             format: a value as text of at most `value_width` cells.
             errors: what `parse` raises for wrong text.
             allow_off: whether None may be chosen.
+            adrift: whether the middle of the track says nothing, so that no step from off begins
+                there; until `set_range`.
             off_text: shown in place of the value when off.
             label_width: cells for the label.
             value_width: cells for the value, at the right end.
@@ -118,7 +127,7 @@ class Slider(FrameWidget, can_focus=True):
         self._scale = scale
         self._stops = stops
         self._value = value
-        self._last_value = value if value is not None else scale.value(0.5)
+        self._last_value = value if value is not None or adrift else scale.value(0.5)
         self._parse = parse
         self._format = format
         self._errors = errors
@@ -183,6 +192,9 @@ class Slider(FrameWidget, can_focus=True):
 
     def _move(self, direction: int, *, coarse: bool) -> None:
         """One step; from off it returns to the last value."""
+        if self._value is None and self._last_value is None:
+            self.post_message(self.Adrift(self))
+            return
         if self._value is None:
             self._choose(self._last_value)
             return

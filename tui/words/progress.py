@@ -44,11 +44,13 @@ class Speedometer:
             return
         self._next = now + self._every
         of = f" of {megabytes(total)}" if total else ""
-        speed = done / 1e6 / (now - self._start)
-        self._say(f"reading {megabytes(done)}{of} MB, {speed:,.3g} MB/s{self._ending}")
+        speed = megabytes(done / (now - self._start))
+        self._say(f"reading {megabytes(done)}{of} MB, {speed} MB/s{self._ending}")
 
 
-def megabytes(size: int) -> str:
-    """ "0.42", "17", "1,830"."""
+def megabytes(size: float) -> str:
+    """ "<0.01", "0.42", "17", "1,830"."""
     value = size / 1e6
+    if 0.0 < value < 0.01:
+        return "<0.01"
     return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"

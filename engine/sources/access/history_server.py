@@ -209,9 +209,13 @@ class HistoryServer:
         return unknown
 
     def _newest_notice(self, kept: HistoryApplication) -> Notice:
+        """Those of a pattern may have other names than the one that was read."""
+        asked, which = self.address.app, f"({kept.app_id})"
+        if asked != kept.name:
+            which = f"({kept.name!r}, {kept.app_id})"
         return Notice(
             "newest-application",
-            f"of several applications {kept.name!r} the newest was read ({kept.app_id})",
+            f"of several applications {asked!r} the newest was read {which}",
             "add &last=5 to its address to read five of them",
         )
 
@@ -263,9 +267,9 @@ class HistoryServer:
             asked["status"] = self.address.status
         for key, moment in (("minDate", self.address.since_ms), ("maxDate", self.address.until_ms)):
             if moment is not None:
-                asked[key] = datetime.fromtimestamp(moment / 1000, UTC).strftime(
-                    "%Y-%m-%dT%H:%M:%S.000GMT"
-                )
+                # Years have four digits, which strftime does not give to those before 1000.
+                told = datetime.fromtimestamp(moment // 1000, UTC).replace(tzinfo=None)
+                asked[key] = f"{told.isoformat()}.000GMT"
         if page is not None:
             asked["limit"] = str(page)
         path = "/api/v1/applications" + (f"?{urlencode(asked)}" if asked else "")

@@ -272,3 +272,58 @@ def test_owned_nodes_stand_for_those_on_demand(fitted) -> None:
     surface = surface_of(fitted, GCP, instances=["n2d-standard-4"], max_nodes=6, limits=limits)
     counts = surface.on_spot(np.asarray(0), np.arange(1, 7))
     assert counts.tolist() == [0, 0, 0, 1, 2, 3]
+
+
+CHEAPER = "t2d-standard-4"
+"""It has no spot price."""
+
+
+def with_better() -> engine.Catalog:
+    """The catalog in which that type is worth its price."""
+    offer = GCP.offer(CHEAPER)
+    fast = replace(offer.instance, cpu_score=4.0 * offer.instance.cpu_score)
+    return replace(GCP, offers={**GCP.offers, CHEAPER: replace(offer, instance=fast)})
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"deadline_seconds": 1200.0}, "on demand costs $0"),
+        ({"deadline_seconds": None, "objective": "time"}, " faster"),
+        ({"deadline_seconds": 310.0, "max_nodes": 12}, "on demand satisfies the goal"),
+    ],
+)
+def test_a_type_without_a_spot_price_that_serves_better_is_named(fitted, asked, said) -> None:
+    """Under --spot nothing satisfied a goal that types left out for want of a price did."""
+    catalog = with_better()
+    asked = {"max_nodes": 12, "confidence": 0.5} | asked
+
+    def told(names, **more):
+        found = engine.recommend(fitted, catalog=catalog, instances=names, **asked, **more)
+        return found, [n for n in found.warnings if n.code == "better-on-demand"]
+
+    found, (notice,) = told([*NAMES, CHEAPER], spot=True)
+    assert f"× {CHEAPER} " in notice.text
+    assert said in notice.text
+    on_demand, none = told([*NAMES, CHEAPER])
+    best = on_demand.recommended
+    assert best is not None
+    assert notice.text.startswith(f"{best.nodes} × {best.instance} on demand")
+    assert not none
+    assert (found.recommended is None) == ("satisfies" in said)
+    assert not told(NAMES, spot=True)[1]
+    share = engine.Limits(max_spot=0.5)
+    assert not told([*NAMES, CHEAPER], spot=True, limits=share)[1]
+
+
+def test_a_plan_says_too_what_serves_better_on_demand(fitted) -> None:
+    catalog = with_better()
+    names = (*NAMES, CHEAPER)
+    request = engine.PlanRequest(fitted.profile, catalog, instances=names, max_nodes=12)
+    plan = engine.prepare_fitted(fitted, request)
+    goal = engine.Goal(deadline_seconds=1200.0, confidence=0.5, max_nodes=12)
+    billing = replace(catalog.billing, spot=True)
+    mixed = plan.mixed(plan.report(goal, billing=billing), most_types=1)
+    for report in (mixed, plan.settled(goal, billing)):
+        codes = {notice.code for notice in report.recommendation.warnings}
+        assert "better-on-demand" in codes

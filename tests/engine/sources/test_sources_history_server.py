@@ -50,13 +50,24 @@ def test_which_logs_an_address_takes(
     assert len(asked) == len(logs)
 
 
+@pytest.mark.parametrize("year", ["0001", "0999", "2023"])
+def test_a_server_is_asked_for_years_of_four_digits(faulty: Faulty, year: str) -> None:
+    read(f"{faulty.url}#app=etl&last=1&since={year}-01-02")
+    bound = f"minDate={year}-01-02T00%3A00%3A00.000GMT"
+    assert [path for path in faulty.asked if bound in path]
+
+
 def test_a_log_of_a_server_gives_the_runs_of_the_file(faulty: Faulty, tmp_path: Path) -> None:
     (tmp_path / "app-1").write_bytes(TEXT)
     assert read(faulty.url + "#app=app-1") == read(tmp_path / "app-1")
 
 
 def test_the_newest_of_several_is_taken_and_said(faulty: Faulty) -> None:
-    assert [n.code for n in read(faulty.url + "#app=etl").notices] == ["newest-application"]
+    (notice,) = read(faulty.url + "#app=etl").notices
+    assert notice.code == "newest-application"
+    assert notice.text == "of several applications 'etl' the newest was read (app-2)"
+    (notice,) = read(faulty.url + "#app=et*").notices
+    assert notice.text == "of several applications 'et*' the newest was read ('etl', app-2)"
     assert not read(faulty.url + "#app=etl&last=1").notices
 
 

@@ -1,0 +1,59 @@
+"""What nodes on demand would do better than spot nodes, where types have no spot price."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from engine.catalog import Billing
+from engine.choosing.differences import LEAST_USD
+from engine.choosing.recommendation import Choice, Recommendation
+from engine.choosing.surface import Surface
+from engine.notices import Notice, in_order
+from engine.text.time_differences import format_time_difference
+from engine.units import format_usd
+
+
+def with_better_on_demand(
+    answer: Recommendation,
+    surface: Surface,
+    billing: Billing,
+    ask: Callable[[Billing], Recommendation],
+) -> Recommendation:
+    """The answer among spot nodes, with a notice where nodes on demand serve the goal better. That
+    can be where types without a spot price take no part: these are asked for too then.
+
+    Args:
+        ask: the best cluster of one type under other rules of billing.
+    """
+    out = {offer.instance.name for offer in surface.candidates.offers if offer.spot is None}
+    if not out or not billing.spot or surface.limits.max_spot is not None:
+        return answer
+    if answer.goal.by_resource:
+        return answer  # vcore-seconds know no price
+    other = ask(replace(billing, spot=False)).recommended
+    if other is None or other.instance not in out:
+        return answer
+    why = _better(other, answer.recommended, by_time=answer.goal.by_time)
+    if why is None:
+        return answer
+    notice = Notice(
+        "better-on-demand",
+        f"{other.nodes} × {other.instance} on demand {why}: types that have no spot price in "
+        f"catalog {surface.candidates.catalog.name} take no part",
+        "leave --spot out to compare them too",
+    )
+    return replace(answer, warnings=in_order([*answer.warnings, notice]))
+
+
+def _better(other: Choice, best: Choice | None, *, by_time: bool) -> str | None:
+    """What another cluster does better than the best one, in words; None where it does not."""
+    if best is None:
+        return "satisfies the goal"
+    saves = (best.cost_usd or 0.0) - (other.cost_usd or 0.0)
+    if by_time and other.seconds < best.seconds:
+        apart = format_time_difference(best.seconds - other.seconds, of_seconds=best.seconds)
+        return f"is {apart} faster"
+    if not by_time and saves >= LEAST_USD:
+        return f"costs {format_usd(saves, figures=2)} less"
+    return None

@@ -1,0 +1,95 @@
+"""What --help shows of each command in use: on bundled samples, which everybody has, if it can."""
+
+from __future__ import annotations
+
+import textwrap
+
+JOB = "nightly-features --ran-on m5.xlarge"
+
+EXAMPLES = {
+    "": {
+        "a log, and the machines that it ran on": "application_42.zstd --ran-on m5.2xlarge",
+        "the last five runs of a job": "'http://HISTORY-SERVER:18080#app=NAME&last=5'",
+    },
+    "profile": {
+        "a small file for two logs": "nightly-features-small nightly-features -o job.yaml",
+    },
+    "predict": {
+        "three nodes of another type": f"{JOB} --nodes 3 --instance r5.xlarge",
+        "twice the data on ten executors: in time?": "nightly-features --executors 10 "
+        "--executor-cores 4 --input-size 2x --deadline 2m",
+    },
+    "curve": {
+        "time and cost of 1 to 20 nodes": f"{JOB} --over nodes --nodes 1:20",
+        "four nodes as the data grows, for a spreadsheet": f"{JOB} --nodes 4 --over input-size "
+        "--output growth.csv",
+    },
+    "recommend": {
+        "the cheapest cluster in time": f"{JOB} --deadline 2m",
+        "the fastest for 10 cents, at spot prices": f"{JOB} --budget 0.10 --spot "
+        "--instances 'm5.*,r5.*'",
+        "are these four nodes still enough? ends with 1 where not": f"{JOB} --deadline 2m "
+        "--instances m5.xlarge --min-nodes 4 --max-nodes 4 --json",
+        "the least resource time on a cluster one owns": "nightly-features --deadline 2m "
+        "--max-executors 40 --executor-cores 4 --executor-memory 8g",
+    },
+    "fleet": {
+        "every job of a folder": "/var/log/spark/apps --ran-on m5.2xlarge",
+    },
+    "workflow": {
+        "six jobs on four nodes": "nightly-pipeline --nodes 4 --instance m5.2xlarge",
+        "the cheapest cluster that ends them in time": "recommend nightly-pipeline --deadline 3m",
+    },
+    "export": {
+        "options for spark-submit": f"{JOB} --deadline 2m --to spark-submit",
+        "a cluster of EMR": f"{JOB} --deadline 2m --to emr > create.sh",
+    },
+    "experiments": {
+        "which run of this job teaches most": f"{JOB} --deadline 2m",
+        "first runs of a job that has none, for 5 dollars": "--nodes 1:8 --fractions 1%:10% "
+        "--instances m5.xlarge --smallest-run 2m --budget '$5'",
+    },
+    "collect": {
+        "two runs on a tenth of the data, as they would be submitted": "--app '--master yarn "
+        "job.py --sample {fraction}' --run 2@10% --run 4@10% --into logs --dry-run",
+    },
+    "catalog": {
+        "the prices of a family": "show aws --instances 'm5.*'",
+    },
+    "measure-host": {
+        "this machine as a type, for --ran-on mine@mine.yaml": "--name mine -o mine.yaml",
+    },
+    "config": {
+        "prices of Google Cloud from now on": "set catalog gcp",
+    },
+    "tour": {
+        "a recording for asciinema": "--record tour.cast",
+    },
+}
+"""Command ("" for the planner) -> what is asked -> the words after the command that ask it."""
+
+COLUMNS = 78
+
+
+def shown(command: str) -> str:
+    """The end of a command's help, to be pasted as it stands; "" where there is none."""
+    before = f"sparkplan {command}".rstrip()
+    lines = [
+        f"  {what}:\n" + _broken(f"{before} {words}")
+        for what, words in EXAMPLES.get(command, {}).items()
+    ]
+    return "\n".join(["examples:", *lines]) if lines else ""
+
+
+def _broken(line: str) -> str:
+    """A command in lines that fit the narrowest terminal."""
+    return " \\\n".join(
+        textwrap.wrap(
+            line,
+            COLUMNS,
+            initial_indent=" " * 4,
+            subsequent_indent=" " * 8,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    )

@@ -1,0 +1,79 @@
+"""The options that say what the job is given, and the workload that they make."""
+
+from __future__ import annotations
+
+import argparse
+
+import engine
+from tui.arguments import options, sections
+from tui.words.job_words import parse_iterations, parse_parameters
+
+
+def add_workload(parser: argparse.ArgumentParser, *, size: str = "", iterations: str = "") -> None:
+    """What the job is given, and the model that predicts it.
+
+    Args:
+        size, iterations: what is added to the help of those options.
+    """
+    group = sections.of(parser, sections.JOB)
+    options.add_resources(parser)
+    group.add_argument(
+        "--input-size",
+        metavar="S",
+        help=f"48GB, a number in the profile's own unit, or 3x (times the largest run){size}",
+    )
+    add_job(parser, iterations=iterations)
+    group.add_argument(
+        "--shuffle-partitions", type=options.whole(), metavar="N", help="what if this many were set"
+    )
+    options.add_model(parser)
+
+
+def add_job(parser: argparse.ArgumentParser, *, iterations: str = "") -> None:
+    """What the job is given beside its input."""
+    group = sections.of(parser, sections.JOB)
+    group.add_argument("--iterations", metavar="K", help=f"number of iterations{iterations}")
+    group.add_argument(
+        "--param", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the job"
+    )
+
+
+def workload_of(args: argparse.Namespace, profile: engine.Profile) -> engine.Workload:
+    """The workload asked for; what is not said is that of the profile's largest run."""
+    base = profile.reference_workload
+    if args.input_size is not None:
+        base = sized(args.input_size, profile)
+    return engine.Workload(
+        input_bytes=base.input_bytes,
+        iterations=base.iterations
+        if args.iterations is None
+        else parse_iterations(args.iterations),
+        parameters={**base.parameters, **parse_parameters(args.param)},
+        scale=base.scale,
+        shuffle_partitions=args.shuffle_partitions,
+    )
+
+
+def sized(text: str, profile: engine.Profile) -> engine.Workload:
+    """The profile's reference workload at the size that `text` names."""
+    times = engine.parse_times(text, where="--input-size")
+    if times is not None:
+        engine.check_times(times, text, where="--input-size")
+        return profile.workload_at(times)
+    reference = profile.reference_workload
+    if profile.input_unit != "bytes" and engine.has_size_unit(text):
+        raise engine.BadInput(
+            f"the profile counts its input in {profile.input_unit}, not in bytes",
+            where="--input-size",
+            remedy="give a plain number in that unit, or a factor such as 2x",
+        )
+    size = engine.parse_bytes(text, where="--input-size")
+    if profile.runs and reference.input_bytes is None:
+        raise engine.BadInput(
+            "the runs do not say how large their input was",
+            where="--input-size",
+            remedy="give a factor such as 2x (times the largest run)",
+        )
+    if reference.input_bytes:
+        engine.check_times(size / reference.input_bytes, text, where="--input-size")
+    return engine.Workload(size, reference.iterations, reference.parameters)
