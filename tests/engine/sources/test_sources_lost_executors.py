@@ -225,7 +225,8 @@ def test_an_executor_that_was_never_announced_ends_with_its_blocks() -> None:
     """Spark 1.2 tells no executors, but their block managers: when they came and went."""
     added = without_blocks("1", 1.0) | {"Event": "SparkListenerBlockManagerAdded"}
     read_log = EventLog()
-    events = [added | {"Maximum Memory": 1000}, without_blocks("1", 6.0), without_blocks("2", 7.0)]
+    gone = [without_blocks(name, at) for name, at in (("1", 6.0), ("2", 7.0), ("1", 8.0))]
+    events = [added | {"Maximum Memory": 1000}, *gone]
     read_log.read([log.text(events)], "app")
     (executor,) = read_log.application.executors.values()
     assert (executor.added_ms, executor.removed_ms) == (log.ms(1.0), log.ms(6.0))
