@@ -1,5 +1,6 @@
 """Workflow YAML: what it means, and one line for everything that is wrong with it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from engine.errors import BadInput, EngineError
 from engine.models.boe.model import fit_workflow
 from engine.sources import read
+from engine.sources.formats.profile_file import write_profile
 from engine.sources.workflow_file import is_workflow, parse_workflow, read_workflow
 
 HEAD = "format: sparkplan-workflow/1\nname: w\n"
@@ -51,9 +53,16 @@ def test_jobs_from_samples_keep_their_observed_tasks() -> None:
     assert job.workload.input_bytes == pytest.approx(2 * own)
 
 
-def test_sources_are_relative_to_the_file(tmp_path: Path) -> None:
-    from engine.sources.formats.profile_file import write_profile
+def test_a_size_in_bytes_is_none_of_a_job_whose_input_is_counted_otherwise(tmp_path: Path) -> None:
+    """As with --input-size: a number of bytes was taken for one of rows."""
+    rows = tmp_path / "rows.yaml"
+    write_profile(replace(read("word-count-small"), input_unit="rows"), rows)
+    text = f"{HEAD}jobs:\n- {{name: a, source: {rows}, input_size: 1GB}}\n"
+    with pytest.raises(BadInput, match=r"w.yaml:4: input_size: the profile counts its input in ro"):
+        parse_workflow(text, "w.yaml")
 
+
+def test_sources_are_relative_to_the_file(tmp_path: Path) -> None:
     write_profile(read("word-count-small"), tmp_path / "wc.yaml")
     path = tmp_path / "w.yaml"
     path.write_text(HEAD + "jobs: [{name: a, source: wc.yaml}]\n")
