@@ -10,8 +10,9 @@ from shared import SHARED, needs_shared
 from engine.notices import Notice
 from engine.profile import Run
 from engine.sources import read
+from engine.sources.logs.entities import Executor
 from engine.sources.logs.eventlog import EventLog
-from engine.sources.logs.lost_executors import LONGEST_REASON, shortened
+from engine.sources.logs.lost_executors import LONGEST_REASON, drained_ms, lost_notice, shortened
 
 DYNAMIC = {"spark_dynamicAllocation_enabled": "true"}
 AUTOSCALING = {"spark_databricks_clusterUsageTags_clusterScalingType": "autoscaling"}
@@ -203,6 +204,36 @@ def test_an_executor_that_only_hands_on_its_blocks_offers_no_slots(
     assert run.cores == ((1.0, 4), (until, 2))
     if reason == NODE_GOES:
         assert lost(run).text.startswith("1 of 2 executors was lost 9 s after the start (")
+
+
+@pytest.mark.parametrize(
+    ("last_end_s", "until_s"),
+    [(4.0, 4.0), (1.0, None), (0.5, None), (9.0, None), (10.0, None), (None, None)],
+)
+def test_an_executor_is_done_between_coming_and_going(
+    last_end_s: float | None, until_s: float | None
+) -> None:
+    """Another clock may tell otherwise: then nobody knows."""
+    gone = Executor("h", log.ms(1.0), removed_ms=log.ms(9.0), removed_reason=NODE_GOES)
+    last_end_ms = None if last_end_s is None else log.ms(last_end_s)
+    until_ms = None if until_s is None else log.ms(until_s)
+    assert drained_ms(gone, {}, last_end_ms) == until_ms
+    gone.removed_ms = None
+    assert drained_ms(gone, {}, last_end_ms) is None
+
+
+def test_the_reason_of_most_is_told_and_the_time_of_the_first() -> None:
+    """Whatever their order; a clock that was behind has lost nothing before the start."""
+    reasons = ((9.0, "Container c was preempted."), (4.0, "exit code 137"), (7.0, "exit code 52"))
+    gone = [
+        Executor("h", log.ms(1.0), removed_ms=log.ms(at), removed_reason=why) for at, why in reasons
+    ]
+    said = lost_notice(gone, executors=5, started_ms=log.ms(1.0))
+    assert said.text.startswith("3 of 5 executors were lost, the first 3 s after the start")
+    assert '"exit code 137"' in said.text
+    assert "memoryOverhead" in said.remedy
+    early = lost_notice(gone, executors=5, started_ms=log.ms(6.0))
+    assert ", the first 0 s after the start" in early.text
 
 
 def without_blocks(name: str, at: float) -> log.Event:
