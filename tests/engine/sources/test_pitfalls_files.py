@@ -13,7 +13,7 @@ import sparklog as log
 from pitfall_logs import DATA, PLAIN, RETRIES, codes, one, text_of
 
 from engine.errors import BadInput
-from engine.sources import read
+from engine.sources import read, reader
 from engine.sources.access import codecs
 from engine.sources.access.blocks import lzf_decompress
 
@@ -211,3 +211,13 @@ def test_more_files_than_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         (tmp_path / f"part-{number}").touch()
     with pytest.raises(BadInput, match="more than 10 files"):
         read(tmp_path)
+
+
+def test_a_table_that_would_fill_the_memory_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "runs.csv"
+    path.write_bytes(b"nodes,input_size,seconds\n" + b"2,10,60\n" * 200_000)
+    monkeypatch.setattr(reader, "LARGEST_TEXT_BYTES", 1 << 20)
+    with pytest.raises(BadInput, match="is larger than 1 MiB; split it"):
+        read(path)

@@ -333,7 +333,10 @@ def test_folder_of_logs_skips_what_holds_no_run(tmp_path: Path) -> None:
 
 
 def test_folder_without_logs(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="holds no event log"):
+    with pytest.raises(BadInput, match="holds no event log;"):
+        read(tmp_path)
+    (tmp_path / "rows.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(BadInput, match=r"holds no event log \(is not an event log"):
         read(tmp_path)
 
 
