@@ -133,6 +133,11 @@ class Forecast:
         """(n,) the time not exceeded with probability `p`; NaN where unknown."""
         return np.asarray(self.seconds * np.exp(self.scale_at(p) * student_quantile(p, self.dof)))
 
+    def sure_seconds(self, p: float) -> FloatArray:
+        """(n,) the deadline that is met with probability `p`; without an interval the time."""
+        quantile = self.quantile(p)
+        return np.asarray(np.where(np.isnan(quantile), self.seconds, quantile))
+
     def interval(self, confidence: float) -> tuple[FloatArray, FloatArray]:
         """(n,) low and (n,) high of the central interval at `confidence`; NaN where unknown."""
         tail = (1.0 - confidence) / 2.0

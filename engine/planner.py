@@ -192,8 +192,7 @@ class Plan:
         if choice.spot:
             placed = Placed.on(surface, choice.composition, spot=choice.spot)
             forecast = placed.forecast(surface.workload)
-            sure = float(forecast.quantile(confidence)[0])
-            seconds = float(forecast.seconds[0]) if np.isnan(sure) else sure
+            seconds = float(forecast.sure_seconds(confidence)[0])
         else:
             seconds = float(np.exp(surface.log_bounds(confidence).flat[place]))
         return reachable_seconds(seconds)

@@ -17,6 +17,7 @@ from engine.given_profiles import OptexProfile, ResourceProfile
 from engine.notices import Notice
 from engine.read_only import ReadOnly
 from engine.stage_run import StageRun
+from engine.units import check_times, has_size_unit, parse_bytes, parse_times
 
 CATEGORIES = ("sql", "streaming", "mllib", "graphx", "core")
 """Application categories of OptEx III-A (the Spark modules), and `core` for plain RDD jobs."""
@@ -206,6 +207,35 @@ class Profile:
     def workload_at(self, scale: float) -> Workload:
         """The reference workload with `scale` times its input."""
         return self.reference_workload.times(scale)
+
+    def workload_sized(self, text: str, *, where: str | None = None) -> Workload:
+        """The reference workload with the input that a text names: "3x" (times that of the largest
+        run), "48GB", or a number in `input_unit`.
+
+        Raises:
+            BadInput: for another text or unit, a size where the runs tell none, and one too far
+                from theirs (`check_times`).
+        """
+        times = parse_times(text, where=where)
+        if times is not None:
+            check_times(times, text, where=where)
+            return self.workload_at(times)
+        if self.input_unit != "bytes" and has_size_unit(text):
+            raise BadInput(
+                f"the profile counts its input in {self.input_unit}, not in bytes",
+                where=where,
+                remedy="give a plain number in that unit, or a factor such as 2x",
+            )
+        size, reference = parse_bytes(text, where=where), self.reference_workload
+        if self.runs and reference.input_bytes is None:
+            raise BadInput(
+                "the runs do not say how large their input was",
+                where=where,
+                remedy="give a factor such as 2x (times the largest run)",
+            )
+        if reference.input_bytes:
+            check_times(size / reference.input_bytes, text, where=where)
+        return Workload(size, reference.iterations, reference.parameters)
 
 
 def completed_runs(runs: Sequence[Run]) -> list[Run]:

@@ -286,8 +286,7 @@ class WhatIf:
     def _promised(self, choice: Choice) -> float:
         """The promised time of a choice: a deadline that is met when it is asked for."""
         forecast = self._placed(choice).forecast(self.surface.workload)
-        sure = float(forecast.quantile(self.goal.confidence)[0])
-        return ENOUGH * (float(forecast.seconds[0]) if math.isnan(sure) else sure)
+        return ENOUGH * float(forecast.sure_seconds(self.goal.confidence)[0])
 
     def _placed(self, choice: Choice) -> Placed:
         return Placed.on(self.surface, choice.composition, spot=choice.spot)
@@ -318,10 +317,9 @@ class WhatIf:
         seconds = float(forecast.seconds[0])
         if not math.isfinite(seconds):
             return False
-        deadline, sure = self.goal.deadline_seconds, forecast.quantile(self.goal.confidence)[0]
-        in_time = seconds < (deadline or math.inf) if math.isnan(sure) else True
-        if deadline is not None and not math.isnan(sure):
-            in_time = bool(sure <= deadline * (1.0 + TIE))
+        deadline = self.goal.deadline_seconds or math.inf
+        sure = float(forecast.quantile(self.goal.confidence)[0])
+        in_time = seconds < deadline if math.isnan(sure) else sure <= deadline * (1.0 + TIE)
         # The rate per hour does not change with the size: the cost is in proportion to the bill.
         now, then = billed_seconds([self.best.seconds, seconds], self.billing)
         cost = (self.best.cost_usd or 0.0) * float(then / now)

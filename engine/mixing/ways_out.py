@@ -3,7 +3,6 @@ which only a share is spot, keep of them."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -87,5 +86,4 @@ def _forecast(choice: Choice, surface: Surface) -> Forecast:
 
 def _promised(forecast: Forecast, goal: Goal) -> float:
     """The shortest deadline that is kept as surely as the goal asks."""
-    sure = float(forecast.quantile(goal.confidence)[0])
-    return ENOUGH * (float(forecast.seconds[0]) if math.isnan(sure) else sure)
+    return ENOUGH * float(forecast.sure_seconds(goal.confidence)[0])

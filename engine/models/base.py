@@ -113,8 +113,7 @@ class Prediction:
 
     def p_within(self, deadline_seconds: float) -> float | None:
         """P(T <= deadline); None without an interval."""
-        p = float(self.forecast.p_within(deadline_seconds)[0])
-        return None if np.isnan(p) else p
+        return known(self.forecast.p_within(deadline_seconds)[0])
 
 
 @dataclass(frozen=True, eq=False)

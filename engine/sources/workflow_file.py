@@ -9,7 +9,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from engine.catalog import InstanceType
-from engine.cluster import Workload
 from engine.errors import BadInput, UnknownName
 from engine.files import read_text
 from engine.models.boe.task_time import Step, TaskWork
@@ -20,8 +19,6 @@ from engine.scheduling.drf import scheduler_named
 from engine.sources.formats.workflow_values import (
     container_memory,
     core_count,
-    input_bytes,
-    input_times,
     instance_type,
     node_count,
     rate,
@@ -186,7 +183,7 @@ def _job(
         after=entry.names("after"),
         profile=profile,
         stages=stages,
-        workload=_workload(entry, profile) if profile is not None else None,
+        workload=None if profile is None else entry.get("input_size", profile.workload_sized),
         memory_gib=memory,
         ran_on=ran_on,
         where=entry.where(),
@@ -230,24 +227,6 @@ def _beside(source: str, folder: Path | None, where: str) -> str:
         except OSError:
             return source
     return source
-
-
-def _workload(entry: Section, profile: Profile) -> Workload | None:
-    if entry.entries.get("input_size") is None:
-        return None
-    times = entry.get("input_size", input_times)
-    if times is not None:
-        return profile.workload_at(times)
-    reference = profile.reference_workload
-    if reference.input_bytes is None:
-        raise BadInput(
-            "the runs do not say how large their input was",
-            where=entry.where_of("input_size"),
-            remedy="give a factor such as 2x (times the largest run)",
-        )
-    largest = reference.input_bytes
-    size = entry.need("input_size", lambda text: input_bytes(text, largest))
-    return Workload(size, reference.iterations, reference.parameters)
 
 
 def _stages(entries: list[Section], memory_gib: float) -> tuple[Activity, ...]:

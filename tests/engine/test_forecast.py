@@ -43,9 +43,13 @@ def test_what_is_not_known_stays_unknown_and_what_is_exact_is_certain() -> None:
     unknown = Forecast.of(np.array([10.0]))
     assert np.isnan(unknown.interval(0.9)).all()
     assert np.isnan(unknown.p_within(20.0)).all()
+    assert unknown.sure_seconds(0.9).tolist() == [10.0]
     exact = Forecast.of(np.array([10.0]), 0.0)
     assert exact.p_within(10.0)[0] == 1.0
     assert exact.p_within(9.9)[0] == 0.0
+    beside = Forecast.of(np.array([10.0, 10.0]), np.array([np.nan, 0.2]))
+    assert beside.sure_seconds(0.9)[0] == 10.0
+    assert beside.p_within(float(beside.sure_seconds(0.9)[1]))[1] == pytest.approx(0.9)
 
 
 def test_widening_adds_in_quadrature() -> None:

@@ -58,6 +58,41 @@ def test_the_plan_is_for_the_largest_input_then_iterations_then_time() -> None:
     assert Profile("job").reference_workload == Workload()
 
 
+ITERATED = replace(run(2e9), workload=Workload(2e9, iterations=5.0, parameters={"k": 3.0}))
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "size"),
+    [("3x", "bytes", 6e9), ("3GB", "bytes", 3e9), ("4e9", "bytes", 4e9), ("3e9", "rows", 3e9)],
+)
+def test_a_size_in_words_is_a_multiple_or_counted_as_the_runs_count(
+    text: str, unit: str, size: float
+) -> None:
+    """What else the job is given is that of the largest run."""
+    found = Profile("job", (ITERATED,), input_unit=unit).workload_sized(text)
+    assert found == Workload(size, iterations=5.0, parameters={"k": 3.0})
+
+
+@pytest.mark.parametrize(
+    ("text", "profile", "said"),
+    [
+        ("3GB", Profile("job", (ITERATED,), input_unit="rows"), "counts its input in rows, not"),
+        ("3GB", Profile("job", (replace(ITERATED, workload=Workload()),)), "do not say how large"),
+        ("3e15", Profile("job", (ITERATED,)), "is more than 1,000,000 times the largest run"),
+        ("2e7x", Profile("job", (ITERATED,)), "is more than 1,000,000 times the largest run"),
+        ("much", Profile("job", (ITERATED,)), "'much' is not a size"),
+    ],
+)
+def test_a_size_that_means_nothing_is_refused(text: str, profile: Profile, said: str) -> None:
+    with pytest.raises(BadInput, match=said):
+        profile.workload_sized(text)
+
+
+def test_without_runs_any_size_may_be_meant() -> None:
+    """Published profiles have none."""
+    assert Profile("job").workload_sized("3GB") == Workload(3e9)
+
+
 @pytest.mark.parametrize("seconds", [0.0, -1.0, 2.0 * MOST_SECONDS, float("nan")])
 def test_no_run_lasts_so_long(seconds: float) -> None:
     with pytest.raises(BadInput, match=r"no run lasts .* s"):

@@ -76,6 +76,9 @@ def test_what_is_written_reads_the_same(tmp_path, state):
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=8))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example("")
+@example(" a")
+@example("a ")
 @example("- a")
 @example("a-")
 @example("NULL")
@@ -125,8 +128,16 @@ def test_a_deadline_that_was_switched_off_is_not_one_that_nobody_chose(tmp_path,
 
 def test_what_a_file_leaves_out_is_as_in_a_new_plan(tmp_path):
     path = tmp_path / "x.yaml"
-    path.write_text(f"open: {SAMPLE}\nmix: 3\n")
-    assert read_scenario(path) == replace(PlanState(sources=(SAMPLE,)), mix=3)
+    new = PlanState(sources=(SAMPLE,))
+    path.write_text(f"open: {SAMPLE}\nmix: 3\ncatalog: off\n")
+    assert read_scenario(path) == replace(new, mix=3), "no prices were read again"
+
+
+def test_a_catalog_is_named_with_its_region_as_after_its_command(tmp_path):
+    path = tmp_path / "x.yaml"
+    path.write_text(f"open: {SAMPLE}\ncatalog: aws eu-west-1\n")
+    found = read_scenario(path)
+    assert (found.catalog, found.terms.region) == ("aws", "eu-west-1")
 
 
 def test_evidence_beside_the_file_moves_with_it(tmp_path, monkeypatch):

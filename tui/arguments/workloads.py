@@ -42,7 +42,7 @@ def workload_of(args: argparse.Namespace, profile: engine.Profile) -> engine.Wor
     """The workload asked for; what is not said is that of the profile's largest run."""
     base = profile.reference_workload
     if args.input_size is not None:
-        base = sized(args.input_size, profile)
+        base = profile.workload_sized(args.input_size, where="--input-size")
     return engine.Workload(
         input_bytes=base.input_bytes,
         iterations=base.iterations
@@ -52,28 +52,3 @@ def workload_of(args: argparse.Namespace, profile: engine.Profile) -> engine.Wor
         scale=base.scale,
         shuffle_partitions=args.shuffle_partitions,
     )
-
-
-def sized(text: str, profile: engine.Profile) -> engine.Workload:
-    """The profile's reference workload at the size that `text` names."""
-    times = engine.parse_times(text, where="--input-size")
-    if times is not None:
-        engine.check_times(times, text, where="--input-size")
-        return profile.workload_at(times)
-    reference = profile.reference_workload
-    if profile.input_unit != "bytes" and engine.has_size_unit(text):
-        raise engine.BadInput(
-            f"the profile counts its input in {profile.input_unit}, not in bytes",
-            where="--input-size",
-            remedy="give a plain number in that unit, or a factor such as 2x",
-        )
-    size = engine.parse_bytes(text, where="--input-size")
-    if profile.runs and reference.input_bytes is None:
-        raise engine.BadInput(
-            "the runs do not say how large their input was",
-            where="--input-size",
-            remedy="give a factor such as 2x (times the largest run)",
-        )
-    if reference.input_bytes:
-        engine.check_times(size / reference.input_bytes, text, where="--input-size")
-    return engine.Workload(size, reference.iterations, reference.parameters)

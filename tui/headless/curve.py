@@ -286,7 +286,7 @@ def over_size(args: argparse.Namespace, profile: engine.Profile) -> list[Point]:
             where="--input-size",
             remedy="write it like 10GB:1TB or 0.5x:4x",
         )
-    ends = [workloads.sized(first, profile), workloads.sized(last, profile)]
+    ends = [profile.workload_sized(end, where="--input-size") for end in (first, last)]
     measured = [end.input_bytes if end.scale is None else end.scale for end in ends]
     low, high = (value or 0.0 for value in measured)
     if not 0.0 < low < high:

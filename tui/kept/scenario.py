@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import engine
-from tui.changes import OpenSources, ShowView
+from tui.changes import OpenSources, SetCatalog, ShowView
 from tui.commands import outcome_of
 from tui.kept.places import is_there
 from tui.reducer import reduce
@@ -140,7 +140,7 @@ def scalar(text: str) -> str:
         BadInput: for what is no Unicode text, such as the name of a file in another encoding.
     """
     plain = bool(text) and set(text) <= _BARE | {" ", "%"} and text == text.strip()
-    if plain and text[0] not in "-%" and not text.endswith("-") and text.lower() != "null":
+    if plain and text[0] not in "-%" and text.lower() != "null":
         return text
     if any(0xD800 <= ord(character) <= 0xDFFF for character in text):
         raise engine.BadInput(
@@ -219,9 +219,10 @@ def _with(state: PlanState, key: str, value: Any, where: str, names: Names) -> P
     try:
         if key in TERMS:
             return replace(state, terms=term_words.changed(state.terms, key, value))
-        if key == "catalog" and value not in names.catalogs and not is_there(value):
-            raise engine.UnknownName("catalog", value, names.catalogs)
         outcome = outcome_of(f"{key} {value}", replace(names, job=state.job))
+        catalog = outcome.catalog if isinstance(outcome, SetCatalog) else None
+        if catalog is not None and catalog not in names.catalogs and not is_there(catalog):
+            raise engine.UnknownName("catalog", catalog, names.catalogs)
     except engine.EngineError as error:
         raise engine.BadInput(
             f"{key}: {error.what}", where=where, remedy=error.remedy, choices=error.choices

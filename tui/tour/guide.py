@@ -18,7 +18,7 @@ from tui.start import DEFAULT_SAMPLE, ON_SAMPLE
 from tui.state import PlanState
 from tui.tour.facts import Facts, facts
 from tui.tour.record import Recorder
-from tui.tour.steps import STEPS, Step, pause_seconds
+from tui.tour.steps import STEPS, pause_seconds
 from tui.views.caption import Caption, Told
 from tui.widgets.slider import Slider
 
@@ -66,12 +66,9 @@ class Mark(NamedTuple):
 class Guide:
     """One tour, from its first step until it is left."""
 
-    def __init__(
-        self, app: PlannerApp, options: TourOptions, steps: tuple[Step, ...] = STEPS
-    ) -> None:
+    def __init__(self, app: PlannerApp, options: TourOptions) -> None:
         self._app = app
         self._options = options
-        self._steps = steps
         self.before = app.state
         self._pins = app.pins
         self._alone = app.state.sources == (DEFAULT_SAMPLE,)
@@ -79,7 +76,7 @@ class Guide:
         self._place = -1
         self._turning = asyncio.Lock()
         self._touched = asyncio.Event()
-        self._told = Told("Tour", "Reading the sample ...", 1, len(steps))
+        self._told = Told("Tour", "Reading the sample ...", 1, len(STEPS))
         self.over = False
         self.followed = True
         """Whether nothing but the tour's own keys was used since the step was shown."""
@@ -183,7 +180,7 @@ class Guide:
             if self.over:
                 return
             target = max(0, self._place + by)
-            if target >= len(self._steps):
+            if target >= len(STEPS):
                 self._end()
                 return
             await self._to(target)
@@ -198,7 +195,7 @@ class Guide:
 
     async def _to(self, place: int) -> None:
         """The inputs at the end of the step before, then what the step does, then its caption."""
-        step, start = self._steps[place], self._marks[place]
+        step, start = STEPS[place], self._marks[place]
         del self._marks[place + 1 :]
         self._close_dialogs()
         self._app.pins = start.pins
@@ -218,9 +215,9 @@ class Guide:
         found = self._mark(start.facts)
         self._marks.append(found)
         text = " ".join(step.text.format_map(found.facts or {}).split())
-        last = place == len(self._steps) - 1
+        last = place == len(STEPS) - 1
         self.followed = True
-        self._tell(Told(step.title, text, place + 1, len(self._steps), tuple(typed), last))
+        self._tell(Told(step.title, text, place + 1, len(STEPS), tuple(typed), last))
         await self._drained()
         await self._drawn()
 

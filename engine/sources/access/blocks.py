@@ -49,7 +49,7 @@ def lz4_blocks(read: Read) -> Iterator[Block | None]:
         if magic != LZ4_MAGIC or method not in (_LZ4_STORED, _LZ4_COMPRESSED) or not sizes_fit:
             raise DamagedStream("the lz4 stream is damaged")
         block = _whole(read(packed), packed, "lz4")
-        if not original or method == _LZ4_STORED:
+        if method == _LZ4_STORED:
             yield block
             continue
         try:

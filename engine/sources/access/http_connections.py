@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from engine.errors import ServiceUnavailable
 from engine.sources.access.http_access import TIMEOUT_SECONDS
+from engine.text.lists import printable
 
 MOST_REDIRECTS = 5
 
@@ -92,7 +93,7 @@ class SameServer(urllib.request.HTTPRedirectHandler):
             name = f"{target.scheme}://{target.hostname or ''}"
             name += f":{target.port}" if target.port else ""
             raise ServiceUnavailable(
-                f"redirects to another server, {printed(name)}, where nothing was sent",
+                f"redirects to another server, {printable(name)[:120]}, where nothing was sent",
                 where=self._base,
                 remedy="if that is a Spark history server, give its address",
             )
@@ -103,8 +104,3 @@ def _origin(url: str) -> tuple[str, str | None, int | None]:
     parts = urlsplit(url)
     default = {"http": 80, "https": 443}.get(parts.scheme)
     return parts.scheme, parts.hostname, parts.port or default
-
-
-def printed(text: str) -> str:
-    """What a service says, as it may be shown: without control characters, and not without end."""
-    return "".join(char if char.isprintable() else "?" for char in text)[:120]

@@ -252,8 +252,6 @@ def _explained(error: Exception, source: str) -> EngineError:
     """One line for whatever a store's library raises. Its text is left out: some quote the request,
     signature and all."""
     where, kind = _named(source), type(error).__name__
-    if isinstance(error, EngineError):
-        return error
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return BadInput("no such file or folder", where=where, remedy="check the path")
     if isinstance(error, PermissionError) or _REFUSED.search(kind):

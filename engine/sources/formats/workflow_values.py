@@ -11,7 +11,7 @@ from engine.catalog import DEFAULT_CATALOG, MOST_MEMORY_GIB, InstanceType
 from engine.catalog_files.find_type import named_type
 from engine.cluster import MOST_NODES
 from engine.errors import BadInput
-from engine.units import check_times, parse_bytes, parse_memory_gib, parse_seconds, parse_times
+from engine.units import parse_bytes, parse_memory_gib, parse_seconds
 
 MOST_TASKS = 10_000_000
 """A stage with more tasks is a slip: no scheduler bears them."""
@@ -89,21 +89,6 @@ task_duration = _within(
 
 task_bytes = _within(parse_bytes, -math.inf, MOST_BYTES, "a task moves at most 1 PB")
 """Bytes that one task moves."""
-
-
-def input_times(text: str) -> float | None:
-    """The factor in "3x"; None where the text is a size."""
-    value = parse_times(text)
-    if value is not None:
-        check_times(value, text)
-    return value
-
-
-def input_bytes(text: str, largest_bytes: float) -> float:
-    """An input of a job whose largest run had so many bytes."""
-    value = parse_bytes(text)
-    check_times(value / largest_bytes, text)
-    return value
 
 
 def tasks(text: str) -> int:

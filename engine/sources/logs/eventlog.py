@@ -41,6 +41,7 @@ _decode_start = msgspec.json.Decoder(events.ApplicationStart).decode
 _decode_task_end = msgspec.json.Decoder(events.TaskEnd).decode
 _decode_task_start = msgspec.json.Decoder(events.TaskStart).decode
 _decode_name = msgspec.json.Decoder(events.NamedEvent).decode
+_decode_any = msgspec.json.Decoder(dict[str, Any]).decode
 
 BAD_EVENT = (
     *(msgspec.MsgspecError, UnicodeDecodeError, struct.error, OverflowError, RecursionError),
@@ -292,8 +293,7 @@ class EventLog:
             self._read_lines(lines)
         except OtherApplication:
             before = _events_before(lines)
-            whole = self.application.ended_ms is not None
-            self.repeated = whole and self.application.told_start in _starts_in(lines[before:])
+            self.repeated = self.application.told_start in _starts_in(lines[before:])
             self.other_application = True
             self.read_events += before
         return not self.other_application
@@ -354,24 +354,16 @@ class EventLog:
             )
 
     def _other(self, line: bytes) -> None:
-        """Any event but the usual form of task starts and ends."""
-        if line.startswith(_EVENT):
-            name = line[len(_EVENT) : line.find(b'"', len(_EVENT))]
-        elif not line.strip():
-            self.read_events -= 1
-            return
-        else:
-            name = _decode_name(line).name.encode()
-        handler = _HANDLERS.get(name)
-        if handler is not None:
-            handler(self.application, line)
-        elif name == b"SparkListenerTaskEnd":
-            event = _decode_task_end(line)
-            self.application.stage_of(event.stage).tasks.buffer += row_of(
-                event, cold=event.info.task_id in self.application.cold_tasks
-            )
-            self._special(event)
-        elif name == b"SparkListenerTaskStart":
-            self.starts.append(line)
-            if self.application.starts_to_read > 0:
-                self.application.task_start(_decode_task_start(line))
+        """Any event but task starts and ends as Spark writes them."""
+        if not line.startswith(_EVENT):
+            return self._in_own_form(line)
+        handler = _HANDLERS.get(line[len(_EVENT) : line.find(b'"', len(_EVENT))])
+        return None if handler is None else handler(self.application, line)
+
+    def _in_own_form(self, line: bytes) -> None:
+        """An event with other spacing, or with its keys in another order, as tools leave it: read
+        as Spark writes it, since some things are looked for in the text as it stands."""
+        if line.strip():
+            named = {"Event": _decode_name(line).name, **_decode_any(line)}
+            self._read_lines([msgspec.json.encode(named)])
+        self.read_events -= 1  # a blank line is none; any other has been counted by now

@@ -1,12 +1,14 @@
 """Planned runs as commands of spark-submit: templates, plans, layouts and seeds."""
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from engine.errors import BadInput
+from engine.experiments import commands
 from engine.experiments.commands import (
     Job,
     command_of,
@@ -118,3 +120,71 @@ def test_what_the_plan_does_not_say_cannot_be_asked_for() -> None:
 def test_a_missing_spark_submit_is_said(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="not a command"):
         find_spark_submit(str(tmp_path / "nothing"))
+
+
+WHOLE = {"nodes": 3, "fraction": 1.0, "instance": "m5.xlarge", "partitions": 8, "iterations": 5.0}
+
+
+def test_where_no_plan_is_the_next_runs_are_it() -> None:
+    text = json.dumps({"plan": None, "next": [WHOLE, {"cores": 12, "fraction": 0.5}]})
+    assert experiments_in(text, where="plan") == (
+        Experiment(3, 1.0, "m5.xlarge", partitions=8, iterations=5.0),
+        Experiment(None, 0.5, cores=12),
+    )
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"fraction": 1.01},
+        {"fraction": 0.0},
+        {"fraction": math.inf},
+        {"nodes": 0},
+        {"partitions": 0},
+        {"iterations": 0.0},
+    ],
+)
+def test_a_run_that_nobody_can_make_is_no_plan(wrong: dict[str, object]) -> None:
+    text = json.dumps({"plan": {"runs": [WHOLE, WHOLE | wrong]}})
+    with pytest.raises(BadInput, match="is not a plan of runs"):
+        experiments_in(text, where="plan")
+
+
+def test_runs_on_other_clusters_have_other_names() -> None:
+    """Of a log that is there already the run is not made again."""
+    clusters = [Experiment(2, 0.5), Experiment(2, 0.5, "m5.xlarge"), Experiment(None, 0.5, cores=8)]
+    assert [run.name for run in training_runs(clusters, job())] == [
+        "nodes2-input50pc-seed1",
+        "m5.xlarge-nodes2-input50pc-seed1",
+        "cores8-input50pc-seed1",
+    ]
+
+
+def test_cores_are_divided_into_whole_executors() -> None:
+    (run,) = training_runs([Experiment(None, 0.5, cores=8)], job())
+    assert (run.values["executors"], run.values["total_cores"]) == ("2", "8")
+    with pytest.raises(BadInput, match="6 cores do not divide into executors of 4"):
+        training_runs([Experiment(None, 0.5, cores=6)], job())
+
+
+def test_repetitions_count_among_the_most_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commands, "MOST_RUNS", 6)
+    assert len(training_runs(PLANNED, job(), repeat=3)) == 6
+    with pytest.raises(BadInput, match="more than 6 runs"):
+        training_runs(PLANNED, job(), repeat=4)
+
+
+def test_the_command_that_is_named_comes_before_spark_home_and_that_before_the_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("named", "home/bin", "path"):
+        command = tmp_path / folder / "spark-submit"
+        command.parent.mkdir(parents=True)
+        command.touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "path"))
+    monkeypatch.delenv("SPARK_HOME", raising=False)
+    assert find_spark_submit(None) == str(tmp_path / "path/spark-submit")
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path / "home"))
+    assert find_spark_submit(None) == str(tmp_path / "home/bin/spark-submit")
+    named = str(tmp_path / "named/spark-submit")
+    assert find_spark_submit(named) == named

@@ -2,8 +2,10 @@
 
 import errno
 import io
+import math
 import os
 import re
+import struct
 from pathlib import Path
 
 import pytest
@@ -11,8 +13,9 @@ import sparklog as log
 from pitfall_logs import DATA, PLAIN, RETRIES, codes, one, text_of
 
 from engine.errors import BadInput
-from engine.sources import read
+from engine.sources import read, reader
 from engine.sources.access import codecs
+from engine.sources.access.blocks import lzf_decompress
 
 # Codecs, as Spark's own writer leaves them
 
@@ -65,6 +68,58 @@ def test_a_stream_damaged_near_its_end_says_how_much_is_lost(tmp_path: Path, cod
     said = next(text for text in run.lost if f"the {codec} stream is damaged" in text)
     found = re.search(r"about (\d+) of (\d+) events are lost, the last [\d.]+ m?s", said)
     assert int(found[2]) == pytest.approx(text.count(b"\n"), rel=0.3)
+
+
+def decoded(packed: bytes) -> tuple[bytes, tuple[int, int], str | None]:
+    """The text of a compressed stream, how many of how many blocks are damaged, what broke it."""
+    stream = codecs.Stream(io.BytesIO(packed), "app")
+    text = b"".join(stream.chunks())
+    return text, (stream.damaged_blocks, stream.blocks), stream.lost
+
+
+def test_a_block_whose_own_length_is_damaged_is_left_out() -> None:
+    """Compressed bytes that are said to unpack to nothing are no text."""
+    packed = bytearray(log.lz4_blocks(PLAIN))
+    packed[13:17] = struct.pack("<i", 0)
+    text, damaged, lost = decoded(bytes(packed))
+    blocks = 1 + math.ceil(len(PLAIN) / (1 << 15))  # with the end mark
+    assert (text, damaged, lost) == (b"\n" + PLAIN[1 << 15 :], (1, blocks), None)
+
+
+@pytest.mark.parametrize(
+    ("codec", "place", "written"),
+    [
+        ("lz4", 13, struct.pack("<i", (1 << 25) + 1)),
+        ("lz4", 9, struct.pack("<i", -1)),
+        ("lzf", 0, b"ZW"),
+        ("snappy", 7, b"\x01"),
+    ],
+)
+def test_a_header_that_no_writer_leaves_ends_the_stream(
+    codec: str, place: int, written: bytes
+) -> None:
+    """Behind it nobody knows where the next block begins."""
+    compress = {"lz4": log.lz4_blocks, "lzf": log.lzf_blocks, "snappy": log.snappy_blocks}[codec]
+    first, second = compress(PLAIN[:900])[: -21 if codec == "lz4" else None], compress(PLAIN[900:])
+    damaged = bytearray(second)
+    damaged[place : place + len(written)] = written
+    broken = f"the {codec} stream is damaged"
+    assert decoded(first + bytes(damaged)) == (PLAIN[:900], (0, 1), broken)
+
+
+@pytest.mark.parametrize(
+    ("packed", "text"),
+    [
+        (b"\x01ab" + bytes([2 << 5, 1]), b"ababab"),  # 4 bytes from 2 back
+        (b"\x00a" + bytes([7 << 5, 5, 0]), 15 * b"a"),  # 7 + 5 + 2 bytes from 1 back
+        (b"\x00a" + bytes([1 << 5, 1]), None),  # from before the beginning
+        (b"\x00a" + bytes([7 << 5, 5]), None),  # its distance is missing
+        (b"\x05abc", None),  # fewer literals than it says
+    ],
+)
+def test_lzf_copies_may_run_into_themselves(packed: bytes, text: bytes | None) -> None:
+    """LibLZF's format: a copy that is longer than its distance repeats what it has written."""
+    assert lzf_decompress(packed, 6 if text is None else len(text)) == text
 
 
 # Files
@@ -156,3 +211,13 @@ def test_more_files_than_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         (tmp_path / f"part-{number}").touch()
     with pytest.raises(BadInput, match="more than 10 files"):
         read(tmp_path)
+
+
+def test_a_table_that_would_fill_the_memory_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "runs.csv"
+    path.write_bytes(b"nodes,input_size,seconds\n" + b"2,10,60\n" * 200_000)
+    monkeypatch.setattr(reader, "LARGEST_TEXT_BYTES", 1 << 20)
+    with pytest.raises(BadInput, match="is larger than 1 MiB; split it"):
+        read(path)

@@ -281,3 +281,13 @@ def test_attempts_of_one_application_are_named(tmp_path: Path) -> None:
     assert len(profile.runs) == 2
     (said,) = (n.text for n in profile.notices if n.code == "several-attempts")
     assert said.startswith("2 attempts of app-")
+
+
+def test_a_log_in_a_folder_whose_beginning_is_damaged_is_one(tmp_path: Path) -> None:
+    events = log.one_stage()
+    log.write(tmp_path / "whole", events)
+    begun = [{**event, "App ID": "app-2"} if "App ID" in event else event for event in events]
+    (tmp_path / "torn").write_bytes(b"\x00" * 100 + b"\n" + log.text(begun)[40:])
+    profile = read(tmp_path)
+    assert [run.source for run in profile.runs] == ["torn", "whole"]
+    assert "skipped-files" not in [notice.code for notice in profile.notices]

@@ -54,6 +54,16 @@ def test_databricks_parts_know_their_number(
     assert any(said in text for text in run.lost)
 
 
+def test_parts_of_two_clusters_in_one_folder_are_not_one_run(tmp_path: Path) -> None:
+    """Each part names its Spark context: the second cluster's work is none of the first's."""
+    folder = databricks(tmp_path, PLAIN)
+    whole, last = one(folder), folder / "eventlog"
+    last.write_bytes(last.read_bytes().replace(b'"SparkContext Id":77', b'"SparkContext Id":78'))
+    run = one(folder)
+    assert run.lost[0].startswith("another application begins after ")
+    assert run.seconds < whole.seconds
+
+
 TAGS = "spark.databricks.clusterUsageTags."
 
 

@@ -364,7 +364,18 @@ def test_blocks_off_the_heap_want_no_memory_of_it(tmp_path: Path, off_heap: bool
     assert run.workload.input_bytes == 1000.0
 
 
-def test_an_executor_takes_its_blocks_with_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "gone",
+    [
+        {"Event": "SparkListenerExecutorRemoved", "Executor ID": "1", "Removed Reason": "137"},
+        {
+            "Event": "SparkListenerBlockManagerRemoved",
+            "Block Manager ID": {"Executor ID": "1", "Host": "h", "Port": 1},
+        },
+    ],
+    ids=["executor", "block manager alone"],
+)
+def test_an_executor_takes_its_blocks_with_it(tmp_path: Path, gone: log.Event) -> None:
     """The other computes them again: they are there once, and no longer on the disk of the lost."""
     kept = log.rdd(5, cached=True) | {"Number of Partitions": 2}
     level = {"Use Disk": True, "Use Memory": False, "Deserialized": False, "Replication": 1}
@@ -380,9 +391,7 @@ def test_an_executor_takes_its_blocks_with_it(tmp_path: Path) -> None:
         tasks = [log.task(number, 2 * number + n, at, at + 1.0, index=n) for n in range(2)]
         return [log.submitted(stage, at), *blocks, *tasks, log.completed(stage, at, at + 1.0)]
 
-    gone = {"Event": "SparkListenerExecutorRemoved", "Timestamp": 3500, "Executor ID": "1",
-            "Removed Reason": "Command exited with code 137"}  # fmt: skip
-    events = [*read_by(0, 2.0, [stored(0, "0"), stored(1, "1")]), gone,
+    events = [*read_by(0, 2.0, [stored(0, "0"), stored(1, "1")]), gone | {"Timestamp": 3500},
               *read_by(1, 4.0, [stored(1, "0")]), *read_by(2, 6.0, [])]  # fmt: skip
     run = run_of(tmp_path, [*log.header(), *events, log.end(8.0)])
     assert [stage.cached_disk_bytes for stage in run.stages] == [None, 100.0, 200.0]

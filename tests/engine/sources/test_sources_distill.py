@@ -378,7 +378,10 @@ def test_a_stage_of_many_tasks_is_sketched(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr("engine.sources.logs.eventlog.BUFFER_BYTES", 64 * task_rows.ROW_BYTES)
     count = 1500
     stage = log.info(0, count)
-    ends = [log.task(0, n, 2.0, 2.0 + 0.2 + n / 1000, index=n) for n in range(count)]
+    ends = [
+        log.task(0, n, 2.0, 2.0 + 0.2 + n / 1000, index=n, metrics={"JVM GC Time": n % 2})
+        for n in range(count)
+    ]
     events = [*log.header(), log.submitted(stage, 2.0), *ends, log.task(0, 9999, 2.0, 4.0, index=3),
               log.completed(stage, 2.0, 4.0), log.end(5.0)]  # fmt: skip
     exact = run_of(tmp_path, events).stages[0]
@@ -387,6 +390,7 @@ def test_a_stage_of_many_tasks_is_sketched(tmp_path: Path, monkeypatch: pytest.M
     assert sketched.waste == exact.waste
     assert sketched.task_seconds.count == exact.task_seconds.count == count
     assert sketched.task_seconds.total == exact.task_seconds.total
+    assert sketched.gc_seconds.count == exact.gc_seconds.count == count, "none is a time too"
     assert sketched.task_seconds.quantiles != exact.task_seconds.quantiles
     for a, b in zip(sketched.task_seconds.quantiles, exact.task_seconds.quantiles, strict=True):
         assert a == pytest.approx(b, rel=0.011)

@@ -10,8 +10,9 @@ from shared import SHARED, needs_shared
 from engine.notices import Notice
 from engine.profile import Run
 from engine.sources import read
+from engine.sources.logs.entities import Executor
 from engine.sources.logs.eventlog import EventLog
-from engine.sources.logs.lost_executors import LONGEST_REASON, shortened
+from engine.sources.logs.lost_executors import LONGEST_REASON, drained_ms, lost_notice, shortened
 
 DYNAMIC = {"spark_dynamicAllocation_enabled": "true"}
 AUTOSCALING = {"spark_databricks_clusterUsageTags_clusterScalingType": "autoscaling"}
@@ -205,6 +206,36 @@ def test_an_executor_that_only_hands_on_its_blocks_offers_no_slots(
         assert lost(run).text.startswith("1 of 2 executors was lost 9 s after the start (")
 
 
+@pytest.mark.parametrize(
+    ("last_end_s", "until_s"),
+    [(4.0, 4.0), (1.0, None), (0.5, None), (9.0, None), (10.0, None), (None, None)],
+)
+def test_an_executor_is_done_between_coming_and_going(
+    last_end_s: float | None, until_s: float | None
+) -> None:
+    """Another clock may tell otherwise: then nobody knows."""
+    gone = Executor("h", log.ms(1.0), removed_ms=log.ms(9.0), removed_reason=NODE_GOES)
+    last_end_ms = None if last_end_s is None else log.ms(last_end_s)
+    until_ms = None if until_s is None else log.ms(until_s)
+    assert drained_ms(gone, {}, last_end_ms) == until_ms
+    gone.removed_ms = None
+    assert drained_ms(gone, {}, last_end_ms) is None
+
+
+def test_the_reason_of_most_is_told_and_the_time_of_the_first() -> None:
+    """Whatever their order; a clock that was behind has lost nothing before the start."""
+    reasons = ((9.0, "Container c was preempted."), (4.0, "exit code 137"), (7.0, "exit code 52"))
+    gone = [
+        Executor("h", log.ms(1.0), removed_ms=log.ms(at), removed_reason=why) for at, why in reasons
+    ]
+    said = lost_notice(gone, executors=5, started_ms=log.ms(1.0))
+    assert said.text.startswith("3 of 5 executors were lost, the first 3 s after the start")
+    assert '"exit code 137"' in said.text
+    assert "memoryOverhead" in said.remedy
+    early = lost_notice(gone, executors=5, started_ms=log.ms(6.0))
+    assert ", the first 0 s after the start" in early.text
+
+
 def without_blocks(name: str, at: float) -> log.Event:
     """The driver has no block manager of an executor any more."""
     manager = {"Executor ID": name, "Host": "host-1", "Port": 7337}
@@ -225,7 +256,8 @@ def test_an_executor_that_was_never_announced_ends_with_its_blocks() -> None:
     """Spark 1.2 tells no executors, but their block managers: when they came and went."""
     added = without_blocks("1", 1.0) | {"Event": "SparkListenerBlockManagerAdded"}
     read_log = EventLog()
-    events = [added | {"Maximum Memory": 1000}, without_blocks("1", 6.0), without_blocks("2", 7.0)]
+    gone = [without_blocks(name, at) for name, at in (("1", 6.0), ("2", 7.0), ("1", 8.0))]
+    events = [added | {"Maximum Memory": 1000}, *gone]
     read_log.read([log.text(events)], "app")
     (executor,) = read_log.application.executors.values()
     assert (executor.added_ms, executor.removed_ms) == (log.ms(1.0), log.ms(6.0))

@@ -13,6 +13,7 @@ import sparklog as log
 from engine.errors import BadInput, ServiceUnavailable, UnknownName
 from engine.profile import Profile
 from engine.sources import check_sources, read
+from engine.sources.access import remote
 from engine.sources.access.remote import RemotePlace, list_remote
 from engine.sources.peek import Peek, peek
 
@@ -276,3 +277,28 @@ def test_a_remote_folder_is_listed(store: Any) -> None:
         list_remote("memory://b/app")
     with pytest.raises(BadInput):
         list_remote("memory://none")
+
+
+def test_a_store_that_lists_a_folder_in_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As object stores do that keep an empty object for it; folders may end in a slash."""
+
+    class Files:
+        _strip_protocol = staticmethod(lambda source: source.removeprefix("s3://").rstrip("/"))
+
+        def info(self, path: str) -> dict[str, Any]:
+            return {"name": path, "type": "directory"}
+
+        def ls(self, path: str, *, detail: bool) -> list[dict[str, Any]]:
+            return [
+                {"name": "bucket/logs/", "type": "directory"},
+                {"name": "bucket/logs/b.zstd", "type": "file", "size": 3},
+                {"name": "bucket/logs/C/", "type": "directory"},
+                {"name": "bucket/logs/A.zstd", "type": "file", "size": 0},
+            ]
+
+    monkeypatch.setattr(remote, "_file_system", lambda source: Files())
+    assert [(e.source, e.size_bytes, e.folder) for e in list_remote("s3://bucket/logs/")] == [
+        ("s3://bucket/logs/C", None, True),
+        ("s3://bucket/logs/A.zstd", 0, False),
+        ("s3://bucket/logs/b.zstd", 3, False),
+    ]

@@ -15,6 +15,7 @@ from engine.notices import Notice
 from engine.profile import Run
 from engine.sources.found import Found
 from engine.sources.merge import together
+from engine.stage_run import Measure, StageRun
 
 SAID = Notice("some-code", "something", "do something")
 
@@ -25,6 +26,45 @@ def run(size: float | None = None, **more: object) -> Run:
 
 def said(*runs: Run) -> dict[str, str]:
     return {n.code: n.text for n in together([Found("a", runs)]).notices}
+
+
+def batch(number: int, seconds: float, log_name: str = "a") -> Run:
+    """A micro-batch; the first of a stream runs on new executors."""
+    stage = StageRun(0, "s", 1, 0.0, 1.0, SECOND, first_wave_seconds=None if number else SECOND)
+    own = {"batch_id": number, "app_id": log_name, "source": log_name, "stages": (stage,)}
+    return replace(run(1e9, **own), seconds=seconds)
+
+
+SECOND = Measure(1, 1.0, (1.0,))
+
+
+def test_how_much_longer_a_stream_takes_at_first_is_that_of_its_slowest_start() -> None:
+    """Against the median of the later batches; a first one that was faster adds nothing."""
+    slow = [batch(0, 19.0), batch(1, 4.0), batch(2, 6.0), batch(3, 5.0)]
+    slower = [batch(0, 40.0, "b"), batch(1, 10.0, "b")]
+    fast = [batch(0, 2.0, "c"), batch(1, 4.0, "c")]
+    assert " after the first, which took 30 s longer" in said(*slow, *slower)["micro-batches"]
+    assert " after the first, which took 14 s longer" in said(*slow, *fast)["micro-batches"]
+    assert " after the first" not in said(*fast)["micro-batches"]
+    assert " after the first" not in said(slow[0])["micro-batches"]
+
+
+def test_a_larger_run_that_failed_is_said_in_the_unit_of_its_table() -> None:
+    failed = replace(run(9e6, notices=(Notice("failed-stages", "one", "look"),)), source="b")
+    notices = together([Found("a.csv", (run(3e6), failed), unit="rows")]).notices
+    (text,) = (notice.text for notice in notices if notice.code == "largest-run-broke-off")
+    assert text.startswith("b failed after 9e+06 rows of input: ")
+    assert "3e+06 rows of the largest run" in text
+
+
+def test_streaming_queries_of_one_log_are_told_from_applications() -> None:
+    """Batches of one log, and of two: only the former can be taken apart by `fleet` as it is."""
+    one, two = (replace(batch(0, 4.0), application=name) for name in ("clicks", "orders"))
+    assert said(one, two)["mixed-applications"].startswith("the log holds 2 streaming queries (cli")
+    other = replace(two, app_id="b")
+    assert said(one, other)["mixed-applications"].startswith("the sources hold 2 applications (cli")
+    whole = replace(two, batch_id=None)
+    assert said(one, whole)["mixed-applications"].startswith("the sources hold 2 applications (cli")
 
 
 def test_sizes_in_different_units_cannot_be_held_against_each_other() -> None:

@@ -1,12 +1,15 @@
 """Workflow YAML: what it means, and one line for everything that is wrong with it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from engine.catalog import InstanceType
 from engine.errors import BadInput, EngineError
 from engine.models.boe.model import fit_workflow
 from engine.sources import read
+from engine.sources.formats.profile_file import write_profile
 from engine.sources.workflow_file import is_workflow, parse_workflow, read_workflow
 
 HEAD = "format: sparkplan-workflow/1\nname: w\n"
@@ -31,7 +34,7 @@ jobs:
 
 def test_a_file_means_what_it_says() -> None:
     found = parse_workflow(GOOD, "w.yaml")
-    assert [job.name for job in found.jobs] == ["a", "b"]
+    assert (found.name, [job.name for job in found.jobs]) == ("w", ["a", "b"])
     assert found.scheduler == "max-min"
     cluster = found.cluster
     assert (cluster.nodes, cluster.cores, cluster.slots) == (2, 6.0, 8)
@@ -42,6 +45,17 @@ def test_a_file_means_what_it_says() -> None:
     assert (first.work.load_seconds, first.spread, first.memory_gib) == (1.0, 0.2, 2.0)
     assert first.output_spread == 0.5
     assert (second.after, second.memory_gib, side.after) == ((0,), 4.0, (0,))
+    assert second.work.steps == ((0.5, 0.0, 100e6),)
+    (alone,) = found.jobs[0].stages
+    assert (alone.cores, alone.memory_gib, alone.spread, alone.output_spread) == (1.0, 0, 0, 0)
+    assert parse_workflow(GOOD.replace("name: w\n", ""), "dir/night.yaml").name == "night"
+
+
+def test_where_a_job_ran_is_what_it_says_else_what_is_said_of_all() -> None:
+    jobs = "jobs:\n- {name: a, source: sort-small}\n- {name: b, source: sort-small, ran_on: "
+    told = InstanceType("own", 4.0, 16.0)
+    found = parse_workflow(f"{HEAD}{jobs}m5.xlarge}}\n", "w.yaml", ran_on=told)
+    assert [job.ran_on.name for job in found.jobs] == ["own", "m5.xlarge"]
 
 
 def test_jobs_from_samples_keep_their_observed_tasks() -> None:
@@ -51,9 +65,16 @@ def test_jobs_from_samples_keep_their_observed_tasks() -> None:
     assert job.workload.input_bytes == pytest.approx(2 * own)
 
 
-def test_sources_are_relative_to_the_file(tmp_path: Path) -> None:
-    from engine.sources.formats.profile_file import write_profile
+def test_a_size_in_bytes_is_none_of_a_job_whose_input_is_counted_otherwise(tmp_path: Path) -> None:
+    """As with --input-size: a number of bytes was taken for one of rows."""
+    rows = tmp_path / "rows.yaml"
+    write_profile(replace(read("word-count-small"), input_unit="rows"), rows)
+    text = f"{HEAD}jobs:\n- {{name: a, source: {rows}, input_size: 1GB}}\n"
+    with pytest.raises(BadInput, match=r"w.yaml:4: input_size: the profile counts its input in ro"):
+        parse_workflow(text, "w.yaml")
 
+
+def test_sources_are_relative_to_the_file(tmp_path: Path) -> None:
     write_profile(read("word-count-small"), tmp_path / "wc.yaml")
     path = tmp_path / "w.yaml"
     path.write_text(HEAD + "jobs: [{name: a, source: wc.yaml}]\n")
@@ -190,6 +211,10 @@ BAD = {
     "a size out of reach": (
         "jobs:\n- {name: a, source: word-count-small, input_size: 9e20}\n",
         r"w.yaml:4: input_size: '9e20' is more than 1,000,000 times .*; check the unit",
+    ),
+    "a size of what is described": (
+        "jobs:\n- name: a\n  input_size: 2x\n  stages: [{tasks: 1, load: 1s}]\n",
+        r"w.yaml:5: input_size scales what was observed; stages say their own amounts",
     ),
     "an empty size in quotes": (
         "jobs:\n- {name: a, source: word-count-small, input_size: ''}\n",

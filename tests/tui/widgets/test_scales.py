@@ -262,3 +262,25 @@ def test_the_ends_of_the_size_slider_are_typed_as_they_are_shown(largest, unit):
         typed = ranges.parse_size(ranges.size_text(end))
         assert LEAST_SCALE <= typed <= MOST_SCALE
         assert typed == pytest.approx(end, rel=0.006)
+
+
+def test_on_a_log_track_what_is_not_above_zero_takes_no_place_from_the_others() -> None:
+    none, *others = LogScale(1.0, 100.0).positions([0.0, 10.0, 100.0, 1.0])
+    assert math.isnan(none)
+    assert others == pytest.approx([0.5, 1.0, 0.0])
+
+
+def test_between_a_few_values_a_position_is_that_of_its_neighbours() -> None:
+    """What lies outside goes on as the two at that end are apart; a value is the nearest."""
+    scale = DiscreteScale((0.5, 0.8, 0.9))
+    assert [scale.position(at) for at in (0.2, 0.5, 0.65, 0.85, 1.0)] == pytest.approx(
+        [-0.5, 0.0, 0.25, 0.75, 1.5]
+    )
+    assert [scale.value(at) for at in (-1.0, 0.3, 0.8, 2.0)] == [0.5, 0.8, 0.9, 0.9]
+    assert DiscreteScale((1.0, 2.0)).position(2.0) == 1.0
+
+
+@pytest.mark.parametrize("values", [(), (1.0,), (1.0, 1.0), (2.0, 1.0)])
+def test_a_track_needs_two_values_in_order(values: tuple[float, ...]) -> None:
+    with pytest.raises(ValueError, match="a discrete scale needs ascending values"):
+        DiscreteScale(values)
