@@ -72,13 +72,17 @@ class Averaged:
             mean[rows], variance[rows], sides[:, rows] = _moments(self.laws, part, own)
         return mean, variance, sides
 
-    def means(self, at: Points, effects: FloatArray, sizes: FloatArray) -> FloatArray:
-        """(s, n) mean log time, effects and iterations apart, with each of s sizes in place of the
-        points' own."""
-        means = np.empty((len(sizes), len(at)))
+    def means(
+        self, at: Points, effects: FloatArray, sizes: FloatArray, iterations: FloatArray | None
+    ) -> FloatArray:
+        """(k, s, n) mean log time, effects apart, with each of k numbers of iterations and s sizes
+        in place of the points' own; their own iterations (k = 1) for None."""
+        counts = at.iterations[None] if iterations is None else iterations[:, None]
+        means = np.empty((len(counts), len(sizes), len(at)))
         for rows in _blocks(at):
             own = effects[rows] @ self.effects
-            means[:, rows] = self.laws.mean_log_times(at.taken(rows), own, sizes)
+            told = counts if counts.shape[1] == 1 else counts[:, rows]
+            means[:, :, rows] = self.laws.mean_log_times(at.taken(rows), own, sizes, told)
         return means
 
     def cliff_at(self, memory_per_input: float, runs: FloatArray) -> Cliff:
@@ -111,18 +115,13 @@ def _moments(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """`Averaged.moments` of a few points with each law's effects (n, d) there."""
     seen = laws.frame.seen(at)
-    times = laws.log_times_at(replace(seen, iterations=None))
+    times = laws.log_times_at(seen)
     mean = times.mean(axis=1)
     times += effects
     usual = times.mean(axis=1)
     rows, slipped = laws.slipped(at.memory_per_input)
     shift = np.zeros(len(at))
     shift[rows] = states_shift(slipped / len(laws), times[rows], usual[rows])
-    if seen.iterations is not None:
-        done = laws.log_iterations(seen.iterations)[seen.which]
-        more = done.mean(axis=1)
-        mean, usual = mean + more, usual + more
-        times += done
     times -= (usual + shift)[:, None]
     sides = np.ones((2, len(at)))
     sides[:, rows] = side_shares(times[rows])

@@ -16,6 +16,7 @@ from engine.models.laws.terms import (
     BY_CORES,
     BY_CORES_SQUARED,
     BY_MACHINES,
+    GROWING,
     Points,
     mean_terms,
     terms,
@@ -103,8 +104,14 @@ class Frame:
         else:
             told, which = np.unique(known, return_inverse=True)
         same = len(told) == 1 and told[0] == self.iterations
+        found = self.relative(at)
+        apart = found[:, ~GROWING]
+        if len(told) <= FEW_COUNTS:
+            own = which[:, None] == np.arange(len(told))
+            apart = (own[:, :, None] * apart[:, None]).reshape(len(at), -1)
         return Seen(
-            terms=self.relative(at),
+            terms=found,
+            fixed=apart,
             memory_per_input=at.memory_per_input,
             iterations=None if same else told[:, None] / self.iterations,
             which=which,
@@ -134,6 +141,8 @@ class Seen:
 
     Args:
         terms: (n, 11) relative to those on the fewest machines of the runs.
+        fixed: (n, 4 u) those that do not grow with the size, in columns of their own for each of
+            few numbers of iterations, nothing in those of others; (n, 4) where there are many.
         memory_per_input: (n,) its logarithm.
         iterations: (u, 1) the different ones relative to those of the run with the most; None where
             all points have as many as that run.
@@ -142,10 +151,22 @@ class Seen:
     """
 
     terms: FloatArray
+    fixed: FloatArray
     memory_per_input: FloatArray
     iterations: FloatArray | None
     which: IntArray
 
+    def of_fixed(self, shares: FloatArray, often: FloatArray) -> FloatArray:
+        """(n, d) time that does not grow with the size, by laws with its shares (4, d), done so
+        often (u, d). Columns for each number of iterations make one product of matrices of it,
+        which is quicker than picking a number for each point, up to some columns."""
+        if len(often) > FEW_COUNTS:
+            return np.asarray((self.fixed @ shares) * often.take(self.which, axis=0))
+        return np.asarray(self.fixed @ (often[:, None] * shares).reshape(-1, shares.shape[1]))
+
+
+FEW_COUNTS = 8
+"""Numbers of iterations that have columns of their own."""
 
 SAME_CORES = 1e-9
 """Relative difference below which machines have as many cores."""

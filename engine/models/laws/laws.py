@@ -2,10 +2,11 @@
 
 A law says how time depends on machines, cores, size, iterations and memory, up to a level:
 
-    T = level * sum_j w_j f_j(m, p, z) / f_j(reference) * (1 + cliff) * (g + (1 - g) i / i0)
+    T = level * sum_j w_j f_j(m, p, z) / f_j(reference) * (1 + cliff) * (g_j + (1 - g_j) i / i0)
 
 with the terms f_j of `terms` in machines m, their cores p and the relative size z; non-negative
-shares w_j; iterations i, no more than the loop does before it has converged; and a memory cliff:
+shares w_j; iterations i, no more than the loop does before it has converged, of which a share g_j
+is done once: one for the terms that grow with the size, one for the others; and a memory cliff:
 where memory per input falls below a threshold, the shared work (z / p, z / p^2) is done again, up
 to `height` times: part of it as soon as not all data fits, the rest in proportion to the data that
 does not. Few runs fit many laws. So laws are drawn from a prior and weighted by their likelihood,
@@ -43,9 +44,10 @@ CLIFF_HEIGHT, CLIFF_HEIGHT_SPREAD = 10.0, 1.0
 """Median and log spread of the extra work if no data fitted: reading and parsing or computing data
 again takes a few to some tens of times as long as what is then done with it."""
 
-CLIFF, STOP = len(SHARES), len(SHARES) + 5
-"""Places among the numbers of a law: its shares come first, then its cliff, where its loop has
-converged is the last."""
+CLIFF, STOP, ONCE_FIXED = len(SHARES), len(SHARES) + 5, len(SHARES) + 6
+"""Places among the numbers of a law: its shares come first, then its cliff. Of the last two only
+runs of several numbers of iterations tell: where its loop has converged, and what is done once of
+the time that does not grow with the size."""
 
 SPARSEST = -30.0
 """Logarithm of a share that is nothing."""
@@ -59,7 +61,7 @@ class Laws:
     """d laws drawn from the prior or from what runs left of it.
 
     Args:
-        numbers: (17, d) what each consists of, a row for each of the properties below: all in one
+        numbers: (18, d) what each consists of, a row for each of the properties below: all in one
             array, so that a move of many laws takes few calls.
     """
 
@@ -92,7 +94,8 @@ class Laws:
 
     @property
     def logit_once(self) -> FloatArray:
-        """(d,) share of the time that does not grow with the iterations."""
+        """(d,) share of the time that does not grow with the iterations: of what grows with the
+        size, where runs of several numbers of iterations tell it apart."""
         return np.asarray(self.numbers[CLIFF + 2])
 
     @property
@@ -111,6 +114,11 @@ class Laws:
     def stop(self) -> FloatArray:
         """(d,) where the loop has converged, as a standard normal number (`converged`)."""
         return np.asarray(self.numbers[STOP])
+
+    @property
+    def logit_once_fixed(self) -> FloatArray:
+        """(d,) the share that does not grow with the iterations of what does not with the size."""
+        return np.asarray(self.numbers[ONCE_FIXED])
 
     @cached_property
     def shares(self) -> FloatArray:
@@ -176,38 +184,53 @@ class Laws:
             again = seen.terms[:, DONE_AGAIN] @ self._again(laws).T
             again *= self.missed(seen.memory_per_input, laws)
             sums[:, laws] += again
-        np.log(sums, out=sums)
         if seen.iterations is not None:
-            sums += self.log_iterations(seen.iterations)[seen.which]
+            grown, fixed = self.repeated(seen.iterations)
+            sums *= grown.take(seen.which, axis=0)
+            if self.frame.iteration_range > 0.0:
+                sums += seen.of_fixed(self.shares.T[~GROWING], fixed - grown)
+        np.log(sums, out=sums)
         return sums
 
-    def mean_log_times(self, at: Points, effects: FloatArray, sizes: FloatArray) -> FloatArray:
-        """(s, n) mean of the laws' log times with each of s sizes in place of the points' own, at
-        the usual number of iterations: terms per unit of size serve all sizes. It is less where it
-        is open whether data fits; how much less also depends on each law's `effects` (n, d)."""
+    def mean_log_times(
+        self, at: Points, effects: FloatArray, sizes: FloatArray, iterations: FloatArray
+    ) -> FloatArray:
+        """(k, s, n) mean of the laws' log times with each of k numbers of iterations, (k, 1) or
+        (k, n), and of s sizes in place of the points' own: terms per unit of size serve all. It is
+        less where it is open whether data fits; how much less also depends on each law's `effects`
+        (n, d)."""
         # By law, then by point: some of the laws lie side by side.
         unit = self.frame.seen(at.sized(1.0))
         fixed, grown = (self.shares @ (unit.terms * of).T for of in (~GROWING, GROWING))
         again = self.again @ unit.terms[:, DONE_AGAIN].T
         saved = np.multiply.outer(self._kept, np.exp(unit.memory_per_input - self.frame.high))
         saved *= again
-        found, sums, more = np.empty((len(sizes), len(at))), np.empty_like(grown), saved.copy()
-        usual = effects.mean(axis=1)
+        found = np.empty((len(iterations), len(sizes), len(at)))
+        sized, sums, more = np.empty_like(grown), np.empty_like(grown), saved.copy()
+        usual, told = effects.mean(axis=1), [self._told(fixed, count) for count in iterations]
         for place, size in enumerate(sizes):
             per_input = unit.memory_per_input - np.log(size)
             laws = self._first_met(per_input)
             missed = np.multiply(again[laws], size, out=more[laws])
             missed -= saved[laws]
             missed *= per_input < self.threshold[laws, None]
-            np.multiply(grown, size, out=sums)
-            sums[laws] += missed
-            sums += fixed
-            found[place] = mean_log(sums)
+            np.multiply(grown, size, out=sized)
+            sized[laws] += missed
             rows, slipped = self.slipped(per_input)
-            if len(rows):
-                times, mean = np.log(sums.T[rows]) + effects[rows], found[place, rows] + usual[rows]
-                found[place, rows] += states_shift(slipped / len(self), times, mean)
+            for mean, (apart, often) in zip(found[:, place], told, strict=True):
+                np.add(apart, sized, out=sums)
+                mean[:] = mean_log(sums) + often.mean(axis=0)
+                if len(rows):
+                    times = np.log(sums.T[rows]) + (effects + often.T)[rows]
+                    mean[rows] += states_shift(slipped / len(self), times, (mean + usual)[rows])
         return found
+
+    def _told(self, fixed: FloatArray, iterations: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """For (m,) iterations, as many as the points or one: (d, n) what is `fixed` for the size,
+        relative to how often the rest is done, and (d, m) the logarithm of how often that is."""
+        known, which = np.unique(iterations, return_inverse=True)
+        often, begun = self.repeated(known[:, None] / self.frame.iterations)
+        return fixed * (begun / often)[which].T, np.log(often)[which].T
 
     def slipped(self, memory_per_input: FloatArray) -> tuple[IntArray, BoolArray]:
         """(m,) places among (n,) log memories per input where it is open whether data fits, and
@@ -230,20 +253,16 @@ class Laws:
         met = (self.threshold > per_input.min(initial=np.inf)).nonzero()[0]
         return slice(0, int(met[-1]) + 1 if len(met) else 0)
 
-    def mean_log_iterations(self, iterations: FloatArray) -> FloatArray:
-        """(...) mean of the laws' log time of numbers of iterations (...), relative to that of as
-        many as most runs had: it is added to that of all else."""
-        known, back = np.unique(iterations, return_inverse=True)
-        means = self.log_iterations(known[:, None] / self.frame.iterations).mean(axis=1)
-        return np.asarray(means[back].reshape(iterations.shape))
-
-    def log_iterations(self, relative: FloatArray) -> FloatArray:
-        """(u, d) the laws' log time of (u, 1) iterations relative to those of the run with most."""
-        once = 1.0 / (1.0 + np.exp(-self.logit_once))
-        if self.frame.iteration_range > 0.0:
-            done, most = self.converged
-            relative = np.minimum(relative / done, most)
-        return np.asarray(np.log(once + (1.0 - once) * relative))
+    def repeated(self, relative: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(u, d) how many times as long what grows with the size takes at (u, 1) iterations
+        relative to those of the run with most as it does in that run, and (u, d) what does not."""
+        once = self.logit_once
+        if self.frame.iteration_range == 0.0:
+            found = with_once(once, relative)
+            return found, found
+        done, most = self.converged
+        relative = np.minimum(relative / done, most)
+        return with_once(once, relative), with_once(self.logit_once_fixed, relative)
 
     @cached_property
     def converged(self) -> tuple[FloatArray, FloatArray]:
@@ -256,10 +275,12 @@ class Laws:
 
     def phases(self, at: Points) -> FloatArray:
         """(d, 12) shares of the terms of the time at one point, then of what memory costs."""
+        grown, fixed = self.repeated(at.iterations[:1, None] / self.frame.iterations)
         here = self.frame.relative(at)[0]
         missed = self.missed(at.memory_per_input[:1], slice(None))[0]
         again = missed * (self.again @ here[DONE_AGAIN])
         parts = np.column_stack((here * self.shares, again))
+        parts *= np.where([*GROWING, True], grown.T, fixed.T)
         if not self.frame.cores_differ:
             parts[:, BY_CORES] += parts[:, BY_MACHINES]
             parts[:, BY_MACHINES] = 0.0
@@ -271,6 +292,12 @@ class Laws:
         standard = (self.numbers[CLIFF + 1 :] - MEDIANS[:, None]) / SPREADS[:, None]
         gamma = self.log_shares @ SHARES - self.shares @ (1.0 / self.frame.scales)
         return np.asarray(gamma - 0.5 * np.einsum("kd,kd->d", standard, standard))
+
+
+def with_once(logit_once: FloatArray, relative: FloatArray) -> FloatArray:
+    """(u, d) how many times as long what is done once to a share takes with so many iterations."""
+    once = 1.0 / (1.0 + np.exp(-logit_once))
+    return np.asarray(once + (1.0 - once) * relative)
 
 
 def mean_log(values: FloatArray) -> FloatArray:
@@ -290,7 +317,7 @@ MOST_DRAWN = 50_000
 """Laws that are drawn from the prior."""
 
 ONCE_SPREAD = 1.5
-"""Prior spread of the logit of what is done once whatever the iterations."""
+"""Prior spread of the logit of what is done once whatever the iterations, of either part."""
 
 READING_SPREAD = 2.0
 """The same of the share of repeated work that machines bound: mostly all or nothing, neither
@@ -300,8 +327,10 @@ GRADUAL_SPREAD = 2.0
 """The same of the share that goes with the data that does not fit."""
 
 
-MEDIANS = np.asarray([np.log(CLIFF_HEIGHT), 0.0, 0.0, 0.0, 0.0])
-SPREADS = np.asarray([CLIFF_HEIGHT_SPREAD, ONCE_SPREAD, READING_SPREAD, GRADUAL_SPREAD, 1.0])
+MEDIANS = np.asarray([np.log(CLIFF_HEIGHT), 0.0, 0.0, 0.0, 0.0, 0.0])
+SPREADS = np.asarray(
+    [CLIFF_HEIGHT_SPREAD, ONCE_SPREAD, READING_SPREAD, GRADUAL_SPREAD, 1.0, ONCE_SPREAD]
+)
 """Of the normal priors of the numbers after the cliff."""
 
 CONVERGING = 1.28
@@ -347,7 +376,7 @@ def drawn(frame: Frame, count: int, *, seed: int) -> Laws:
 
 @lru_cache(maxsize=2)
 def _prior(seed: int) -> tuple[FloatArray, FloatArray]:
-    """(17, `MOST_DRAWN`) what laws consist of besides their frame, with shares of scale 1, and
+    """(18, `MOST_DRAWN`) what laws consist of besides their frame, with shares of scale 1, and
     these (`MOST_DRAWN`, 11). Drawn once: it takes longer than fitting them."""
     random = np.random.default_rng(seed)
     with np.errstate(divide="ignore"):

@@ -136,12 +136,17 @@ class CandidateLaws:
         own iterations (k = 1) for None. What does not hang on these is worked out once."""
         encoding, law = self.encoding, self.law
         inputs, moved = encoding.inputs(rows), encoding.moved(sizes, iterations)
-        sized = law.means(encoding.points(rows), inputs.effects, sizes / encoding.largest)
-        done = rows.iterations[None] if iterations is None else iterations[:, None]
-        laws = sized + law.laws.mean_log_iterations(done)[:, None]
+        relative = sizes / encoding.largest
+        laws = law.means(encoding.points(rows), inputs.effects, relative, iterations)
         parts = [process.means(inputs, law.residuals, moved) for process in self.processes]
         apart = np.stack(parts, axis=1).reshape(*laws.shape[:2], len(parts), len(rows))
         return laws, self.level + laws[:, :, None] + apart
+
+    def law_means(self, rows: Rows, iterations: FloatArray) -> FloatArray:
+        """(k, n) mean of the laws, effects apart, of n rows of one size with each of k numbers of
+        iterations in place of their own."""
+        points, effects = self.encoding.points(rows), self.encoding.inputs(rows).effects
+        return self.law.means(points, effects, points.size[:1], iterations)[:, 0]
 
     @property
     def free(self) -> FloatArray:

@@ -8,7 +8,7 @@ answers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -23,7 +23,6 @@ from engine.models.base import Explanation, FittedModel
 from engine.models.curves.machines import runs_by_type
 from engine.models.curves.parameter_scales import nearest
 from engine.models.laws.design import Rows, kinds_of, rows_of
-from engine.models.laws.laws import Laws
 from engine.models.laws.measured_configurations import (
     left_out,
     observed_of,
@@ -178,8 +177,10 @@ class TableModel(FittedModel):
         means = means_of(shares, asked, family, np.asarray(others))
         told = {wanted.iterations: here.mean, **dict(zip(others, means, strict=True))}
         course = iteration_course(told, counts)
-        laws = answers.joint.candidates.law.laws
-        mean = along_iterations(course, laws, [*counts], wanted.iterations)
+        told_by_laws = answers.joint.candidates.law_means
+        mean = along_iterations(
+            course, lambda each: told_by_laws(asked, each), [*counts], wanted.iterations
+        )
         return here._replace(mean=mean), apart(course, [*counts], wanted.iterations)
 
     def runs_used(self, workload: Workload) -> int:
@@ -339,7 +340,10 @@ def apart(course: FloatArray, counts: Sequence[float], wanted: float) -> FloatAr
 
 
 def along_iterations(
-    course: FloatArray, laws: Laws, counts: Sequence[float], wanted: float
+    course: FloatArray,
+    laws: Callable[[FloatArray], FloatArray],
+    counts: Sequence[float],
+    wanted: float,
 ) -> FloatArray:
     """(n,) mean log time for the wanted iterations: it never falls with them.
 
@@ -350,10 +354,10 @@ def along_iterations(
 
     Args:
         course: (k, n) mean log time for the numbers of iterations that were run.
-        laws: after the runs of all numbers.
+        laws: (m, n) mean log time for m numbers of iterations by the laws after all runs.
         counts: (k,) these numbers, two or more.
     """
     if wanted in counts:
         return np.asarray(course[counts.index(wanted)])
-    means = laws.mean_log_iterations(np.asarray([*counts, wanted]))
-    return along_laws(means[:-1, None], course, means[-1:])
+    means = laws(np.asarray([*counts, wanted]))
+    return along_laws(means[:-1], course, means[-1])

@@ -282,7 +282,7 @@ def _proposed(laws: Laws, throw: Throw) -> Laws:
     np.maximum(shares, SPARSEST, out=shares)
     moved[CLIFF] = np.where(throw.redrawn, throw.cliff, along_difference(laws, throw))
     if laws.frame.iteration_range == 0.0:  # runs that were all told as many show nothing of it
-        moved[STOP] = numbers[STOP]
+        moved[STOP:] = numbers[STOP:]
     return Laws(laws.frame, moved)
 
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from engine.forecast import BoolArray, FloatArray, IntArray
-from engine.models.laws.laws import CLIFF, STOP
+from engine.models.laws.laws import CLIFF, ONCE_FIXED
 
 MOST_THROWS = 180
 """Moves whose random numbers are kept, 0.13 or 0.27 MB each: more than a fit of 100 runs of nine
@@ -33,7 +33,7 @@ class Throw:
         a, b: (d,) the two laws.
         redrawn, cliff: (d,) who draws a cliff afresh, and where.
         step: (d,) how much of the difference a law moves by; 0 where its cliff is drawn.
-        steps: (17, d) the same for each number; 0 for shares that stay, and for the cliff, which
+        steps: (18, d) the same for each number; 0 for shares that stay, and for the cliff, which
             goes round.
         jitter: (11, d) what is added to each share.
         log_needed: (d,) least gain of log density with which the move is made.
@@ -56,7 +56,7 @@ class Throw:
         whole = random.random(count) < WHOLE_STEPS
         step = np.where(redrawn, 0.0, np.where(whole, 1.0, random.uniform(0.1, 0.9, count)))
         moving = (random.random((count, CLIFF)) > random.random(count)[:, None]).T & ~redrawn
-        steps = np.empty((STOP + 1, count))
+        steps = np.empty((ONCE_FIXED + 1, count))
         steps[:CLIFF], steps[CLIFF], steps[CLIFF + 1 :] = step * moving, 0.0, step
         jitter = JITTER * random.normal(size=(count, CLIFF)).T * moving
         return cls(

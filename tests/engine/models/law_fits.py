@@ -4,7 +4,8 @@ import numpy as np
 
 from engine.forecast import FloatArray
 from engine.models.laws.averaging import Averaged, averaged
-from engine.models.laws.laws import Laws
+from engine.models.laws.frame import Frame
+from engine.models.laws.laws import Laws, drawn
 from engine.models.laws.sampling import Evidence
 from engine.models.laws.terms import Points
 
@@ -27,6 +28,22 @@ def changed(laws: Laws, **numbers: FloatArray | float) -> Laws:
     for name, values in numbers.items():
         getattr(found, name)[:] = values
     return found
+
+
+def one_law(frame: Frame, *, threshold_place: float = 0.0) -> Laws:
+    """The law 1 + z / p in equal parts, with a cliff that makes the shared work four times as soon
+    as not all data fits."""
+    law = changed(drawn(frame, 1, seed=0), log_shares=-40.0, cliff=threshold_place)
+    law.log_shares[0, :2] = 0.0
+    return changed(
+        law,
+        log_height=np.log(3.0),
+        logit_once=0.0,
+        logit_once_fixed=0.0,
+        logit_reading=0.0,
+        logit_gradual=-40.0,
+        stop=0.0,
+    )
 
 
 def fitted(at: Points, seconds: FloatArray) -> Averaged:

@@ -4,7 +4,7 @@ from dataclasses import astuple, replace
 
 import numpy as np
 import pytest
-from law_fits import MACHINES, changed, few_runs, fitted, grid, mean_of, points
+from law_fits import MACHINES, changed, few_runs, fitted, grid, mean_of, one_law, points
 from scipy import stats
 
 from engine.forecast import FloatArray
@@ -13,13 +13,11 @@ from engine.models.laws.frame import CLIFF_REACH, Frame
 from engine.models.laws.laws import (
     CLIFF_HEIGHT,
     CLIFF_HEIGHT_SPREAD,
-    CONVERGING,
     GRADUAL_SPREAD,
     MOST_DRAWN,
     ONCE_SPREAD,
     READING_SPREAD,
     SHARES,
-    Laws,
     drawn,
     first_drawn,
     mean_log,
@@ -27,21 +25,6 @@ from engine.models.laws.laws import (
 from engine.models.laws.sampling import RUN_NOISE, Evidence, Likelihood, log_density
 from engine.models.laws.terms import PHASES, Points, terms
 from engine.models.laws.throws import Chance, Throw
-
-
-def one_law(frame: Frame, *, threshold_place: float = 0.0) -> Laws:
-    """The law 1 + z / p in equal parts, with a cliff that makes the shared work four times as soon
-    as not all data fits."""
-    law = changed(drawn(frame, 1, seed=0), log_shares=-40.0, cliff=threshold_place)
-    law.log_shares[0, :2] = 0.0
-    return changed(
-        law,
-        log_height=np.log(3.0),
-        logit_once=0.0,
-        logit_reading=0.0,
-        logit_gradual=-40.0,
-        stop=0.0,
-    )
 
 
 def test_terms_are_those_of_ernest_counted_by_cores_and_shared_work_by_machines() -> None:
@@ -62,37 +45,6 @@ def test_the_time_of_one_law() -> None:
     assert middle.threshold[0] == pytest.approx(frame.low + (frame.high - frame.low) * 0.75)
     below = points(np.asarray([2.0]), 1.0)
     assert np.exp(middle.log_times(below)[0, 0]) == pytest.approx(1.0 + 4.0 * 0.5 / parallel)
-
-
-def test_half_of_one_law_is_done_once_whatever_the_iterations() -> None:
-    """A logit of 0: half is done once, half as often as there are iterations."""
-    law = one_law(Frame.of(replace(grid(), iterations=np.full(15, 10.0))))
-    often = np.asarray([5.0, 10.0, 20.0])
-    expected = np.log([0.5 + 0.25, 1.0, 0.5 + 1.0])
-    assert law.mean_log_iterations(often) == pytest.approx(expected)
-    at = replace(points(np.full(3, 4.0)), iterations=often)
-    times = law.log_times(at)[:, 0]
-    assert times - times[1] == pytest.approx(expected - expected[1])
-
-
-def test_a_loop_that_has_converged_does_no_more_iterations() -> None:
-    """Half is done once, half with each iteration: of 64 as most of the runs had, the loop does 8,
-    three quarters of the range 4 to 64 below; a law whose loop does not converge has no end."""
-    law = one_law(Frame.of(replace(grid(), iterations=np.tile([4.0, 16.0, 64.0], 5))))
-    told = np.asarray([4.0, 8.0, 16.0, 64.0, 256.0])
-    relative = told[:, None] / 64.0
-    stopped = changed(law, stop=np.asarray([-CONVERGING - 0.75])).log_iterations(relative)[:, 0]
-    assert stopped == pytest.approx(np.log([0.75, 1.0, 1.0, 1.0, 1.0]))
-    endless = law.log_iterations(relative)[:, 0]
-    assert endless == pytest.approx(np.log(0.5 + 0.5 * told / 64.0))
-
-
-def test_runs_of_one_number_of_iterations_say_nothing_of_where_a_loop_ends() -> None:
-    """So nothing moves it: such laws are what they were before any loop could end."""
-    at = grid()
-    found = fitted(at, 20.0 + 100.0 * at.size / at.machines).laws
-    prior = drawn(Frame.of(at), MOST_DRAWN, seed=0).stop
-    assert np.isin(found.stop, prior).all()
 
 
 @pytest.mark.parametrize("term", [1, 6, 7])
@@ -133,6 +85,7 @@ def test_the_prior_is_the_density_that_laws_are_drawn_from() -> None:
         + stats.norm(0.0, READING_SPREAD).logpdf(laws.logit_reading)
         + stats.norm(0.0, GRADUAL_SPREAD).logpdf(laws.logit_gradual)
         + stats.norm().logpdf(laws.stop)
+        + stats.norm(0.0, ONCE_SPREAD).logpdf(laws.logit_once_fixed)
     )
     found = laws.log_prior
     assert found - found[0] == pytest.approx(expected - expected[0], abs=1e-9)
@@ -392,5 +345,6 @@ def test_laws_are_drawn_from_their_prior() -> None:
         (laws.logit_reading, 0.0, READING_SPREAD),
         (laws.logit_gradual, 0.0, GRADUAL_SPREAD),
         (laws.stop, 0.0, 1.0),
+        (laws.logit_once_fixed, 0.0, ONCE_SPREAD),
     ):
         assert stats.kstest((values - middle) / spread, "norm").pvalue > 1e-3
