@@ -195,32 +195,28 @@ class _Estimate:
     def _advance(self) -> bool:
         """Goes to the next moment at which a track ends or a stage starts; whether the state
         ends there."""
-        due = min((self.live[place].due() for place in self.busy), default=math.inf)
+        busy = [(place, self.live[place]) for place in self.busy]
+        due = min([live.due() for _, live in busy], default=math.inf)
         if self.coming:
             due = min(due, self.coming[0][0] - self.now)
         due = max(due, 0.0)
         self.now += due
-        ended = {}
-        for place in self.busy:
-            live = self.live[place]
+        ended, over = [], False
+        for place, live in busy:
             live.advance(due)
-            ended[place] = live.end_tracks()
+            count = live.end_tracks()
             if not live.running and not live.pending:
                 del self.live[place]
                 self._finish(place)
-        changed = (
-            self._activate()
-            or (self.owed and any(ended.values()))
-            or any(
-                place not in self.live or (count and not self.live[place].keeps(count))
-                for place, count in ended.items()
-            )
-        )
-        if not changed:
-            for place, count in ended.items():
-                if count:
-                    self.live[place].start(count)
-        return changed
+                over = True
+            elif count:
+                ended.append((live, count))
+        changed = self._activate() or over or (self.owed and bool(ended))
+        if changed or not all([live.keeps(count) for live, count in ended]):
+            return True
+        for live, count in ended:
+            live.start(count)
+        return False
 
     def _activate(self) -> bool:
         """Lets the activities begin that are ready by now."""
