@@ -29,7 +29,7 @@ time again, and again while it moves. Where hours are billed this is nearly all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -39,7 +39,7 @@ from engine.choosing.recommendation import Goal
 from engine.choosing.sweeps import TIE
 from engine.cost import billed_seconds
 from engine.forecast import FloatArray, IntArray
-from engine.mixing.hulls import Corner, Fixed, corners, hull_chains
+from engine.mixing.hulls import Corners, Fixed, corners, hull_chains
 from engine.mixing.market import Market, extreme_quantiles
 from engine.mixing.nodes import NOTHING_OWNED, NodeTerms, PartialSums, Start, TypeSpreads
 from engine.units import SECONDS_PER_HOUR
@@ -166,16 +166,12 @@ class Windows:
 
     def _corners(
         self, parts: PartialSums, used: FloatArray, chain: IntArray, other: FloatArray, over: Line
-    ) -> Iterator[Corner]:
+    ) -> Corners:
         """Corners of what the windows leave to parts that use so much of the other coordinate."""
-        window = parts.window
-        members = (
-            (self.price[row], other[row, window])
-            for row in (chain[window, place] for place in range(chain.shape[1]))
-        )
-        return corners(
-            Fixed(parts.price, parts.capacity, used), self._ends(parts), members, over
-        )  # fmt: skip
+        rows = chain[parts.window].T
+        fixed = Fixed(parts.price, parts.capacity, used)
+        price, other = self.price[rows], other[rows, parts.window]
+        return corners(fixed, self._ends(parts), price, other, over)
 
     def _widening(self, parts: PartialSums) -> FloatArray:
         """(n,) the least factor of a whole composition."""
@@ -221,7 +217,7 @@ class Windows:
             deadline = self.goal.deadline_seconds * (1.0 + TIE) / self._widening(parts)
             most = high * (deadline + startup)
         found = self._corners(parts, parts.work, self._by_work, self.work, lambda _, b: b - most)
-        return self._least(found, high, lambda corner: corner.other, np.ones(len(window)))
+        return self._least(found, high, found.other, np.ones(len(window)))
 
     def least_cost_in_time(self, parts: PartialSums) -> FloatArray:
         """(n,) the least low A (Y / W + start-up)."""
@@ -233,33 +229,27 @@ class Windows:
             parts, parts.seconds * parts.widening, self._by_late, self._late,
             lambda _, y: y - most,
         )  # fmt: skip
-        return self._least(found, np.ones(len(low)), lambda at: at.other / top + startup, low)
+        return self._least(found, np.ones(len(low)), found.other / top + startup, low)
 
     def _least(
-        self, found: Iterator[Corner], per: FloatArray, work: Callable[[Corner], FloatArray],
-        times: FloatArray,
-    ) -> FloatArray:  # fmt: skip
+        self, found: Corners, per: FloatArray, work: FloatArray, times: FloatArray
+    ) -> FloatArray:
         """(n,) USD: the least of A x work x times over corners, and of what is billed by steps.
 
         Args:
+            work: (c, n) at the corners.
             per: work / per is a time with the start-up that nothing at the corner is shorter than.
         """
-        best = np.full(len(per), np.inf)
-        hourly, shortest = best.copy(), best.copy()
+        hourly = np.maximum(found.price, 0.0)
+        best = _least_inside(found, hourly * work * times)
         billing = self.market.billing
         # What is taken off for owned nodes and charged for others may leave less than the master.
         apart = self._in_steps or self.market.head > self.node.head or bool(self.start.rows)
         apart |= self.market.share is not None
-        for corner in found:
-            inside, a = np.isfinite(corner.size), np.maximum(corner.price, 0.0)
-            b = work(corner)
-            best = np.where(inside, np.fmin(best, a * b * times), best)
-            if apart:
-                hourly = np.where(inside, np.fmin(hourly, a * corner.size), hourly)
-                shortest = np.where(inside, np.fmin(shortest, b / per), shortest)
         if apart:
+            shortest = _least_inside(found, work / per)
             seconds = np.maximum(shortest - billing.startup_seconds, 0.0)
-            hourly = np.maximum(hourly, self.market.head)
+            hourly = np.maximum(_least_inside(found, hourly * found.size), self.market.head)
             best = np.maximum(best, hourly * _billed(seconds, self.market))
         return best / SECONDS_PER_HOUR
 
@@ -281,7 +271,7 @@ class Windows:
             parts, parts.seconds, self._by_seconds, self.seconds,
             lambda a, y: a * low * (start / most) + (y + startup - start) / end - 1.0 - TIE,
         )  # fmt: skip
-        best = _least_other(found, len(window))
+        best = _least_inside(found, found.other)
         if self.goal.budget_usd is not None:
             some = np.flatnonzero(best < below)
             for _ in range(_NARROWED):
@@ -305,7 +295,7 @@ class Windows:
             parts, parts.seconds, self._by_seconds, self.seconds,
             lambda a, _: a * low - hourly * (1.0 + TIE),
         )  # fmt: skip
-        return _least_other(found, len(low))
+        return _least_inside(found, found.other)
 
     def floor_of_whole(self, parts: PartialSums) -> FloatArray:
         """(n,) bound of compositions of which every member is fixed."""
@@ -327,11 +317,9 @@ _OF_PRICES = ("_by_work", "_by_late", "_by_seconds")
 """What is worked out once."""
 
 
-def _least_other(found: Iterator[Corner], n: int) -> FloatArray:
-    best = np.full(n, np.inf)
-    for corner in found:
-        best = np.where(np.isfinite(corner.size), np.fmin(best, corner.other), best)
-    return best
+def _least_inside(found: Corners, values: FloatArray) -> FloatArray:
+    """(n,) the least of (c, n) values over the corners that are not outside."""
+    return np.asarray(np.fmin.reduce(np.where(np.isfinite(found.size), values, np.inf)))
 
 
 def _billed(seconds: FloatArray, market: Market) -> FloatArray:

@@ -8,7 +8,8 @@ left hull at one end, or between the two ends with one type.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,8 +18,8 @@ from engine.forecast import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
-class Corner:
-    """One corner of each of n windows: (n,) arrays.
+class Corners:
+    """All corners of each of n compositions: (c, n) arrays.
 
     Args:
         price: USD per hour and capacity; other: work, or time.
@@ -28,28 +29,6 @@ class Corner:
     price: FloatArray
     other: FloatArray
     size: FloatArray
-
-
-@dataclass(frozen=True, eq=False)
-class _Place:
-    """A type at an end of the window; `over` is above 0 beyond the line."""
-
-    price: FloatArray
-    other: FloatArray
-    over: FloatArray
-
-    def inside(self, size: FloatArray) -> Corner:
-        return Corner(self.price, self.other, np.where(self.over <= 0.0, size, np.inf))
-
-    def towards(self, there: _Place, size: FloatArray) -> Corner:
-        """Where the way to another place crosses the line."""
-        crosses = (self.over <= 0.0) != (there.over <= 0.0)
-        part = self.over / (self.over - there.over)
-        return Corner(
-            self.price + part * (there.price - self.price),
-            self.other + part * (there.other - self.other),
-            np.where(crosses, size, np.inf),
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,29 +43,56 @@ class Fixed:
 def corners(
     fixed: Fixed,
     ends: tuple[FloatArray, FloatArray],
-    members: Iterator[tuple[FloatArray, FloatArray]],
+    price: FloatArray,
+    other: FloatArray,
     over: Callable[[FloatArray, FloatArray], FloatArray],
-) -> Iterator[Corner]:
-    """All corners, of every composition one at a time.
+) -> Corners:
+    """The corners of what is left to n compositions.
 
     Args:
         ends: the least and the largest capacity.
-        members: (price, other) of each type of the hull's chain, cheapest first.
+        price, other: (h, n) of each type of the hull's chain, cheapest first.
         over: from the price and the other one, the line: above 0 what the goal rules out.
     """
-    rests = [np.maximum(size - fixed.capacity, 0.0) for size in ends]
-    before: list[_Place] = []
-    for price, other in members:
-        here: list[_Place] = []
-        for end, (size, rest) in enumerate(zip(ends, rests, strict=True)):
-            a = (fixed.price + rest * price) / size
-            b = (fixed.other + rest * np.where(rest > 0.0, other, 0.0)) / size
-            here.append(_Place(a, b, over(a, b)))
-            yield here[end].inside(size)
-            if before:
-                yield before[end].towards(here[end], size)
-        yield here[0].towards(here[1], ends[0])
-        before = here
+    size = np.stack(ends)[:, None]
+    rest = np.maximum(size - fixed.capacity, 0.0)
+    a = (fixed.price + rest * price) / size
+    b = (fixed.other + rest * np.where(rest > 0.0, other, 0.0)) / size
+    beyond = over(a, b)
+    inside = beyond <= 0.0
+
+    def crossed(here: Where, there: Where) -> Corners:
+        """Where the ways from places to other ones cross the line."""
+        part = beyond[here] / (beyond[here] - beyond[there])
+        crosses = inside[here] != inside[there]
+        return Corners(
+            a[here] + part * (a[there] - a[here]),
+            b[here] + part * (b[there] - b[here]),
+            np.where(crosses, size[here[:1]], np.inf),
+        )
+
+    every = slice(None)
+    found = (
+        Corners(a, b, np.where(inside, size, np.inf)),
+        crossed((every, slice(None, -1)), (every, slice(1, None))),
+        crossed((slice(None, 1),), (slice(1, None),)),
+    )
+    return Corners(
+        _listed([one.price for one in found]),
+        _listed([one.other for one in found]),
+        _listed([one.size for one in found]),
+    )
+
+
+def _listed(parts: Sequence[FloatArray]) -> FloatArray:
+    """(c, n) of several (ends, chain, n)."""
+    return np.concatenate(
+        [part.reshape(math.prod(part.shape[:2]), part.shape[2]) for part in parts]
+    )
+
+
+Where = tuple[slice, ...]
+"""Places among (ends, chain, compositions)."""
 
 
 def hull_chains(price: FloatArray, other: FloatArray) -> IntArray:

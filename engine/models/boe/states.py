@@ -212,7 +212,7 @@ class _Estimate:
             elif count:
                 ended.append((live, count))
         changed = self._activate() or over or (self.owed and bool(ended))
-        if changed or not all([live.keeps(count) for live, count in ended]):
+        if changed or not all(live.keeps(count) for live, count in ended):
             return True
         for live, count in ended:
             live.start(count)

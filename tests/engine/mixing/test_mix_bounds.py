@@ -80,24 +80,24 @@ def test_the_least_corner_is_the_least_of_all_compositions() -> None:
         b = (fixed[2] + rest * (shares @ other)) / size
         inside = over(a, b) <= 0.0
         (chain,) = hull_chains(price, other[:, None])
-        members = ((price[row], other[row : row + 1]) for row in chain)
+        members = price[chain][:, None], other[chain][:, None]
         ends = np.asarray([low]), np.asarray([high])
         with np.errstate(invalid="ignore", divide="ignore"):
-            found = list(corners(Fixed(*fixed[:, None]), ends, members, over))
-        kept = [one for one in found if np.isfinite(one.size[0])]
-        assert all(low <= one.size[0] <= high for one in kept)
-        least = min((float(one.price[0] * one.other[0]) for one in kept), default=np.inf)
+            found = corners(Fixed(*fixed[:, None]), ends, *members, over)
+        kept = np.isfinite(found.size)
+        at_price, at_other, at_size = found.price[kept], found.other[kept], found.size[kept]
+        assert ((low <= at_size) & (at_size <= high)).all()
+        least = float((at_price * at_other).min(initial=np.inf))
         if not inside.any():
             continue
         met += not inside.all()
         assert least == pytest.approx((a * b)[inside].min(), rel=0.04)
         for power in (0.0, 0.1, 0.5, 0.9, 1.0):  # all of them are quasi-concave
             sampled = (a**power * b ** (1.0 - power))[inside].min()
-            found = min((one.price**power * one.other ** (1.0 - power))[0] for one in kept)
-            assert found <= sampled * (1.0 + 1e-9)
-        hourly = min((one.price * one.size)[0] for one in kept)
-        assert hourly <= (a * size)[inside].min() * (1.0 + 1e-9)
-        assert max(over(one.price, one.other)[0] for one in kept) <= 1e-9
+            bound = (at_price**power * at_other ** (1.0 - power)).min()
+            assert bound <= sampled * (1.0 + 1e-9)
+        assert (at_price * at_size).min() <= (a * size)[inside].min() * (1.0 + 1e-9)
+        assert over(at_price, at_other).max() <= 1e-9
     assert met > 10
 
 
