@@ -132,8 +132,9 @@ def test_jobs_of_a_workflow_say_their_architecture() -> None:
 def test_the_beginning_of_names_is_told_the_glob_that_matches_them(name: str) -> None:
     """`m7g` was an unknown type, whatever stood in the list that it filters."""
     catalog = load_catalog(name)
-    begun = {x[:end] for x in catalog.offers for end in range(1, len(x)) if x[end] in ".-_"}
-    for text in sorted(begun - set(catalog.offers)):
+    ends = {x[:end] for x in catalog.offers for end in range(1, len(x)) if x[end] in ".-_"}
+    begun = sorted(ends - set(catalog.offers))
+    for text in begun[:: 1 + len(begun) // 100]:
         family = [x for x in catalog.offers if x.startswith((f"{text}.", f"{text}-", f"{text}_"))]
         with pytest.raises(UnknownName) as caught:
             match_names(catalog, [text.swapcase()])
