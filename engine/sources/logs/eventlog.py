@@ -106,6 +106,18 @@ def _starts_in(batch: list[bytes]) -> list[tuple[str | None, int]]:
     return found
 
 
+def _rewritten(line: bytes) -> bytes:
+    """An event as Spark writes it: its name first, and nothing between names and values."""
+    return msgspec.json.encode({"Event": _decode_name(line).name, **_decode_any(line)})
+
+
+def _usual(line: bytes) -> bytes:
+    """The same of any line: one that stands so already, or is no event, as it is."""
+    with suppress(*BAD_EVENT):
+        return line if line.startswith(_EVENT) else _rewritten(line)
+    return line
+
+
 Handler = Callable[[Application, bytes], None]
 
 
@@ -292,6 +304,7 @@ class EventLog:
         try:
             self._read_lines(lines)
         except OtherApplication:
+            lines = [_usual(line) for line in lines]
             before = _events_before(lines)
             self.repeated = self.application.told_start in _starts_in(lines[before:])
             self.other_application = True
@@ -364,6 +377,5 @@ class EventLog:
         """An event with other spacing, or with its keys in another order, as tools leave it: read
         as Spark writes it, since some things are looked for in the text as it stands."""
         if line.strip():
-            named = {"Event": _decode_name(line).name, **_decode_any(line)}
-            self._read_lines([msgspec.json.encode(named)])
+            self._read_lines([_rewritten(line)])
         self.read_events -= 1  # a blank line is none; any other has been counted by now

@@ -131,7 +131,7 @@ class WrittenFiles:
         writers = {path: Writers.of(all_of, self._writes) for path, all_of in self._writers.items()}
         makers = self._makers(stages, self._wanted(writers))
         told = {stage_id: self._writes[one] for one, stage_id in makers.items()}
-        reading = {stage.stage_id for stage in stages if stage.read_bytes > 0.0}
+        reading = _given_rows(stages)
 
         def with_both(stage: StageRun) -> StageRun:
             write = told.get(stage.stage_id, NOTHING)
@@ -190,8 +190,8 @@ class WrittenFiles:
     ) -> int | None:
         """Who wrote the files that a stage scans, or the most of them where several did, which
         stands for the others: each writes again what is replayed. None where the run did not write
-        all, or in many parts of rows that it made itself (`reading` are the stages that read any):
-        of its input more data may be more parts."""
+        all, or in many parts of rows that it made itself (`reading` are the stages of others): of
+        its input more data may be more parts."""
         read = self._read_by.get(stage.stage_id, set())
         if len(read) != 1 or not stage.files_read:
             return None
@@ -202,6 +202,17 @@ class WrittenFiles:
         most, written = writers[path].most[place], writers[path].files[place]
         maker, half = makers.get(most), 2 * (self._writes[most].files or 0) >= written
         return maker if (half or maker in reading) and written >= stage.files_read else None
+
+
+def _given_rows(stages: Sequence[StageRun]) -> set[int]:
+    """The stages of rows that the program did not make itself, however often these were shuffled
+    since then; shuffles of which nobody knows who wrote them count too."""
+    given, made = set[int](), set[int]()
+    for stage in sorted(stages, key=lambda one: one.stage_id):  # parents have lower numbers
+        own = bool(stage.parents) and made.issuperset(stage.parents)
+        shuffled = total_of(stage.shuffle_read_bytes) > 0.0 and not own
+        (given if shuffled or total_of(stage.input_bytes) > 0.0 else made).add(stage.stage_id)
+    return given
 
 
 def _number(told: int | None) -> float | None:

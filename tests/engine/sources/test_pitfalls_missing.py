@@ -178,6 +178,25 @@ def test_one_log_twice_in_one_file_is_read_once_and_lacks_nothing(
     assert notice.text == f"app holds its log again after {events} events: it was read once"
 
 
+def spaced(text: bytes) -> bytes:
+    """A log as tools write it again."""
+    return b"".join(json.dumps(json.loads(line)).encode() + b"\n" for line in text.splitlines())
+
+
+def test_what_follows_a_log_with_other_spacing_is_told_as_well(tmp_path: Path) -> None:
+    """How many events it had was not known, nor that the second log was the first once more."""
+    events, path = PLAIN.count(b"\n"), tmp_path / "app"
+    path.write_bytes(spaced(PLAIN) + spaced(RETRIES))
+    assert one(path).lost == (
+        f"another application begins after {events} events: only the first was read",
+    )
+    path.write_bytes(2 * spaced(PLAIN))
+    profile = read(path)
+    assert profile.runs[0].lost == ()
+    said = f"app holds its log again after {events} events: it was read once"
+    assert said in [notice.text for notice in profile.notices]
+
+
 def test_another_application_of_which_one_line_is_there(tmp_path: Path) -> None:
     """Its first line is the last of the file, and has no line end yet."""
     path = tmp_path / "app"

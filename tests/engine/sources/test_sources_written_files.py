@@ -1,5 +1,6 @@
 """Who wrote the files that stages read, on a real log of tables that a job writes and reads."""
 
+import json
 import re
 from pathlib import Path
 
@@ -98,6 +99,27 @@ def test_parts_of_rows_that_the_program_makes_are_its_input() -> None:
     run = one(DATA / "columns.zstd")
     (reader,) = (stage for stage in run.stages if stage.files_read == 4.0)
     assert [stage.written_files for stage in run.stages[:4]] == [1.0] * 4
+    assert reader.files_by is None
+
+
+def test_so_they_are_where_it_shuffles_them_first(tmp_path: Path) -> None:
+    """As before it writes them, to leave few files: that was taken for rows that it was given."""
+    events = [json.loads(line) for line in text_of(DATA / "columns.zstd").splitlines()]
+    for event in events:
+        info = event.get("Stage Info", {})
+        if event.get("Stage ID", info.get("Stage ID")) in (1, 2, 3):
+            info["Parent IDs"] = [0]
+            if event.get("Task Metrics"):
+                event["Task Metrics"]["Shuffle Read Metrics"]["Local Bytes Read"] = 1000
+    path = tmp_path / "changed"
+    path.write_text("".join(f"{json.dumps(event)}\n" for event in events))
+    run = one(path)
+    assert [(stage.parents, stage.read_bytes > 0.0) for stage in run.stages[:3]] == [
+        ((), False),
+        ((0,), True),
+        ((0,), True),
+    ]
+    (reader,) = (stage for stage in run.stages if stage.files_read == 4.0)
     assert reader.files_by is None
 
 
