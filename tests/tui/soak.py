@@ -6,6 +6,7 @@ Events arrive as from a terminal, some of them in bursts that nobody waits for.
 import random
 from collections.abc import Iterator
 
+from screen import waits
 from textual import events
 from textual.geometry import Size
 from textual.pilot import Pilot
@@ -104,15 +105,20 @@ async def quiet(pilot: Pilot[None]) -> PlannerApp:
     """The app once every message was handled, no plan is built and no mix is searched."""
     app = pilot.app
     assert isinstance(app, PlannerApp)
-    for _ in range(2000):
-        await pilot.pause(0.005)
-        touring = app.guide is not None and not app.guide.idle
-        if not app.busy and not app.settling and not touring:
-            break
+    async for _ in waits():
+        if _is_quiet(app):
+            await pilot.pause()
+            if _is_quiet(app):
+                break
     else:
         raise AssertionError(f"never quiet: {app.busy!r}, settling {app.settling}")
     await pilot.pause()
     return app
+
+
+def _is_quiet(app: PlannerApp) -> bool:
+    touring = app.guide is not None and not app.guide.idle
+    return not (app.busy or app.settling or touring)
 
 
 def check(app: PlannerApp) -> None:

@@ -96,7 +96,7 @@ def test_a_session_from_the_sample_to_the_export(terminal, size):
     terminal.keys("2")
     terminal.wait_for("[2 ", "7 Compare", "? help")
     terminal.keys("3")
-    terminal.wait_for("[3 Front", "saves $")
+    terminal.wait_for("[3 Front", " more buys ")
     terminal.keys("4")
     terminal.wait_for("[4 Stages]", "takes")
     terminal.keys("5")
