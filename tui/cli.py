@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import textwrap
 from collections.abc import MutableMapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -47,8 +48,8 @@ COMMANDS = {
 """Command -> what it does; each is the module of that name in `tui.headless`."""
 
 ENDING = """sparkplan COMMAND --help tells more of each, with examples.
-Exit codes: 0 done, 1 no cluster satisfies the goal, 2 bad usage or input, 3 a service did not
-answer."""
+Exit codes: 0 done, 1 no cluster satisfies the goal, 2 bad usage or input,
+3 a service did not answer."""
 
 ALGEBRA_THREADS = "OPENBLAS_NUM_THREADS"
 
@@ -158,8 +159,8 @@ def open_planner(arguments: list[str]) -> int:
 def planner_parser() -> argparse.ArgumentParser:
     parser = OneLineParser(
         prog="sparkplan",
-        description="Capacity planner for Apache Spark. Without a command it opens the planner on "
-        "SOURCE...,\nor on a bundled sample.",
+        description="Capacity planner for Apache Spark. Without a command it opens the planner\non "
+        "SOURCE..., or on a bundled sample.",
         epilog=f"{examples.shown('')}\n\n{_commands()}",
         allow_abbrev=False,
     )
@@ -185,7 +186,12 @@ def planner_parser() -> argparse.ArgumentParser:
 
 
 def _commands() -> str:
-    lines = [f"  {name:<13}{what}" for name, what in COMMANDS.items()]
+    lines = [
+        textwrap.fill(
+            what, examples.COLUMNS, initial_indent=f"  {name:<13}", subsequent_indent=15 * " "
+        )
+        for name, what in COMMANDS.items()
+    ]
     return "\n".join(["commands:", *lines, "", ENDING])
 
 

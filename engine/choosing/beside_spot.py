@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from engine.catalog import Billing
 from engine.choosing.differences import LEAST_USD
-from engine.choosing.recommendation import Choice, Recommendation
+from engine.choosing.recommendation import HARDLY_SLOWER, Choice, Recommendation
 from engine.choosing.surface import Surface
 from engine.notices import Notice, in_order
 from engine.text.time_differences import format_time_difference
@@ -51,7 +51,7 @@ def _better(other: Choice, best: Choice | None, *, by_time: bool) -> str | None:
     if best is None:
         return "satisfies the goal"
     saves = (best.cost_usd or 0.0) - (other.cost_usd or 0.0)
-    if by_time and other.seconds < best.seconds:
+    if by_time and best.seconds > (1.0 + HARDLY_SLOWER) * other.seconds:
         apart = format_time_difference(best.seconds - other.seconds, of_seconds=best.seconds)
         return f"is {apart} faster"
     if not by_time and saves >= LEAST_USD:

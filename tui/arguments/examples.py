@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 
 JOB = "nightly-features --ran-on m5.xlarge"
@@ -16,7 +17,7 @@ EXAMPLES = {
     },
     "predict": {
         "three nodes of another type": f"{JOB} --nodes 3 --instance r5.xlarge",
-        "twice the data on ten executors: in time?": "nightly-features --executors 10 "
+        "twice the data on ten executors, and whether in time": "nightly-features --executors 10 "
         "--executor-cores 4 --input-size 2x --deadline 2m",
     },
     "curve": {
@@ -82,10 +83,12 @@ def shown(command: str) -> str:
 
 
 def _broken(line: str) -> str:
-    """A command in lines that fit the narrowest terminal."""
+    """A command in lines that fit the narrowest terminal, each option beside its value."""
+    kept = re.sub(r"( --[\w-]+| -o) (?!-)", "\\1\0", line)
     return " \\\n".join(
-        textwrap.wrap(
-            line,
+        each.replace("\0", " ")
+        for each in textwrap.wrap(
+            kept,
             COLUMNS,
             initial_indent=" " * 4,
             subsequent_indent=" " * 8,

@@ -31,10 +31,11 @@ TASK_PROFILES = ("normal", "mean", "median")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "%(prog)s [recommend] WORKFLOW [WORKFLOW ...]"
     parser.add_argument(
         "sources",
         nargs="+",
-        metavar="[recommend] WORKFLOW",
+        metavar="WORKFLOW",
         help="a workflow YAML or sample, or the event log of an application with parallel jobs; "
         "`recommend` before it asks for the cheapest cluster that runs it all in time",
     )

@@ -316,6 +316,26 @@ def test_a_type_without_a_spot_price_that_serves_better_is_named(fitted, asked, 
     assert not told([*NAMES, CHEAPER], spot=True, limits=share)[1]
 
 
+@pytest.mark.parametrize(("score", "said"), [(1.005, False), (1.05, True)])
+def test_what_is_hardly_faster_on_demand_is_not_named(fitted, score, said) -> None:
+    """It was "less than 1 s faster", at several times the price."""
+    offer = GCP.offer("n2-standard-8")
+    kind = replace(offer.instance, cpu_score=GCP.offer("n2d-standard-8").instance.cpu_score)
+    faster = replace(kind, name="faster-8", cpu_score=score * kind.cpu_score)
+    alike = {
+        "slower-8": replace(
+            offer, instance=replace(kind, name="slower-8"), spot=GCP.offer("n2d-standard-8").spot
+        ),
+        "faster-8": replace(offer, instance=faster, spot=None),
+    }
+    found = engine.recommend(
+        fitted, catalog=replace(GCP, offers={**GCP.offers, **alike}), instances=list(alike),
+        objective="time", max_nodes=12, confidence=0.5, spot=True,
+    )  # fmt: skip
+    assert found.recommended is not None
+    assert ("better-on-demand" in {notice.code for notice in found.warnings}) == said
+
+
 def test_a_plan_says_too_what_serves_better_on_demand(fitted) -> None:
     catalog = with_better()
     names = (*NAMES, CHEAPER)
