@@ -105,6 +105,7 @@ async def shows(pilot: Pilot[None], words: str, *, gone: bool = False) -> bool:
     assert isinstance(app, PlannerApp)
     async for _ in waits():
         if (words in text_of(app)) is not gone:
+            await pilot.pause()
             return True
     return False
 

@@ -205,3 +205,20 @@ async def test_times_stand_beside_their_intervals_at_every_size(planner, size):
         await settled(pilot)
         (heads,) = [line for line in text_of(app).splitlines() if "composition  " in line]
         assert heads.index("time") < heads.index("interval") < heads.index("cost")
+
+
+async def test_at_100_columns_the_names_of_types_keep_their_ends(planner, monkeypatch):
+    """ "40 × n2d-standar…" stood in every row, for nodes of 2 and of 16 vCPUs."""
+    names = ["40 × n2d-standard-2 (38 spot)", "5 × n2d-standard-16 (3 spot)"]
+    listed = [("", (name, "plain"), "1 s", "1–2 s", "$1.00", "", ">99 %", "") for name in names]
+    monkeypatch.setattr(frontier, "rows", lambda *_: listed)
+    async with at_rest(planner(), (100, 30), "3") as (app, pilot):
+        await settled(pilot)
+        await settled(pilot)  # the list hears of its width once it is drawn
+        assert "40 × n2d-…andard-2 " in text_of(app)
+        assert "5 × n2d-s…ndard-16 " in text_of(app)
+        await pilot.resize_terminal(120, 40)
+        await settled(pilot)
+        await settled(pilot)
+        for name in names:
+            assert name in text_of(app)

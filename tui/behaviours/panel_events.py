@@ -68,13 +68,16 @@ class PanelEvents(PlannerPart):
             app._panels.explain()
 
     def on_short_list_resized(self) -> None:
-        """The compositions that there is room for now, below the charts or in their own view."""
+        """The compositions that there is room for now: below the charts, in their own view or on
+        the frontier."""
         app = self.planner
         if app.answer is None:
             return
-        from tui.views import compositions, curves
+        from tui.views import compositions, curves, frontier
 
-        if app.state.view == "curves":
+        if app.state.view == "frontier":
+            frontier.show_rows(app._panels, app.answer)
+        elif app.state.view == "curves":
             curves.show_short(app._panels, app.answer)
         elif app.state.view == "compositions":
             compositions.show_rows(app._panels, "full", app.answer, compositions.FULL_LIST)

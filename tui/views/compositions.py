@@ -45,6 +45,9 @@ MIX_LEAST = 24
 """The fewest there: its last type is cut before the interval of the time goes, and what is below
 the list names the chosen one in full."""
 
+WHOLE = 30
+"""Cells of a composition of one type: "40 × n2d-standard-2 (38 spot)"."""
+
 NARROW = 60
 """A list of fewer cells, as at 100 columns, has no room for a mix beside the interval."""
 
@@ -56,7 +59,7 @@ _LOST = 3
 
 COLUMNS = (
     Column(title="", width=1),
-    Column(title="composition", shrink=True, least=30),
+    Column(title="composition", shrink=True, least=WHOLE),
     Column(title="time", width=7, align="right"),
     Column(title="interval", width=text.SPAN_CELLS, align="right", priority=1),
     Column(title="cost", width=text.USD_CELLS, align="right"),
@@ -139,9 +142,9 @@ def show_rows(panels: Panels, name: str, answer: Answer, most: int) -> None:
         listed, types = rows(answer, panels.marks, most=most)
     order = state.order if name == "full" else "best"
     mix = most_types(state, answer.built.catalog)
-    narrow = 0 < panels.table(name).size.width < NARROW
+    narrow = is_narrow(panels, name)
     if narrow:
-        listed = [_in_few_cells(row, panels.glyphs.ellipsis) for row in listed]
+        listed = [in_few_cells(row, panels.glyphs.ellipsis) for row in listed]
     # What has just been sorted is looked at from its top.
     follows = selected in types and (selected is not None or order == "best")
     place = types.index(selected) if follows else 0
@@ -155,6 +158,11 @@ def show_rows(panels: Panels, name: str, answer: Answer, most: int) -> None:
         else short_columns(mix, narrow=narrow),
         message=f"no composition holds {state.listed}; esc shows all" if state.listed else "",
     )
+
+
+def is_narrow(panels: Panels, name: str) -> bool:
+    """Whether a list has no room for whole compositions beside the intervals."""
+    return 0 < panels.table(name).size.width < NARROW
 
 
 def short_columns(mix: int, *, narrow: bool = False) -> tuple[Column, ...]:
@@ -282,7 +290,7 @@ def _row(choice: Choice, mark: str, tone: CellStyle, note: CellStyle) -> Row:
     )
 
 
-def _in_few_cells(row: Row, ellipsis: str) -> Row:
+def in_few_cells(row: Row, ellipsis: str) -> Row:
     """A row with a composition of `NARROW_MIX` cells: how many are spot nodes goes first, then the
     middle of the type's name, whose end tells its size. Of a mix the first type stays."""
     mark, cell, *others = row

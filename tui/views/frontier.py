@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tui import format as text
 from tui.changes import FollowPoint, SelectPoint
 from tui.state import PlanState
-from tui.views import looks, words
+from tui.views import compositions, looks, words
 from tui.views.curves import WAITING, intervals, thresholds
 from tui.views.marks import Marks
 from tui.views.pages import FRONTIER_LIST
@@ -17,7 +17,7 @@ from tui.views.prose import Line, Prose, Span
 from tui.widgets.chart import Chart
 from tui.widgets.chart_data import ChartData, Point, Series
 from tui.widgets.numbers import money_text, time_text
-from tui.widgets.table import Column, Row, Table
+from tui.widgets.table import Column, Row
 
 if TYPE_CHECKING:
     from textual.widget import Widget
@@ -35,7 +35,7 @@ TITLE_OF_MIX = "Frontier of one type: none but a mix is both faster and cheaper"
 
 COLUMNS = (
     Column(title="", width=1),
-    Column(title="composition", shrink=True, least=18),
+    Column(title="composition", shrink=True, least=compositions.WHOLE),
     Column(title="time", width=7, align="right"),
     Column(title="interval", width=text.SPAN_CELLS, align="right", priority=1),
     Column(title="cost", width=text.USD_CELLS, align="right"),
@@ -51,7 +51,7 @@ def fill(panels: Panels) -> list[Widget]:
         panels.panel(panels.new(Chart, WAITING, id=CHART), looks.TITLES[CHART]),
         panels.new(Prose, id="point"),
         panels.panel(
-            panels.new(Table, COLUMNS, id=FRONTIER_LIST),
+            panels.new(compositions.ShortList, COLUMNS, id=FRONTIER_LIST),
             TITLE,
         ),
     ]
@@ -59,17 +59,32 @@ def fill(panels: Panels) -> list[Widget]:
 
 def show(panels: Panels, answer: Answer) -> None:
     """The frontier, and where the cursor stands on it."""
-    state, marks = panels.state, panels.marks
-    points = answer.report.recommendation.frontier[:]
-    place = cursor(state, answer, points)
     look(panels, answer)
-    names = tuple(tuple(choice.composition.items()) for choice in points)
-    # The cursor goes with the recommendation until somebody moves it.
-    follows = place if state.point is None else None
     best = answer.report.recommendation.recommended
     panels.entitle(FRONTIER_LIST, TITLE_OF_MIX if best and best.instance is None else TITLE)
+    show_rows(panels, answer)
+
+
+def show_rows(panels: Panels, answer: Answer) -> None:
+    """The list, in the cells that there are for it."""
+    points = answer.report.recommendation.frontier[:]
+    place = cursor(panels.state, answer, points)
+    narrow = compositions.is_narrow(panels, FRONTIER_LIST)
+    listed = rows(answer, points, panels.marks)
+    columns: tuple[Column, ...] = COLUMNS
+    if narrow:
+        listed = [compositions.in_few_cells(row, panels.glyphs.ellipsis) for row in listed]
+        columns = tuple(
+            column._replace(least=compositions.NARROW_MIX)
+            if column.title == "composition"
+            else column
+            for column in COLUMNS
+        )
+    names = tuple(tuple(choice.composition.items()) for choice in points)
+    # The cursor goes with the recommendation until somebody moves it.
+    follows = place if panels.state.point is None else None
     panels.show_list(
-        FRONTIER_LIST, rows(answer, points, marks), keys=(names, follows), cursor=place
+        FRONTIER_LIST, listed, keys=(names, follows, narrow), cursor=place, columns=columns
     )
 
 
