@@ -136,7 +136,7 @@ class _Offered:
         one after the other; the cheapest of those that are left where each is needed."""
         kept = considered
         while float(self.costs[kept].sum()) > self.room:
-            (leaving,) = self._missed_least(kept[None], np.ones((1, len(kept)), dtype=bool))
+            (leaving,) = self._missed_least(kept[None], np.ones(len(kept), dtype=bool))
             if leaving < 0:
                 return kept[cheapest_first(self.costs[kept], self.budget)]
             kept = np.delete(kept, leaving)
@@ -244,7 +244,7 @@ class _Offered:
         tr((M - a a^T)^-1) = tr(M^-1) + |M^-1 a|^2 / (1 - a^T M^-1 a).
 
         Args:
-            sets: (s, c) places of runs; free: (c,) or (s, c) those that may leave.
+            sets: (s, c) places of runs; free: (c,) which of each set may leave.
 
         Returns:
             Places within the sets; -1 where all runs are needed, as they are where even all of them
@@ -256,7 +256,7 @@ class _Offered:
         rows, costs = rows[told], costs[told]
         solved = np.swapaxes(np.linalg.solve(information[told], np.swapaxes(rows, 1, 2)), 1, 2)
         left = 1.0 - np.einsum("scp,scp->sc", rows, solved)
-        possible = (free if free.ndim == 1 else free[told]) & (left > _NEEDED) & (costs > 0.0)
+        possible = free & (left > _NEEDED) & (costs > 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             rise = np.square(solved).sum(axis=-1) / left / costs
         least = np.where(possible, rise, np.inf).argmin(axis=-1)
