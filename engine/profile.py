@@ -226,7 +226,8 @@ class Profile:
                 where=where,
                 remedy="give a plain number in that unit, or a factor such as 2x",
             )
-        size, reference = parse_bytes(text, where=where), self.reference_workload
+        size = parse_bytes(text, where=where, remedy=self._how_to_size())
+        reference = self.reference_workload
         if self.runs and reference.input_bytes is None:
             raise BadInput(
                 "the runs do not say how large their input was",
@@ -236,6 +237,11 @@ class Profile:
         if reference.input_bytes:
             check_times(size / reference.input_bytes, text, where=where)
         return Workload(size, reference.iterations, reference.parameters)
+
+    def _how_to_size(self) -> str:
+        if self.input_unit == "bytes":
+            return "write it like 48GB or 300MB, or 3x for three times the largest run"
+        return f"write a number of {self.input_unit}, or 3x for three times the largest run"
 
 
 def completed_runs(runs: Sequence[Run]) -> list[Run]:

@@ -76,19 +76,20 @@ def _remedy(text: str, usual: str) -> str:
     return usual if pointed is None else f"write it with a point: {pointed}"
 
 
-def parse_bytes(text: str, *, where: str | None = None) -> float:
+def parse_bytes(
+    text: str, *, where: str | None = None, remedy: str = "write it like 48GB, 1.5TiB or 300MB"
+) -> float:
     """Bytes from a size with a unit ("48GB", "1.5 TiB", "300 MB"); a bare number is bytes.
+
+    Args:
+        remedy: how to write what is no size.
 
     Raises:
         BadInput: for anything else, zero and negative sizes.
     """
     match = _SIZE.match(text.strip())
     if not match:
-        raise BadInput(
-            f"{text!r} is not a size",
-            where=where,
-            remedy=_remedy(text, "write it like 48GB, 1.5TiB or 300MB"),
-        )
+        raise BadInput(f"{text!r} is not a size", where=where, remedy=_remedy(text, remedy))
     prefix = match[2].lower()
     factor = _BINARY[prefix] if match[3] and prefix else _DECIMAL[prefix]
     return _positive(_number(match[1]) * factor, text, "a size", where=where)
