@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 
 from engine.forecast import FloatArray, IntArray
-from engine.models.replay.time_between import usual_idle
 from engine.models.stages.application_graph import ApplicationGraph, ran_alone
 from engine.models.stages.cutting.partitions import Scaled
 from engine.models.stages.durations.launch_order import LONGEST_FIRST, turned
@@ -57,8 +56,8 @@ def calibrated(
         executor_slots: of one executor.
     """
     slots, starts = run.cluster.slots or 0, np.asarray(graph.observed_start)[[*graph.stage_nodes]]
-    dispatch, rotation = np.full(len(shapes), np.nan), np.zeros(len(shapes))
-    waste, vain = np.zeros(len(shapes)), seconds_in_vain(run.stages)
+    idle, rotation, waste = np.zeros((3, len(shapes)))
+    vain = seconds_in_vain(run.stages)
     alone, tasks = ran_alone(run.stages), [shape.stage.tasks for shape in shapes]
     met = unused_met(
         starts,
@@ -72,8 +71,7 @@ def calibrated(
         if alone[place] and shape.stage.task_seconds.count == shape.stage.tasks:
             cold, in_vain = int(met[place]), float(vain[place])
             fitted = _fitted(run, shape, float(starts[place]), cold=cold, vain_seconds=in_vain)
-            dispatch[place], rotation[place], waste[place] = fitted
-    idle = usual_idle(dispatch, [shape.stage for shape in shapes], slots)
+            idle[place], rotation[place], waste[place] = fitted
     orders = known_orders(shapes, dispatch_seconds=idle, rotation=rotation, unused_met=met)
     return Calibration(idle, rotation, waste, orders)
 
