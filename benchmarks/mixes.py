@@ -43,8 +43,8 @@ from engine.forecast import FloatArray, student_quantile
 from engine.mixing.effort import MOST_BOUNDS, Effort
 from engine.mixing.market import Market, values_of
 from engine.mixing.mix_law import MixLaw
+from engine.mixing.purchase_options import PurchaseOptions
 from engine.mixing.search import Search
-from engine.mixing.stock import Stock
 from engine.models import fit
 from engine.profile import Profile
 from engine.sources import read
@@ -213,8 +213,8 @@ def surface_of(model: str, samples: tuple[str, ...]) -> Surface:
 def of_model(model: str, samples: tuple[str, ...]) -> tuple[MixLaw, Market]:
     """The same as a law, and the prices of the catalog."""
     surface = surface_of(model, samples)
-    stock = Stock.of(surface, surface.candidates.catalog.billing, NODES)
-    return stock.law(surface), stock.market
+    options = PurchaseOptions.of(surface, surface.candidates.catalog.billing, NODES)
+    return options.law(surface), options.market
 
 
 def shortest(law: MixLaw, confidence: float) -> float:
@@ -331,8 +331,8 @@ def constrained(limit: float, instances: int, seed: int) -> None:
             surface.candidates.catalog.billing, spot=limits.max_spot is not None,
             granularity_seconds=3600.0 if hourly else 1.0,
         )  # fmt: skip
-        stock = Stock.of(limited, billing, NODES)
-        law, market = stock.law(limited), stock.market
+        options = PurchaseOptions.of(limited, billing, NODES)
+        law, market = options.law(limited), options.market
         near = shortest(law, 0.9)
         typical = best_single(law, market, Goal(2 * near, None, 0.9, NODES))
         goal = goal_at_random(rng, near, typical if np.isfinite(typical) else 1.0)

@@ -33,10 +33,10 @@ from engine.choosing.surface import Surface
 from engine.cluster import Workload, require_workload
 from engine.errors import BadInput, require_kind
 from engine.lazy import Lazy
+from engine.mixing.compromises import with_compromises
 from engine.mixing.effort import BOUNDS_AROUND, MOST_BOUNDS
 from engine.mixing.mixed import with_mixes
-from engine.mixing.stock import splits
-from engine.mixing.ways_out import with_ways_out
+from engine.mixing.purchase_options import splits
 from engine.models.base import FittedModel
 from engine.notices import Notice
 from engine.what_if import WhatIf
@@ -208,7 +208,7 @@ def answered(
         def ask(goal: Goal) -> Recommendation:
             return mixed(surface, goal, billing, mix=mix, today=today)
 
-        answer = with_ways_out(answer, ask, surface)
+        answer = with_compromises(answer, ask, surface)
     return beside_spot(answer, surface, billing, today=today)
 
 

@@ -181,7 +181,11 @@ class Profile:
     def largest_run(self) -> Run | None:
         """The run with the largest input, the longest among equals; None without runs. Only
         `completed_runs` count, and of a stream only `settled` batches."""
-        return max(settled(completed_runs(self.runs)), key=_size_then_time, default=None)
+        return max(
+            settled(completed_runs(self.runs)),
+            key=lambda r: (r.workload.input_bytes or 0.0, r.workload.iterations or 0.0, r.seconds),
+            default=None,
+        )
 
     @property
     def reference_workload(self) -> Workload:
@@ -283,7 +287,3 @@ def _is_cold_batch(run: Run) -> bool:
 def _stream_of(run: Run) -> object:
     """What batches of one query in one log have in common."""
     return run.source, run.app_id, run.application
-
-
-def _size_then_time(run: Run) -> tuple[float, float, float]:
-    return (run.workload.input_bytes or 0.0, run.workload.iterations or 0.0, run.seconds)

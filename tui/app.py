@@ -30,12 +30,12 @@ from tui.action_list import COMMANDS, ELSEWHERE, FIRST, KEYS
 from tui.behaviours.actions import DialogActions
 from tui.behaviours.charting import ChartActions
 from tui.behaviours.experimenting import ExperimentActions
-from tui.behaviours.habits import HabitActions
 from tui.behaviours.key_order import KeyOrder
 from tui.behaviours.noticing import NoticeActions
 from tui.behaviours.panel_events import PanelEvents
 from tui.behaviours.pinning import PinActions
 from tui.behaviours.planning import Planning, described
+from tui.behaviours.session_actions import SessionActions
 from tui.bindings import VI_BINDINGS, KeyActions, with_ids
 from tui.changes import (
     Action,
@@ -98,7 +98,7 @@ class PlannerApp(
     ExperimentActions,
     TourActions,
     ChartActions,
-    HabitActions,
+    SessionActions,
     NoticeActions,
     PinActions,
     KeyActions,

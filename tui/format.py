@@ -225,6 +225,11 @@ def span(low: float | None, high: float | None, *, to: str = " to ") -> str:
     return engine.format_interval(low, high, to=to)
 
 
+def span_cell(low: float | None, high: float | None) -> str:
+    """The same in a cell of a table: "38–44 min", or a dash for none."""
+    return UNKNOWN if low is None else span(low, high, to="–")
+
+
 SPAN_CELLS = 13
 """The widest interval in a table, "10.4–15.5 min", of anything that ends within ten days."""
 

@@ -89,27 +89,14 @@ def _catalog(typed: str, names: Names) -> Action:
     return changes.SetCatalog(typed)
 
 
-def _category(typed: str, names: Names) -> Action:
-    if typed in OFF:
-        return changes.SetCategory(None)
-    return changes.SetCategory(_one_of(names.categories, "kind of job", typed))
-
-
-def _instances(typed: str, names: Names) -> Action:
-    globs = () if typed in OFF else typed.replace(",", " ").split()
-    return changes.SetInstances(tuple(globs))
-
-
 def _limit(word: str) -> Callable[[str, Names], Outcome]:
     return lambda typed, names: changes.SetLimits(limit_words.changed(names.limits, word, typed))
 
 
 def _limits(typed: str, names: Names) -> Outcome:
-    return (
-        changes.SetLimits(NO_LIMITS if typed in OFF else limit_words.parsed(typed))
-        if typed
-        else "limits"
-    )
+    if not typed:
+        return "limits"
+    return changes.SetLimits(NO_LIMITS if typed in OFF else limit_words.parsed(typed))
 
 
 def _term(word: str) -> Callable[[str, Names], Outcome]:
@@ -283,12 +270,17 @@ VERBS: tuple[Verb, ...] = (
         Verb(word, takes, what, _term(word), _term_values(word))
         for word, (takes, what) in term_words.TERMS.items()
     ),
-    Verb("instances", "GLOB,...|off", "candidate types", _instances,
+    Verb("instances", "GLOB,...|off", "candidate types",
+         lambda typed, _: changes.SetInstances(
+             () if typed in OFF else tuple(typed.replace(",", " ").split())),
          lambda names: names.instances),
     Verb("ran-on", "TYPE|off", "where the job was measured",
          lambda typed, _: changes.SetRanOn(None if typed in OFF else typed),
          lambda names: names.instances),
-    Verb("category", "KIND|off", "kind of job", _category, lambda names: names.categories),
+    Verb("category", "KIND|off", "kind of job",
+         lambda typed, names: changes.SetCategory(
+             None if typed in OFF else _one_of(names.categories, "kind of job", typed)),
+         lambda names: names.categories),
     Verb("spot", "[on|off]", "spot or on-demand prices", _spot, lambda names: _SWITCH),
     Verb("mix", "N", "types per cluster at most", _mix, lambda names: _TYPES),
     *(

@@ -62,7 +62,8 @@ class Answers:
         cost = self._cost(row, nodes, seconds)
         executors = layout.executors_per_node * nodes
         speed, of_speed = self.surface.fitted.transferred(offer.instance, self.catalog)
-        notices = [*self._service_notices(row), *of_speed, *self._paid_notices(row, nodes)]
+        supported = support_notice(self.catalog, name)
+        notices = [*([supported] if supported else []), *of_speed, *self._paid_notices(row, nodes)]
         return Choice(
             composition={name: nodes},
             instance=name,
@@ -132,7 +133,10 @@ class Answers:
     def warned(self, choice: Choice) -> Choice:
         """The choice with all of the model's warnings, which take a replay a while to find."""
         flat = self.surface.index(str(choice.instance), choice.nodes or 1)
-        notices = [*self.notices_at(flat), *self.refused(choice), *self.interruptions(choice)]
+        row, column = divmod(flat, self.surface.max_nodes)
+        priced = self._paid_notices(row, column + 1)
+        of_cluster = [*self.refused(choice), *self.interruptions(choice)]
+        notices = [*self.surface.notices(flat), *priced, *of_cluster]
         return replace(choice, warnings=in_order(notices))
 
     def refused(self, choice: Choice) -> Iterator[Notice]:
@@ -164,11 +168,6 @@ class Answers:
         )
         return () if notice is None else (notice,)
 
-    def notices_at(self, flat: int) -> tuple[Notice, ...]:
-        """What the model and the price list warn of at one point."""
-        row, column = divmod(flat, self.surface.max_nodes)
-        return (*self.surface.notices(flat), *self._paid_notices(row, column + 1))
-
     def _paid_notices(self, row: int, nodes: int) -> tuple[Notice, ...]:
         """What the price list warns of, for the nodes that are paid for, as they are rented."""
         spot, workers = sum(self._spot(row, nodes).values()), list[Notice]()
@@ -187,10 +186,6 @@ class Answers:
         found = price_notices(master.on_demand, name, self.catalog, self.today)
         found += dbu_notices(self.billing, self.catalog, self.today)
         return tuple(notice for notice in found if notice.code not in codes)
-
-    def _service_notices(self, row: int) -> tuple[Notice, ...]:
-        notice = support_notice(self.catalog, self.surface.candidates.names[row])
-        return () if notice is None else (notice,)
 
     def price_notices(self, row: int) -> tuple[Notice, ...]:
         """What the price list warns of for one type."""

@@ -231,7 +231,8 @@ class _Owned:
         models may interpolate over many."""
         answers, exact = self, set[int]()
         for _ in range(_REFINEMENTS):
-            best = answers._best()
+            ranked = answers._met()
+            best = int(ranked[0]) if len(ranked) else int(answers.bounds.argmin())
             around = {place for place in (best - 1, best, best + 1) if 0 <= place < len(self.batch)}
             if not (new := sorted(around - exact)):
                 break
@@ -242,10 +243,6 @@ class _Owned:
             answers = replace(answers, forecast=found)
             exact.update(new)
         return answers
-
-    def _best(self) -> int:
-        ranked = self._met()
-        return int(ranked[0]) if len(ranked) else int(self.bounds.argmin())
 
     def _met(self) -> IntArray:
         """Places that meet the deadline, least resource time first."""

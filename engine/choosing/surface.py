@@ -232,7 +232,7 @@ class Surface:
         for rows in row_blocks(*self.shape):
             np.multiply(scale[rows], student(rows), out=bounds[rows])
             bounds[rows] += self.log_seconds[rows]
-        if self._always_sure:
+        if self._all_have_intervals:
             return bounds
         return np.where(self.has_interval, bounds, np.nextafter(self.log_seconds, np.inf))
 
@@ -241,7 +241,7 @@ class Surface:
         return StudentGrid.of(self.forecast.dof.reshape(self.shape))
 
     @cached_property
-    def _always_sure(self) -> bool:
+    def _all_have_intervals(self) -> bool:
         return bool(self.has_interval.all())
 
     def costs(self, billing: Billing) -> FloatArray:

@@ -100,12 +100,6 @@ class Points:
             np.asarray(coordinates, dtype=float).reshape(-1, 3),
         )
 
-    @classmethod
-    def of_runs(cls, profile: Profile) -> Points:
-        """The places where the profile's runs were made."""
-        runs = profile.runs
-        return cls.of([run.cluster for run in runs], [run.workload for run in runs], profile)
-
     def __len__(self) -> int:
         return len(self.clusters)
 
@@ -218,7 +212,9 @@ def believe(fitted: FittedModel, points: Points) -> Belief:
     profile, n = calm(fitted.profile), len(points)
     unusual = fitted.unusual_runs(points.workloads[0])
     profile = replace(profile, runs=without(profile.runs, unusual))
-    every = points.joined(Points.of_runs(profile))
+    clusters = [run.cluster for run in profile.runs]
+    workloads = [run.workload for run in profile.runs]
+    every = points.joined(Points.of(clusters, workloads, profile))
     told = forecast_at(fitted, every)
     noise = run_noise(profile, told.usual_scale[n:])
     by_model = _from_model(told, every, n, profile, noise)

@@ -46,58 +46,6 @@ _ASSUMED = Notice(
 )
 
 
-def estimates_of(
-    grid: Grid,
-    *,
-    fitted: FittedModel | None = None,
-    workload: Workload | None = None,
-    catalog: Catalog | None = None,
-    smallest_seconds: float | None = None,
-    confidence: float = 0.9,
-) -> Estimates:
-    """Expected times and prices of n experiments; unknown without a model or `smallest_seconds`.
-
-    Args:
-        fitted: predicts them, at each fraction of `workload` (default: the profile's largest run).
-        smallest_seconds: without a model, the time of the smallest sample on one node.
-    """
-    clusters = [_cluster(grid, place, catalog) for place in range(len(grid))]
-    notices: tuple[Notice, ...] = ()
-    unknown = np.full(len(grid), np.nan)
-    if fitted is not None:
-        workloads = _workloads(grid, fitted.profile, workload)
-        found = fitted.predict_many(clusters=clusters, workloads=workloads, confidence=confidence)
-        seconds, low, high = found.seconds, found.low, found.high
-    elif smallest_seconds is not None:
-        seconds, low, high = smallest_seconds * smallest_runs(grid), unknown, unknown
-        notices = (_ASSUMED,)
-    else:
-        seconds, low, high = unknown, unknown, unknown
-    profile = fitted.profile if fitted is not None else Profile("experiments")
-    usd = [
-        cost_of(cluster, float(value), profile)
-        for cluster, value in zip(clusters, seconds, strict=True)
-    ]
-    prices = np.asarray([np.nan if value is None else value for value in usd])
-    return Estimates(seconds, low, high, prices, notices)
-
-
-def _cluster(grid: Grid, place: int, catalog: Catalog | None) -> Cluster:
-    return Cluster.of_nodes(
-        instance_type=grid.instances[grid.type_index[place]],
-        nodes=int(grid.machines[place]),
-        catalog=catalog,
-    )
-
-
-def _workloads(grid: Grid, profile: Profile, workload: Workload | None) -> list[Workload]:
-    whole = workload or profile.reference_workload
-    iterations = whole.iterations if grid.iterations is None else grid.iterations
-    whole = replace(whole, iterations=iterations)
-    sizes = {fraction: whole.times(fraction) for fraction in np.unique(grid.fraction).tolist()}
-    return [sizes[fraction] for fraction in grid.fraction.tolist()]
-
-
 @dataclass(frozen=True)
 class TrainingRequest:
     """Which experiments are wanted.
@@ -160,7 +108,7 @@ def plan_experiments(
     if catalog is not None:
         nodes, left_out = _started(request.nodes, catalog)
         request = replace(request, nodes=nodes)
-    plan = _planned(request, fitted, workload, catalog)
+    plan = _Planning(request, fitted, workload, catalog).plan()
     stuck = None if fitted is None else _not_started(plan.runs, fitted, catalog)
     return replace(plan, notices=in_order((*plan.notices, stuck, *left_out)))
 
@@ -181,43 +129,6 @@ def _started(
         )
     told = f"{refused}: no run on {gone} of them is planned"
     return found, (Notice("nodes-left-out", told, PLATFORM_REMEDY),) if gone else ()
-
-
-def _planned(
-    request: TrainingRequest,
-    fitted: FittedModel | None,
-    workload: Workload | None,
-    catalog: Catalog | None,
-) -> ExperimentPlan:
-    """The plan by the requested method."""
-    if request.method != "ernest":
-        request = _of_the_runs(request, fitted, workload, catalog)
-    if request.method == "simcost":
-        return _equal_waves(request, fitted, workload, catalog)
-    grid = _grid(request, workload)
-    estimates = estimates_of(
-        grid,
-        fitted=fitted,
-        workload=workload,
-        catalog=catalog,
-        smallest_seconds=request.smallest_seconds,
-        confidence=request.confidence,
-    )
-    if request.method == "peridot":
-        if request.node_cores is None:
-            raise BadInput("PERIDOT's plan needs the cores of a node", remedy="add --node-cores C")
-        return two_sizes(grid, node_cores=request.node_cores, estimates=estimates)
-    if request.budget is None:
-        raise BadInput("a design needs a budget", remedy="add --budget $5, 2h, or 10")
-    return designed(
-        grid,
-        budget=request.budget,
-        unit=request.unit,
-        costs=lambda _: _costs(grid, estimates, request.unit),
-        estimates=estimates,
-        terms=TERMS[request.terms],
-        known=None if fitted is None else known_of(fitted.profile, grid, workload),
-    )
 
 
 def _not_started(
@@ -261,121 +172,180 @@ def _check(request: TrainingRequest) -> None:
         raise BadInput("this plan is for one instance type", where="instances", remedy="name one")
 
 
-def _grid(request: TrainingRequest, workload: Workload | None) -> Grid:
-    """All runs that could be made."""
-    return Grid.of(
-        nodes=request.nodes,
-        fractions=request.fractions,
-        instances=request.instances or (None,),
-        partitions=request.partitions,
-        node_cores=request.node_cores,
-        iterations=_iterations(request, workload),
-    )
+@dataclass(frozen=True, eq=False)
+class _Planning:
+    """A request, and what is known beside it: a model fitted to runs, the workload (None for that
+    of the largest run), prices."""
 
+    request: TrainingRequest
+    fitted: FittedModel | None
+    workload: Workload | None
+    catalog: Catalog | None
 
-def _of_the_runs(
-    request: TrainingRequest,
-    fitted: FittedModel | None,
-    workload: Workload | None,
-    catalog: Catalog | None,
-) -> TrainingRequest:
-    """The request with the input's partitions and a node's cores filled in, if the runs tell."""
-    if fitted is None:
-        return request
-    cores = request.node_cores or _node_cores(request, fitted, catalog)
-    partitions = request.partitions or input_partitions(fitted.profile, workload)
-    return replace(request, node_cores=cores, partitions=partitions)
-
-
-def _node_cores(
-    request: TrainingRequest, fitted: FittedModel, catalog: Catalog | None
-) -> int | None:
-    """Task slots of a node; None if neither a type nor a run on nodes tells them."""
-    known = request.instances or any(run.cluster.nodes for run in fitted.profile.runs)
-    return _node(request, fitted, catalog).slots if known else None
-
-
-def _node(
-    request: TrainingRequest, fitted: FittedModel, catalog: Catalog | None, nodes: int = 1
-) -> Cluster:
-    """Nodes of the first type, with the executors on them if known."""
-    instance = request.instances[0] if request.instances else None
-    cluster = Cluster.of_nodes(instance_type=instance, nodes=nodes, catalog=catalog)
-    return complete(cluster, fitted.profile)
-
-
-def _equal_waves(
-    request: TrainingRequest,
-    fitted: FittedModel | None,
-    workload: Workload | None,
-    catalog: Catalog | None,
-) -> ExperimentPlan:
-    """SimCost's samples, with expected times and prices where a model tells them."""
-    partitions = request.partitions
-    if partitions is None:
-        raise BadInput(
-            "SimCost's plan needs the partitions of the input, which no run tells",
-            remedy="add --partitions P, or an event log",
+    def plan(self) -> ExperimentPlan:
+        """The plan by the requested method."""
+        request = self.request
+        if request.method != "ernest":
+            return self._from_runs()._by_a_paper()
+        if request.budget is None:
+            raise BadInput("a design needs a budget", remedy="add --budget $5, 2h, or 10")
+        grid = self._grid()
+        estimates = self._estimates(grid)
+        return designed(
+            grid,
+            budget=request.budget,
+            unit=request.unit,
+            costs=lambda _: _costs(grid, estimates, request.unit),
+            estimates=estimates,
+            terms=TERMS[request.terms],
+            known=known_of(self.fitted.profile, grid, self.workload) if self.fitted else None,
         )
-    domain = partitions
-    if request.node_cores is not None:
-        domain = min(domain, max(request.nodes) * request.node_cores)
-    target_cores = request.target_cores or graded_cores(domain)
-    sample = request.sample_partitions or waves_of_first(partitions, target_cores)
-    plan = equal_waves(
-        target_partitions=partitions, target_cores=target_cores, sample_partitions=sample
-    )
-    if fitted is None or not request.node_cores:
-        return plan
-    clusters = [_part_of_nodes(run.cores or 1, request, fitted, catalog) for run in plan.runs]
-    whole = workload or fitted.profile.reference_workload
-    shares = [whole.times(run.fraction) for run in plan.runs]
-    found = fitted.predict_many(clusters=clusters, workloads=shares, confidence=request.confidence)
-    instance = request.instances[0] if request.instances else None
-    runs = [
-        replace(
-            run,
-            instance=instance,
-            seconds=finite_or_none(found.seconds[place]),
-            low=finite_or_none(found.low[place]),
-            high=finite_or_none(found.high[place]),
-            usd=cost_of(clusters[place], float(found.seconds[place]), fitted.profile),
+
+    def _by_a_paper(self) -> ExperimentPlan:
+        """PERIDOT's or SimCost's own runs."""
+        if self.request.method == "simcost":
+            return self._equal_waves()
+        grid = self._grid()
+        if self.request.node_cores is None:
+            raise BadInput("PERIDOT's plan needs the cores of a node", remedy="add --node-cores C")
+        estimates = self._estimates(grid)
+        return two_sizes(grid, node_cores=self.request.node_cores, estimates=estimates)
+
+    def _grid(self) -> Grid:
+        """All runs that could be made."""
+        request = self.request
+        return Grid.of(
+            nodes=request.nodes,
+            fractions=request.fractions,
+            instances=request.instances or (None,),
+            partitions=request.partitions,
+            node_cores=request.node_cores,
+            iterations=self._iterations(),
         )
-        for place, run in enumerate(plan.runs)
-    ]
-    return replace(plan, runs=tuple(runs))
 
+    def _iterations(self) -> float | None:
+        """Iterations of each run: a share of the real number, at least one."""
+        real = self.request.iterations or (self.workload.iterations if self.workload else None)
+        if self.request.iteration_share is None:
+            return real
+        if real is None:
+            raise BadInput(
+                "a share of the iterations needs their number",
+                where="--iteration-share",
+                remedy="add --iterations K",
+            )
+        return float(max(1, round(real * self.request.iteration_share)))
 
-def _part_of_nodes(
-    cores: int, request: TrainingRequest, fitted: FittedModel, catalog: Catalog | None
-) -> Cluster:
-    """The fewest nodes with that many cores that the service starts, on which the job gets exactly
-    these: executors of one core, each with its share of the memory."""
-    least = 1 if catalog is None else least_workers(catalog)
-    nodes = max(least, math.ceil(cores / (request.node_cores or 1)))
-    whole = _node(request, fitted, catalog, nodes)
-    memory, share = whole.executor_memory_gib, 1.0 / (whole.executor_cores or 1)
-    return replace(
-        whole,
-        executors=cores,
-        executor_cores=1,
-        executor_memory_gib=None if memory is None else memory * share,
-        beside=whole.beside.times(share) if whole.beside else None,
-    )
+    def _estimates(self, grid: Grid) -> Estimates:
+        """Expected times and prices of the n experiments; without a model by the time of the
+        smallest sample on one node, where the request tells it, else unknown."""
+        nodes = zip(grid.type_index, grid.machines, strict=True)
+        clusters = [self._nodes(grid.instances[place], int(count)) for place, count in nodes]
+        notices: tuple[Notice, ...] = ()
+        seconds = low = high = np.full(len(grid), np.nan)
+        if self.fitted is not None:
+            found = self.fitted.predict_many(
+                clusters=clusters,
+                workloads=_workloads(grid, self.fitted.profile, self.workload),
+                confidence=self.request.confidence,
+            )
+            seconds, low, high = found.seconds, found.low, found.high
+        elif self.request.smallest_seconds is not None:
+            seconds = self.request.smallest_seconds * smallest_runs(grid)
+            notices = (_ASSUMED,)
+        profile = self.fitted.profile if self.fitted is not None else Profile("experiments")
+        times = zip(clusters, seconds.tolist(), strict=True)
+        usd = [cost_of(cluster, value, profile) for cluster, value in times]
+        prices = np.asarray([np.nan if value is None else value for value in usd])
+        return Estimates(seconds, low, high, prices, notices)
 
+    def _from_runs(self) -> _Planning:
+        """With the input's partitions and a node's cores, if they are not given and the runs tell
+        them."""
+        if self.fitted is None:
+            return self
+        request, profile = self.request, self.fitted.profile
+        cores = request.node_cores
+        if not cores and (request.instances or any(run.cluster.nodes for run in profile.runs)):
+            cores = self._laid_out(1, profile).slots
+        partitions = request.partitions or input_partitions(profile, self.workload)
+        return replace(self, request=replace(request, node_cores=cores, partitions=partitions))
 
-def _iterations(request: TrainingRequest, workload: Workload | None) -> float | None:
-    """Iterations of each run: a share of the real number, at least one."""
-    real = request.iterations or (workload.iterations if workload else None)
-    if request.iteration_share is None:
-        return real
-    if real is None:
-        raise BadInput(
-            "a share of the iterations needs their number",
-            where="--iteration-share",
-            remedy="add --iterations K",
+    def _nodes(self, instance: str | None, nodes: int) -> Cluster:
+        return Cluster.of_nodes(instance_type=instance, nodes=nodes, catalog=self.catalog)
+
+    @property
+    def _instance(self) -> str | None:
+        """The one type that a paper's plan is for."""
+        return self.request.instances[0] if self.request.instances else None
+
+    def _laid_out(self, nodes: int, profile: Profile) -> Cluster:
+        """Nodes of that type with the executors on them, if known."""
+        return complete(self._nodes(self._instance, nodes), profile)
+
+    def _equal_waves(self) -> ExperimentPlan:
+        """SimCost's samples, with expected times and prices where a model tells them."""
+        request, partitions = self.request, self.request.partitions
+        if partitions is None:
+            raise BadInput(
+                "SimCost's plan needs the partitions of the input, which no run tells",
+                remedy="add --partitions P, or an event log",
+            )
+        domain = partitions
+        if request.node_cores is not None:
+            domain = min(domain, max(request.nodes) * request.node_cores)
+        target_cores = request.target_cores or graded_cores(domain)
+        sample = request.sample_partitions or waves_of_first(partitions, target_cores)
+        plan = equal_waves(
+            target_partitions=partitions, target_cores=target_cores, sample_partitions=sample
         )
-    return float(max(1, round(real * request.iteration_share)))
+        if self.fitted is None or not request.node_cores:
+            return plan
+        profile = self.fitted.profile
+        clusters = [
+            self._part_of_nodes(run.cores or 1, request.node_cores, profile) for run in plan.runs
+        ]
+        whole = self.workload or profile.reference_workload
+        found = self.fitted.predict_many(
+            clusters=clusters,
+            workloads=[whole.times(run.fraction) for run in plan.runs],
+            confidence=request.confidence,
+        )
+        runs = [
+            replace(
+                run,
+                instance=self._instance,
+                seconds=finite_or_none(found.seconds[place]),
+                low=finite_or_none(found.low[place]),
+                high=finite_or_none(found.high[place]),
+                usd=cost_of(clusters[place], float(found.seconds[place]), profile),
+            )
+            for place, run in enumerate(plan.runs)
+        ]
+        return replace(plan, runs=tuple(runs))
+
+    def _part_of_nodes(self, cores: int, node_cores: int, profile: Profile) -> Cluster:
+        """The fewest nodes with that many cores that the service starts, on which the job gets
+        exactly these: executors of one core, each with its share of the memory."""
+        least = 1 if self.catalog is None else least_workers(self.catalog)
+        whole = self._laid_out(max(least, math.ceil(cores / node_cores)), profile)
+        memory, share = whole.executor_memory_gib, 1.0 / (whole.executor_cores or 1)
+        return replace(
+            whole,
+            executors=cores,
+            executor_cores=1,
+            executor_memory_gib=None if memory is None else memory * share,
+            beside=whole.beside.times(share) if whole.beside else None,
+        )
+
+
+def _workloads(grid: Grid, profile: Profile, workload: Workload | None) -> list[Workload]:
+    """(n,) that of each experiment: its fraction of the whole."""
+    whole = workload or profile.reference_workload
+    iterations = whole.iterations if grid.iterations is None else grid.iterations
+    whole = replace(whole, iterations=iterations)
+    sizes = {fraction: whole.times(fraction) for fraction in np.unique(grid.fraction).tolist()}
+    return [sizes[fraction] for fraction in grid.fraction.tolist()]
 
 
 def _costs(grid: Grid, estimates: Estimates, unit: str) -> FloatArray:

@@ -31,8 +31,8 @@ from engine.mixing.columns import ROUNDING, Columns
 from engine.mixing.market import FoundMix, Market
 from engine.mixing.mix_law import MixLaw, beyond_of
 from engine.mixing.one_shape import of_one_shape
+from engine.mixing.purchase_options import PurchaseOptions, behind
 from engine.mixing.shown_mix import Mix
-from engine.mixing.stock import Stock, behind
 from engine.models.base import FittedModel, Prediction, no_interval_notice
 from engine.notices import Notice, in_order
 
@@ -184,7 +184,7 @@ class Placed:
         return blank.refined(self._behind(blank))
 
     def _behind(self, surface: Surface) -> list[int]:
-        return behind(self.found, self.law(surface), self.stock(Billing()), surface)
+        return behind(self.found, self.law(surface), self.options(Billing()), surface)
 
     def on_spot(self, share: float) -> Placed:
         """The composition with at most this share of spot nodes, and no more than its service
@@ -210,15 +210,17 @@ class Placed:
         rows = tuple(range(2 * len(self.counts)))
         return FoundMix(rows, (*ordinary, *spot), np.nan, np.nan, optimal=False, evaluated=0)
 
-    def stock(self, billing: Billing) -> Stock:
+    def options(self, billing: Billing) -> PurchaseOptions:
         """Its types, rented both ways."""
         k = len(self.counts)
         market = Market(np.zeros(2 * k), 0.0, billing, np.tile(np.asarray(self.counts), 2))
-        return Stock(billing, np.tile(np.arange(k), 2), np.repeat([False, True], k), market)
+        return PurchaseOptions(
+            billing, np.tile(np.arange(k), 2), np.repeat([False, True], k), market
+        )
 
     def law(self, surface: Surface) -> MixLaw:
         """The law over its types, on demand and as spot nodes."""
-        law = self.stock(Billing()).law(surface)
+        law = self.options(Billing()).law(surface)
         return law if self.nodes is None else law.at(self.nodes[self.nodes <= surface.max_nodes])
 
     def forecast(self, workload: Workload) -> Forecast:
@@ -276,7 +278,7 @@ def _of_several(
     surface: Surface, places: Placed, goal: Goal, billing: Billing, today: date
 ) -> Composed:
     """Several types: by the law of unlike nodes."""
-    mix = Mix(surface, places.stock(billing), goal, places.found, today)
+    mix = Mix(surface, places.options(billing), goal, places.found, today)
     forecast = mix.forecast()
     if not np.isfinite(forecast.seconds[0]):
         raise BadInput("the model has no prediction for this composition", where="composition")

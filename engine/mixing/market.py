@@ -97,7 +97,7 @@ class Market:
         return np.asarray(priced.sum(axis=1) + self.head)
 
 
-def outdone(law: MixLaw, market: Market, goal: Goal, useful: BoolArray) -> BoolArray:
+def dominated(law: MixLaw, market: Market, goal: Goal, useful: BoolArray) -> BoolArray:
     """(k,) types that can be left out: another one, which is the same to the law, is no dearer, and
     only limits bind its nodes, none of them more. In their place it makes no composition worse.
 

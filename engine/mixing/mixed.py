@@ -26,9 +26,9 @@ from engine.mixing.effort import MOST_BOUNDS, Effort
 from engine.mixing.market import Market, values_of
 from engine.mixing.mix_law import MixLaw
 from engine.mixing.notices import not_mixed
+from engine.mixing.purchase_options import PurchaseOptions, behind, splits
 from engine.mixing.search import Search
 from engine.mixing.shown_mix import Mix
-from engine.mixing.stock import Stock, behind, splits
 from engine.notices import in_order
 from engine.units import SECONDS_PER_HOUR
 
@@ -72,32 +72,32 @@ def with_mixes(
     goal, evaluated = answer.goal, answer.evaluated
     split = splits(surface, billing, most_types)
     surface, _ = surface.rented(replace(billing, spot=billing.spot and not split))
-    stock = Stock.of(surface, billing, goal.max_nodes, split=split)
-    priced, searched = _searched(stock.market, goal, surface.vcores[stock.base])
+    options = PurchaseOptions.of(surface, billing, goal.max_nodes, split=split)
+    priced, searched = _searched(options.market, goal, surface.vcores[options.base])
     for _ in range(_ROUNDS):
-        law = stock.law(surface)
+        law = options.law(surface)
         found = Search(
             law, priced, searched, most_types, value=_value(answer), effort=Effort(most_bounds)
         ).run()
         evaluated += found.evaluated
         if found.rows is None:
             break
-        refined = surface.refined(behind(found, law, stock, surface))
+        refined = surface.refined(behind(found, law, options, surface))
         rows, counts = np.asarray([found.rows]), np.asarray([found.counts])
-        value = float(values_of(stock.law(refined), priced, searched, rows, counts)[0])
+        value = float(values_of(options.law(refined), priced, searched, rows, counts)[0])
         surface = refined
         if value < _value(answer):
-            mix = Mix(surface, stock, goal, found, today)
+            mix = Mix(surface, options, goal, found, today)
             answer = _won(answer, mix, evaluated, optimal=found.optimal)
-            return _said(answer, stock, law, surface, most_types)
+            return _said(answer, options, law, surface, most_types)
     # A mix that has not stood by now says nothing of those behind it.
     optimal = found.optimal and found.rows is None
     answer = replace(answer, evaluated=evaluated, optimal=optimal)
-    return _said(answer, stock, law, surface, most_types)
+    return _said(answer, options, law, surface, most_types)
 
 
 def _said(
-    answer: Recommendation, stock: Stock, law: MixLaw, surface: Surface, most_types: int
+    answer: Recommendation, options: PurchaseOptions, law: MixLaw, surface: Surface, most_types: int
 ) -> Recommendation:
     """The answer with notices about types left out of mixes and what that may cost: the search runs
     again as if they were as fast with executors like the others'."""
@@ -106,8 +106,8 @@ def _said(
         return answer
     cores = law.executor_cores.copy()
     for row, common in left_out.items():
-        cores[stock.base == row] = common
-    priced, searched = _searched(stock.market, answer.goal, surface.vcores[stock.base])
+        cores[options.base == row] = common
+    priced, searched = _searched(options.market, answer.goal, surface.vcores[options.base])
     value, alike = _value(answer), replace(law, executor_cores=cores)
     bound = Search(alike, priced, searched, most_types, value=value).run().bound
     share = 1.0 - bound / value if 0.0 < value < math.inf else float(bound < value)

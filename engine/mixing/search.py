@@ -34,7 +34,7 @@ from engine.mixing.charges import (
     spot_charges,
 )
 from engine.mixing.effort import CHARGED, MOST_BOUNDS, Effort, OutOfEffort
-from engine.mixing.market import FoundMix, Market, outdone, values_of
+from engine.mixing.market import FoundMix, Market, dominated, values_of
 from engine.mixing.mix_law import MixLaw
 from engine.mixing.nodes import NOTHING_OWNED, NodeTerms, Start, starts
 
@@ -86,7 +86,7 @@ class Search:
         bound = math.inf
         useful = np.isfinite(self.market.rates) & (self.market.most > 0)
         useful &= np.isfinite(self.law.capacity) & (self.law.seconds.min(axis=1) < math.inf)
-        useful &= ~outdone(self.law, self.market, self.goal, useful)
+        useful &= ~dominated(self.law, self.market, self.goal, useful)
         node, shapes = NodeTerms.of(self.law, self.market, self.most_types), []
         for cores in np.unique(self.law.executor_cores):
             usable = useful & (self.law.executor_cores == cores)
@@ -239,7 +239,8 @@ class _Group:
         for charges in spot_charges(self.charges, market):
             best = self._better(best, charges)
         rows = limits_in_reach(market, goal, self._most_nodes(windows, floor)) if limits else ()
-        for row in rows if self._by_price else ():
+        bound_by_price = not goal.by_time or goal.budget_usd is not None
+        for row in rows if bound_by_price else ():
             failed, found = 0, False
             for charges in limit_charges(best.group.charges, market, goal, row):
                 before, best = best, self._better(best, charges)
@@ -264,12 +265,6 @@ class _Group:
         if floor.min() <= best.floor.min() * (1.0 + _GAINED):
             return best
         return _Priced(replace(self, node=node, charges=charges), windows, floor)
-
-    @property
-    def _by_price(self) -> bool:
-        """Whether prices bound anything: the fastest at any price is not."""
-        goal = self.owner.goal
-        return not goal.by_time or goal.budget_usd is not None
 
     def _promising(self, windows: Windows, hot: BoolArray) -> IntArray:
         """The types of which one node may be part of something better in any of these windows."""

@@ -19,7 +19,7 @@ from engine.machines.services import least_on_demand, on_demand_line, spot_nodes
 from engine.memory import beside_heap_gib
 from engine.mixing.market import FoundMix
 from engine.mixing.notices import MIXED, of_members, of_prices
-from engine.mixing.stock import Stock, behind
+from engine.mixing.purchase_options import PurchaseOptions, behind
 from engine.notices import Notice, in_order
 
 
@@ -28,7 +28,7 @@ class Mix:
     """A composition that was found, on the surface that it was confirmed on."""
 
     surface: Surface
-    stock: Stock
+    options: PurchaseOptions
     goal: Goal
     found: FoundMix
     today: date | None
@@ -36,7 +36,7 @@ class Mix:
     @property
     def members(self) -> list[tuple[int, bool, int]]:
         """(row of the surface, spot or not, nodes), the type with the most nodes first."""
-        base, spot = self.stock.base, self.stock.spot
+        base, spot = self.options.base, self.options.spot
         pairs = zip(self.found.rows or (), self.found.counts, strict=True)
         found = [(int(base[row]), bool(spot[row]), nodes) for row, nodes in pairs if nodes]
         totals = {row: sum(n for other, _, n in found if other == row) for row, _, _ in found}
@@ -44,7 +44,7 @@ class Mix:
 
     def forecast(self) -> Forecast:
         rows, counts = np.asarray([self.found.rows]), np.asarray([self.found.counts])
-        return self.stock.law(self.surface).forecast(rows, counts)
+        return self.options.law(self.surface).forecast(rows, counts)
 
     def choice(self) -> Choice:
         """The composition as the optimiser shows one."""
@@ -70,8 +70,8 @@ class Mix:
             high=high,
             p_deadline=None if deadline is None else known(forecast.p_within(deadline)[0]),
             cost_usd=cost.total_usd,
-            cost_low_usd=usd_at(cost, low, self.stock.billing),
-            cost_high_usd=usd_at(cost, high, self.stock.billing),
+            cost_low_usd=usd_at(cost, low, self.options.billing),
+            cost_high_usd=usd_at(cost, high, self.options.billing),
             cost=cost,
             layout=shape,
             executors=executors,
@@ -86,7 +86,7 @@ class Mix:
 
     def _paid(self) -> list[tuple[int, bool, int]]:
         """The members with the nodes that are paid for; none that is owned is a spot node."""
-        found, split = [], self.stock.market.share is not None
+        found, split = [], self.options.market.share is not None
         for row, spot, nodes in self.members:
             owned = 0 if spot and split else int(self.surface.owned[row])
             found.append((row, spot, max(nodes - owned, 0)))
@@ -94,7 +94,7 @@ class Mix:
 
     def _cost(self, seconds: float) -> Cost:
         """Every part of the cost; the master is billed once."""
-        catalog, billing = self.surface.candidates.catalog, self.stock.billing
+        catalog, billing = self.surface.candidates.catalog, self.options.billing
         parts = []
         for place, (row, spot, paid) in enumerate(self._paid()):
             offer = self.surface.candidates.offers[row]
@@ -119,14 +119,14 @@ class Mix:
 
     def _warnings(self, choice: Choice) -> tuple[Notice, ...]:
         """What the model says of each member at its capacity, the price list of what is paid."""
-        answers = Answers(self.surface, self.goal, self.stock.billing, self.today)
-        law = self.stock.law(self.surface)
-        points = behind(self.found, law, self.stock, self.surface)
+        answers = Answers(self.surface, self.goal, self.options.billing, self.today)
+        law = self.options.law(self.surface)
+        points = behind(self.found, law, self.options, self.surface)
         mixed = [MIXED] if choice.instance is None else []
         said = of_members(self.surface, points, [(row, nodes) for row, _, nodes in self.members])
         prices = of_prices(answers, self._paid())
         rows = np.asarray(self.found.rows)
-        names = [self.surface.candidates.names[row] for row in self.stock.base[rows].tolist()]
+        names = [self.surface.candidates.names[row] for row in self.options.base[rows].tolist()]
         shares = law.shares(rows, np.asarray(self.found.counts)).tolist()
         lost = answers.interruptions(choice, dict(zip(names, shares, strict=True)))
         return in_order([*answers.refused(choice), *mixed, *said, *prices, *lost])

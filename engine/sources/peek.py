@@ -197,13 +197,14 @@ def _told(log: EventLog, files: LogFiles, *, whole: bool, to_the_end: bool) -> P
         ).runs
     except EngineError:  # nothing has finished yet, in what was read
         runs = ()
+    sizes = [run.workload.input_bytes for run in runs if run.workload.input_bytes is not None]
     return Peek(
         kind="event log",
         name=application.name,
         spark_version=spark_version(application),
         seconds=_seconds(application, runs) if to_the_end else None,
         cores=_cores(application, runs),
-        input_bytes=_input_bytes(runs) if whole else None,
+        input_bytes=sum(sizes) if whole and sizes else None,
         complete=_complete(application, files, runs if whole else (), to_the_end=to_the_end),
         whole=whole,
     )
@@ -224,11 +225,6 @@ def _cores(application: Application, runs: Sequence[Run]) -> int | None:
     told = [e.cores for e in application.executors.values() if e.removed_ms is None]
     known = [cores for cores in told if cores is not None]
     return sum(known) if known and len(known) == len(told) else None
-
-
-def _input_bytes(runs: Sequence[Run]) -> float | None:
-    known = [run.workload.input_bytes for run in runs if run.workload.input_bytes is not None]
-    return sum(known) if known else None
 
 
 def _complete(

@@ -7,6 +7,7 @@ calls it knows file, line and name, and says them too.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from difflib import get_close_matches
@@ -136,23 +137,13 @@ class TypedTable:
         return zip(*(self.values.get(column, unknown) for column in columns), strict=True)
 
 
-class placed:  # noqa: N801 - reads as a statement
-    """`with placed(section, line, problems)`: an error gets its line and goes to `problems`."""
-
-    __slots__ = ("line", "problems", "section")
-
-    def __init__(self, section: Section, line: int, problems: list[BadInput]) -> None:
-        self.section, self.line, self.problems = section, line, problems
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
-        if not isinstance(error, BadInput):
-            return False
-        where = self.section.where(self.line)
-        self.problems.append(BadInput(error.what, where=where, remedy=error.remedy))
-        return True
+@contextmanager
+def placed(section: Section, line: int, problems: list[BadInput]) -> Iterator[None]:
+    """A context in which an error gets its line and goes to `problems`."""
+    try:
+        yield
+    except BadInput as error:
+        problems.append(BadInput(error.what, where=section.where(line), remedy=error.remedy))
 
 
 def typed_table(

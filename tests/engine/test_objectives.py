@@ -11,7 +11,7 @@ from engine.choosing.candidates import select_candidates
 from engine.choosing.recommendation import Goal
 from engine.choosing.surface import Surface
 from engine.mixing.market import Market, values_of
-from engine.mixing.stock import Stock
+from engine.mixing.purchase_options import PurchaseOptions
 from engine.optimiser import recommend
 
 NODES = 24
@@ -21,7 +21,7 @@ SURFACE = Surface.build(MODEL, select_candidates(CATALOG, profile=MODEL.profile)
 
 def every(mix: int, goal: Goal) -> np.ndarray:
     """(n, 3) cost, seconds and vcore-seconds of all compositions that satisfy the goal."""
-    law = Stock.of(SURFACE, CATALOG.billing, NODES).law(SURFACE)
+    law = PurchaseOptions.of(SURFACE, CATALOG.billing, NODES).law(SURFACE)
     rates, head = SURFACE.rates(CATALOG.billing)
     market = Market(rates, head, CATALOG.billing, np.full(2, NODES))
     pairs = [

@@ -73,6 +73,9 @@ def test_what_hardly_misses_the_deadline_does_not_read_as_meeting_it():
     said = " ".join(part for line in words.headline(none, MARKS) for part, _ in line)
     assert "in time in <90 % of runs." in said
     assert "No cluster of up to 64 nodes meets 25m at 90 %" in said  # the goal that was answered
+    copied = words.headline_text(none, MARKS)
+    assert copied.startswith("No cluster of up to 64 nodes")
+    assert " Nearest: " in copied
 
 
 def test_a_free_cluster_leaves_no_logarithm():

@@ -7,7 +7,7 @@ from command_line import answer, refused, run
 from test_headless import LOG
 
 import engine
-from tui.headless import hinges, recommend
+from tui.headless import recommend, sensitivity_lines
 
 ON = f"predict {LOG} --ran-on m5.xlarge"
 
@@ -245,7 +245,7 @@ def test_an_answer_that_hardly_holds_does_not_hold_until_once(times: float, said
     answer = engine.Recommendation(
         engine.Goal(), "sparkplan", None, (), (), (), None, optimal=True, evaluated=0
     )
-    assert hinges.lines(found, answer)[-1] == said
+    assert sensitivity_lines.lines(found, answer)[-1] == said
 
 
 @pytest.mark.parametrize(("answered", "hinging"), [(True, False), (False, True)])

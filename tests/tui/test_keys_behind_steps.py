@@ -9,7 +9,7 @@ from screen import MOST_WAITS, at_rest, settled, shows, text_of
 from textual.events import Key
 
 from tui import format as text
-from tui.behaviours import habits
+from tui.behaviours import session_actions
 from tui.screens.export import ExportScreen
 from tui.widgets.table import Table
 
@@ -207,7 +207,7 @@ async def test_what_was_typed_before_a_signal_is_done(planner, times):
 
 async def test_a_signal_does_not_wait_for_ever(planner, monkeypatch):
     app, go_on = planner(), Event()
-    monkeypatch.setattr(habits, "GRACE_SECONDS", 0.2)
+    monkeypatch.setattr(session_actions, "GRACE_SECONDS", 0.2)
     async with at_rest(app, (120, 40)) as (_, pilot):
         monkeypatch.setattr(app._session, "build", lambda *asked: go_on.wait())
         await pilot.press("tab", "tab", "right")

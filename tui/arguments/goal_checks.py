@@ -18,28 +18,18 @@ def check_goal(args: argparse.Namespace) -> None:
 
 def _check_owned(args: argparse.Namespace) -> None:
     """Refuses what says nothing of a cluster that one owns."""
-    if args.catalog is not None or args.budget is not None or args.instances is not None:
-        raise engine.BadInput(
-            "a cluster one owns has no prices",
-            where="--max-executors",
-            remedy="leave out --catalog, --budget and --instances",
-        )
-    if terms := options.given_terms(args):
-        raise engine.BadInput(
-            "a cluster one owns has no prices", where=" ".join(terms), remedy="leave it out"
-        )
-    if args.spot or args.max_nodes is not None or args.mix != 1:
-        raise engine.BadInput(
-            "a cluster one owns is counted in executors, without prices",
-            where="--max-executors",
-            remedy="leave out --spot, --max-nodes and --mix",
-        )
+    prices = ("catalog", "budget", "instances", "region", "discount", "dbu_price", "platform")
+    options.refuse(args, prices, "a cluster one owns has no prices", "leave it out")
+    counted = "a cluster one owns is counted in executors, without prices"
+    options.refuse(args, ("spot", "max_nodes"), counted, "leave it out")
+    if args.mix != 1:
+        raise engine.BadInput(counted, where="--mix", remedy="leave it out")
     if limits.limits_of(args) != engine.Limits():
         raise engine.BadInput(
             "limits are for types of a catalog",
             where="--max-executors",
-            remedy="leave out --own, --limit, --max-vcpus, --min-nodes, --max-spot, --arch "
-            "and --exclude",
+            remedy="leave out --own, --limit, --max-vcpus, --min-nodes, --max-spot, --arch, "
+            "--exclude and --dynamic-allocation",
         )
     layouts.check_as_given(args)
     if args.objective == "cost":
@@ -52,16 +42,12 @@ def _check_owned(args: argparse.Namespace) -> None:
 
 def _check_rented(args: argparse.Namespace) -> None:
     """Refuses what is for a cluster that one owns alone, and a question without a goal."""
-    if args.executor_cores is not None or args.executor_memory is not None:
-        raise engine.BadInput(
-            "--executor-cores and --executor-memory are for clusters one owns",
-            remedy="add --max-executors N, or leave them out",
-        )
-    if any(value is not None for value in (args.theta, args.epsilon)):
-        raise engine.BadInput(
-            "--theta and --epsilon are for clusters one owns",
-            remedy="add --max-executors N, or leave them out",
-        )
+    options.refuse(
+        args,
+        ("executor_cores", "executor_memory", "theta", "epsilon"),
+        "is for clusters one owns",
+        "add --max-executors N, or leave it out",
+    )
     if args.deadline is None and args.budget is None and args.objective is None:
         raise engine.BadInput(
             "no goal is given", remedy="add --deadline D, --budget B, or --objective cost"

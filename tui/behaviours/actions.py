@@ -88,18 +88,18 @@ class DialogActions(PlannerPart):
             self.type_command(begun)
 
     def action_export(self) -> None:
-        from tui.behaviours import handing_over
+        from tui.behaviours import export_and_copy
 
         app = self.planner
         if len(app.screen_stack) == 1:
-            handing_over.export(app)
+            export_and_copy.export(app)
 
     def action_copy(self) -> None:
-        from tui.behaviours import handing_over
+        from tui.behaviours import export_and_copy
 
         app = self.planner
         if len(app.screen_stack) == 1:
-            handing_over.copy(app)
+            export_and_copy.copy(app)
 
     async def run_line(self, line: str) -> None:
         """Do what a typed command asks for, or say what is wrong with it."""

@@ -19,7 +19,7 @@ from tui.changes import (
 )
 from tui.reducer import reduce
 from tui.state import MOST_DRAWN, ChartKind
-from tui.views import looks
+from tui.views import chart_axes
 from tui.widgets.chart import Chart
 from tui.widgets.table import Table
 
@@ -57,7 +57,7 @@ class ChartActions(PlannerPart):
     def on_chart_looked(self, message: Chart.Looked) -> None:
         """Another part of the axes is looked at."""
         app = self.planner
-        x, y = looks.AXES[str(message.chart.id)]
+        x, y = chart_axes.AXES[str(message.chart.id)]
         app.state = reduce(app.state, LookAt(x, message.x))
         self._look(LookAt(y, message.y))
 
@@ -102,7 +102,7 @@ class ChartActions(PlannerPart):
         app = self.planner
         if isinstance(app.focused, Chart):
             return app.focused
-        names = looks.charts_of(app.state)
+        names = chart_axes.charts_of(app.state)
         if not names:
             app.show_notice("this view has no chart; 1 and 3 have", "warn")
             return None
@@ -111,7 +111,7 @@ class ChartActions(PlannerPart):
     def action_crosshair(self) -> None:
         """The keyboard to the chart; there the arrows move the crosshair."""
         app = self.planner
-        names, chart = looks.charts_of(app.state), self._chart
+        names, chart = chart_axes.charts_of(app.state), self._chart
         if chart is None:
             return
         if chart.has_focus and len(names) > 1 and not app._panels.is_short:
@@ -123,7 +123,7 @@ class ChartActions(PlannerPart):
         app = self.planner
         if app.state.view != "curves":
             app.action_view("curves")
-        chart = app._panels.chart(looks.charts_of(app.state)[0])
+        chart = app._panels.chart(chart_axes.charts_of(app.state)[0])
         if not chart.xs:
             app.show_notice("there is no curve yet", "warn")
             return
@@ -145,14 +145,14 @@ class ChartActions(PlannerPart):
     def action_zoom_to(self, axis: str, low: float, high: float) -> None:
         """A typed part of an axis: of nodes, of time or of cost."""
         app = self.planner
-        names = looks.charts_of(app.state)
+        names = chart_axes.charts_of(app.state)
         if not names:
             app.action_view("curves")
-            names = looks.charts_of(app.state)
+            names = chart_axes.charts_of(app.state)
         kinds = {"nodes": ("nodes",), "time": ("time", "frontier_time")}
         wanted = kinds.get(axis, ("cost", "frontier_cost"))
         for name in names:
-            for found in looks.AXES[name]:
+            for found in chart_axes.AXES[name]:
                 if found in wanted:
                     if name in ("time", "cost") and found != "nodes":
                         app.state = reduce(app.state, ShowChart(cast("ChartKind", name)))
@@ -168,7 +168,7 @@ class ChartActions(PlannerPart):
             return
         shown = chart.data.x if axis == "x" else chart.data.y
         log = kind == "log" if kind else not shown.log
-        name = looks.AXES[str(chart.id)]["xy".index(axis)]
+        name = chart_axes.AXES[str(chart.id)]["xy".index(axis)]
         self._look(ScaleAxis(name, log))
         app.show_notice(f"{axis} is {'logarithmic' if log else 'linear'} now", "base")
 

@@ -12,7 +12,7 @@ from tui.charts.chart_svg import Panel, format_svg
 from tui.kept.places import is_there
 from tui.screens.export import harmless
 from tui.views import curves, frontier, words
-from tui.views.looks import TITLES
+from tui.views.chart_axes import TITLES
 
 if TYPE_CHECKING:
     from tui.app import PlannerApp
@@ -77,6 +77,5 @@ def content(app: PlannerApp, ending: str) -> str:
             Panel(f"{TITLES['time']} (shaded: {runs})", curves.time_chart(state, answer, drawn)),
             Panel(TITLES["cost"] + curves.unpriced(drawn), curves.cost_chart(state, answer, drawn)),
         ]
-    lines = words.headline(answer, app.marks)
-    said = " ".join("".join(part for part, _ in line[1:]) for line in lines)
-    return format_svg(panels, title=answer.built.profile.name, subtitle=said)
+    subtitle = words.headline_text(answer, app.marks)
+    return format_svg(panels, title=answer.built.profile.name, subtitle=subtitle)

@@ -64,14 +64,10 @@ def _model_dict(answer: engine.ModelAnswer, deadline: float | None) -> dict[str,
     prediction, outcome = answer.prediction, answer.outcome
     record = outcome.deadline_record(deadline) if deadline is not None else None
     return {
-        "model": answer.model,
-        "runs_used": answer.runs_used,
-        "seconds": prediction.seconds if prediction else None,
-        "low": prediction.low if prediction else None,
-        "high": prediction.high if prediction else None,
-        "confidence": prediction.confidence if prediction else None,
+        **output.fields_of(answer, "model", "runs_used"),
+        **output.fields_of(prediction, "seconds", "low", "high", "confidence"),
         "p_deadline": prediction.p_within(deadline) if prediction and deadline else None,
-        "bottleneck": prediction.bottleneck if prediction else None,
+        **output.fields_of(prediction, "bottleneck"),
         "why_not": answer.why_not or None,
         "leave_one_out_error": outcome.mean_relative_error,
         "left_out": [

@@ -254,11 +254,9 @@ def day_of(spoken: str) -> date:
 def refreshed_dict(done: engine.Refreshed) -> dict[str, object]:
     return {
         "file": str(done.path),
-        "catalog": done.catalog,
-        "region": done.region,
+        **output.fields_of(done, "catalog", "region"),
         "date": done.day,
-        "types": done.types,
-        "compared": done.compared,
+        **output.fields_of(done, "types", "compared"),
         "changed": len(done.changes),
         "median_change": done.median_change,
         "changes": [asdict(change) for change in done.changes],
@@ -266,8 +264,7 @@ def refreshed_dict(done: engine.Refreshed) -> dict[str, object]:
         "gone": list(done.gone),
         "left_out_without_shape": list(done.shapeless),
         "left_out_ambiguous": list(done.ambiguous),
-        "kept_spot": done.kept_spot,
-        "newer": done.newer,
+        **output.fields_of(done, "kept_spot", "newer"),
     }
 
 

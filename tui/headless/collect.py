@@ -216,11 +216,9 @@ def as_dict(outcome: engine.Outcome) -> dict[str, Any]:
     return {
         "name": outcome.run.name,
         "status": outcome.status,
-        "nodes": outcome.run.experiment.nodes,
-        "fraction": outcome.run.experiment.fraction,
+        **output.fields_of(outcome.run.experiment, "nodes", "fraction"),
         "command": list(outcome.command),
-        "seconds": outcome.seconds,
-        "reason": outcome.reason,
+        **output.fields_of(outcome, "seconds", "reason"),
         "slow_hosts": [asdict(slow) for slow in outcome.slow],
         "changed_code": list(outcome.changed),
     }

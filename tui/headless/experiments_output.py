@@ -26,9 +26,10 @@ def show(
                 "known": [asdict(entry) for entry in known],
                 "plan": None if plan is None else plan_as_dict(plan),
                 "now": None if advice is None else choice_as_dict(advice),
-                "next": [] if advice is None else [next_as_dict(run) for run in advice.next_runs],
-                "stop": None if advice is None else advice.stop,
-                "reason": None if advice is None else advice.reason,
+                "next": []
+                if advice is None
+                else [{**asdict(run), "pays_after": run.pays_after} for run in advice.next_runs],
+                **output.fields_of(advice, "stop", "reason"),
                 "confidence": args.confidence,
                 "warnings": output.notices(warnings),
             }
@@ -49,7 +50,7 @@ def show(
 def plan_as_dict(plan: engine.ExperimentPlan) -> dict[str, Any]:
     fields = asdict(plan)
     fields.pop("notices")
-    return {**fields, "cost": plan.cost, "seconds": plan.seconds, "usd": plan.usd}
+    return {**fields, **output.fields_of(plan, "cost", "seconds", "usd")}
 
 
 def choice_as_dict(advice: engine.Advice) -> dict[str, Any]:
@@ -60,10 +61,6 @@ def choice_as_dict(advice: engine.Advice) -> dict[str, Any]:
         "weighed_by": advice.by,
         "spot": advice.spot,
     }
-
-
-def next_as_dict(run: engine.NextRun) -> dict[str, Any]:
-    return {**asdict(run), "pays_after": run.pays_after}
 
 
 def known_as_text(known: tuple[engine.KnownType, ...], profile: engine.Profile) -> str:
@@ -113,20 +110,16 @@ def cells_of(run: engine.Experiment) -> tuple[str, ...]:
     )
 
 
-def _kept(advice: engine.Advice, deadline: float) -> str:
-    """How surely a deadline is met; without an interval the time alone decides."""
-    if advice.p_deadline is not None:
-        return f"in {text.percent(advice.p_deadline)} of runs"
-    return f"by the time alone: {'met' if advice.seconds < deadline else 'not met'}"
-
-
 def advice_as_text(advice: engine.Advice, deadline: float | None) -> str:
     """What would be chosen now, and what another run would be worth."""
     now = f"now: {advice.nodes} × {text.shown(advice.instance or 'nodes')}  "
     now += f"{text.seconds(advice.seconds)} ({text.span(advice.low, advice.high)})  "
     now += text.usd(advice.usd)
     if deadline is not None:
-        now += f"  within {text.seconds(deadline)} {_kept(advice, deadline)}"
+        met = f"by the time alone: {'met' if advice.seconds < deadline else 'not met'}"
+        if advice.p_deadline is not None:
+            met = f"in {text.percent(advice.p_deadline)} of runs"
+        now += f"  within {text.seconds(deadline)} {met}"
     lines = [now, advice.reason, ""]
     by_time = any(run.gain_seconds is not None for run in advice.next_runs)
     header = (

@@ -199,10 +199,8 @@ def as_json(jobs: Sequence[Planned], together: Sequence[engine.Notice] = ()) -> 
             {
                 "application": job.evidence.name,
                 "runs": job.evidence.runs,
-                "time_of": job.time_of,
-                "measured_seconds": job.measured_seconds,
-                "deadline_seconds": job.deadline_seconds,
-                "deadline_from": job.deadline_from,
+                **output.fields_of(job, "time_of", "measured_seconds"),
+                **output.fields_of(job, "deadline_seconds", "deadline_from"),
                 "recommended": job.chosen.to_dict() if job.chosen else None,
                 "nearest": job.nearest.to_dict() if job.nearest else None,
                 "nearest_misses": job.miss.reason if job.miss else None,

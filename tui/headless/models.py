@@ -15,9 +15,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    entries = [(model.name, model.summary) for model in engine.MODELS]
     if args.json:
-        output.print_json({"models": [{"name": n, "summary": s} for n, s in entries]})
+        entries = [output.fields_of(model, "name", "summary") for model in engine.MODELS]
+        output.print_json({"models": entries})
     else:
-        print(text.table(entries))
+        print(text.table([(model.name, model.summary) for model in engine.MODELS]))
     return 0

@@ -40,15 +40,13 @@ def notices(found: Iterable[engine.Notice]) -> list[dict[str, str]]:
 
 
 def fields_of(value: object, *names: str) -> dict[str, Any]:
-    """Fields of a value under their own names, in this order."""
-    return {name: getattr(value, name) for name in names}
+    """Fields of a value under their own names, in this order; of None each is null."""
+    return {name: None if value is None else getattr(value, name) for name in names}
 
 
 def catalog_dict(catalog: engine.Catalog | None) -> dict[str, Any] | None:
     """Whose prices costs are told by; None where it is no catalog's."""
-    if catalog is None:
-        return None
-    return fields_of(catalog, "name", "region", "date")
+    return None if catalog is None else fields_of(catalog, "name", "region", "date")
 
 
 def print_assumptions(lines: Iterable[str]) -> None:

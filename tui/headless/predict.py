@@ -183,11 +183,7 @@ def as_dict(
 ) -> dict[str, Any]:
     """The JSON object of the contract, then what we add to it."""
     result: dict[str, Any] = {
-        "model": prediction.model,
-        "seconds": prediction.seconds,
-        "low": prediction.low,
-        "high": prediction.high,
-        "confidence": prediction.confidence,
+        **output.fields_of(prediction, "model", "seconds", "low", "high", "confidence"),
         "phases": dict(prediction.phases) if prediction.phases is not None else None,
         "bottleneck": prediction.bottleneck,
         "warnings": output.notices(prediction.warnings),

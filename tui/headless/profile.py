@@ -77,22 +77,16 @@ def as_dict(profile: engine.Profile) -> dict[str, Any]:
     """What a profile holds, without the stages: those are in its file."""
     runs = [
         {
-            "source": run.source,
-            "application": run.application,
-            "seconds": run.seconds,
-            "input_bytes": run.workload.input_bytes,
-            "iterations": run.workload.iterations,
+            **output.fields_of(run, "source", "application", "seconds"),
+            **output.fields_of(run.workload, "input_bytes", "iterations"),
             "parameters": dict(run.workload.parameters),
-            "nodes": run.cluster.nodes,
-            "slots": run.cluster.slots,
+            **output.fields_of(run.cluster, "nodes", "slots"),
             "stages": len(run.stages),
             "complete": run.complete,
         }
         for run in profile.runs
     ]
     return {
-        "name": profile.name,
-        "category": profile.category,
-        "input_unit": profile.input_unit,
+        **output.fields_of(profile, "name", "category", "input_unit"),
         "runs": runs,
     }

@@ -10,7 +10,7 @@ from typing import Any
 import engine
 from tui import format as text
 from tui.arguments import goal_checks, layouts, limits, options, prices, sections, workloads
-from tui.headless import hinges, output
+from tui.headless import output, sensitivity_lines
 
 OBJECTIVES = ("cost", "time", "resource-time", "runtime", "throughput")
 """Of one input, the most throughput is the least run time; `runtime` and `time` are one."""
@@ -195,7 +195,7 @@ def as_text(found: engine.Recommendation, catalog: engine.Catalog | None) -> str
     if engine.of_one_batch(notices(found)):
         lines.append(ONE_BATCH)
     if found.sensitivity is not None:
-        lines += ["", *hinges.lines(found.sensitivity, found)]
+        lines += ["", *sensitivity_lines.lines(found.sensitivity, found)]
     if found.alternatives:
         lines += ["", runners_up(found.alternatives[:LISTED], found.goal)]
     if found.rejected:

@@ -134,10 +134,6 @@ def _theme(value: str) -> str:
     return value
 
 
-def _model(value: str) -> str:
-    return _one_of("model", tuple(model.name for model in engine.MODELS))(value)
-
-
 def _catalog(value: str) -> str:
     if Path(value).expanduser().is_file():
         return str(Path(value).expanduser())
@@ -158,7 +154,7 @@ READERS: Mapping[str, Callable[[str], Any]] = {
     "theme": _theme,
     "glyphs": _one_of("glyphs", GLYPHS),
     "catalog": _catalog,
-    "model": _model,
+    "model": lambda value: _one_of("model", tuple(m.name for m in engine.MODELS))(value),
     "confidence": engine.parse_confidence,
     "nodes": _nodes,
     "vi": _switch,

@@ -91,17 +91,14 @@ def save(name: str, kept: Kept) -> Saved:
 def _keep_former(path: Path, content: str) -> Path | None:
     """The file that now holds the scenario of `path`; None where `content` is the same."""
     _check_ours(path)
-    standing, former = path.read_text(encoding="utf-8-sig"), _former_of(path)
+    standing = path.read_text(encoding="utf-8-sig")
+    former = path.with_name(f"{path.stem}{FORMER}{path.suffix}")
     if standing == content:
         return None
     if is_there(former):
         _check_ours(former)
     engine.write_text(former, standing)
     return former
-
-
-def _former_of(path: Path) -> Path:
-    return path.with_name(f"{path.stem}{FORMER}{path.suffix}")
 
 
 def _check_ours(path: Path) -> None:

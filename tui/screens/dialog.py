@@ -8,8 +8,17 @@ from textual import events
 from textual._styles_cache import StylesCache
 from textual.message import Message
 from textual.screen import ModalScreen
+from textual.widgets import Input
 
 Answer = TypeVar("Answer")
+
+
+class TypedLine(Input):
+    """The line of a dialog to type in: flat, its cursor steady; what it holds is not selected."""
+
+    def __init__(self, value: str = "", *, placeholder: str, id: str) -> None:
+        super().__init__(value, placeholder=placeholder, compact=True, select_on_focus=False, id=id)
+        self.cursor_blink = False
 
 
 class Dialog(ModalScreen[Answer]):

@@ -17,7 +17,7 @@ from textual.widgets import Input
 import engine
 from tui.kept.places import is_there
 from tui.panels import CAPTION_ROWS
-from tui.screens.dialog import Dialog
+from tui.screens.dialog import Dialog, TypedLine
 from tui.screens.picker import LEAVE
 from tui.views.bars import Bar, keys
 from tui.views.prose import Line, Prose, Verbatim
@@ -120,10 +120,7 @@ class ExportScreen(Dialog[str | None]):
             rows: list[Row] = [(each.name, (each.what, "muted")) for each in self._targets]
             yield Table(self.COLUMNS, rows, glyphs=self._glyphs, id="targets")
             yield Verbatim(focusable=True, glyphs=self._glyphs, id="preview")
-            line = Input(compact=True, placeholder="file to save to", id="path")
-            line.cursor_blink = False
-            line.select_on_focus = False
-            yield line
+            yield TypedLine(placeholder="file to save to", id="path")
             yield Prose(glyphs=self._glyphs, id="said")
             yield Bar(self._glyphs, firm=True, id="dialog-keys")
 
@@ -202,7 +199,7 @@ class ExportScreen(Dialog[str | None]):
     def _say(self, line: Line) -> None:
         said = self.query_one("#said", Prose)
         said.show([line])
-        said.styles.height = min(3, max(1, len(said.rows(max(20, said.size.width)))))
+        said.take_rows(3)
 
     def action_save(self) -> None:
         """Write the text to the path; an existing file only when asked twice."""

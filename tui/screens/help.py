@@ -130,8 +130,8 @@ WORDS: tuple[tuple[str, str], ...] = (
         "bottleneck",
         "what decides how long it takes. cpu; io: reading and writing; shuffle: data of other "
         "nodes; gc: cleaning memory up; memory: a cache that does not fit; tasks: fewer than "
-        "slots; skew: one long task; launch: starting tasks; waves: tasks of which no more is "
-        "known; driver: no stage runs",
+        "slots; skew: one long task; launch: starting tasks; waves: tasks in turns on the slots, "
+        "where nothing tells what each waits for; driver: no stage runs",
     ),
     ("next run", "the one whose outcome is expected to save most, by choosing better, per dollar"),
     ("training runs", "samples of the input that tell the model's coefficients best (A-optimal)"),

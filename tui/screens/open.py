@@ -18,6 +18,7 @@ from textual.message import Message
 from textual.widgets import Input
 
 import engine
+from tui.screens.dialog import TypedLine
 from tui.screens.open_rows import (
     COLUMNS,
     Entry,
@@ -68,7 +69,7 @@ class Listed(Message):
     failure: str | None = None
 
 
-class _Line(Input):
+class _Line(TypedLine):
     """The line to type in; the space bar is the screen's."""
 
     def check_consume_key(self, key: str, character: str | None) -> bool:
@@ -115,10 +116,7 @@ class OpenScreen(Picker):
     def compose(self) -> ComposeResult:
         """Title in the border, input, entries, what is to be said, keys."""
         with Container(id="dialog", classes="-wide"):
-            line = _Line(placeholder=self._placeholder, compact=True, id="typed")
-            line.cursor_blink = False
-            line.select_on_focus = False
-            yield line
+            yield _Line(placeholder=self._placeholder, id="typed")
             yield Table(self.COLUMNS, message=self._empty, glyphs=self._glyphs, id="matches")
             yield Prose(glyphs=self._glyphs, id="said")
             yield Bar(self._glyphs, firm=True, id="dialog-keys")
@@ -354,7 +352,7 @@ class OpenScreen(Picker):
             line = [*line, (NEWEST, "muted")]
         said = self.query_one("#said", Prose)
         said.show([line] if line else [])
-        said.styles.height = min(3, max(1, len(said.rows(max(20, said.size.width)))))
+        said.take_rows(3)
 
     def _is_cut(self, typed: str) -> bool:
         """Whether a server is looked at that may have more applications than are listed."""

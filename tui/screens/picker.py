@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.widgets import Input
 
-from tui.screens.dialog import Dialog
+from tui.screens.dialog import Dialog, TypedLine
 from tui.views.bars import Bar, Item, keys
 from tui.views.prose import Prose
 from tui.widgets.glyphs import Glyphs
@@ -99,10 +99,7 @@ class Picker(Dialog[str | None]):
     def compose(self) -> ComposeResult:
         """Title in the border, input, matches, keys."""
         with Container(id="dialog"):
-            line = Input(self._typed, placeholder=self._placeholder, compact=True, id="typed")
-            line.cursor_blink = False
-            line.select_on_focus = False
-            yield line
+            yield TypedLine(self._typed, placeholder=self._placeholder, id="typed")
             yield Table(self.COLUMNS, message=self._empty, glyphs=self._glyphs, id="matches")
             yield Prose(glyphs=self._glyphs, id="whole")
             yield Bar(self._glyphs, firm=True, id="dialog-keys")
@@ -172,7 +169,9 @@ class Picker(Dialog[str | None]):
         """Enter answers, or takes the option that was gone to, be it back to the first one, into
         the typed line."""
         event.stop()
-        if self._returns_typed and self._went and self._adds(event.value):
+        option, typed = self.current, event.value
+        adds = option is not None and self.completed(typed, option) != typed
+        if self._returns_typed and self._went and adds:
             self.action_complete()
         else:
             self.answer(event.value)
@@ -205,10 +204,6 @@ class Picker(Dialog[str | None]):
             line = self.query_one("#typed", Input)
             line.value = self.completed(line.value, self.current)
             line.cursor_position = len(line.value)
-
-    def _adds(self, typed: str) -> bool:
-        """Whether the line does not hold the option under the cursor yet."""
-        return self.current is not None and self.completed(typed, self.current) != typed
 
     def completed(self, typed: str, option: Option) -> str:
         """The line after completion; where globs are typed, only the last one is completed."""

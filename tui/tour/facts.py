@@ -75,7 +75,7 @@ def _answer(state: PlanState, answer: Answer, marks: Marks) -> dict[str, str]:
     meeting = len(found.alternatives) + (found.recommended is not None)
     lost = next((choice for choice in found.rejected if choice.reason), None)
     return {
-        "answer": _sentence(answer, marks),
+        "answer": words.headline_text(answer, marks),
         "reached": "yes" if found.recommended is not None else "",
         "composition": words.composition(best) if best else "nothing",
         "time": text.seconds(best.seconds if best else None),
@@ -91,13 +91,6 @@ def _answer(state: PlanState, answer: Answer, marks: Marks) -> dict[str, str]:
 
 def _interval(best: Choice | None) -> str:
     return "no interval" if best is None or best.low is None else text.span(best.low, best.high)
-
-
-def _sentence(answer: Answer, marks: Marks) -> str:
-    """The headline as plain text, without its mark."""
-    marked, *rest = words.headline(answer, marks)
-    lines = (marked[1:], *rest)
-    return " ".join("".join(part for part, _ in line).strip() for line in lines)
 
 
 def _evidence(answer: Answer) -> dict[str, str]:

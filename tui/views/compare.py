@@ -74,7 +74,7 @@ def _row(pin: Pin, first: Pin, marks: Marks) -> Row:
         (pin.composition, tone),
         (text.seconds(pin.seconds), tone),
         ("" if pin is first else more_seconds(pin, first), "muted"),
-        (text.UNKNOWN if pin.low is None else text.span(pin.low, pin.high, to="–"), tone),
+        (text.span_cell(pin.low, pin.high), tone),
         (text.usd_cell(pin.cost_usd), tone),
         (text.usd_span(pin.cost_low_usd, pin.cost_high_usd), tone),
         ("" if pin is first else more_usd(pin, first), "muted"),

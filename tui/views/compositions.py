@@ -279,10 +279,7 @@ def _row(choice: Choice, mark: str, tone: CellStyle, note: CellStyle) -> Row:
         (mark, "good"),
         (words.composition(choice), tone),
         (text.seconds(choice.seconds), tone),
-        (
-            text.span(choice.low, choice.high, to="–") if choice.low is not None else text.UNKNOWN,
-            tone,
-        ),
+        (text.span_cell(choice.low, choice.high), tone),
         (text.usd_cell(choice.cost_usd), tone),
         (text.usd_span(choice.cost_low_usd, choice.cost_high_usd), tone),
         (text.percent(choice.p_deadline), tone),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tui.format import odds
 from tui.state import MOST_DRAWN, PlanState
-from tui.views import compositions, looks, words
+from tui.views import chart_axes, compositions, words
 from tui.views.prose import Line, Prose
 from tui.widgets.chart import Chart
 from tui.widgets.chart_data import PATTERNS, ChartData, Point, Series, Threshold
@@ -29,8 +29,8 @@ NOTHING = ChartData(message="no plan yet")
 def fill(panels: Panels) -> list[Widget]:
     """The charts, the sentence of a small terminal, and the first rows of the compositions."""
     return [
-        panels.panel(panels.new(Chart, WAITING, id="time"), looks.TITLES["time"]),
-        panels.panel(panels.new(Chart, WAITING, id="cost"), looks.TITLES["cost"]),
+        panels.panel(panels.new(Chart, WAITING, id="time"), chart_axes.TITLES["time"]),
+        panels.panel(panels.new(Chart, WAITING, id="cost"), chart_axes.TITLES["cost"]),
         panels.new(Prose, words.WAITING, id="sentence"),
         panels.panel(
             panels.new(compositions.ShortList, compositions.COLUMNS, id="short"), "Compositions"
@@ -63,7 +63,7 @@ def look(panels: Panels, answer: Answer) -> None:
         panels.chart("cost").show(cost_chart(state, answer, curves))
     for name in ("time", "cost"):
         more = banded(state, curves) if name == "time" else unpriced(curves)
-        panels.entitle(name, looks.title(state, name) + more)
+        panels.entitle(name, chart_axes.title(state, name) + more)
     brief = words.brief(state, answer, panels.marks)
     if read := read_off(panels, curves):
         from tui.views import at_crosshair
@@ -119,8 +119,8 @@ def time_chart(state: PlanState, answer: Answer, curves: Drawn) -> ChartData:
         series=tuple(
             _series(slot, curve, curve.seconds.tolist(), banded=slot == 1) for slot, curve in curves
         ),
-        x=looks.axis(state, "nodes", kind="count", title="nodes"),
-        y=looks.axis(state, "time", kind="time"),
+        x=chart_axes.axis(state, "nodes", kind="count", title="nodes"),
+        y=chart_axes.axis(state, "time", kind="time"),
         thresholds=thresholds(state.deadline_seconds, "deadline", time_text),
         feasible=intervals(first.nodes.tolist(), first.feasible.tolist()),
         feasible_label="meets the goal",
@@ -150,8 +150,8 @@ def cost_chart(state: PlanState, answer: Answer, curves: Drawn) -> ChartData:
     priced = best is not None and best.cost_usd is not None
     return ChartData(
         series=tuple(_series(slot, curve, curve.cost_usd.tolist()) for slot, curve in curves),
-        x=looks.axis(state, "nodes", kind="count", title="nodes"),
-        y=looks.axis(state, "cost", kind="money"),
+        x=chart_axes.axis(state, "nodes", kind="count", title="nodes"),
+        y=chart_axes.axis(state, "cost", kind="money"),
         thresholds=thresholds(state.budget_usd, "budget", money_text),
         feasible=intervals(first.nodes.tolist(), first.feasible.tolist()),
         points=_point(best, float(best.cost_usd or 0.0)) if best and priced else (),

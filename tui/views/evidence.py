@@ -232,7 +232,12 @@ def about(
     """The model that is used and why, what the one that is `looked` at says beside the time, how it
     did on left-out runs, the warnings, who does not answer and why (first of all the one that is
     looked at), and what the cost assumes."""
-    silent = [(name, _silence(name, why, marks)) for name, why in _silent(compared)]
+    silent: list[tuple[str, Line]] = []
+    for name, model_answer in compared:
+        if model_answer is not None and model_answer.why_not:
+            why = f": {words.sentence(words.in_planner(model_answer.why_not))}"
+            line: Line = [(f"{marks.missed} ", "muted"), (name, "strong"), (why, "base")]
+            silent.append((name, line))
     asked, workflow = looked.model if looked is not None else "", answer.built.workflow
     lines: list[Line] = [line for name, line in silent if name == asked]
     lines.append(model_line(answer))
@@ -344,16 +349,3 @@ def _satisfaction(state: PlanState, answer: Answer, compared: Sequence[Compared]
         runs = text.counted(record.cases, "run")
         kept = f"deadline satisfaction {_whole(record.share)} of {runs} predicted within {within}"
     return [[("OptEx's figures: ", "muted"), (f"{said}; {kept}.", "base")]]
-
-
-def _silent(compared: Sequence[Compared]) -> list[tuple[str, str]]:
-    """The models that do not answer, and why."""
-    return [
-        (name, words.in_planner(answer.why_not))
-        for name, answer in compared
-        if answer is not None and answer.why_not
-    ]
-
-
-def _silence(name: str, why: str, marks: Marks) -> Line:
-    return [(f"{marks.missed} ", "muted"), (name, "strong"), (f": {words.sentence(why)}", "base")]

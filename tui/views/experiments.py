@@ -146,20 +146,16 @@ def _verdict(advice: Advice, marks: Marks) -> Line:
         return [(f"{marks.best} ", "good"), (words.sentence(advice.reason), "strong")]
     run = advice.next_runs[0]
     part = "" if run.fraction >= 1.0 else f" on {run.fraction * 100:.3g} %"
+    worth = f"pays after {training_words.payback(run.pays_after)}"
+    if run.gain_seconds is not None:
+        worth = f"saves {text.seconds(run.gain_seconds)} each time"
     return [
         (f"{marks.best} ", "accent"),
         ("Run ", "base"),
         (f"{run.nodes} × {run.instance or 'nodes'}{part}", "strong"),
-        (f": {text.usd(run.usd)}, {_worth(run)}", "base"),
+        (f": {text.usd(run.usd)}, {worth}", "base"),
         (f", changes the choice: {text.percent(run.changes)}.", "base"),
     ]
-
-
-def _worth(run: NextRun) -> str:
-    """What a run saves, where that is time; else when it has paid for itself."""
-    if run.gain_seconds is not None:
-        return f"saves {text.seconds(run.gain_seconds)} each time"
-    return f"pays after {training_words.payback(run.pays_after)}"
 
 
 def _now(advice: Advice, state: PlanState) -> Line:
@@ -254,7 +250,7 @@ def training_rows(found: Found | None) -> list[Row]:
             _where(run),
             f"{run.fraction * 100:.3g} %",
             text.seconds(run.seconds),
-            text.UNKNOWN if run.low is None else text.span(run.low, run.high, to="–"),
+            text.span_cell(run.low, run.high),
             text.usd_cell(run.usd),
             _wider(wider),
             (run.teaches, "muted"),

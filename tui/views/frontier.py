@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tui import format as text
 from tui.changes import FollowPoint, SelectPoint
 from tui.state import PlanState
-from tui.views import compositions, looks, words
+from tui.views import chart_axes, compositions, words
 from tui.views.curves import WAITING, intervals, thresholds
 from tui.views.marks import Marks
 from tui.views.pages import FRONTIER_LIST
@@ -34,21 +34,16 @@ TITLE = "Frontier: none is both faster and cheaper"
 TITLE_OF_MIX = "Frontier of one type: none but a mix is both faster and cheaper"
 
 COLUMNS = (
-    Column(title="", width=1),
-    Column(title="composition", shrink=True, least=compositions.WHOLE),
-    Column(title="time", width=7, align="right"),
-    Column(title="interval", width=text.SPAN_CELLS, align="right", priority=1),
-    Column(title="cost", width=text.USD_CELLS, align="right"),
-    Column(title="cost between", width=text.USD_SPAN_CELLS, align="right", priority=4),
-    Column(title="in time", width=7, align="right", priority=2),
+    *compositions.COLUMNS[:-1],
     Column(title="than next faster", shrink=True, least=22, priority=3),
 )
+"""Those of the compositions, with a step in place of the note."""
 
 
 def fill(panels: Panels) -> list[Widget]:
     """The chart, a sentence on the point under the cursor, and the list."""
     return [
-        panels.panel(panels.new(Chart, WAITING, id=CHART), looks.TITLES[CHART]),
+        panels.panel(panels.new(Chart, WAITING, id=CHART), chart_axes.TITLES[CHART]),
         panels.new(Prose, id="point"),
         panels.panel(
             panels.new(compositions.ShortList, COLUMNS, id=FRONTIER_LIST),
@@ -97,7 +92,7 @@ def look(panels: Panels, answer: Answer) -> None:
         at = state.crosshair
         place = min(range(len(points)), key=lambda index: abs(points[index].seconds - at))
     panels.chart(CHART).show(chart(state, answer, points, place))
-    panels.entitle(CHART, looks.title(state, CHART))
+    panels.entitle(CHART, chart_axes.title(state, CHART))
     panels.prose("point").show(about(answer, points, place))
 
 
@@ -129,14 +124,14 @@ def chart(state: PlanState, answer: Answer, points: Sequence[Choice], place: int
     deadline = thresholds(state.deadline_seconds, "deadline", time_text, vertical=True)
     return ChartData(
         series=(Series(xs=seconds, ys=costs),),
-        x=looks.axis(
+        x=chart_axes.axis(
             state,
             "frontier_time",
             kind="time",
             title="time",
             high=_reach(seconds[-1], state.deadline_seconds),
         ),
-        y=looks.axis(state, "frontier_cost", kind="money", log=log),
+        y=chart_axes.axis(state, "frontier_cost", kind="money", log=log),
         thresholds=(*deadline, *thresholds(state.budget_usd, "budget", money_text)),
         feasible=intervals(seconds, [meets(answer, choice) for choice in points]),
         feasible_label="meets the goal",
@@ -177,7 +172,7 @@ def rows(answer: Answer, points: Sequence[Choice], marks: Marks) -> list[Row]:
             else (marks.missed, "bad"),
             words.composition(choice),
             text.seconds(choice.seconds),
-            text.span(choice.low, choice.high, to="–") if choice.low is not None else text.UNKNOWN,
+            text.span_cell(choice.low, choice.high),
             text.usd_cell(choice.cost_usd),
             text.usd_span(choice.cost_low_usd, choice.cost_high_usd),
             text.in_time(choice.p_deadline, answer.report.goal.confidence),

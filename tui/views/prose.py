@@ -135,6 +135,11 @@ class Prose(ScrollingFrame):
         """The lines as rows of at most `width` cells, in printable characters."""
         return [row for line in self._lines for row in wrap(self._safe(line), width)]
 
+    def take_rows(self, most: int) -> None:
+        """Be as high as the lines are at this width: one row at least, `most` at most."""
+        rows = len(self.rows(max(20, self.size.width)))
+        self.styles.height = min(most, max(1, rows))
+
     def _safe(self, line: Line) -> list[Span]:
         ascii_only = self._glyphs.ascii_only
         return [(plain(text, ascii_only=ascii_only), tone) for text, tone in line]

@@ -205,14 +205,10 @@ def _idle_spans(run: Timeline, *, end: float, cells: int) -> tuple[Span, ...]:
     moments[-1] = max(run.seconds, moments[-2] + 1e-9 * end)
     shares = run.idle_shares(moments)
     return tuple(
-        Span(first, last, IDLE, _digit(share))
+        Span(first, last, IDLE, str(min(9, int(share * 10.0 + 1e-9))) if share >= 0.1 else ".")
         for first, last, share in zip(moments[:-1], moments[1:], shares, strict=True)
         if share is not None
     )
-
-
-def _digit(share: float) -> str:
-    return str(min(9, int(share * 10.0 + 1e-9))) if share >= 0.1 else "."
 
 
 def runs_of(

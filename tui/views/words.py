@@ -34,6 +34,12 @@ def headline(answer: Answer, marks: Marks) -> list[Line]:
     return _impossible(found, marks, batch)
 
 
+def headline_text(answer: Answer, marks: Marks) -> str:
+    """The headline as plain text, without the mark that it begins with."""
+    marked, *rest = headline(answer, marks)
+    return " ".join("".join(part for part, _ in line) for line in (marked[1:], *rest))
+
+
 def _recommended(goal: Goal, choice: Choice, marks: Marks, batch: str) -> Line:
     line: list[Span] = [(f"{marks.best} ", "accent"), (composition(choice), "strong")]
     line += [(f" finishes{batch} in ", "base"), (text.seconds(choice.seconds), "strong")]

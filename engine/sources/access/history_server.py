@@ -176,11 +176,12 @@ class HistoryServer:
         if not found:
             raise self._nothing_matches()
         names = list(dict.fromkeys(entry.name for entry in found))
+        example = quote(names[0], safe=" ()[],:*./_-")
         raise BadInput(
             f"holds {len(found)}{' or more' if len(found) == 200 else ''} applications and none "
             "is named",
             where=self.address.base,
-            remedy=f"add '#app={_example(names[0])}' for the newest of that name, &last=5 for five",
+            remedy=f"add '#app={example}' for the newest of that name, &last=5 for five",
             choices=[_shown(name) for name in names[:LISTED]] + ["..."] * (len(names) > LISTED),
         )
 
@@ -234,7 +235,8 @@ class HistoryServer:
             for application in held
             if application.attempts and self._matches(application)
         ]
-        return len(held), sorted(found, key=_last_ms, reverse=True)
+        last = sorted(found, key=lambda one: one.ended_ms or one.started_ms or 0, reverse=True)
+        return len(held), last
 
     def _by_id(self, app_id: str) -> _Application | None:
         """The application of that id, where the server has it and it is not filtered out."""
@@ -360,10 +362,6 @@ class HistoryServer:
                 yield Archive(archive, partial(arrived_damaged, self.address.base))
 
 
-def _last_ms(entry: HistoryApplication) -> int:
-    return entry.ended_ms or entry.started_ms or 0
-
-
 def _epoch_ms(number: int | None, text: str) -> int | None:
     """Epoch milliseconds; servers before Spark 2 write "2015-03-27T21:45:10.120GMT" alone."""
     if number is not None:
@@ -377,7 +375,3 @@ def _epoch_ms(number: int | None, text: str) -> int | None:
 
 def _shown(text: str) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
-
-
-def _example(name: str) -> str:
-    return quote(name, safe=" ()[],:*./_-")

@@ -11,9 +11,9 @@ from engine.cluster import Workload
 from engine.errors import BadInput
 from engine.machines.beside_heap import told_beside
 from engine.notices import Notice
-from engine.profile import PersistedRdd, Run
+from engine.profile import Run
 from engine.sources.distilling.categories import category_of
-from engine.sources.distilling.clusters import Span, busy_spans, clipped, observe
+from engine.sources.distilling.clusters import busy_spans, clipped, observe
 from engine.sources.distilling.engines import other_engine
 from engine.sources.distilling.executed import (
     Executed,
@@ -50,7 +50,6 @@ from engine.sources.distilling.streaming import (
 )
 from engine.sources.distilling.uncounted_records import uncounted_notices
 from engine.sources.distilling.unfinished import failed_notices, tasks_missing
-from engine.sources.logs.application import Application
 from engine.sources.logs.cache_stages import source_bytes
 from engine.sources.logs.eventlog import EventLog
 from engine.sources.logs.file_scans import reads_vectored
@@ -196,6 +195,7 @@ class _Context:
         read = self._external_bytes(stages) if inferred.known else None
         ending = self._ending(window, stages, clock, seconds=seconds, read=read)
         own_start = None if window.of_batch else application.started_ms
+        needed = {rdd_id for stage in stages for rdd_id in stage.needed_rdds}
         return Run(
             seconds=seconds,
             cluster=observed.cluster,
@@ -213,7 +213,7 @@ class _Context:
             driver_seconds=max(0.0, round(seconds - self._busy_seconds(window), 3)),
             storage_memory_bytes=observed.storage_memory_bytes,
             cached_bytes=application.blocks.most_bytes if application.blocks.told else None,
-            persisted_rdds=_persisted(application, stages),
+            persisted_rdds=tuple(r for r in application.blocks.persisted() if r.rdd_id in needed),
             config=kept_config(self._settings.properties),
             batch_id=window.batch_id,
             notices=(
@@ -243,26 +243,20 @@ class _Context:
         failed = failed_notices(self._executed, stages, fruitless, stopped=stopped)
         if complete and not lost:
             return Ending(complete, lost, (), failed)
+        untold = 0.0 if window.of_batch else sum(b - a for a, b in self._untold) / 1000.0
         torn = incomplete_notice(
-            lost, seconds, read, untold_seconds=self._untold_seconds(window), complete=complete,
+            lost, seconds, read, untold_seconds=untold, complete=complete,
             damaged=bool(self._lost), of_batch=window.of_batch,
         )  # fmt: skip
         return Ending(complete, lost, (torn,), failed)
 
     def _busy_seconds(self, window: Window) -> float:
-        """How long stages ran."""
-        ran = self._ran_for(window) if window.of_batch else self._useful
-        return sum(b - a for a, b in clipped(ran, window.start_ms, window.end_ms)) / 1000.0
-
-    def _untold_seconds(self, window: Window) -> float:
-        """Time that is left out of the run since jobs are missing in it; none of a micro-batch."""
+        """How long stages ran; for a micro-batch its own: those of other queries do nothing for
+        it."""
+        ran, start, end = self._useful, window.start_ms, window.end_ms
         if window.of_batch:
-            return 0.0
-        return sum(end - start for start, end in self._untold) / 1000.0
-
-    def _ran_for(self, batch: Window) -> list[Span]:
-        """When stages of a micro-batch ran: those of other queries do nothing for it."""
-        return busy_spans(attempt_spans(self._application, batch.end_ms, of=batch.stage_ids))
+            ran = busy_spans(attempt_spans(self._application, end, of=window.stage_ids))
+        return sum(b - a for a, b in clipped(ran, start, end)) / 1000.0
 
     def _of_settings(self) -> list[Notice]:
         """What the log's settings, not its tasks, say of machines, services and engine."""
@@ -391,9 +385,3 @@ class _Context:
         if stage.reads_cache and not self._says_method:
             return read.total - (stage.source_read.first_bytes if stage.source_read else 0.0)
         return entry.summary.cached_input_bytes
-
-
-def _persisted(application: Application, stages: Sequence[StageRun]) -> tuple[PersistedRdd, ...]:
-    """The persisted RDDs that these stages need."""
-    needed = {rdd_id for stage in stages for rdd_id in stage.needed_rdds}
-    return tuple(rdd for rdd in application.blocks.persisted() if rdd.rdd_id in needed)

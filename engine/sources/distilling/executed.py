@@ -39,15 +39,11 @@ def executed_stages(application: Application) -> dict[int, Executed]:
         summary = stage.tasks.summary()
         if summary is None:
             continue
-        starts = [a.submitted_ms for a in stage.attempts.values() if a.submitted_ms is not None]
-        ends = [
-            a.completed_ms
-            for a in stage.attempts.values()
-            if a.completed_ms is not None and not a.failed
-        ]
+        attempts = stage.attempts.values()
+        starts = [a.submitted_ms for a in attempts if a.submitted_ms is not None]
+        ends = [a.completed_ms for a in attempts if a.completed_ms is not None and not a.failed]
         start = min(starts, default=summary.first_launch_ms)
         end = max(start, min(ends, default=summary.last_finish_ms))
-        attempts = stage.attempts.values()
         failed = bool(attempts) and all(a.failed for a in attempts)
         found[stage_id] = Executed(stage, summary, start, end, failed)
     return found
@@ -91,7 +87,7 @@ def fruitless_stages(application: Application, executed: Collection[int]) -> dic
     for stage_id, stage in application.stages.items():
         attempts = stage.attempts.values()
         starts = [a.submitted_ms for a in attempts if a.submitted_ms is not None]
-        completed = any(a.completed_ms is not None and not a.failed for a in attempts)
+        completed = any(a.succeeded for a in attempts)
         if stage_id in executed or completed or not starts or not stage.tasks.tasks:
             continue
         failed = all(a.failed for a in attempts)
@@ -139,11 +135,6 @@ def _jobs_ended(application: Application, stage_id: int) -> int | None:
     ends = [application.jobs[job].completed_ms for job in jobs if job in application.jobs]
     known = [end for end in ends if end is not None]
     return max(known) if known and len(known) == len(ends) else None
-
-
-def _tasks_ended(entry: Executed) -> int:
-    whole = entry.summary.measures["task_seconds"]
-    return 0 if whole is None else whole.count
 
 
 class StageGraph:
@@ -215,7 +206,8 @@ class StageGraph:
         ]
         if any(writer.failed for writer in writers):
             return False
-        return any(_tasks_ended(writer) >= stage.partitions for writer in writers)
+        spent = (writer.summary.measures["task_seconds"] for writer in writers)
+        return any((times.count if times else 0) >= stage.partitions for times in spent)
 
     def in_part(self, stage_id: int) -> bool:
         """Whether an action took what it wanted from the first partitions of an RDD (`take`,

@@ -78,6 +78,11 @@ class Attempt:
     failed: bool = False
     cancelled: bool = False
 
+    @property
+    def succeeded(self) -> bool:
+        """Whether it came to its end and was not given up."""
+        return self.completed_ms is not None and not self.failed
+
     def ended(self, completed_ms: int | None, failure: str | None) -> None:
         """It is done; `failure` is Spark's reason where it was given up."""
         self.completed_ms = completed_ms

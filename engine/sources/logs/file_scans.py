@@ -241,7 +241,8 @@ class FileScans:
         if missing < 1 or not any(name.startswith(_PARQUET) for name in files):
             return found
         query = stage.sql_execution_id
-        if any(one.execution == query for one in self._scans.values()) and _is_complete(entry):
+        succeeded = any(attempt.succeeded for attempt in entry.attempts.values())
+        if any(one.execution == query for one in self._scans.values()) and succeeded:
             return found  # the others gave no row: of them the footers were read
         elsewhere = {rows for ran in self._of_stage.values() for rows in ran}
         left = {
@@ -276,10 +277,6 @@ def _counted_by(task_end: bytes) -> list[int]:
         return [one.accumulator for one in _decode_task(task_end).info.accumulables]
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return []
-
-
-def _is_complete(entry: Stage) -> bool:
-    return any(a.completed_ms is not None and not a.failed for a in entry.attempts.values())
 
 
 def _at_most(node: PlanNode, most: int | None, above: PlanNode | None = None) -> int | None:

@@ -140,10 +140,6 @@ class Lineage:
         """Whether all partitions of a persisted RDD have been computed."""
         return rdd_id in self._computed
 
-    def _is_begun(self, rdd_id: int) -> bool:
-        """Whether some partition of a persisted RDD has been computed."""
-        return rdd_id in self._computed or rdd_id in self._in_part
-
     def computed(self, rdd_ids: Iterable[int]) -> None:
         """These persisted RDDs have been computed by a completed stage."""
         for rdd_id in rdd_ids:
@@ -341,7 +337,7 @@ class Lineage:
             under_way: whether those count that other stages are just computing.
         """
         by_id = {rdd.rdd_id: rdd for rdd in rdds}
-        begun = {rdd_id for rdd_id in by_id if self._is_begun(rdd_id)}
+        begun = by_id.keys() & (self._computed | self._in_part.keys())
         begun |= by_id.keys() & self._under_way if under_way else set()
         ready = bool(begun)
         if not any(rdd.parents for rdd in rdds):

@@ -13,7 +13,7 @@ from engine.mixing.beyond import STEP
 from engine.mixing.columns import Columns
 from engine.mixing.market import values_of
 from engine.mixing.mix_law import beyond_of
-from engine.mixing.stock import Stock
+from engine.mixing.purchase_options import PurchaseOptions
 from engine.optimiser import recommend, surface_of
 
 SPARSE = np.asarray([1, 2, 3, 4, 6, 9, 14])
@@ -97,7 +97,7 @@ class OneSided(TableModel):
 def test_what_is_open_below_a_time_is_asked_for_too() -> None:
     unsure = OneSided("table", profile_on(), law=law_of_time, log_scale=0.2)
     surface = surface_of(unsure, CATALOG, max_nodes=6)
-    law = Stock.of(surface, CATALOG.billing, 6).law(surface)
+    law = PurchaseOptions.of(surface, CATALOG.billing, 6).law(surface)
     small = surface.rows["small"]
     assert law.scale_below[small] == pytest.approx(0.1 + 0.01 * law.nodes)
     assert law.at(SPARSE[:3]).scale_below == pytest.approx(law.scale_below[:, :3])
@@ -117,10 +117,10 @@ def test_the_best_mix_is_the_best_that_the_model_itself_allows(share: float) -> 
         confidence=0.5,
     )
     wide = surface_of(fitted, CATALOG, max_nodes=64)
-    stock = Stock.of(wide, CATALOG.billing, m)
+    options = PurchaseOptions.of(wide, CATALOG.billing, m)
     goal = Goal(share * fastest, None, 0.5, m)
-    rows, counts = every_mix(stock.law(wide), stock.market, m, 2)
-    best = values_of(stock.law(wide), stock.market, goal, rows, counts).min()
-    alone = single_best(stock.law(wide), stock.market, goal, m)
+    rows, counts = every_mix(options.law(wide), options.market, m, 2)
+    best = values_of(options.law(wide), options.market, goal, rows, counts).min()
+    alone = single_best(options.law(wide), options.market, goal, m)
     assert found.optimal
     assert found.recommended.cost_usd == pytest.approx(min(best, alone), rel=1e-3)

@@ -20,8 +20,8 @@ from engine.mixing.hulls import hull_chains
 from engine.mixing.market import Market, values_of
 from engine.mixing.mix_law import MixLaw
 from engine.mixing.nodes import NodeTerms, starts
+from engine.mixing.purchase_options import PurchaseOptions
 from engine.mixing.search import FoundMix, Search
-from engine.mixing.stock import Stock
 from engine.models import fit
 from engine.sources import read
 
@@ -193,11 +193,11 @@ def test_no_composition_is_better_for_what_a_fitted_model_says(model: str, sampl
     profile = read(sample, ran_on=catalog.offers["m5.xlarge"].instance)
     candidates = select_candidates(catalog, profile=profile, instances=list(TYPES))
     surface = Surface.build(fit(profile, model=model), candidates, max_nodes=m)
-    stock = Stock.of(surface, catalog.billing, m)
-    law, k = stock.law(surface), len(candidates.names)
+    options = PurchaseOptions.of(surface, catalog.billing, m)
+    law, k = options.law(surface), len(candidates.names)
     for case in range(12):
         q, confidence = int(rng.integers(2, 4)), float(rng.choice([0.5, 0.9]))
-        market = stock.market
+        market = options.market
         if case % 3 == 0:
             market = replace(market, owned=rng.integers(0, 4, k))
         if case % 4 == 1:

@@ -80,8 +80,7 @@ def _copy_answer(app: PlannerApp) -> None:
             app.show_notice("there are no runs to copy yet", "warn")
             return
     else:
-        lines = words.headline(app.answer, app.marks)
-        sentence = " ".join("".join(part for part, _ in line[1:]) for line in lines)
+        sentence = words.headline_text(app.answer, app.marks)
     app.copy_to_clipboard(text.shown(sentence))
     app.show_notice(
         "sent to the terminal's clipboard (where that is ignored: e exports to a file)", "good"

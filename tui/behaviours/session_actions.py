@@ -27,7 +27,7 @@ GRACE_SECONDS = 3.0
 """How long a signal waits for what was typed before it: who sends one kills what stays for long."""
 
 
-class HabitActions(PlannerPart):
+class SessionActions(PlannerPart):
     """A part of `PlannerApp`."""
 
     _left_by = False

@@ -15,7 +15,7 @@ from engine.text.reachable import ENOUGH, reachable_seconds, reachable_usd
 Ask = Callable[[Goal], Recommendation]
 
 
-def with_ways_out(answer: Recommendation, ask: Ask, surface: Surface) -> Recommendation:
+def with_compromises(answer: Recommendation, ask: Ask, surface: Surface) -> Recommendation:
     """The answer with compromises that are searched and priced as it was itself; of clusters of one
     type where none is better.
 

@@ -10,7 +10,7 @@ from engine.catalog import Billing
 from engine.choosing.limits import Constraints
 from engine.choosing.recommendation import Goal
 from engine.forecast import IntArray
-from engine.mixing.market import Market, SpotShare, outdone
+from engine.mixing.market import Market, SpotShare, dominated
 from engine.mixing.mix_law import MixLaw
 
 CASES = 80
@@ -43,7 +43,7 @@ def test_no_composition_is_better_where_types_are_the_same(kind: str) -> None:
         law = random_law(rng, 3, MOST).taken(np.asarray([0, 1, 0, 2, 1]))
         market, goal = random_market(rng, law, MOST), goal_for(kind, rng, law, MOST)
         found = searched(law, market, goal, MOST, 2)
-        left_out += int(outdone(law, market, goal, np.isfinite(market.rates)).sum())
+        left_out += int(dominated(law, market, goal, np.isfinite(market.rates)).sum())
         mixes_won += found.rows is not None
     assert left_out > CASES // 4
     assert mixes_won
@@ -77,21 +77,21 @@ def test_types_of_other_nodes_are_no_twins(name: str) -> None:
 def test_of_twins_the_cheapest_is_left_and_of_equal_ones_the_first() -> None:
     law, useful = with_twins(np.asarray([0, 1, 0, 0, 1])), np.ones(5, dtype=bool)
     market = a_market([0.3, 0.2, 0.1, 0.1, 0.2])
-    assert outdone(law, market, GOAL, useful).tolist() == [True, False, False, True, True]
+    assert dominated(law, market, GOAL, useful).tolist() == [True, False, False, True, True]
     useful[2] = False  # and only among those that may take part
-    assert outdone(law, market, GOAL, useful).tolist() == [True, False, False, False, True]
+    assert dominated(law, market, GOAL, useful).tolist() == [True, False, False, False, True]
 
 
 def test_a_twin_stays_where_something_binds_the_cheaper_one() -> None:
     law, useful = with_twins(np.asarray([0, 0])), np.ones(2, dtype=bool)
     market = a_market([0.3, 0.1])
-    assert outdone(law, market, GOAL, useful).tolist() == [True, False]
+    assert dominated(law, market, GOAL, useful).tolist() == [True, False]
     for family in ([0.0, 1.0], [1.0, 1.0]):
         limits = Constraints(np.asarray([family]), np.asarray([3.0]), 1)
         limited = replace(market, constraints=limits, most=limits.most(MOST))
-        assert outdone(law, limited, GOAL, useful)[0] == (family == [1.0, 1.0])
+        assert dominated(law, limited, GOAL, useful)[0] == (family == [1.0, 1.0])
     few = replace(market, most=np.asarray([MOST, 2]))
     owned = replace(market, owned=np.asarray([1, 0]))
     share = SpotShare(np.asarray([0, 1]), np.zeros(2, dtype=bool), 0.5)
     for bound in (few, owned, replace(market, share=share)):
-        assert not outdone(law, bound, GOAL, useful).any()
+        assert not dominated(law, bound, GOAL, useful).any()

@@ -24,7 +24,7 @@ def splits(surface: Surface, billing: Billing, most_types: int) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Stock:
+class PurchaseOptions:
     """What compositions are made of: the types of a surface, and how each is rented.
 
     Args:
@@ -42,7 +42,7 @@ class Stock:
     @classmethod
     def of(
         cls, surface: Surface, billing: Billing, max_nodes: int, *, split: bool = False
-    ) -> Stock:
+    ) -> PurchaseOptions:
         """All types rented one way, or both ways (`splits`).
 
         Without a maximum share of spot nodes all are such nodes, as in clusters of one type, but
@@ -88,7 +88,7 @@ class Stock:
         return law.with_spot(rows, surface.interrupted[rows])
 
 
-def behind(found: FoundMix, law: MixLaw, stock: Stock, surface: Surface) -> list[int]:
+def behind(found: FoundMix, law: MixLaw, options: PurchaseOptions, surface: Surface) -> list[int]:
     """Points of the surface that a mix was computed from."""
     rows, counts = np.asarray(found.rows), np.asarray(found.counts)
     alike = (counts * law.capacity[rows]).sum() / law.capacity[rows]
@@ -97,5 +97,5 @@ def behind(found: FoundMix, law: MixLaw, stock: Stock, surface: Surface) -> list
     points: list[int] = []
     for row, count in zip(np.append(rows, rows[held]), np.append(alike, slow[held]), strict=True):
         columns = [min(nodes, surface.max_nodes) - 1 for nodes in law.columns.around(float(count))]
-        points += [int(stock.base[row]) * surface.max_nodes + column for column in columns]
+        points += [int(options.base[row]) * surface.max_nodes + column for column in columns]
     return list(dict.fromkeys(points))
