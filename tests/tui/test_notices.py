@@ -109,8 +109,7 @@ async def test_what_a_table_says_wrongly_of_a_type_is_said_in_the_planner(planne
     table.write_text("\n".join(["nodes,input_size,seconds,instance_type,vcpus,memory_gib", *lines]))
     app = planner(EngineSession(), sources=(str(table),))
     async with app.run_test(size=(120, 40)) as pilot:
-        while app.busy or app.answer is None:
-            await pilot.pause(0.05)
+        await settled(pilot)
         codes = [notice.code for notice in app.answer.report.recommendation.warnings]
         assert "shape-contradicts-catalog" in codes
         await pilot.press("5")
