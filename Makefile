@@ -18,9 +18,10 @@ run: $(STAMP)
 	$(BIN)/sparkplan
 
 # Linear algebra in one thread, as the command has it; files in their order, in which those of a few
-# long tests do not come last.
+# long tests do not come last. What pytest makes of their sources is kept from one run to the next:
+# each worker would spend half of its time to collect them on that.
 test: lint
-	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
+	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 lint: $(DEV_STAMP)
 	$(BIN)/ruff check .

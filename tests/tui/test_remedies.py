@@ -98,8 +98,13 @@ def texts_of(node: ast.AST) -> str:
     return " ".join(texts_of(child) for child in ast.iter_child_nodes(node))
 
 
-def remedies_in(path: Path) -> Iterator[tuple[int, str]]:
+@cache
+def remedies_in(path: Path) -> tuple[tuple[int, str], ...]:
     """What the errors and notices that a module makes tell to do; names of constants resolved."""
+    return tuple(_remedies_in(path))
+
+
+def _remedies_in(path: Path) -> Iterator[tuple[int, str]]:
     tree = ast.parse(path.read_text("utf-8"))
     constants = {
         target.id: node.value
@@ -141,7 +146,7 @@ def missing_from(said: str, commands: tuple[str, ...]) -> set[tuple[str, str]]:
 MODULES = [
     path
     for path in sorted((ROOT / "engine").rglob("*.py"))
-    if any("--" in said for _, said in remedies_in(path))
+    if "--" in path.read_text("utf-8") and any("--" in said for _, said in remedies_in(path))
 ]
 
 

@@ -243,11 +243,16 @@ def test_phases_of_a_workflow_add_up() -> None:
     assert {"prior-interval", "speed-as-given", "unknown-source-type"} <= codes
 
 
-def test_recommending_for_a_workflow_keeps_the_family_of_answers() -> None:
-    found = engine.recommend(
+@cache
+def recommended() -> engine.Recommendation:
+    return engine.recommend(
         pipeline(), catalog=catalog(), deadline_seconds=1200.0, instances=["m5.*", "c5.*"],
         max_nodes=16,
     )  # fmt: skip
+
+
+def test_recommending_for_a_workflow_keeps_the_family_of_answers() -> None:
+    found = recommended()
     best = found.recommended
     assert best.p_deadline >= 0.9
     cheapest = min(choice.cost_usd or 0.0 for choice in [best, *found.alternatives])
@@ -256,15 +261,11 @@ def test_recommending_for_a_workflow_keeps_the_family_of_answers() -> None:
 
 
 def test_what_is_recommended_is_estimated_exactly() -> None:
-    fitted = pipeline()
-    found = engine.recommend(
-        fitted, catalog=catalog(), deadline_seconds=900.0, instances=["m5.*"], max_nodes=16
-    )
-    best = found.recommended
+    best = recommended().recommended
     cluster = engine.Cluster.of_nodes(
         instance_type=best.instance, nodes=best.nodes or 0, catalog=catalog(), layout=best.layout
     )
-    assert fitted.predict(cluster=cluster).seconds == pytest.approx(best.seconds)
+    assert pipeline().predict(cluster=cluster).seconds == pytest.approx(best.seconds)
 
 
 @pytest.mark.parametrize("profile", ["normal", "mean", "median"])
