@@ -245,7 +245,7 @@ class Profile:
     def _how_to_size(self) -> str:
         if self.input_unit == "bytes":
             return "write it like 48GB or 300MB, or 3x for three times the largest run"
-        return f"write a number of {self.input_unit}, or 3x for three times the largest run"
+        return "write a plain number, as the runs count it, or 3x for three times the largest run"
 
 
 def completed_runs(runs: Sequence[Run]) -> list[Run]:

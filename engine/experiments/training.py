@@ -186,7 +186,7 @@ class _Planning:
         """The plan by the requested method."""
         request = self.request
         if request.method != "ernest":
-            return self._from_runs()._by_a_paper()
+            return self._completed_by_runs()._of_peridot_or_simcost()
         if request.budget is None:
             raise BadInput("a design needs a budget", remedy="add --budget $5, 2h, or 10")
         grid = self._grid()
@@ -201,7 +201,7 @@ class _Planning:
             known=known_of(self.fitted.profile, grid, self.workload) if self.fitted else None,
         )
 
-    def _by_a_paper(self) -> ExperimentPlan:
+    def _of_peridot_or_simcost(self) -> ExperimentPlan:
         """PERIDOT's or SimCost's own runs."""
         if self.request.method == "simcost":
             return self._equal_waves()
@@ -259,7 +259,7 @@ class _Planning:
         prices = np.asarray([np.nan if value is None else value for value in usd])
         return Estimates(seconds, low, high, prices, notices)
 
-    def _from_runs(self) -> _Planning:
+    def _completed_by_runs(self) -> _Planning:
         """With the input's partitions and a node's cores, if they are not given and the runs tell
         them."""
         if self.fitted is None:

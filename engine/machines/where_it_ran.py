@@ -64,9 +64,7 @@ def where_it_ran(
     names = [*_of_most(profiles), *([origin] if origin else [])]
     databricks = _all_name(profiles, "Databricks")
     service = None if names else _service(profiles)
-    having = iter(_bundled()) if service else _having(names)
-    if service:
-        having = (catalog for catalog in having if catalog.provider == _PROVIDERS[service])
+    having = _of_provider(_PROVIDERS[service]) if service else _having(names)
     meant = (catalog for catalog in having if _meant(catalog, platform, wanted))
     found = named or _pricing(meant, databricks=databricks)
     of_databricks = found is not None and platform_of(found) == DATABRICKS
@@ -132,6 +130,10 @@ the default one."""
 
 def _service(profiles: Sequence[Profile]) -> str | None:
     return next((name for name in _PROVIDERS if _all_name(profiles, name)), None)
+
+
+def _of_provider(provider: str) -> Iterator[Catalog]:
+    yield from (catalog for catalog in _bundled() if catalog.provider == provider)
 
 
 def _having(names: Sequence[str]) -> Iterator[Catalog]:

@@ -81,7 +81,11 @@ def test_a_size_in_words_is_a_multiple_or_counted_as_the_runs_count(
         ("3e15", Profile("job", (ITERATED,)), "is more than 1,000,000 times the largest run"),
         ("2e7x", Profile("job", (ITERATED,)), "is more than 1,000,000 times the largest run"),
         ("much", Profile("job", (ITERATED,)), "'much' is not a size; .* 300MB, or 3x"),
-        ("much", Profile("job", (ITERATED,), input_unit="rows"), "a number of rows, or 3x"),
+        (
+            "much",
+            Profile("job", (ITERATED,), input_unit="rows"),
+            "a plain number, as the runs count it, or 3x",
+        ),
     ],
 )
 def test_a_size_that_means_nothing_is_refused(text: str, profile: Profile, said: str) -> None:

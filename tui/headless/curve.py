@@ -280,11 +280,12 @@ def with_nodes(cluster: engine.Cluster, nodes: int) -> engine.Cluster:
 def over_size(args: argparse.Namespace, profile: engine.Profile) -> list[Point]:
     cluster = fixed_cluster(args, profile)
     first, colon, last = (args.input_size or SIZES).partition(":")
+    in_bytes = profile.input_unit == "bytes"
     if not colon:
         raise engine.BadInput(
             f"{args.input_size!r} is not a range of sizes",
             where="--input-size",
-            remedy="write it like 10GB:1TB or 0.5x:4x",
+            remedy=f"write it like {'10GB:1TB or ' if in_bytes else ''}0.5x:4x",
         )
     ends = [profile.workload_sized(end, where="--input-size") for end in (first, last)]
     measured = [end.input_bytes if end.scale is None else end.scale for end in ends]

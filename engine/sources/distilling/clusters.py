@@ -77,7 +77,7 @@ def observe(
     steps = _steps(executors, lambda executor: executor.cores or 0, end_ms)
     count = _steps(executors, lambda _: 1, end_ms)
     hosts = _host_steps(executors, end_ms)
-    churns = on_demand(application.properties) or bool(_gone(application, executors, busy))
+    churns = _churns(application, executors, busy)
     slots = _typical(steps, busy, churns=churns)
     cores = _commonest_cores(executors, end_ms)
     memory = _heap_gib(application, executors)
@@ -147,9 +147,7 @@ def _workers(
     workers = [
         executor
         for name, executor in named
-        if executor.cores is not None
-        or executor.busiest
-        or (name in ("driver", "<driver>", "localhost")) == local  # tasks ran there
+        if executor.cores is not None or executor.busiest or _is_worker(name, local=local)
     ]
     _infer_cores(application, workers, notices)
     useless = _came_too_late(workers, end_ms, notices)
@@ -165,8 +163,7 @@ def _infer_cores(
 ) -> None:
     """Cores where the log does not tell them: as set, else as many tasks as ran at once."""
     unknown = [executor for executor in workers if executor.cores is None]
-    asked = whole_number(application.properties.get("spark.executor.cores"))
-    told = local_cores(application) or (asked if asked and asked < 10_000 else None)
+    told = local_cores(application) or _config_whole(application, "spark.executor.cores")
     for executor in unknown:
         executor.cores = told or executor.busiest or None
     if unknown and not told:
@@ -186,6 +183,16 @@ def _came_too_late(
     if len(useless) < len(late):
         notices.append(_WRONG_CLOCK)
     return useless
+
+
+def _is_worker(name: str, *, local: bool) -> bool:
+    driver = name in ("driver", "<driver>", "localhost")
+    return driver == local
+
+
+def _config_whole(application: Application, key: str) -> int | None:
+    number = whole_number(application.properties.get(key))
+    return number if number is not None and number < 10_000 else None
 
 
 def _steps(executors: Sequence[Executor], weight: Callable[[Executor], int], end_ms: int) -> Steps:
@@ -250,6 +257,11 @@ def _typical(steps: Steps, busy: Sequence[Span], *, churns: bool) -> float:
 
 def _varies(count: Steps, busy: Sequence[Span]) -> bool:
     return len({value for value, _ in _values(count, busy)}) > 1 if busy else False
+
+
+def _churns(application: Application, executors: Sequence[Executor], busy: Sequence[Span]) -> bool:
+    """Whether executors are asked for on demand or went before the last stage ended."""
+    return on_demand(application.properties) or bool(_gone(application, executors, busy))
 
 
 def _gone(

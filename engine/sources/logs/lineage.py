@@ -337,7 +337,7 @@ class Lineage:
             under_way: whether those count that other stages are just computing.
         """
         by_id = {rdd.rdd_id: rdd for rdd in rdds}
-        begun = by_id.keys() & (self._computed | self._in_part.keys())
+        begun = (by_id.keys() & self._computed) | (by_id.keys() & self._in_part.keys())
         begun |= by_id.keys() & self._under_way if under_way else set()
         ready = bool(begun)
         if not any(rdd.parents for rdd in rdds):

@@ -1,4 +1,4 @@
-"""Idle slots between tasks: stages that did not run alone do not tell them."""
+"""Stages that ran at the same time: slots idle between the tasks of none of them."""
 
 from dataclasses import replace
 
