@@ -199,10 +199,10 @@ def mixed(
 def answered(
     surface: Surface, goal: Goal, billing: Billing, *, mix: int = 1, today: date | None = None
 ) -> Recommendation:
-    """`mixed`, with the ways out of a deadline and a budget that cannot be kept together, and with
+    """`mixed`, with compromises where a deadline and a budget cannot be kept together, and with
     what nodes on demand would do better than spot nodes."""
     answer = mixed(surface, goal, billing, mix=mix, today=today)
-    # Without a mix the ways out are of one type, as what was asked is.
+    # Without a mix the compromises are of one type, as what was asked is.
     if mix > 1 or splits(surface, billing, mix):
 
         def ask(goal: Goal) -> Recommendation:

@@ -32,8 +32,8 @@ def _plain_terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def _sheets_parsed_once() -> Iterator[None]:
     """Each planner parses the same style sheets anew, a sixth of what it costs to start one: rules
-    with the same colours are taken from the first one. The cache is of a kind that readings of what
-    is held empty."""
+    with the same colours are taken from the first one. The method is a private one of Textual, and
+    the cache an `LRUCache` since the test of growth empties those before it counts what is held."""
     parsed: LRUCache[Hashable, Any] = LRUCache(1024)
     parse = Stylesheet._parse_rules
 

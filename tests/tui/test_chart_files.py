@@ -151,6 +151,16 @@ async def test_the_planner_saves_pictures_and_numbers(planner, tmp_path):
         assert "Cost by time" in texts((tmp_path / "f.svg").read_text())
 
 
+async def test_a_goal_that_is_missed_is_copied_and_drawn_with_the_nearest(planner, tmp_path):
+    async with at_rest(planner(deadline_seconds=1.0), (120, 40), "y") as (app, _):
+        assert app.answer.report.recommendation.recommended is None
+        await app.run_line(f"chart {tmp_path / 'a.svg'}")
+        drawn = " ".join(texts((tmp_path / "a.svg").read_text()))
+        for said in (app.clipboard, drawn):
+            assert "No cluster of up to 64 nodes" in said
+            assert "Nearest: " in said
+
+
 async def test_a_file_is_replaced_only_when_asked_twice(planner, tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text("mine")

@@ -52,8 +52,8 @@ LOG = "nightly-features"
         (f"predict {LOG} --input-size 48", "less than 1/1,000,000 times the largest run"),
         (f"predict {LOG} --deadline 1e300h", "ten years"),
         (f"predict {LOG} --catalog papers", "--instance"),
-        (f"recommend {LOG} --deadline 1h --max-executors 5 --executor-cores 2 --spot", "--spot"),
-        (f"recommend {LOG} --deadline 1h --max-executors 5 --executor-cores 2 --mix 2", "own"),
+        (f"curve {LOG} --over input-size --input-size 3GB", "write it like 10GB:1TB or 0.5x:4x"),
+        ("curve ernest-rcv1 --over input-size --nodes 4 --input-size 3", "write it like 0.5x:4x"),
         (f"recommend {LOG} --deadline 1h --objective speed", "resource-time"),
         (f"recommend {LOG} --max-executors 5 --executor-cores 2 --theta x", "--theta"),
         (f"predict {LOG} --stress-log {LOG}", "--resources"),
@@ -69,6 +69,34 @@ def test_bad_input_is_one_line_and_exit_code_2(
     line: str, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert said in refused(capsys, line)
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        "--catalog aws", "--budget 5", "--instances m5.*", "--region eu-west-1", "--discount 10%",
+        "--dbu-price 0.1", "--platform emr", "--spot", "--max-nodes 5", "--mix 2",
+        "--own m5.xlarge=2", "--limit m5.xlarge=2", "--max-vcpus 64",
+        "--min-nodes 2", "--arch arm64", "--max-spot 50%", "--dynamic-allocation 1:5",
+        "--exclude m5.*",
+    ],
+)  # fmt: skip
+def test_what_is_of_rented_nodes_is_refused_beside_a_number_of_executors(
+    option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    owned = f"recommend {LOG} --deadline 1h --max-executors 5 --executor-cores 2"
+    said = refused(capsys, f"{owned} {option}")
+    assert f" {option.split()[0]}: with --max-executors the cluster is one's own" in said
+
+
+@pytest.mark.parametrize(
+    "option", ["--executor-cores 2", "--executor-memory 4g", "--theta 0.1", "--epsilon 2"]
+)
+def test_what_is_of_executors_is_refused_where_nodes_are_rented(
+    option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = refused(capsys, f"recommend {LOG} --deadline 1h {option}")
+    assert f" {option.split()[0]}: is for clusters one owns" in said
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ import argparse
 import engine
 from tui.arguments import layouts, limits, options
 
+_OWNED = "with --max-executors the cluster is one's own"
+
 
 def check_goal(args: argparse.Namespace) -> None:
     """Options that contradict each other are refused before anything is read."""
@@ -18,19 +20,16 @@ def check_goal(args: argparse.Namespace) -> None:
 
 def _check_owned(args: argparse.Namespace) -> None:
     """Refuses what says nothing of a cluster that one owns."""
-    prices = ("catalog", "budget", "instances", "region", "discount", "dbu_price", "platform")
-    options.refuse(args, prices, "a cluster one owns has no prices", "leave it out")
-    counted = "a cluster one owns is counted in executors, without prices"
-    options.refuse(args, ("spot", "max_nodes"), counted, "leave it out")
+    beside = "leave it out, or --max-executors"
+    for names, why in (
+        (("catalog", "budget", "instances", *options.TERMS), "there are no prices"),
+        (("spot", "max_nodes"), "executors are counted, without nodes and prices"),
+        (limits.NAMES, "there are no types to choose from"),
+    ):
+        options.refuse(args, names, f"{_OWNED}, {why}", beside)
     if args.mix != 1:
-        raise engine.BadInput(counted, where="--mix", remedy="leave it out")
-    if limits.limits_of(args) != engine.Limits():
-        raise engine.BadInput(
-            "limits are for types of a catalog",
-            where="--max-executors",
-            remedy="leave out --own, --limit, --max-vcpus, --min-nodes, --max-spot, --arch, "
-            "--exclude and --dynamic-allocation",
-        )
+        why = f"{_OWNED}, there are no types to mix"
+        raise engine.BadInput(why, where="--mix", remedy=beside)
     layouts.check_as_given(args)
     if args.objective == "cost":
         raise engine.BadInput(

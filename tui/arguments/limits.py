@@ -36,6 +36,12 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--exclude", metavar="GLOB,...", help="types that are not rented")
 
 
+NAMES = (
+    "own", "limit", "max_vcpus", "min_nodes", "arch", "max_spot", "dynamic_allocation", "exclude",
+)  # fmt: skip
+"""The options of limits."""
+
+
 def limits_of(args: argparse.Namespace) -> engine.Limits:
     """The limits that the arguments state."""
     return engine.Limits(**fields_of(args))

@@ -99,7 +99,7 @@ def given(args: argparse.Namespace, names: Sequence[str]) -> list[str]:
     return [
         f"--{name.replace('_', '-')}"
         for name, value in values
-        if value is not None and value is not False
+        if value is not None and value is not False and value != []
     ]
 
 
@@ -234,9 +234,13 @@ def catalog_of(
     return engine.on_platform(terms, getattr(args, "platform", None) or platform)
 
 
+TERMS = ("region", "discount", "dbu_price", "platform")
+"""The options of `add_terms`."""
+
+
 def given_terms(args: argparse.Namespace) -> list[str]:
-    """The options of `add_terms` that were given."""
-    return given(args, ("region", "discount", "dbu_price", "platform"))
+    """Those of `TERMS` that were given."""
+    return given(args, TERMS)
 
 
 def add_goal(parser: argparse._ActionsContainer) -> None:
