@@ -135,7 +135,7 @@ def test_export_counts_one_executor_in_the_singular(capsys: pytest.CaptureFixtur
         (f"{GOAL} --discount 120%", "--discount: a share lies between"),
         (
             f"recommend {LOG} --deadline 1h --max-executors 5 --executor-cores 2 --discount 5%",
-            "--discount: a cluster one owns has no prices",
+            "--discount: with --max-executors the cluster is one's own, there are no prices",
         ),
         (f"curve {LOG} --over nodes --nodes 1:3 --discount 5%", "--discount: no catalog is used"),
         ("predict sort-small --nodes 2 --discount 9%", "--discount: no catalog is used"),
