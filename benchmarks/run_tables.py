@@ -21,7 +21,7 @@ from pathlib import Path
 import engine
 from engine.choosing.candidates import select_candidates
 from engine.choosing.surface import Surface
-from engine.models.laws import throws
+from engine.models.laws import proposals
 from engine.models.laws.model import fit_table
 from engine.profile import Profile
 
@@ -45,7 +45,7 @@ def some(profile: Profile, count: int) -> Profile:
 
 def fitted_afresh(profile: Profile) -> object:
     """A fit with no random numbers kept from the last one."""
-    throws._numbers.cache_clear()
+    proposals._cached_draw.cache_clear()
     return fit_table(profile)
 
 

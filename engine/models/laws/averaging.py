@@ -1,7 +1,8 @@
-"""What the laws that runs left say of times: their mean, and what it would be without any run.
+"""Predictions of the posterior over laws: their mean and variance, and the same with any one run
+left out.
 
-The posterior is a set of laws with weights. The same set answers what the laws would have said
-without any one of the runs, by other weights: leave-one-out costs one product of matrices.
+The posterior is a set of laws with weights. Other weights of the same set are the posterior without
+any one of the runs: leave-one-out costs one matrix product.
 """
 
 from __future__ import annotations
@@ -12,44 +13,44 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from engine.forecast import BoolArray, FloatArray, IntArray
-from engine.models.laws.cliff_states import side_shares, states_shift
+from engine.models.laws.cliff_states import harmonic_mean_shift, side_variance_shares
 from engine.models.laws.laws import Laws
 from engine.models.laws.sampling import (
     NOISE_DOF,
-    RUN_NOISE,
-    Evidence,
-    Followed,
-    evenly,
-    log_density,
-    normalised,
+    NOISE_SCALE,
+    Observations,
+    PosteriorDraws,
+    log_likelihood,
+    normalised_weights,
     posterior,
+    systematic_resample,
 )
 from engine.models.laws.terms import DONE_AGAIN, Points
 
-ANSWERING = 300
-"""Draws that answer questions."""
+ANSWERING_LAWS = 300
+"""Laws that stand for the posterior in predictions."""
 
-FAR = 4.0
-"""Times the most machines of a run: where draws are told apart."""
+FAR_MACHINES = 4.0
+"""Multiple of the most machines of a run, at which laws are sorted to choose representatives."""
 
-SHOWN = 0.2
-"""Runs that all lie on a cliff show it if the log of the extra work it causes them varies by at
+IDENTIFYING_LOG_SPREAD = 0.2
+"""Runs that all lie on a cliff identify it if the log of the extra work that it causes them has at
 least this standard deviation."""
 
-BLOCK = 256
-"""Points that are answered at once."""
+BLOCK_POINTS = 256
+"""Points that are predicted at once."""
 
 
 @dataclass(frozen=True, eq=False)
-class Averaged:
-    """d equally probable laws after r runs.
+class AveragedLaws:
+    """d equally probable laws given r runs.
 
     Args:
-        effects: (e, d) each law's own effects.
+        effects: (e, d) coefficients of the linear effects, given each law.
         residuals: (r,) log time less the mean law's, effects apart.
-        variance: (r,) of the laws' answers for the runs.
-        residuals_left_out: (r, r) the same by the mean law without run i (rows).
-        variance_left_out: (r,) of the laws' answers for run i without it.
+        variance: (r,) variance among the laws' predictions for the runs.
+        residuals_left_out: (r, r) the residuals about the mean law without run i (rows).
+        variance_left_out: (r,) variance among the laws' predictions for run i without it.
         noise: scale of log time about the laws.
     """
 
@@ -62,14 +63,14 @@ class Averaged:
     noise: float
 
     def moments(self, at: Points, effects: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """(n,) mean log time, effects apart, (n,) variance of the laws about it, effects included,
-        and (2, n) what of that counts below and above it. Where it is open whether data fits, the
-        mean is less, and the sides differ (`cliff_states`)."""
+        """(n,) mean log time, effects apart, (n,) variance among the laws about it, effects
+        included, and (2, n) factors of that variance below and above the mean. Where it is open
+        whether data fits, the mean is less, and the sides differ (`cliff_states`)."""
         mean, variance, sides = np.empty(len(at)), np.empty(len(at)), np.empty((2, len(at)))
         for rows in _blocks(at):
-            own = effects[rows] @ self.effects
+            law_effects = effects[rows] @ self.effects
             part = at.taken(rows)
-            mean[rows], variance[rows], sides[:, rows] = _moments(self.laws, part, own)
+            mean[rows], variance[rows], sides[:, rows] = _moments(self.laws, part, law_effects)
         return mean, variance, sides
 
     def means(
@@ -77,62 +78,69 @@ class Averaged:
     ) -> FloatArray:
         """(k, s, n) mean log time, effects apart, with each of k numbers of iterations and s sizes
         in place of the points' own; their own iterations (k = 1) for None."""
-        counts = at.iterations[None] if iterations is None else iterations[:, None]
-        means = np.empty((len(counts), len(sizes), len(at)))
+        iteration_counts = at.iterations[None] if iterations is None else iterations[:, None]
+        means = np.empty((len(iteration_counts), len(sizes), len(at)))
         for rows in _blocks(at):
-            own = effects[rows] @ self.effects
-            told = counts if counts.shape[1] == 1 else counts[:, rows]
-            means[:, :, rows] = self.laws.mean_log_times(at.taken(rows), own, sizes, told)
+            law_effects = effects[rows] @ self.effects
+            block_iterations = (
+                iteration_counts if iteration_counts.shape[1] == 1 else iteration_counts[:, rows]
+            )
+            means[:, :, rows] = self.laws.mean_log_times(
+                at.taken(rows), law_effects, sizes, block_iterations
+            )
         return means
 
     def cliff_at(self, memory_per_input: float, runs: FloatArray) -> Cliff:
-        """Whether data fits at a log memory per input, by the laws whose cliff the runs, at (r,)
-        log memory per input, show. A cliff that affects all runs alike cannot be told from other
-        work, and nobody knows how to get off it."""
-        unfit = (memory_per_input < self.laws.threshold) & self._shown_by(runs)
-        probability = float(unfit.mean())
+        """Whether data fits at a log memory per input, by the laws whose cliff is identified by the
+        runs, at (r,) log memory per input. A cliff that affects all runs alike cannot be told from
+        other work, and nobody knows how to get off it."""
+        beyond_cliff = (memory_per_input < self.laws.threshold) & self._identified_by(runs)
+        probability = float(beyond_cliff.mean())
         if probability == 0.0:
             return Cliff(0.0, 1.0)
-        shares = np.exp(self.laws.log_shares[unfit])
-        again = (
+        shares = np.exp(self.laws.log_shares[beyond_cliff])
+        extra_work = (
             shares[:, DONE_AGAIN].sum(axis=1)
-            * np.exp(self.laws.log_height[unfit])
-            * self.laws.missed(np.asarray([memory_per_input]), unfit.nonzero()[0])[0]
+            * np.exp(self.laws.log_height[beyond_cliff])
+            * self.laws.extra_share(np.asarray([memory_per_input]), beyond_cliff.nonzero()[0])[0]
             / shares.sum(axis=1)
         )
-        return Cliff(probability, float(np.exp(np.log1p(again).mean())))
+        return Cliff(probability, float(np.exp(np.log1p(extra_work).mean())))
 
-    def _shown_by(self, runs: FloatArray) -> BoolArray:
+    def _identified_by(self, runs: FloatArray) -> BoolArray:
         """(d,) whether runs lie on both sides of the threshold, or on such different parts of the
-        cliff that its course is seen."""
+        cliff that its form is identified."""
         threshold, height = self.laws.threshold, np.exp(self.laws.log_height)
-        differing = np.log1p(height * self.laws.missed(runs, slice(None))).std(axis=0) > SHOWN
+        differing = (
+            np.log1p(height * self.laws.extra_share(runs, slice(None))).std(axis=0)
+            > IDENTIFYING_LOG_SPREAD
+        )
         return np.asarray(((runs.min() < threshold) & (threshold < runs.max())) | differing)
 
 
 def _moments(
     laws: Laws, at: Points, effects: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """`Averaged.moments` of a few points with each law's effects (n, d) there."""
-    seen = laws.frame.seen(at)
-    times = laws.log_times_at(seen)
+    """`AveragedLaws.moments` of a block of points, with each law's effects (n, d) there."""
+    features = laws.frame.features(at)
+    times = laws.log_times_from(features)
     mean = times.mean(axis=1)
     times += effects
-    usual = times.mean(axis=1)
-    rows, slipped = laws.slipped(at.memory_per_input)
+    mean_with_effects = times.mean(axis=1)
+    rows, newly_unfit = laws.newly_unfit(at.memory_per_input)
     shift = np.zeros(len(at))
-    shift[rows] = states_shift(slipped / len(laws), times[rows], usual[rows])
-    times -= (usual + shift)[:, None]
+    shift[rows] = harmonic_mean_shift(newly_unfit / len(laws), times[rows], mean_with_effects[rows])
+    times -= (mean_with_effects + shift)[:, None]
     sides = np.ones((2, len(at)))
-    sides[:, rows] = side_shares(times[rows])
+    sides[:, rows] = side_variance_shares(times[rows])
     return mean + shift, np.einsum("nd,nd->n", times, times) / len(laws), sides
 
 
 def _blocks(at: Points) -> Iterator[IntArray]:
-    """Blocks of points small enough for the CPU's cache. Points of similar memory are together:
-    where all data fits, nothing is done again."""
+    """Indices of blocks of points small enough for the CPU's cache. Points of similar memory per
+    input are together: where all data fits, no extra work is computed."""
     order = np.argsort(at.memory_per_input, kind="stable")
-    return (order[start : start + BLOCK] for start in range(0, len(at), BLOCK))
+    return (order[start : start + BLOCK_POINTS] for start in range(0, len(at), BLOCK_POINTS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,50 +156,59 @@ class Cliff:
     times: float
 
 
-def averaged(evidence: Evidence, followed: Followed | None = None, *, seed: int = 0) -> Averaged:
-    """The laws after these runs; `followed` are the draws after them, where these were made."""
-    followed = followed or posterior(evidence, seed=seed)
-    left_out, variance_left_out = _without_each(evidence, followed)
-    laws = _representatives(followed.laws, evidence.at)
-    residuals = evidence.log_seconds[:, None] - laws.log_times(evidence.at)
-    effects = evidence.coefficients(residuals)
-    mean, variance, _ = _moments(laws, evidence.at, evidence.effects @ effects)
-    spread = NOISE_DOF * RUN_NOISE**2 + evidence.misfit(residuals).mean()
-    return Averaged(
+def averaged(
+    observations: Observations, draws: PosteriorDraws | None = None, *, seed: int = 0
+) -> AveragedLaws:
+    """The laws averaged over their posterior given the runs; `draws` are its draws, where these
+    were made already."""
+    draws = draws or posterior(observations, seed=seed)
+    left_out, variance_left_out = _leave_one_out(observations, draws)
+    laws = _representative_laws(draws.laws, observations.points)
+    residuals = observations.log_seconds[:, None] - laws.log_times(observations.points)
+    effects = observations.coefficients(residuals)
+    mean, variance, _ = _moments(laws, observations.points, observations.effects @ effects)
+    spread = NOISE_DOF * NOISE_SCALE**2 + observations.misfit(residuals).mean()
+    return AveragedLaws(
         laws=laws,
         effects=effects,
-        residuals=evidence.log_seconds - mean,
+        residuals=observations.log_seconds - mean,
         variance=variance,
         residuals_left_out=left_out,
         variance_left_out=variance_left_out,
-        noise=float(np.sqrt(spread / (NOISE_DOF + evidence.runs - 1.0))),
+        noise=float(np.sqrt(spread / (NOISE_DOF + observations.runs - 1.0))),
     )
 
 
-def _representatives(laws: Laws, runs: Points) -> Laws:
-    """A few laws that stand for all: taken evenly from their order at more machines than any run
-    had, where they differ most. Sorted by cliff, so that a slice holds those that an input
-    meets."""
+def _representative_laws(laws: Laws, runs: Points) -> Laws:
+    """`ANSWERING_LAWS` laws that stand for all: systematically sampled from their order of times on
+    more machines than any run had, where they differ most. Sorted by cliff, so that the laws whose
+    cliff an input meets are a slice."""
     far = Points(*(getattr(runs, entry.name).max(keepdims=True) for entry in fields(runs)))
-    order = np.argsort(laws.log_times(replace(far, machines=FAR * far.machines))[0])
-    few = laws.taken(order[evenly(np.ones(len(laws)), ANSWERING, 0.5)])
-    return few.taken(np.argsort(-few.threshold, kind="stable"))
+    order = np.argsort(laws.log_times(replace(far, machines=FAR_MACHINES * far.machines))[0])
+    representatives = laws.taken(
+        order[systematic_resample(np.ones(len(laws)), ANSWERING_LAWS, 0.5)]
+    )
+    return representatives.taken(np.argsort(-representatives.threshold, kind="stable"))
 
 
-def _without_each(evidence: Evidence, followed: Followed) -> tuple[FloatArray, FloatArray]:
-    """(r, r) residuals about the mean law without run i (rows), and (r,) variance of the answers
-    for it (Rasmussen and Williams 5.12)."""
-    residuals = evidence.log_seconds[:, None] - followed.flattened.log_times(evidence.at)
-    misfit = evidence.misfit(residuals)
-    precision = evidence.precision
+def _leave_one_out(
+    observations: Observations, draws: PosteriorDraws
+) -> tuple[FloatArray, FloatArray]:
+    """(r, r) residuals about the mean law without run i (rows), and (r,) variance among the
+    predictions for it (Rasmussen and Williams 5.12), by reweighting the draws."""
+    residuals = observations.log_seconds[:, None] - draws.tempered.log_times(observations.points)
+    misfit = observations.misfit(residuals)
+    precision = observations.precision
     errors = precision @ residuals / np.diag(precision)[:, None]
     without = np.maximum(misfit - errors**2 * np.diag(precision)[:, None], 0.0)
-    counts = 1.0 if evidence.counts is None else evidence.counts[:, None]
-    tempered = followed.power * log_density(misfit, evidence.runs)
-    own = normalised(log_density(without, evidence.runs - counts) - tempered)
-    mean = np.einsum("rd,rd->r", errors, own)
-    rows, slipped = followed.flattened.slipped(evidence.at.memory_per_input)
-    shift = np.zeros(len(evidence))
-    shift[rows] = states_shift(own[rows] * slipped, -errors[rows], -mean[rows])
+    run_weights = 1.0 if observations.run_weights is None else observations.run_weights[:, None]
+    tempered = draws.power * log_likelihood(misfit, observations.runs)
+    weights = normalised_weights(
+        log_likelihood(without, observations.runs - run_weights) - tempered
+    )
+    mean = np.einsum("rd,rd->r", errors, weights)
+    rows, newly_unfit = draws.tempered.newly_unfit(observations.points.memory_per_input)
+    shift = np.zeros(len(observations))
+    shift[rows] = harmonic_mean_shift(weights[rows] * newly_unfit, -errors[rows], -mean[rows])
     centred = errors - (mean - shift)[:, None]
-    return own @ residuals.T - np.diag(shift), np.einsum("rd,rd->r", centred**2, own)
+    return weights @ residuals.T - np.diag(shift), np.einsum("rd,rd->r", centred**2, weights)

@@ -1,12 +1,13 @@
-"""What time stands for laws of which some take the data to fit in memory and others do not.
+"""The predicted time where some laws have the data fit in memory and others do not.
 
-If few runs leave the place of a memory cliff open, laws fall into two states far apart: the time of
-a job whose data fits, and many times as much. The mean of the logarithms lies where neither is:
-between 410 s and 10,900 s, 1,290 s were predicted for a job that took 434. Errors count in
-proportion to the time, so the answer is the p that minimises the mean of (p - T)^2 / T over the two
-states: their harmonic mean. A state stands for the mean log time of its laws.
+If few runs leave the place of a memory cliff open, the laws fall into two states far apart: the
+time of a job whose data fits, and many times as much. The mean of the logarithms lies where neither
+is: between 410 s and 10,900 s, 1,290 s were predicted for a job that took 434. Errors count in
+proportion to the time, so the prediction is the p that minimises the mean of (p - T)^2 / T over the
+two states: their harmonic mean, weighted by their probabilities. Each state has the mean log time
+of its laws.
 
-The uncertainty is not symmetric either: the time is hardly below half of the answer if the data
+The uncertainty is not symmetric either: the time is hardly below half of the prediction if the data
 fits, but may be ten times as much if not.
 """
 
@@ -16,41 +17,48 @@ import numpy as np
 
 from engine.forecast import FloatArray, student_quantile
 
-CERTAIN = 1e-9
-"""Probability below which a state is none."""
+LEAST_PROBABILITY = 1e-9
+"""Probability below which a state does not count."""
 
 SIDE_LEVELS = np.asarray([0.9, 0.95, 0.99])
 """Upper ends of the central intervals of 80, 90 and 98 %. Several are averaged, so that no side
 jumps when the less likely state leaves one of them."""
 
 
-def states_shift(slipped: FloatArray, times: FloatArray, mean: FloatArray) -> FloatArray:
+def harmonic_mean_shift(newly_unfit: FloatArray, times: FloatArray, mean: FloatArray) -> FloatArray:
     """(n,) log of the harmonic mean of the two states' times, less the mean log time of all laws:
-    at most 0, and 0 where the unfit state is the faster one.
+    at most 0, and 0 where the state without fitting data is the faster one.
 
     Args:
-        slipped: (n, d) probability of each law by which the data does not fit, 0 for the others.
+        newly_unfit: (n, d) probability of each law by which the data does not fit although that of
+            a run did (`Laws.newly_unfit`), 0 for the others.
         times: (n, d) log time by each law.
         mean: (n,) mean log time of all laws.
     """
-    p = np.clip(slipped.sum(axis=1), CERTAIN, 1.0 - CERTAIN)
-    unfit = np.einsum("nd,nd->n", times, slipped) / p
-    apart = np.maximum(unfit - mean, 0.0) / (1.0 - p)
-    return np.asarray(-p * apart - np.log1p(p * np.expm1(-apart)))
+    probability = np.clip(newly_unfit.sum(axis=1), LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)
+    unfit_mean = np.einsum("nd,nd->n", times, newly_unfit) / probability
+    log_gap = np.maximum(unfit_mean - mean, 0.0) / (1.0 - probability)
+    return np.asarray(-probability * log_gap - np.log1p(probability * np.expm1(-log_gap)))
 
 
-def side_shares(apart: FloatArray) -> FloatArray:
-    """(2, n) variance below and above the answer, as a share of the mean square of `apart`.
+def side_variance_shares(deviations: FloatArray) -> FloatArray:
+    """(2, n) variance below and above the prediction, as a share of the mean square of
+    `deviations`.
 
-    That of the normal law with the same bounds, averaged over `SIDE_LEVELS`.
+    Each is the variance of the normal distribution with the same bound, averaged over
+    `SIDE_LEVELS`.
 
     Args:
-        apart: (n, d) log time by each of d equally probable laws less the answer.
+        deviations: (n, d) log time by each of d equally probable laws less the prediction.
     """
-    laws = apart.shape[1]
-    high = np.ceil(SIDE_LEVELS * laws).astype(int) - 1
-    ordered = np.sort(apart, axis=1)
+    law_count = deviations.shape[1]
+    high = np.ceil(SIDE_LEVELS * law_count).astype(int) - 1
+    ordered = np.sort(deviations, axis=1)
     normal = [float(student_quantile(level, np.asarray(np.inf))) for level in SIDE_LEVELS]
     per_level = 1.0 / (len(normal) * np.asarray(normal))
-    sides = np.stack((-(ordered[:, laws - 1 - high] @ per_level), ordered[:, high] @ per_level))
-    return np.asarray(np.maximum(sides, 0.0) ** 2 / np.einsum("nd,nd->n", apart, apart) * laws)
+    sides = np.stack(
+        (-(ordered[:, law_count - 1 - high] @ per_level), ordered[:, high] @ per_level)
+    )
+    return np.asarray(
+        np.maximum(sides, 0.0) ** 2 / np.einsum("nd,nd->n", deviations, deviations) * law_count
+    )

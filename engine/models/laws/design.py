@@ -92,7 +92,7 @@ class Rows(Points):
         return np.column_stack((*known, self.kind, self.parameters, self.family, self.own_cores))
 
 
-def as_hard(rows: Rows) -> BoolArray:
+def at_least_as_hard(rows: Rows) -> BoolArray:
     """(r, r) whether run j (columns) had no more cores and memory than run i (rows) for no less
     input and the same job."""
     cores, memory = rows.machines * rows.cores, rows.machines * rows.memory

@@ -90,7 +90,7 @@ def studentised(
     among: FloatArray,
     *,
     dof: float,
-    counts: FloatArray | None = None,
+    run_weights: FloatArray | None = None,
 ) -> LeftOutSpread:
     """The Student law that left-out errors over their foretold spread follow.
 
@@ -110,7 +110,7 @@ def studentised(
         counts: (r,) how much each counts; None for one.
     """
     known = np.isfinite(errors)
-    weights = np.ones(int(known.sum())) if counts is None else counts[known]
+    weights = np.ones(int(known.sum())) if run_weights is None else run_weights[known]
     found = _log_posterior(errors[known], about[known], among[known], weights, dof)
     probability = np.exp(found - found.max())
     laws = [_student_of(*bounds) for bounds in _bounds(probability / probability.sum(), dof)]

@@ -62,7 +62,7 @@ def unusual_runs(fits: Sequence[RunTimes], runs: Sequence[Run | None]) -> list[U
     found: dict[int, UnusualRun] = {}
     for fit in fits:
         for own, place in enumerate(fits[0].places_of(fit.rows).tolist()):
-            run, count = runs[place], float(fit.counts[own])
+            run, count = runs[place], float(fit.run_weights[own])
             least = found[place].count if place in found else 1.0
             if run is not None and fit.inside is not None and count < least:
                 found[place] = UnusualRun(run, math.exp(fit.inside.errors[own]), count)
@@ -83,13 +83,13 @@ def left_out(
     joint = shares[0][0].fit
     if joint.inside is None:
         return None
-    errors, doubted = np.full(len(joint.rows), np.nan), joint.counts < 1.0
+    errors, doubted = np.full(len(joint.rows), np.nan), joint.run_weights < 1.0
     for own in shares:
         if len(own) == 2 and own[1].fit.inside is not None:
             at = joint.places_of(own[1].fit.rows)
             both = joint.inside.errors[at], own[1].fit.inside.errors
             errors[at] = own[0].weight * both[0] + own[1].weight * both[1]
-            doubted[at] |= own[1].fit.counts < 1.0
+            doubted[at] |= own[1].fit.run_weights < 1.0
     if np.isnan(errors).all():
         errors = joint.inside.errors
     foretold = np.exp(joint.log_seconds - np.where(doubted, np.nan, errors))[places]

@@ -12,12 +12,12 @@ from functools import lru_cache
 import numpy as np
 
 from engine.forecast import BoolArray, FloatArray, IntArray
-from engine.models.laws.averaging import Averaged, averaged
-from engine.models.laws.design import Encoding, Rows, as_hard
+from engine.models.laws.averaging import AveragedLaws, averaged
+from engine.models.laws.design import Encoding, Rows, at_least_as_hard
 from engine.models.laws.left_out_spread import LeftOutSpread, studentised
+from engine.models.laws.outlier_runs import outlier_posterior
 from engine.models.laws.residual import Process, linear, smooth
-from engine.models.laws.sampling import NOISE_DOF, Evidence
-from engine.models.laws.wrong_runs import followed_by
+from engine.models.laws.sampling import NOISE_DOF, Observations
 
 MINIMUM_FOR_SMOOTH = 5
 """Configurations from which on a smooth remainder is considered."""
@@ -83,7 +83,7 @@ class CandidateLaws:
 
     encoding: Encoding
     level: float
-    law: Averaged
+    law: AveragedLaws
     processes: tuple[Process, ...]
 
     @classmethod
@@ -91,7 +91,7 @@ class CandidateLaws:
         cls,
         rows: Rows,
         log_seconds: FloatArray,
-        counts: FloatArray,
+        run_weights: FloatArray,
         *,
         may: BoolArray | None = None,
     ) -> tuple[CandidateLaws, FloatArray]:
@@ -104,17 +104,21 @@ class CandidateLaws:
         encoding = Encoding.of(rows)
         inputs = encoding.inputs(rows)
         level = float(log_seconds.mean())
-        less = counts if (counts < 1.0).any() else None
-        evidence = Evidence(encoding.points(rows), log_seconds - level, inputs.effects, less)
+        less = run_weights if (run_weights < 1.0).any() else None
+        observations = Observations(
+            encoding.points(rows), log_seconds - level, inputs.effects, less
+        )
         followed = None
         if may is not None:
-            evidence, followed = followed_by(evidence, may, as_hard(rows))
-        counts = np.ones(len(rows)) if evidence.counts is None else evidence.counts
-        law = averaged(evidence, followed)
-        processes = [linear(inputs, law.noise, counts)]
+            observations, followed = outlier_posterior(observations, may, at_least_as_hard(rows))
+        run_weights = (
+            np.ones(len(rows)) if observations.run_weights is None else observations.run_weights
+        )
+        law = averaged(observations, followed)
+        processes = [linear(inputs, law.noise, run_weights)]
         if len(rows) >= MINIMUM_FOR_SMOOTH:
-            processes.append(smooth(inputs, law.residuals, encoding.lengths, counts))
-        return cls(encoding, level, law, tuple(processes)), counts
+            processes.append(smooth(inputs, law.residuals, encoding.lengths, run_weights))
+        return cls(encoding, level, law, tuple(processes)), run_weights
 
     def moments(self, rows: Rows) -> tuple[FloatArray, FloatArray, Variances]:
         """(n,) mean of the laws, effects apart; (c, n) mean and variances of log time by each
@@ -156,7 +160,7 @@ class CandidateLaws:
         With leverages h the likelihood of its residuals is the product of those of the left-out
         errors, each to the power 1 - h (exact where the law is linear and its errors are normal).
         """
-        less = 1.0 - self.processes[0].counts * self.law.variance / self.law.noise**2
+        less = 1.0 - self.processes[0].run_weights * self.law.variance / self.law.noise**2
         return np.maximum(less, 0.0) * np.stack([process.free for process in self.processes])
 
     def left_out(self) -> tuple[FloatArray, Variances]:
@@ -180,23 +184,28 @@ class Validated:
 
 
 def validated(
-    errors: FloatArray, variances: Variances, counts: FloatArray, free: FloatArray | None = None
+    errors: FloatArray,
+    variances: Variances,
+    run_weights: FloatArray,
+    free: FloatArray | None = None,
 ) -> Validated:
     """Weights by left-out errors (c, r) of runs that count (r,), and what the errors of the
     weighted mean say about its variances: both sides together, since how far an error lies beyond
     the bounds of one side depends on what those bounds leave out. `free` (c, r): how far each is a
     number of its own; None for all."""
-    weights = weights_of(errors, counts)
+    weights = weights_of(errors, run_weights)
     mean = weights @ errors
     about, among = variances.mixed(weights, errors)
-    runs = float(counts.sum())
+    runs = float(run_weights.sum())
     freedom = max(runs - HYPERPARAMETERS * (1.0 - weights[0]), 1.0)
     larger = mean * np.sqrt(runs / freedom)
-    told = counts if free is None else counts * (weights @ free)
-    return Validated(weights, studentised(larger, about, among, dof=NOISE_DOF, counts=told), mean)
+    told = run_weights if free is None else run_weights * (weights @ free)
+    return Validated(
+        weights, studentised(larger, about, among, dof=NOISE_DOF, run_weights=told), mean
+    )
 
 
-def weights_of(errors: FloatArray, counts: FloatArray) -> FloatArray:
+def weights_of(errors: FloatArray, run_weights: FloatArray) -> FloatArray:
     """(c,) weights of candidates by their errors (c, r) on runs left out, which count (r,).
 
     What a Student law of the errors makes likely, as intervals are of one: a normal law takes the
@@ -204,8 +213,8 @@ def weights_of(errors: FloatArray, counts: FloatArray) -> FloatArray:
     bootstrap (Yao, Vehtari, Simpson and Gelman, Bayesian Analysis 2018, 3.4: pseudo-BMA+): else one
     error of thirty decides.
     """
-    runs = counts.sum()
-    again = drawn_again(len(counts)) * counts
+    runs = run_weights.sum()
+    again = drawn_again(len(run_weights)) * run_weights
     again *= (runs / again.sum(axis=1))[:, None]
     density = np.stack([again @ _of_scales(own[:, None]) for own in errors], axis=1)
     density += SCORE_RUNS * _of_scales(SCORE_NOISE)

@@ -41,11 +41,11 @@ from engine.models.laws.notices import (
     run_notices,
     shape_notices,
 )
+from engine.models.laws.outlier_pairs import slower_outliers
 from engine.models.laws.parameter_fit import ParameterFit
 from engine.models.laws.run_times import LogTimes, RunTimes, along_laws, fit_run_times
 from engine.models.laws.shares import Share, distinct_rows, heaviest, means_of, told_by
 from engine.models.laws.terms import PHASES
-from engine.models.laws.wrong_pairs import slower_of_two
 from engine.models.log_notices import transferred_notice
 from engine.models.workloads import (
     SAME,
@@ -109,7 +109,7 @@ class TableModel(FittedModel):
         names = tuple(_varying(runs, wanted))
         rows, seconds = rows_of(tables, kinds, names)
         rows = with_repetitions(rows)
-        if not aside and (found := slower_of_two(rows, seconds, observed_of(tables))):
+        if not aside and (found := slower_outliers(rows, seconds, observed_of(tables))):
             return self._fit(wanted, found)
         joint, alike = self._fit_of_all(rows, seconds), _alike(rows, wanted, names)
         shares = tuple(
@@ -298,11 +298,11 @@ def _shares(rows: Rows, seconds: FloatArray, joint: RunTimes, own: BoolArray) ->
     picked = rows.taken(own)
     if own.all() or len(np.unique(picked.configurations, axis=0)) < FEW:
         return (Share(joint, 1.0),)
-    alone = fit_run_times(picked, seconds[own], joint.counts[joint.places_of(picked)])
+    alone = fit_run_times(picked, seconds[own], joint.run_weights[joint.places_of(picked)])
     if alone.inside is None or joint.inside is None:
         return (Share(joint, 1.0),)
     errors = joint.inside.errors[joint.places_of(alone.rows)]
-    weights = weights_of(np.stack((errors, alone.inside.errors)), alone.counts)
+    weights = weights_of(np.stack((errors, alone.inside.errors)), alone.run_weights)
     return Share(joint, float(weights[0])), Share(alone, float(weights[1]))
 
 

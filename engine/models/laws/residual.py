@@ -88,7 +88,7 @@ class Process:
     lengths: FloatArray
     noise: float
     inverse: FloatArray
-    counts: FloatArray
+    run_weights: FloatArray
 
     def means(self, at: Inputs, residuals: FloatArray, moved: Moved) -> FloatArray:
         """(s, n) mean of log time about the law, after residuals (r,) of the runs, at the points as
@@ -132,7 +132,7 @@ class Process:
         """(e, e) covariance that the runs leave of the effects where these are all there is, each
         relative to its prior spread (Rasmussen and Williams 2.8): far smaller than `inverse`, and
         no difference of large numbers."""
-        x = self.runs.effects * (np.sqrt(self.counts) / self.noise)[:, None]
+        x = self.runs.effects * (np.sqrt(self.run_weights) / self.noise)[:, None]
         return np.asarray(np.linalg.inv(np.eye(x.shape[1]) + x.T @ x))
 
     def _cross(self, at: Inputs) -> FloatArray:
@@ -158,7 +158,7 @@ class Process:
     @property
     def free(self) -> FloatArray:
         """(r,) one less how far each run draws its own answer to itself (its leverage)."""
-        return np.asarray(self.noise**2 / self.counts * np.diag(self.inverse))
+        return np.asarray(self.noise**2 / self.run_weights * np.diag(self.inverse))
 
     def left_out(self, residuals: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(r,) error of log time and (r,) variance for each run without it; the noise in it is that
@@ -168,7 +168,7 @@ class Process:
             residuals: (r, r) of all runs (columns) about the law without run i (rows).
         """
         diagonal = np.diag(self.inverse)
-        more = self.noise**2 * (1.0 / self.counts - 1.0)
+        more = self.noise**2 * (1.0 / self.run_weights - 1.0)
         return np.einsum("ij,ij->i", residuals, self.inverse) / diagonal, 1.0 / diagonal - more
 
 
@@ -195,16 +195,18 @@ def _waves(runs: Inputs) -> FloatArray:
     return np.stack((by_cores, by_cores * _alike(runs.sizes, runs.sizes)))
 
 
-def linear(runs: Inputs, noise: float, counts: FloatArray) -> Process:
+def linear(runs: Inputs, noise: float, run_weights: FloatArray) -> Process:
     """The process of linear effects and noise alone."""
-    covariance = runs.effects @ runs.effects.T + np.diag(noise**2 / counts)
+    covariance = runs.effects @ runs.effects.T + np.diag(noise**2 / run_weights)
     lengths = np.ones(runs.coordinates.shape[1])
     return Process(
-        runs, 0.0, np.empty(0), lengths, noise, np.asarray(np.linalg.inv(covariance)), counts
+        runs, 0.0, np.empty(0), lengths, noise, np.asarray(np.linalg.inv(covariance)), run_weights
     )
 
 
-def smooth(runs: Inputs, residuals: FloatArray, lengths: FloatArray, counts: FloatArray) -> Process:
+def smooth(
+    runs: Inputs, residuals: FloatArray, lengths: FloatArray, run_weights: FloatArray
+) -> Process:
     """The process with the most probable hyperparameters after residuals (r,). Runs that count for
     less than half take no part in these.
 
@@ -213,9 +215,11 @@ def smooth(runs: Inputs, residuals: FloatArray, lengths: FloatArray, counts: Flo
         counts: (r,) how much each run counts.
     """
     order = np.random.default_rng(0).permutation(len(runs))
-    few = order[counts[order] >= 0.5][:MOST_FOR_LENGTHS]
+    few = order[run_weights[order] >= 0.5][:MOST_FOR_LENGTHS]
     parts = KnownParts(runs.effects @ runs.effects.T, _waves(runs), runs.coordinates, lengths)
     found = Posterior(parts.taken(few), residuals[few]).most_probable()
-    covariance = parts.covariance(found)[0] + np.diag(found.noise**2 * (1.0 / counts - 1.0))
+    covariance = parts.covariance(found)[0] + np.diag(found.noise**2 * (1.0 / run_weights - 1.0))
     inverse = np.asarray(np.linalg.inv(covariance))
-    return Process(runs, found.amplitude, found.waves, found.lengths, found.noise, inverse, counts)
+    return Process(
+        runs, found.amplitude, found.waves, found.lengths, found.noise, inverse, run_weights
+    )

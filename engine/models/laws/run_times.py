@@ -68,7 +68,7 @@ class RunTimes:
 
     rows: Rows
     log_seconds: FloatArray
-    counts: FloatArray
+    run_weights: FloatArray
     repetition_variance: float
     candidates: CandidateLaws
     inside: Validated | None
@@ -265,13 +265,13 @@ class RunTimes:
         return validated(
             np.concatenate([errors for errors, _ in parts], axis=1),
             Variances.joined([variances for _, variances in parts]),
-            np.concatenate([self.counts[fold] for fold in held_out]),
+            np.concatenate([self.run_weights[fold] for fold in held_out]),
         )
 
     def _held_out(self, out: BoolArray) -> tuple[FloatArray, Variances]:
         """(c, k) error and variances of log time of k runs, foretold from the others."""
         rows = self.rows.taken(~out)
-        fitted, _ = CandidateLaws.of(rows, self.log_seconds[~out], self.counts[~out])
+        fitted, _ = CandidateLaws.of(rows, self.log_seconds[~out], self.run_weights[~out])
         _, means, variances = fitted.moments(self.rows.taken(out))
         return self.log_seconds[out] - means, variances
 
@@ -306,7 +306,9 @@ FLAT = 1e-12
 
 
 @one_thread()
-def fit_run_times(rows: Rows, seconds: FloatArray, counts: FloatArray | None = None) -> RunTimes:
+def fit_run_times(
+    rows: Rows, seconds: FloatArray, run_weights: FloatArray | None = None
+) -> RunTimes:
     """What runs say about all of their types and parameters.
 
     Args:
@@ -315,7 +317,7 @@ def fit_run_times(rows: Rows, seconds: FloatArray, counts: FloatArray | None = N
     """
     first, log_seconds, repetitions, repetition = _once(rows, np.log(seconds))
     rows = rows.taken(first)
-    known = np.ones(len(rows)) if counts is None else counts[first]
+    known = np.ones(len(rows)) if run_weights is None else run_weights[first]
     candidates, counted = CandidateLaws.of(rows, log_seconds, known, may=repetitions == 1)
     inside = None
     if len(rows) >= MINIMUM_LEFT_OUT:

@@ -1,4 +1,4 @@
-"""What run time consists of: places where time is known or wanted, and the terms of the laws."""
+"""The points at which run time is known or wanted, and the terms of the laws there."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PHASES = (
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """n points at which time is wanted or known; all (n,).
+    """n points at which time is known or wanted; all (n,).
 
     Args:
         machines: how many.
@@ -47,21 +47,21 @@ class Points:
     def taken(self, places: IntArray | BoolArray | slice) -> Self:
         return type(self)(*(getattr(self, entry.name)[places] for entry in fields(self)))
 
-    def times(self, factor: float) -> Points:
-        """On so many times the machines."""
+    def with_machines_times(self, factor: float) -> Points:
+        """The same points on so many times the machines."""
         return replace(self, machines=factor * self.machines)
 
-    def sized(self, size: float) -> Points:
+    def with_size(self, size: float) -> Points:
         return replace(self, size=np.full(len(self), size))
 
     @property
     def memory_per_input(self) -> FloatArray:
-        """(n,) logarithm of what decides whether cached data fits."""
+        """(n,) log memory per input, which decides whether cached data fits."""
         return np.asarray(np.log(self.machines * self.memory / self.size))
 
 
 def terms(at: Points) -> FloatArray:
-    """(n, 11) what a law consists of, a column each:
+    """(n, 11) the terms of a law, a column each:
 
     - the terms of Ernest (Eq. 1) and of `ernest-extended` (`curves/terms`), shared work counted by
       cores and communication by machines;
@@ -73,9 +73,9 @@ def terms(at: Points) -> FloatArray:
     """
     m, p, z = at.machines, at.machines * at.cores, at.size
     tree = np.log(np.maximum(m, 1.0))
-    communicated, sized = (tree, m, np.sqrt(m)), (z, z / p**2, z / m, z / np.sqrt(p))
+    communication, by_size = (tree, m, np.sqrt(m)), (z, z / p**2, z / m, z / np.sqrt(p))
     remote = (z / p * np.maximum(1.0 - copies / m, 0.0) for copies in COPIES)
-    return np.stack((np.ones_like(m), z / p, *communicated, *sized, *remote), axis=-1)
+    return np.stack((np.ones_like(m), z / p, *communication, *by_size, *remote), axis=-1)
 
 
 COPIES = (1.0, 3.0)
@@ -83,22 +83,24 @@ COPIES = (1.0, 3.0)
 finds its data on another machine as often as no copy lies on its own."""
 
 
-def mean_terms(at: Points) -> FloatArray:
-    """(11,) the terms' mean over some points; 1 for one that is nothing there. Of work on remote
-    data, if all of it were remote: so how much of it there is hangs on no number of machines."""
-    found = terms(at).mean(axis=0)
-    found[REMOTE] = found[BY_CORES]
-    return np.asarray(np.where(found > 0.0, found, 1.0))
+def reference_terms(at: Points) -> FloatArray:
+    """(11,) mean of each term over some points; 1 for a term that is 0 there. For work on remote
+    data it is the mean as if all data were remote, so that its share does not depend on the number
+    of machines."""
+    means = terms(at).mean(axis=0)
+    means[REMOTE] = means[BY_CORES]
+    return np.asarray(np.where(means > 0.0, means, 1.0))
 
 
 GROWING = np.asarray([False, True, False, False, False, True, True, True, True, True, True])
 """Which terms are in proportion to the size; the others do not depend on it."""
 
 BY_CORES, BY_CORES_SQUARED, BY_MACHINES = 1, 6, 7
-"""Places of the shared work that cores bound (z / p, z / p^2) and that machines bound (z / m)."""
+"""Column indices of the shared work that cores bound (z / p, z / p^2) and that machines bound (z /
+m)."""
 
 REMOTE = [9, 10]
-"""Places of the shared work on data that lies on another machine."""
+"""Column indices of the shared work on data that lies on another machine."""
 
 DONE_AGAIN = [BY_CORES, BY_CORES_SQUARED, BY_MACHINES]
-"""Places of the terms that are done again where data does not fit."""
+"""Column indices of the terms that are done again where data does not fit."""

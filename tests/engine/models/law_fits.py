@@ -3,10 +3,11 @@
 import numpy as np
 
 from engine.forecast import FloatArray
-from engine.models.laws.averaging import Averaged, averaged
-from engine.models.laws.frame import Frame
-from engine.models.laws.laws import Laws, drawn
-from engine.models.laws.sampling import Evidence
+from engine.models.laws.averaging import AveragedLaws, averaged
+from engine.models.laws.laws import Laws
+from engine.models.laws.prior_laws import prior_laws
+from engine.models.laws.reference_frame import ReferenceFrame
+from engine.models.laws.sampling import Observations
 from engine.models.laws.terms import Points
 
 MACHINES = np.asarray([2.0, 4.0, 8.0, 16.0, 32.0])
@@ -22,18 +23,18 @@ def grid() -> Points:
     return points(machines, np.repeat([0.25, 0.5, 1.0], len(MACHINES)))
 
 
-def changed(laws: Laws, **numbers: FloatArray | float) -> Laws:
-    """The laws with other `numbers`, by the names of their properties."""
-    found = Laws(laws.frame, laws.numbers.copy())
-    for name, values in numbers.items():
+def changed(laws: Laws, **parameters: FloatArray | float) -> Laws:
+    """The laws with other `parameters`, by the names of their properties."""
+    found = Laws(laws.frame, laws.parameters.copy())
+    for name, values in parameters.items():
         getattr(found, name)[:] = values
     return found
 
 
-def one_law(frame: Frame, *, threshold_place: float = 0.0) -> Laws:
+def one_law(frame: ReferenceFrame, *, threshold_place: float = 0.0) -> Laws:
     """The law 1 + z / p in equal parts, with a cliff that makes the shared work four times as soon
     as not all data fits."""
-    law = changed(drawn(frame, 1, seed=0), log_shares=-40.0, cliff=threshold_place)
+    law = changed(prior_laws(frame, 1, seed=0), log_shares=-40.0, cliff=threshold_place)
     law.log_shares[0, :2] = 0.0
     return changed(
         law,
@@ -46,21 +47,21 @@ def one_law(frame: Frame, *, threshold_place: float = 0.0) -> Laws:
     )
 
 
-def fitted(at: Points, seconds: FloatArray) -> Averaged:
+def fitted(at: Points, seconds: FloatArray) -> AveragedLaws:
     level = np.full((len(at), 1), 3.0)
     logs = np.log(seconds)
-    return averaged(Evidence(at, logs - logs.mean(), level))
+    return averaged(Observations(at, logs - logs.mean(), level))
 
 
-def mean_of(found: Averaged, at: Points) -> FloatArray:
+def mean_of(found: AveragedLaws, at: Points) -> FloatArray:
     """(n,) mean log time, effects apart."""
     return found.moments(at, np.zeros((len(at), 1)))[0]
 
 
-def few_runs(count: int, *, first: float = 2380.0) -> Evidence:
+def few_runs(count: int, *, first: float = 2380.0) -> Observations:
     """Runs with a cliff that a few of them leave open; or without, where the first was faster."""
     at = points(
         np.asarray([4.0, 12.0, 12.0, 4.0, 10.0])[:count], np.asarray([2, 2, 1, 1, 1])[:count]
     )
     logs = np.log(np.asarray([first, 239.0, 157.0, 387.0, 170.0])[:count])
-    return Evidence(at, logs - logs.mean(), np.full((count, 1), 3.0))
+    return Observations(at, logs - logs.mean(), np.full((count, 1), 3.0))

@@ -8,9 +8,9 @@ from sparkplan_runs import fit, nodes
 
 from engine.cluster import Workload
 from engine.models.base import FittedModel
-from engine.models.laws.cliff_states import side_shares, states_shift
-from engine.models.laws.frame import Frame
-from engine.models.laws.laws import drawn
+from engine.models.laws.cliff_states import harmonic_mean_shift, side_variance_shares
+from engine.models.laws.prior_laws import prior_laws
+from engine.models.laws.reference_frame import ReferenceFrame
 from engine.profile import Run
 
 ON_THE_CLIFF = ((12, 3.0, 156.0), (2, 3.0, 10_902.0), (2, 1.0, 412.0))
@@ -33,7 +33,7 @@ def test_the_time_is_the_harmonic_mean_of_the_two_states() -> None:
     weights /= weights.sum(axis=1, keepdims=True)
     fits = np.arange(30) >= 12
     mean = (weights * times).sum(axis=1)
-    found = mean + states_shift(weights * ~fits, times, mean)
+    found = mean + harmonic_mean_shift(weights * ~fits, times, mean)
     p = (weights * ~fits).sum(axis=1)
     unfit, fit_ = (
         (weights * times * state).sum(axis=1) / (weights * state).sum(axis=1)
@@ -48,18 +48,18 @@ def test_a_certain_state_is_not_moved(p: float) -> None:
     times = np.asarray([[3.0, 1.0]])
     weights = np.asarray([[p, 0.0]])
     mean = np.asarray([p * 3.0 + (1.0 - p) * 1.0])
-    assert states_shift(weights, times, mean) == pytest.approx([0.0], abs=1e-6)
+    assert harmonic_mean_shift(weights, times, mean) == pytest.approx([0.0], abs=1e-6)
 
 
 def test_laws_that_take_no_longer_where_data_does_not_fit_are_averaged() -> None:
     times, weights = np.asarray([[1.0, 3.0]]), np.asarray([[0.5, 0.0]])
-    assert states_shift(weights, times, np.asarray([2.0])) == pytest.approx([0.0])
+    assert harmonic_mean_shift(weights, times, np.asarray([2.0])) == pytest.approx([0.0])
 
 
 @pytest.mark.parametrize("laws", [300, 47, 1])
 def test_where_laws_are_alike_on_both_sides_either_has_the_whole_variance(laws: int) -> None:
     at = norm.ppf((np.arange(laws) + 0.5) / laws) if laws > 1 else np.ones(1)
-    below, above = side_shares(np.stack((at, 3.0 * at)))
+    below, above = side_variance_shares(np.stack((at, 3.0 * at)))
     if laws > 1:
         assert below == pytest.approx(above)
         assert above == pytest.approx([1.0, 1.0], abs=0.1)
@@ -71,7 +71,7 @@ def test_two_states_leave_as_much_open_on_either_side_as_they_are_away() -> None
     """Two thirds lie a little below the answer, one third far above it: their bounds are there at
     all three levels, and those of a normal law at 1.28, 1.64 and 2.33 of its scales."""
     apart = np.repeat([[-0.3, -0.3, 2.4]], 100, axis=1)
-    below, above = side_shares(apart)
+    below, above = side_variance_shares(apart)
     square = np.mean(apart**2)
     per_scale = np.mean(1.0 / norm.ppf([0.9, 0.95, 0.99]))
     assert below == pytest.approx([(0.3 * per_scale) ** 2 / square], rel=1e-4)
@@ -83,7 +83,7 @@ def test_a_state_of_little_probability_widens_its_side_little() -> None:
     widths = []
     for count in range(0, 60):
         rare[0, :count] = 2.0
-        widths.append(float(np.sqrt(side_shares(rare)[1, 0] * np.mean(rare**2))))
+        widths.append(float(np.sqrt(side_variance_shares(rare)[1, 0] * np.mean(rare**2))))
     assert widths[0] == 0.0
     assert widths[2] == 0.0
     assert 0.2 < widths[6] < widths[20] < widths[50]
@@ -150,20 +150,22 @@ def test_what_is_advised_is_the_fewest_nodes_that_are_not_warned_of() -> None:
 def test_many_sizes_at_once_are_the_mean_of_each_law_s_own_time() -> None:
     """Of laws of which some have cliffs between the runs, others below or none: reckoned law by
     law, and moved where data fits by some of them and not by others that had fitted a run's."""
-    frame = Frame.of(grid())
-    laws, at = drawn(frame, 400, seed=3), points(np.asarray([1.0, 2.0, 5.0, 32.0]))
+    frame = ReferenceFrame.of(grid())
+    laws, at = prior_laws(frame, 400, seed=3), points(np.asarray([1.0, 2.0, 5.0, 32.0]))
     sizes = np.asarray([1e-3, 0.1, 0.5, 1.0, 4.0, 1e3])
     effects = np.random.default_rng(1).normal(0.0, 0.3, (len(at), len(laws)))
     (found,) = laws.mean_log_times(at, effects, sizes, at.iterations[None])
     moved = []
     for row, size in zip(found, sizes, strict=True):
-        asked = at.sized(float(size))
+        asked = at.with_size(float(size))
         times = laws.log_times(asked)
         per_input = np.log(asked.machines / size)
         near = np.where(laws.threshold <= frame.high, laws.threshold, -np.inf)
-        slipped = per_input[:, None] < near
-        is_open = slipped.any(axis=1) & ~slipped.all(axis=1)
-        shift = states_shift(slipped / len(laws), times + effects, (times + effects).mean(axis=1))
+        newly_unfit = per_input[:, None] < near
+        is_open = newly_unfit.any(axis=1) & ~newly_unfit.all(axis=1)
+        shift = harmonic_mean_shift(
+            newly_unfit / len(laws), times + effects, (times + effects).mean(axis=1)
+        )
         moved.append(is_open)
         assert row == pytest.approx(times.mean(axis=1) + np.where(is_open, shift, 0.0), abs=1e-9)
     assert 0.2 < np.mean(moved) < 0.8

@@ -7,8 +7,9 @@ import pytest
 from law_fits import changed, fitted, grid, mean_of, one_law, points
 
 from engine.forecast import FloatArray
-from engine.models.laws.frame import FEW_COUNTS, Frame
-from engine.models.laws.laws import CONVERGING, MOST_DRAWN, drawn
+from engine.models.laws.laws import CONVERGENCE_QUANTILE
+from engine.models.laws.prior_laws import MOST_PRIOR_DRAWS, prior_laws
+from engine.models.laws.reference_frame import MOST_ITERATION_COLUMNS, ReferenceFrame
 from engine.models.laws.terms import Points
 
 OFTEN = np.asarray([5.0, 10.0, 20.0])
@@ -21,7 +22,7 @@ def iterated(at: Points, *counts: float) -> Points:
 
 def test_half_of_one_law_is_done_once_whatever_the_iterations() -> None:
     """A logit of 0: half is done once, half as often as there are iterations."""
-    law = one_law(Frame.of(iterated(grid(), 10.0)))
+    law = one_law(ReferenceFrame.of(iterated(grid(), 10.0)))
     expected = np.log([0.5 + 0.25, 1.0, 0.5 + 1.0])
     at = replace(points(np.full(3, 4.0)), iterations=OFTEN)
     times = law.log_times(at)[:, 0]
@@ -30,7 +31,7 @@ def test_half_of_one_law_is_done_once_whatever_the_iterations() -> None:
 
 def test_what_does_not_grow_with_the_size_is_done_once_to_a_share_of_its_own() -> None:
     """1 + z / p: all of the first is done once, all of the second with each of 20 iterations."""
-    frame = Frame.of(iterated(grid(), 1.0, 5.0, 20.0))
+    frame = ReferenceFrame.of(iterated(grid(), 1.0, 5.0, 20.0))
     law = changed(one_law(frame), logit_once_fixed=40.0, logit_once=-40.0)
     parallel = float(grid().size.mean() / grid().machines.min())
     at = iterated(points(np.asarray([2.0, 4.0, 64.0])), *OFTEN)
@@ -41,14 +42,14 @@ def test_what_does_not_grow_with_the_size_is_done_once_to_a_share_of_its_own() -
 def test_runs_of_one_number_of_iterations_have_one_share_for_both() -> None:
     """Nothing tells them apart: what is done once of the time that does not grow with the size does
     not count."""
-    law = one_law(Frame.of(iterated(grid(), 10.0)))
+    law = one_law(ReferenceFrame.of(iterated(grid(), 10.0)))
     at = replace(points(np.full(3, 4.0)), iterations=OFTEN)
     other = changed(law, logit_once_fixed=3.0)
     assert np.array_equal(law.log_times(at), other.log_times(at))
 
 
 def test_the_phases_at_few_iterations_are_mostly_what_is_done_once() -> None:
-    frame = Frame.of(iterated(grid(), 1.0, 20.0))
+    frame = ReferenceFrame.of(iterated(grid(), 1.0, 20.0))
     law = changed(one_law(frame), logit_once_fixed=40.0, logit_once=-40.0)
     at = points(np.asarray([2.0]))
     few, many = (law.phases(iterated(at, count))[0] for count in (1.0, 20.0))
@@ -58,8 +59,8 @@ def test_the_phases_at_few_iterations_are_mostly_what_is_done_once() -> None:
 
 def test_many_iterations_at_once_are_the_mean_of_each_law_s_own_time() -> None:
     """Of laws with and without cliffs, for numbers that all points share and for their own."""
-    frame = Frame.of(iterated(grid(), 1.0, 5.0, 20.0))
-    laws, at = drawn(frame, 400, seed=3), points(np.asarray([1.0, 2.0, 5.0, 32.0]))
+    frame = ReferenceFrame.of(iterated(grid(), 1.0, 5.0, 20.0))
+    laws, at = prior_laws(frame, 400, seed=3), points(np.asarray([1.0, 2.0, 5.0, 32.0]))
     laws = changed(laws, cliff=np.where(laws.cliff < 0.95, 0.0, laws.cliff))
     counts, sizes = np.asarray([1.0, 3.0, 20.0, 50.0]), np.asarray([0.1, 1.0, 4.0])
     effects = np.zeros((len(at), len(laws)))
@@ -67,7 +68,7 @@ def test_many_iterations_at_once_are_the_mean_of_each_law_s_own_time() -> None:
     (own,) = laws.mean_log_times(at, effects, sizes, counts[None])
     for place, size in enumerate(sizes):
         for number, count in enumerate(counts):
-            expected = laws.log_times(iterated(at.sized(float(size)), count)).mean(axis=1)
+            expected = laws.log_times(iterated(at.with_size(float(size)), count)).mean(axis=1)
             assert shared[number, place] == pytest.approx(expected, abs=1e-9)
             assert own[place, number] == pytest.approx(expected[number], abs=1e-9)
 
@@ -76,9 +77,9 @@ def test_many_numbers_of_iterations_are_seen_as_few_are() -> None:
     """Each on its own, and more of them at once than have columns of their own."""
     counts = np.arange(1.0, 16.0)
     at = replace(grid(), iterations=counts)
-    frame = Frame.of(at)
-    assert len(counts) > FEW_COUNTS
-    laws = drawn(frame, 50, seed=2)
+    frame = ReferenceFrame.of(at)
+    assert len(counts) > MOST_ITERATION_COLUMNS
+    laws = prior_laws(frame, 50, seed=2)
     alone = [laws.log_times(at.taken(slice(place, place + 1)))[0] for place in range(len(at))]
     assert laws.log_times(at) == pytest.approx(np.stack(alone), abs=1e-9)
 
@@ -102,13 +103,13 @@ def test_a_start_that_no_iteration_repeats_is_recovered() -> None:
 def test_a_loop_that_has_converged_does_no_more_iterations() -> None:
     """Half is done once, half with each iteration: of 64 as most of the runs had, the loop does 8,
     three quarters of the range 4 to 64 below; a law whose loop does not converge has no end."""
-    law = one_law(Frame.of(iterated(grid(), 4.0, 16.0, 64.0)))
+    law = one_law(ReferenceFrame.of(iterated(grid(), 4.0, 16.0, 64.0)))
     told = np.asarray([4.0, 8.0, 16.0, 64.0, 256.0])
     relative = told[:, None] / 64.0
-    converged = changed(law, stop=np.asarray([-CONVERGING - 0.75]))
-    for stopped in converged.repeated(relative):
+    convergence = changed(law, stop=np.asarray([-CONVERGENCE_QUANTILE - 0.75]))
+    for stopped in convergence.iteration_factors(relative):
         assert stopped[:, 0] == pytest.approx([0.75, 1.0, 1.0, 1.0, 1.0])
-    for endless in law.repeated(relative):
+    for endless in law.iteration_factors(relative):
         assert endless[:, 0] == pytest.approx(0.5 + 0.5 * told / 64.0)
 
 
@@ -117,6 +118,6 @@ def test_runs_of_one_number_of_iterations_say_nothing_of_where_a_loop_ends() -> 
     laws are what they were before."""
     at = grid()
     found = fitted(at, 20.0 + 100.0 * at.size / at.machines).laws
-    prior = drawn(Frame.of(at), MOST_DRAWN, seed=0)
+    prior = prior_laws(ReferenceFrame.of(at), MOST_PRIOR_DRAWS, seed=0)
     assert np.isin(found.stop, prior.stop).all()
     assert np.isin(found.logit_once_fixed, prior.logit_once_fixed).all()

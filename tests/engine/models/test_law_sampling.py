@@ -7,16 +7,16 @@ import pytest
 from law_fits import changed, few_runs, mean_of, points
 
 from engine.models.laws.averaging import averaged
-from engine.models.laws.frame import Frame
-from engine.models.laws.laws import MOST_DRAWN, drawn
+from engine.models.laws.prior_laws import MOST_PRIOR_DRAWS, prior_laws
+from engine.models.laws.proposals import Proposals
+from engine.models.laws.reference_frame import ReferenceFrame
 from engine.models.laws.sampling import (
-    STEPS,
-    Evidence,
-    along_difference,
-    log_density,
+    STEP_PARTS,
+    Observations,
+    log_likelihood,
+    proposed_cliffs,
     tempering_step,
 )
-from engine.models.laws.throws import Throw
 
 
 def effective(density: np.ndarray, step: float) -> float:
@@ -33,22 +33,22 @@ def test_a_step_leaves_just_as_many_effective_draws(spread: float, longest: floa
     if effective(density, longest) >= 500.0:
         assert step == longest
     else:
-        assert effective(density, step - longest / STEPS) >= 500.0 > effective(density, step)
+        assert effective(density, step - longest / STEP_PARTS) >= 500.0 > effective(density, step)
 
 
 def test_the_laws_that_few_runs_leave_are_those_of_plain_importance_sampling() -> None:
     """Weighing every draw from the prior by its likelihood needs no moves; three runs leave enough
     of the draws some weight."""
-    evidence = few_runs(3, first=610.0)
+    observations = few_runs(3, first=610.0)
     wanted = points(np.asarray([6.0, 8.0, 24.0]), 2.0)
-    prior = drawn(Frame.of(evidence.at), MOST_DRAWN, seed=7)
-    residuals = evidence.log_seconds[:, None] - prior.log_times(evidence.at)
-    density = log_density(evidence.misfit(residuals), 3)
+    prior = prior_laws(ReferenceFrame.of(observations.points), MOST_PRIOR_DRAWS, seed=7)
+    residuals = observations.log_seconds[:, None] - prior.log_times(observations.points)
+    density = log_likelihood(observations.misfit(residuals), 3)
     weights = np.exp(density - density.max())
-    whole = prior.log_times(wanted) + 3.0 * evidence.coefficients(residuals)
+    whole = prior.log_times(wanted) + 3.0 * observations.coefficients(residuals)
     expected = whole @ weights / weights.sum()
     for seed in range(3):
-        found = averaged(evidence, seed=seed)
+        found = averaged(observations, seed=seed)
         times = mean_of(found, wanted) + 3.0 * found.effects.mean()
         assert times == pytest.approx(expected, abs=0.06)
 
@@ -69,37 +69,40 @@ def test_random_numbers_decide_little_of_where_a_cliff_lies_among_many_runs() ->
     seconds = 30.0 + 400.0 * sizes / machines
     seconds[(machines == 2.0) & (sizes == 3.0)] *= 12.0
     logs = np.log(seconds) + 0.02 * np.random.default_rng(3).normal(size=len(seconds))
-    evidence = Evidence(points(machines, sizes), logs - logs.mean(), np.full((24, 1), 3.0))
+    observations = Observations(points(machines, sizes), logs - logs.mean(), np.full((24, 1), 3.0))
     at = points(np.asarray([2.0]), 2.5)
-    found = [averaged(evidence, seed=seed) for seed in range(20)]
+    found = [averaged(observations, seed=seed) for seed in range(20)]
     times = [mean_of(one, at)[0] + 3.0 * one.effects.mean() for one in found]
     assert np.std(times) < 0.4
 
 
 def test_cliffs_move_within_the_piece_of_the_prior_that_two_laws_share_with_them() -> None:
-    frame = Frame.of(few_runs(5).at)
-    laws = drawn(frame, 4000, seed=1)
-    throw = Throw.of(np.random.default_rng(2), len(laws))
-    moved = along_difference(laws, throw)
+    frame = ReferenceFrame.of(few_runs(5).points)
+    laws = prior_laws(frame, 4000, seed=1)
+    proposals = Proposals.of(np.random.default_rng(2), len(laws))
+    moved = proposed_cliffs(laws, proposals)
     edges = frame.thresholds[0]
     piece, after = (np.searchsorted(edges, at, side="right") for at in (laws.cliff, moved))
     np.testing.assert_array_equal(piece, after)
-    alike = (piece[throw.a] == piece) & (piece[throw.b] == piece) & (piece > 1)
-    alike &= throw.step > 0.0
+    alike = (piece[proposals.first] == piece) & (piece[proposals.second] == piece) & (piece > 1)
+    alike &= proposals.step > 0.0
     np.testing.assert_allclose(moved[~alike], laws.cliff[~alike], rtol=1e-12)
     assert np.mean(moved[alike] != laws.cliff[alike]) > 0.99
 
 
 def test_the_way_back_of_a_cliff_is_the_way_there_the_other_way_round() -> None:
     """Each law by itself: the two whose difference it takes stay where they are."""
-    laws, random = drawn(Frame.of(few_runs(5).at), 300, seed=1), np.random.default_rng(2)
+    laws, random = (
+        prior_laws(ReferenceFrame.of(few_runs(5).points), 300, seed=1),
+        np.random.default_rng(2),
+    )
     for place in range(40):
-        throw = Throw.of(random, len(laws))
-        one = replace(throw, step=np.where(np.arange(len(laws)) == place, throw.step, 0.0))
-        if place in (throw.a[place], throw.b[place]):
+        proposals = Proposals.of(random, len(laws))
+        one = replace(proposals, step=np.where(np.arange(len(laws)) == place, proposals.step, 0.0))
+        if place in (proposals.first[place], proposals.second[place]):
             continue
-        there = changed(laws, cliff=along_difference(laws, one))
-        back = along_difference(there, replace(one, a=one.b, b=one.a))
+        there = changed(laws, cliff=proposed_cliffs(laws, one))
+        back = proposed_cliffs(there, replace(one, first=one.second, second=one.first))
         np.testing.assert_allclose(back, laws.cliff, rtol=1e-9)
 
 
@@ -109,7 +112,7 @@ def test_many_narrow_runs_find_their_law_whatever_the_random_numbers() -> None:
     at = points(machines, np.repeat(np.linspace(0.2, 2.0, 10), 6))
     seconds = 30.0 + 400.0 * at.size / at.machines + 25.0 * at.size
     logs = np.log(seconds)
-    evidence = Evidence(at, logs - logs.mean(), np.full((60, 1), 3.0))
+    observations = Observations(at, logs - logs.mean(), np.full((60, 1), 3.0))
     for seed in range(4):
-        left_out = averaged(evidence, seed=seed).residuals_left_out
+        left_out = averaged(observations, seed=seed).residuals_left_out
         assert np.std(left_out, axis=1).max() < 0.02

@@ -151,7 +151,7 @@ def test_one_student_law_has_the_bounds_that_it_stands_for(dof: float) -> None:
 
 def test_errors_count_as_often_as_they_are_told_to() -> None:
     errors, one = np.asarray([0.3, -0.2, 5.0]), np.asarray([0.1, 0.2, 0.3])
-    counted = studentised(errors, one, one, dof=4.0, counts=np.asarray([2.0, 1.0, 0.0]))
+    counted = studentised(errors, one, one, dof=4.0, run_weights=np.asarray([2.0, 1.0, 0.0]))
     places = [0, 0, 1]
     again = studentised(errors[places], one[places], one[places], dof=4.0)
     assert counted.log_scales == pytest.approx(again.log_scales)

@@ -179,13 +179,14 @@ def test_what_a_run_counts_for_divides_the_variance_of_its_noise() -> None:
     """A run that counts for a thousandth says nothing; its left-out error and variance are those
     that it would have if it counted."""
     known, values = runs()
-    wrong, counts = values.copy(), np.ones(len(values))
+    wrong, run_weights = values.copy(), np.ones(len(values))
     wrong[5] += 1.0
-    counts[5] = 1e-3
-    process = smooth(known, wrong, np.ones(2), counts)
+    run_weights[5] = 1e-3
+    process = smooth(known, wrong, np.ones(2), run_weights)
     at = inputs(np.asarray([[0.1, 0.2], [1.0, -1.0]]))
     found, usual = (
-        smooth(known, told, np.ones(2), counts).moments(at, told)[0] for told in (wrong, values)
+        smooth(known, told, np.ones(2), run_weights).moments(at, told)[0]
+        for told in (wrong, values)
     )
     assert found == pytest.approx(usual, abs=0.01)
     errors, variances = process.left_out(np.tile(wrong, (len(wrong), 1)))

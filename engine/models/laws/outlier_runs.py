@@ -1,0 +1,207 @@
+"""Detection of outlier runs by a mixture model, and the posterior of the laws with outliers
+down-weighted.
+
+Each run either follows a law, with noise, or is an outlier (`engine/runs/slow_runs.py`): something
+went wrong and it took longer, log-uniformly. Each hypothesis is a set of outliers. Its evidence
+(marginal likelihood) is that of the other runs, averaged over laws, effects and noise, times the
+density of the outliers. If a memory cliff explains a slow run, laws with that cliff do so. A run is
+then weighted by the probability that it is no outlier, as the power of its likelihood (expectation
+maximisation: Dempster, Laird and Rubin, J. R. Stat. Soc. B 1977).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from engine.forecast import BoolArray, FloatArray, IntArray
+from engine.models.laws.sampling import (
+    NOISE_DOF,
+    NOISE_SCALE,
+    Observations,
+    PosteriorDraws,
+    log_likelihood,
+    normalised_weights,
+    posterior,
+)
+from engine.runs.slow_runs import LEAST, MOST, ODDS, WENT_WRONG
+
+OUTLIER_PROBABILITY = ODDS / (1.0 + ODDS)
+"""A run is down-weighted if it is an outlier with more than this probability. Tables without such a
+run are fitted once."""
+
+FEWEST_OTHERS = 6
+"""The fewest configurations in which an outlier can be told."""
+
+LEAST_WEIGHT = 1e-3
+"""The least weight of a run, so that its left-out error is defined like the others'."""
+
+SUSPECTS = 6
+"""The most runs that are tried as outliers, alone and in pairs."""
+
+PASSES, WEIGHT_TOLERANCE = 4, 0.1
+"""The most refits of the laws, and the change of a run weight that calls for another."""
+
+OUTLIER_LOG_FACTOR = math.log(WENT_WRONG / (1.0 - WENT_WRONG)) - math.log(math.log(MOST / LEAST))
+"""Log prior odds that a run is an outlier, times the density of its log time then. Runs that were
+too fast are left alone: their data may just fit, beside a cliff."""
+
+
+def outlier_posterior(
+    observations: Observations, may_be_outlier: BoolArray, at_least_as_hard: BoolArray
+) -> tuple[Observations, PosteriorDraws]:
+    """The observations with the weight of each run, and the posterior draws of the laws given them.
+
+    Args:
+        observations: r runs; those that already have a weight below one keep it.
+        may_be_outlier: (r,) runs that are tested.
+        at_least_as_hard: (r, r) whether run j (columns) had no more cores and memory than i (rows)
+            for no less input. Unless such a run took as long as predicted, a slow run may be right:
+            a memory cliff shows first in the hardest run.
+    """
+    draws, known = posterior(observations), observations
+    if known.runs < FEWEST_OTHERS:
+        return observations, draws
+    known_weights = np.ones(len(known)) if known.run_weights is None else known.run_weights
+    run_weights, may_be_outlier = known_weights, may_be_outlier & (known_weights == 1.0)
+    fits = {run_weights.tobytes(): (observations, draws)}
+    for _ in range(PASSES):
+        hypotheses = _OutlierHypotheses.of(
+            known, observations, draws, at_least_as_hard & (known_weights == 1.0)
+        )
+        probabilities = hypotheses.outlier_probabilities(
+            may_be_outlier, np.flatnonzero(run_weights < known_weights)
+        )
+        updated_weights = np.where(
+            probabilities > OUTLIER_PROBABILITY,
+            np.maximum(1.0 - probabilities, LEAST_WEIGHT),
+            known_weights,
+        )
+        if np.abs(updated_weights - run_weights).max() < WEIGHT_TOLERANCE:
+            break
+        run_weights = updated_weights
+        if run_weights.tobytes() not in fits:  # else the weights alternate
+            observations = replace(observations, run_weights=run_weights)
+            fits[run_weights.tobytes()] = observations, posterior(observations, before=draws)
+        observations, draws = fits[run_weights.tobytes()]
+    return observations, draws
+
+
+@dataclass(frozen=True, eq=False)
+class _OutlierHypotheses:
+    """The evidence of hypotheses about outliers among r runs, from d draws of laws.
+
+    Args:
+        runs: effective number of runs without any outlier.
+        precision: (r, r) of the runs without any outlier.
+        weighted_residuals: (r, d) `precision` times the residuals.
+        misfit: (d,) of all runs.
+        draw_log_density: (d,) log density of the draws relative to the prior.
+        errors: (r,) left-out error of log time of each run, with the current weights.
+        at_least_as_hard: (r, r) see `outlier_posterior`.
+    """
+
+    runs: float
+    precision: FloatArray
+    weighted_residuals: FloatArray
+    misfit: FloatArray
+    draw_log_density: FloatArray
+    errors: FloatArray
+    at_least_as_hard: BoolArray
+
+    @classmethod
+    def of(
+        cls,
+        known: Observations,
+        observations: Observations,
+        draws: PosteriorDraws,
+        at_least_as_hard: BoolArray,
+    ) -> _OutlierHypotheses:
+        """From draws given the current `observations`, with the runs weighted as they are `known`
+        to be."""
+        residuals = observations.log_seconds[:, None] - draws.tempered.log_times(
+            observations.points
+        )
+        draw_log_density = draws.power * log_likelihood(
+            observations.misfit(residuals), observations.runs
+        )
+        return cls(
+            runs=known.runs,
+            precision=known.precision,
+            weighted_residuals=known.precision @ residuals,
+            misfit=known.misfit(residuals),
+            draw_log_density=draw_log_density,
+            errors=_leave_one_out_errors(observations, residuals, draw_log_density),
+            at_least_as_hard=at_least_as_hard,
+        )
+
+    def outlier_probabilities(self, may_be_outlier: BoolArray, judged: IntArray) -> FloatArray:
+        """(r,) probability that each run is an outlier.
+
+        Args:
+            may_be_outlier: (r,) runs that are tested.
+            judged: the outliers of the pass before, each of which is tested again.
+        """
+        excess = np.where(may_be_outlier, self.errors, 0.0)
+        excess[judged] = 0.0
+        suspects = np.argsort(-excess)[:SUSPECTS]
+        suspects = suspects[excess[suspects] >= math.log(LEAST)]
+        probabilities = np.zeros(len(may_be_outlier))
+        if not len(suspects) and not len(judged):
+            return probabilities
+        outlier_sets = list(_outlier_sets(judged.tolist(), suspects.tolist()))
+        log_evidences = np.asarray([self.log_evidence(outliers) for outliers in outlier_sets])
+        for outliers, probability in zip(
+            outlier_sets, normalised_weights(log_evidences).tolist(), strict=True
+        ):
+            probabilities[list(outliers)] += probability
+        return probabilities
+
+    def log_evidence(self, outliers: tuple[int, ...]) -> float:
+        """Log evidence, up to a constant, that just these runs are outliers."""
+        indices, others = list(outliers), np.ones(len(self.errors), dtype=bool)
+        others[indices] = False
+        if not self.at_least_as_hard[indices][:, others].any(axis=1).all():
+            return -math.inf
+        dof = NOISE_DOF + self.runs - 1.0 - len(indices)
+        precision = self.precision[np.ix_(indices, indices)]
+        errors = np.linalg.solve(precision, self.weighted_residuals[indices])
+        misfit = self.misfit - np.einsum("kd,kd->d", errors, self.weighted_residuals[indices])
+        spread = NOISE_DOF * NOISE_SCALE**2 + np.maximum(misfit, 0.0)
+        density = -0.5 * dof * np.log(spread) - self.draw_log_density
+        density[(errors < math.log(LEAST)).any(axis=0)] = -math.inf
+        largest = float(density.max())
+        if largest == -math.inf:
+            return largest
+        log_evidence = largest + math.log(float(np.exp(density - largest).sum()))
+        log_evidence += math.lgamma(0.5 * dof) + 0.5 * len(indices) * math.log(math.pi)
+        log_evidence -= 0.5 * float(np.linalg.slogdet(precision)[1])
+        return log_evidence + len(indices) * OUTLIER_LOG_FACTOR
+
+
+def _leave_one_out_errors(
+    observations: Observations, residuals: FloatArray, draw_log_density: FloatArray
+) -> FloatArray:
+    """(r,) leave-one-out error of log time of each run, effects included, by reweighted draws."""
+    weighted_residuals = observations.precision @ residuals
+    diagonal = np.diag(observations.precision)[:, None]
+    without = np.maximum(observations.misfit(residuals) - weighted_residuals**2 / diagonal, 0.0)
+    run_weights = 1.0 if observations.run_weights is None else observations.run_weights[:, None]
+    weights = normalised_weights(
+        log_likelihood(without, observations.runs - run_weights) - draw_log_density
+    )
+    return np.asarray(np.einsum("rd,rd->r", weighted_residuals / diagonal, weights))
+
+
+def _outlier_sets(judged: list[int], suspects: list[int]) -> Iterator[tuple[int, ...]]:
+    """The hypotheses: all runs judged outliers, all but one of them, or none, and up to two
+    suspects."""
+    but_one = (tuple(other for other in judged if other != one) for one in judged)
+    for kept in dict.fromkeys((tuple(judged), *but_one, ())):
+        for more in range(3):
+            for added in combinations(suspects, more):
+                yield (*kept, *added)

@@ -1,0 +1,66 @@
+"""Laws drawn from their prior (`Laws.log_prior` is its density)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from engine.forecast import FloatArray, IntArray
+from engine.models.laws.laws import CLIFF, MEDIANS, SHARES, SPARSEST, SPREADS, Laws
+from engine.models.laws.reference_frame import ReferenceFrame
+
+MOST_PRIOR_DRAWS = 50_000
+"""Laws that are drawn from the prior."""
+
+
+@dataclass(frozen=True, eq=False)
+class PriorLaws(Laws):
+    """Laws from the prior. There are many, of which few are selected: until then their parameters
+    are not copied, and have shares of scale 1.
+
+    Args:
+        unit_shares: (d, 11) these shares.
+    """
+
+    unit_shares: FloatArray
+
+    @cached_property
+    def shares(self) -> FloatArray:
+        return self.unit_shares * self.frame.scales
+
+    def taken(self, places: IntArray | slice) -> Laws:
+        if isinstance(places, slice):
+            return PriorLaws(self.frame, self.parameters[:, places], self.unit_shares[places])
+        parameters = self.parameters.take(places, axis=1)
+        parameters[:CLIFF] += np.log(self.frame.scales)[:, None]
+        return Laws(self.frame, parameters)
+
+
+def first_prior_laws(frame: ReferenceFrame, count: int, *, seed: int) -> PriorLaws:
+    """The first `count` laws, at most `MOST_PRIOR_DRAWS`, drawn from the prior."""
+    parameters, unit_shares = _prior_parameters(seed)
+    return PriorLaws(frame, parameters[:, :count], unit_shares[:count])
+
+
+def prior_laws(frame: ReferenceFrame, count: int, *, seed: int) -> Laws:
+    """The same with their shares at their scales, as plain `Laws`."""
+    laws = first_prior_laws(frame, count, seed=seed)
+    return laws.taken(np.arange(len(laws)))
+
+
+@lru_cache(maxsize=2)
+def _prior_parameters(seed: int) -> tuple[FloatArray, FloatArray]:
+    """(18, `MOST_PRIOR_DRAWS`) parameters of laws with shares of scale 1, and (`MOST_PRIOR_DRAWS`,
+    11) these shares. Drawn once: it takes longer than fitting them."""
+    random = np.random.default_rng(seed)
+    with np.errstate(divide="ignore"):
+        log_shares = np.log(random.gamma(np.broadcast_to(SHARES, (MOST_PRIOR_DRAWS, len(SHARES)))))
+    cliff = random.random(MOST_PRIOR_DRAWS)
+    others = (
+        random.normal(median, spread, MOST_PRIOR_DRAWS)
+        for median, spread in zip(MEDIANS, SPREADS, strict=True)
+    )
+    parameters = np.stack((*np.maximum(log_shares, SPARSEST).T, cliff, *others))
+    return parameters, np.exp(parameters[:CLIFF]).T
