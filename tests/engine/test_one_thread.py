@@ -9,7 +9,7 @@ import pytest
 
 import engine
 from engine.models.laws import run_times
-from engine.models.laws.mixture import CandidateLaws
+from engine.models.laws.candidate_models import CandidateModels
 from engine.one_thread import libraries, one_thread
 
 
@@ -68,7 +68,7 @@ def test_fits_and_answers_of_run_tables_use_one_thread(
     rows = [f"{nodes},1000,{600 / nodes + 20},4,16" for nodes in (1, 2, 3, 4, 6, 8)]
     table.write_text("\n".join(["nodes,input_size,seconds,vcpus,memory_gib", *rows]))
     found: list[set[int]] = []
-    fitted_as, moments_of = CandidateLaws.of, CandidateLaws.moments
+    fitted_as, moments_of = CandidateModels.of, CandidateModels.moments
 
     def fit(*args: object, **named: object) -> object:
         found.append(threads())
@@ -78,8 +78,8 @@ def test_fits_and_answers_of_run_tables_use_one_thread(
         found.append(threads())
         return moments_of(*args)
 
-    monkeypatch.setattr(run_times.CandidateLaws, "of", fit)
-    monkeypatch.setattr(run_times.CandidateLaws, "moments", moments)
+    monkeypatch.setattr(run_times.CandidateModels, "of", fit)
+    monkeypatch.setattr(run_times.CandidateModels, "moments", moments)
     fitted = engine.fit(engine.read(str(table)))
     cluster = engine.Cluster.of_nodes(instance_type="x", nodes=5, vcpus=4, memory_gib=16.0)
     fitted.predict(cluster=cluster)

@@ -1,8 +1,8 @@
-"""The most probable hyperparameters of the process on what physical laws leave unexplained.
+"""Posterior mode (maximum a posteriori) of the hyperparameters of the Gaussian process.
 
 Marginal likelihood and its gradient: Rasmussen and Williams, Gaussian Processes for Machine
-Learning (MIT Press 2006), 5.8 and 5.9; under log-normal priors, so that few runs leave them where
-these are.
+Learning (MIT Press 2006), 5.8 and 5.9; under log-normal priors, so that few runs leave the
+hyperparameters at the prior medians.
 """
 
 from __future__ import annotations
@@ -15,32 +15,34 @@ import numpy as np
 from engine.forecast import FloatArray, IntArray
 
 AMPLITUDE, AMPLITUDE_SPREAD = 0.05, 1.0
-"""Prior median of the amplitude of the smooth remainder of log time and the spread of its log."""
+"""Prior median of the amplitude of the smooth remainder of log time and the standard deviation of
+its log."""
 
 NOISE, NOISE_SPREAD = 0.03, 0.7
 """The same for the noise: repetitions differ by 1 to 4 %."""
 
 WAVES, WAVES_SPREAD = 0.02, 1.0
-"""The same for the amplitudes of what is peculiar to numbers of cores, and to these and inputs."""
+"""The same for the amplitudes of the wave effects, by cores and by cores and input."""
 
 LENGTH_SPREAD = 0.7
-"""Spread of the log of each length."""
+"""Prior standard deviation of the log of each length."""
 
-FARTHEST = 3.0
-"""Hyperparameters stay within so many spreads of their priors."""
+MOST_PRIOR_SPREADS = 3.0
+"""Hyperparameters stay within so many standard deviations of their prior medians."""
 
 JITTER = 1e-8
 
-NOISY = 1.0
-"""Noise, in spreads of its prior, from which on it is doubted that it is noise."""
+DOUBTFUL_NOISE = 1.0
+"""Noise, in standard deviations of its prior, from which on a second start is tried, in case it is
+no noise."""
 
-STEPS, SMALL_STEP = 40, 1e-3
+MOST_STEPS, SMALLEST_STEP = 40, 1e-3
 
 
 @dataclass(frozen=True, eq=False)
 class Hyperparameters:
-    """Of the process: amplitude of the smooth remainder, scale of the noise (both of log time),
-    amplitudes (k,) of the waves, lengths (c,) of the coordinates."""
+    """Hyperparameters of the process: amplitude of the smooth remainder, standard deviation of the
+    noise (both of log time), amplitudes (k,) of the waves, lengths (c,) of the coordinates."""
 
     amplitude: float
     noise: float
@@ -49,12 +51,12 @@ class Hyperparameters:
 
 
 @dataclass(frozen=True, eq=False)
-class KnownParts:
-    """What the covariance of r runs is made of, hyperparameters apart.
+class KernelParts:
+    """The parts of the covariance of r runs that do not depend on the hyperparameters.
 
     Args:
-        linear: (r, r) by the linear effects.
-        waves: (k, r, r) correlations of what is peculiar to numbers of cores.
+        linear: (r, r) covariance by the linear effects.
+        waves: (k, r, r) correlations of the wave effects.
         coordinates: (r, c) of the smooth remainder.
         lengths: (c,) prior medians of its lengths.
     """
@@ -64,51 +66,54 @@ class KnownParts:
     coordinates: FloatArray
     lengths: FloatArray
 
-    def taken(self, places: IntArray) -> KnownParts:
-        """The same of some of the runs."""
+    def taken(self, places: IntArray) -> KernelParts:
+        """The same for some of the runs."""
         both = np.ix_(places, places)
         waves = self.waves[:, places][:, :, places]
-        return KnownParts(self.linear[both], waves, self.coordinates[places], self.lengths)
+        return KernelParts(self.linear[both], waves, self.coordinates[places], self.lengths)
 
     def covariance(self, at: Hyperparameters) -> tuple[FloatArray, FloatArray]:
-        """(r, r) of the runs, and the smooth part of it."""
-        smooth = at.amplitude**2 * np.exp(-0.5 * (at.lengths**-2.0 @ self.squares))
-        found = self.linear.ravel() + smooth + at.waves**2 @ self.flat_waves
-        found[:: len(self.linear) + 1] += at.noise**2 + JITTER
-        return found.reshape(self.linear.shape), smooth.reshape(self.linear.shape)
+        """(r, r) covariance of the runs, noise included, and the part of the smooth remainder."""
+        smooth = at.amplitude**2 * np.exp(-0.5 * (at.lengths**-2.0 @ self.squared_distances))
+        covariance = self.linear.ravel() + smooth + at.waves**2 @ self.flat_waves
+        covariance[:: len(self.linear) + 1] += at.noise**2 + JITTER
+        return covariance.reshape(self.linear.shape), smooth.reshape(self.linear.shape)
 
     @cached_property
-    def squares(self) -> FloatArray:
+    def squared_distances(self) -> FloatArray:
         """(c, r r) squared distances along each coordinate."""
         x = self.coordinates.T
         return np.asarray((x[:, :, None] - x[:, None, :]) ** 2).reshape(len(x), x.shape[1] ** 2)
 
     @cached_property
     def flat_waves(self) -> FloatArray:
-        """(k, r r) the waves: one product serves all pairs of runs, and takes less than their
-        tensor product does to set up."""
+        """(k, r r) the wave correlations, flattened: one matrix product serves all pairs of runs,
+        and takes less time than setting up their tensor product."""
         return self.waves.reshape(len(self.waves), self.linear.size)
 
 
 @dataclass(frozen=True, eq=False)
-class Posterior:
-    """Minus the log posterior of the hyperparameters after residuals (r,), and its gradient. Both
-    are of the hyperparameters' logarithms in spreads of the prior about its medians, in the order
-    amplitude, noise, waves, lengths."""
+class NegativeLogPosterior:
+    """Minus the log posterior density of the hyperparameters given residuals (r,), and its
+    gradient.
 
-    parts: KnownParts
+    Both are functions of the logarithms of the hyperparameters, standardised by the prior's medians
+    and standard deviations, in the order amplitude, noise, waves, lengths.
+    """
+
+    parts: KernelParts
     residuals: FloatArray
 
     @cached_property
     def _prior(self) -> tuple[FloatArray, FloatArray]:
-        """(h,) prior medians as logarithms, and spreads."""
+        """(h,) logs of the prior medians, and (h,) prior standard deviations of the logs."""
         waves, lengths = len(self.parts.waves), len(self.parts.lengths)
         medians = (AMPLITUDE, NOISE, *[WAVES] * waves, *self.parts.lengths)
         spreads = (AMPLITUDE_SPREAD, NOISE_SPREAD, *[WAVES_SPREAD] * waves)
         return np.log(medians), np.asarray((*spreads, *[LENGTH_SPREAD] * lengths))
 
     def at(self, standard: FloatArray) -> Hyperparameters:
-        """The hyperparameters that (h,) numbers stand for."""
+        """The hyperparameters from their standardised logarithms (h,)."""
         medians, spreads = self._prior
         values = np.exp(medians + spreads * standard)
         waves = 2 + len(self.parts.waves)
@@ -123,42 +128,43 @@ class Posterior:
         value = 0.5 * self.residuals @ weights + np.log(np.diag(factor)).sum()
         slope = 0.5 * (inverse - np.outer(weights, weights))
         by_smooth = (slope * smooth).ravel()
-        apart = parts.squares @ by_smooth
+        length_slopes = parts.squared_distances @ by_smooth
         gradient = np.concatenate(
             (
                 [2.0 * by_smooth.sum(), 2.0 * at.noise**2 * slope.trace()],
                 2.0 * at.waves**2 * (parts.flat_waves @ slope.ravel()),
-                apart * at.lengths**-2.0,
+                length_slopes * at.lengths**-2.0,
             )
         )
         return float(value + 0.5 * standard @ standard), gradient * self._prior[1] + standard
 
-    def most_probable(self) -> Hyperparameters:
-        """Found from the prior's medians; and, where that ends at much noise, from where all that
-        the laws leave is smooth: no step downhill crosses from one to the other."""
+    def maximum_a_posteriori(self) -> Hyperparameters:
+        """The posterior mode, searched from the prior's medians; and, where that ends at much
+        noise, also from a start at which all residuals are smooth: no step downhill crosses from
+        one to the other."""
         start = np.zeros(len(self._prior[0]))
-        found = _minimum(self, start)
-        if found[1] >= NOISY:
+        best = _bfgs_minimum(self, start)
+        if best[1] >= DOUBTFUL_NOISE:
             start[0], start[1 : 2 + len(self.parts.waves)] = 2.0, -2.0
-            other = _minimum(self, start)
-            found = min((found, other), key=lambda standard: self(standard)[0])
-        return self.at(found)
+            other = _bfgs_minimum(self, start)
+            best = min((best, other), key=lambda standard: self(standard)[0])
+        return self.at(best)
 
 
-def _minimum(posterior: Posterior, start: FloatArray) -> FloatArray:
-    """Where it is least: BFGS with halved steps (Nocedal and Wright, Numerical Optimization, 6.1).
+def _bfgs_minimum(posterior: NegativeLogPosterior, start: FloatArray) -> FloatArray:
+    """A local minimum by BFGS with step halving (Nocedal and Wright, Numerical Optimization, 6.1).
     SciPy's takes longer to import than this to run."""
     x, (value, gradient) = start, posterior(start)
     inverse = np.eye(len(x))
-    for _ in range(STEPS):
+    for _ in range(MOST_STEPS):
         direction = -inverse @ gradient
         direction /= max(1.0, float(np.abs(direction).max()))
         slope = float(direction @ gradient)
-        if slope > -(SMALL_STEP**2):
+        if slope > -(SMALLEST_STEP**2):
             break
         step = 1.0
-        while step > SMALL_STEP:
-            candidate = np.clip(x + step * direction, -FARTHEST, FARTHEST)
+        while step > SMALLEST_STEP:
+            candidate = np.clip(x + step * direction, -MOST_PRIOR_SPREADS, MOST_PRIOR_SPREADS)
             new_value, new_gradient = posterior(candidate)
             if new_value <= value + 1e-4 * step * slope:
                 break

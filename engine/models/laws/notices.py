@@ -16,8 +16,8 @@ from engine.models.curves.equivalents import Equivalents
 from engine.models.curves.machines import MachineRuns, vcpus_of
 from engine.models.curves.measured_range import iteration_notice, range_notices
 from engine.models.laws.averaging import Cliff
-from engine.models.laws.design import Rows
-from engine.models.laws.run_times import RunTimes
+from engine.models.laws.encoding import Rows
+from engine.models.laws.run_times import RunTimeFit
 from engine.models.log_notices import THESE_PARAMETERS, TRANSFERRED_PARAMETERS
 from engine.models.workloads import in_words
 from engine.notices import Notice
@@ -35,7 +35,7 @@ CLIFF_MATTERS = 1.25
 """Times longer by less, where data does not fit, are not worth a word."""
 
 
-def run_notices(runs: int, fit: RunTimes) -> list[Notice]:
+def run_notices(runs: int, fit: RunTimeFit) -> list[Notice]:
     """Whether there are enough runs."""
     configurations = len(fit.rows)
     if runs == 1 or configurations < FEW_RUNS:
@@ -142,7 +142,7 @@ def shape_notices(tables: Sequence[MachineRuns], catalog: Catalog | None) -> lis
     ]
 
 
-def memory_notices(fit: RunTimes, asked: Rows, *, unit: str, in_gib: bool) -> list[Notice]:
+def memory_notices(fit: RunTimeFit, asked: Rows, *, unit: str, in_gib: bool) -> list[Notice]:
     """Whether the runs show that data stops fitting into memory, and where; or whether the input
     per memory exceeds all that was run."""
     law, encoding = fit.candidates.law, fit.candidates.encoding

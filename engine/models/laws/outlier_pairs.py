@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from engine.forecast import FloatArray, IntArray
-from engine.models.laws.design import Encoding, Rows, at_least_as_hard
+from engine.models.laws.encoding import Encoding, Rows, at_least_as_hard
 from engine.models.laws.outlier_runs import outlier_posterior
 from engine.models.laws.sampling import Observations
 from engine.profile import Run

@@ -1,4 +1,4 @@
-"""What answers for one set of job parameters: the fits, and clusters as the rows they are asked."""
+"""The fits for one set of job parameters, and the encoding of clusters as their rows."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from engine.models.curves.equivalents import Equivalents, equivalents
 from engine.models.curves.machines import MachineRuns, shape_of, vcpus_of
 from engine.models.curves.measured_range import SPREAD_PER_DOUBLING, beyond
 from engine.models.curves.parameter_scales import parameter_spread
-from engine.models.laws.design import (
-    Kind,
+from engine.models.laws.encoding import (
+    MachineType,
     Rows,
-    families_among,
+    family_effect_share,
+    family_indices,
     family_named,
-    known_of_family,
 )
-from engine.models.laws.run_times import RunTimes
-from engine.models.laws.shares import Share
+from engine.models.laws.run_times import RunTimeFit
+from engine.models.laws.weighted_fits import WeightedFit
 from engine.notices import Notice
 from engine.runs.run_noise import Noise
 from engine.runs.slow_runs import SlowRun, UnusualRun
@@ -32,62 +32,71 @@ from engine.runs.slow_runs import SlowRun, UnusualRun
 
 @dataclass(frozen=True, eq=False)
 class ParameterFit:
-    """What answers for one set of parameters.
+    """The fits for one set of job parameters.
 
     Args:
-        tables, kinds: the measured types.
+        tables, machine_types: the measured types.
         names: the parameters that vary among the runs, in order.
-        shares: of each type; the fit of all runs first.
-        noise: what a run differs by from another of the same.
-        same: runs with the wanted parameters.
-        runs: runs in all.
-        places: (n,) which configuration of the joint fit each run is of, in the tables' order.
-        slow, aside: runs that are left aside, since something went wrong in them: told by others
-            of the same, and by all others.
-        beside: what is asked of parameters that had one value in all runs, by how many doublings.
-        beside_notices: about those.
+        fits: of each type; the fit of all runs first.
+        noise: scale of log time among repetitions.
+        runs_with_parameters: number of runs with the wanted parameters.
+        runs: number of runs in all.
+        configuration_index: (n,) configuration of each run in the joint fit, in the tables' order.
+        slow, outliers: runs that are left aside, since something went wrong in them: by comparison
+            with others of the same configuration, and with all others.
+        constant_doublings: distance in doublings of the wanted parameters from those that had one
+            value in all runs.
+        constant_notices: about those.
     """
 
     tables: tuple[MachineRuns, ...]
-    kinds: tuple[Kind, ...]
+    machine_types: tuple[MachineType, ...]
     names: tuple[str, ...]
-    shares: tuple[tuple[Share, ...], ...]
+    fits: tuple[tuple[WeightedFit, ...], ...]
     noise: Noise
-    same: int
+    runs_with_parameters: int
     runs: int
-    places: IntArray
+    configuration_index: IntArray
     slow: tuple[SlowRun, ...]
-    aside: tuple[UnusualRun, ...]
-    beside: float
-    beside_notices: tuple[Notice, ...]
+    outliers: tuple[UnusualRun, ...]
+    constant_doublings: float
+    constant_notices: tuple[Notice, ...]
 
     @property
-    def joint(self) -> RunTimes:
+    def joint(self) -> RunTimeFit:
         """The fit of all runs."""
-        return self.shares[0][0].fit
+        return self.fits[0][0].fit
+
+    @property
+    def _measured_families(self) -> IntArray:
+        """(k,) index of the family of each measured type."""
+        names = [machine_type.family for machine_type in self.machine_types]
+        return family_indices(names, self.machine_types)
 
     @property
     def in_gib(self) -> bool:
         """Whether the memory of the measured types is known."""
-        return any(kind.memory != 1.0 for kind in self.kinds)
+        return any(machine_type.memory != 1.0 for machine_type in self.machine_types)
 
     def rows(self, batch: ClusterBatch, wanted: Workload) -> tuple[Rows, Equivalents]:
         """The batch as rows: measured types as they are, others by their own shape where it is
         known, else as machines of the type that they resemble."""
         at = equivalents(batch, self.tables)
-        cores = np.asarray([kind.cores for kind in self.kinds], dtype=float)[at.family]
-        memory = np.asarray([kind.memory for kind in self.kinds], dtype=float)[at.family]
-        own_names = {own.name for own in self.kinds}
-        measured = np.asarray([x is None or x.name in own_names for x in batch.types], dtype=bool)
-        own_shape = self._seen(batch, at, measured)
-        seen = own_shape[batch.type_index]
-        families = self._families(batch, at, measured, own_shape)
-        machines = np.where(seen, batch.nodes, at.slow_machines)
+        cores = np.asarray([one.cores for one in self.machine_types], dtype=float)[at.family]
+        memory = np.asarray([one.memory for one in self.machine_types], dtype=float)[at.family]
+        measured_names = {machine_type.name for machine_type in self.machine_types}
+        measured = np.asarray(
+            [x is None or x.name in measured_names for x in batch.types], dtype=bool
+        )
+        own_shape = self._in_own_shape(batch, at, measured)
+        in_own_shape = own_shape[batch.type_index]
+        families = self._family_indices(batch, at, measured, own_shape)
+        machines = np.where(in_own_shape, batch.nodes, at.slow_machines)
         speeds = self._speeds(batch, families, measured)[batch.type_index]
         if self.in_gib:
             shapes = [target and shape_of(target, batch.catalog) for target in batch.types]
             gib = np.asarray([shape.memory_gib if shape else np.nan for shape in shapes])
-            memory[seen] = gib[batch.type_index[seen]]
+            memory[in_own_shape] = gib[batch.type_index[in_own_shape]]
         size = wanted.scale if wanted.input_bytes is None else wanted.input_bytes
         n = len(batch)
         parameters = np.asarray([wanted.parameters[name] for name in self.names], dtype=float)
@@ -97,45 +106,45 @@ class ParameterFit:
             memory=memory,
             size=np.full(n, 1.0 if size is None else size),
             iterations=np.full(n, wanted.iterations or 1.0),
-            kind=np.where(measured[batch.type_index], at.family, -1),
+            type_index=np.where(measured[batch.type_index], at.family, -1),
             family=families[batch.type_index],
             parameters=np.broadcast_to(parameters, (n, len(parameters))),
             own_cores=cores * (at.machines / machines),
         )
         return asked, at
 
-    def _families(
-        self, batch: ClusterBatch, at: Equivalents, measured: BoolArray, seen: BoolArray
+    def _family_indices(
+        self, batch: ClusterBatch, at: Equivalents, measured: BoolArray, in_own_shape: BoolArray
     ) -> IntArray:
-        """(t,) families of the types of a batch, as in `Rows`. Those of another size, which are not
-        `seen` (t,) in their own shape, are machines of another type: what sizes have in common is
-        by core."""
-        own = families_among([kind.family for kind in self.kinds], self.kinds)
+        """(t,) family index of the types of a batch, as in `Rows`. Those that are not measured and
+        not `in_own_shape` (t,) count as machines of another type: what sizes have in common is by
+        core."""
+        measured_families = self._measured_families
         names = [None if target is None else family_named(target.name) for target in batch.types]
-        others = np.where(seen, families_among(names, self.kinds), -1)
-        return np.asarray(np.where(measured, own[at.sources], others))
+        others = np.where(in_own_shape, family_indices(names, self.machine_types), -1)
+        return np.asarray(np.where(measured, measured_families[at.sources], others))
 
     def _speeds(self, batch: ClusterBatch, families: IntArray, measured: BoolArray) -> FloatArray:
         """(t,) speed of the cores of each type of a batch relative to the mean of the measured
         ones, whose times the laws know: of those that a CPU score compares it with. 1 where none
-        does, and for (t,) `measured` types. Where sizes of its family were measured, what these do
-        not tell of it (`known_of_family`)."""
+        does, and for (t,) `measured` types. Where sizes of its family were measured, only the part
+        that these do not predict (`family_effect_share`)."""
         speeds = np.ones(len(measured))
-        own = families_among([kind.family for kind in self.kinds], self.kinds)
-        left = 1.0 - known_of_family((families[:, None] == own).sum(axis=1))
-        for place in np.flatnonzero(~measured).tolist():
-            target = batch.types[place]
-            found = [speed_of(target, table.instance, batch.catalog) for table in self.tables]
-            compared = [speed.relative for speed in found if speed.code != "no-cpu-score"]
-            speeds[place] = np.exp(left[place] * np.log(compared).mean()) if compared else 1.0
+        measured_families = self._measured_families
+        untold = 1.0 - family_effect_share((families[:, None] == measured_families).sum(axis=1))
+        for index in np.flatnonzero(~measured).tolist():
+            target = batch.types[index]
+            relative = [speed_of(target, table.instance, batch.catalog) for table in self.tables]
+            compared = [speed.relative for speed in relative if speed.code != "no-cpu-score"]
+            speeds[index] = np.exp(untold[index] * np.log(compared).mean()) if compared else 1.0
         return speeds
 
-    def seen_by(self, fit: RunTimes, rows: Rows) -> Rows:
-        """Rows as a fit counts their cores."""
-        return rows if fit is self.joint else rows.alone
+    def as_counted_by(self, fit: RunTimeFit, rows: Rows) -> Rows:
+        """Rows in the cores that a fit uses."""
+        return rows if fit is self.joint else rows.in_own_cores
 
-    def _seen(self, batch: ClusterBatch, at: Equivalents, measured: BoolArray) -> BoolArray:
-        """(t,) types of a batch that are not `measured` (t,) and seen in their own shape."""
+    def _in_own_shape(self, batch: ClusterBatch, at: Equivalents, measured: BoolArray) -> BoolArray:
+        """(t,) types of a batch that are not `measured` (t,) and are encoded in their own shape."""
         types = zip(measured, batch.types, at.sources, strict=True)
         return np.asarray(
             [
@@ -148,26 +157,27 @@ class ParameterFit:
         )
 
     def _comparable(self, target: InstanceType, source: int, catalog: Catalog | None) -> bool:
-        """Whether a type that was not measured can be seen in its own shape: the cores of measured
-        ones are vCPUs, and its own are known."""
+        """Whether a type that was not measured can be encoded in its own shape: the cores of
+        measured ones are vCPUs, and its own are known."""
         shape, measured = shape_of(target, catalog), self.tables[source]
         if measured.unit != "nodes" or shape is None:
             return False
         known = not (math.isnan(shape.vcpus) or math.isnan(shape.memory_gib))
-        return known and vcpus_of(measured.instance, catalog) == self.kinds[source].cores
+        return known and vcpus_of(measured.instance, catalog) == self.machine_types[source].cores
 
     def spread_beyond(self, rows: Rows, between: FloatArray) -> FloatArray:
-        """(n,) prior spread of log time for what lies beyond runs, or beside their parameters.
+        """(n,) prior standard deviation of log time for extrapolation beyond the runs and their
+        parameters.
 
         Args:
-            between: (n,) how far apart the answers for the next fewer and more iterations that were
-                run are; infinite where there is no such pair. The time never falls with them: it
-                may be anywhere between, and nowhere else.
+            between: (n,) gap between the predictions for the next fewer and more iterations that
+                were run; infinite where there is no such pair. The time is monotone in them: it may
+                be anywhere in the gap, and nowhere else.
         """
         runs, encoding = self.joint.rows, self.joint.candidates.encoding
         machines = beyond(rows.machines * rows.cores, runs.machines * runs.cores)
         by_range = SPREAD_PER_DOUBLING * np.hypot(machines, beyond(rows.size, runs.size))
-        away = np.hypot(encoding.parameter_doublings(rows), self.beside)
+        away = np.hypot(encoding.parameter_doublings(rows), self.constant_doublings)
         iterations = parameter_spread(encoding.iteration_doublings(rows))
         iterations = np.minimum(iterations, between / math.sqrt(12.0))
         return np.hypot(np.hypot(by_range, parameter_spread(away)), iterations)

@@ -1,10 +1,10 @@
-"""Run times explained: physical laws averaged, a Gaussian process on top, weights by validation.
+"""A fit to run times: laws averaged, a Gaussian process on top, weights by validation.
 
-Two candidates answer: the laws with linear effects (types, parameters), and the same with a smooth
-remainder. Their weights and the width of the interval are decided on left-out runs, chosen to match
-the question: one at a time inside the measured range; the upper half of machines, or of sizes, for
-a doubling beyond it (a blend of the two before that); all runs of a set of parameters for
-parameters that no run had.
+Two candidate models are mixed: the laws with linear effects (types, parameters), and the same with
+a smooth remainder. Their weights and the width of the interval are decided on left-out runs, chosen
+to match the question: one at a time inside the measured range (leave-one-out); the upper half of
+machines, or of sizes, for a doubling beyond it (a blend of the two before that); all runs of a set
+of parameters for parameters that no run had.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from typing import NamedTuple
 import numpy as np
 
 from engine.forecast import BoolArray, FloatArray, IntArray
-from engine.models.laws.asked import Asked, share_beyond
-from engine.models.laws.design import Rows
-from engine.models.laws.left_out_spread import as_foretold, with_one_dof
-from engine.models.laws.mixture import (
+from engine.models.laws.candidate_models import (
     MINIMUM_FOR_SMOOTH,
-    CandidateLaws,
+    CandidateModels,
     Validated,
     Variances,
     validated,
 )
+from engine.models.laws.encoding import Rows
+from engine.models.laws.extrapolation import Extrapolation, doublings_beyond
+from engine.models.laws.left_out_spread import prior_distribution, with_common_dof
 from engine.models.laws.sampling import NOISE_DOF
 from engine.models.workloads import SAME
 from engine.one_thread import one_thread
 
 FOLDS = 5
-"""Parts into which the sets of parameters are put when these are left out."""
+"""Cross-validation folds into which the sets of parameters are divided when these are left out."""
 
 MINIMUM_LEFT_OUT = 3
-"""Runs that a validation needs on either side."""
+"""Runs that a validation needs, in training and left out."""
 
 
 class LogTimes(NamedTuple):
-    """What is said of log time at n places: a Student law of each.
+    """Predicted log times of n rows: a Student distribution of each.
 
     Attributes:
         mean: (n,).
@@ -56,23 +56,24 @@ class LogTimes(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class RunTimes:
-    """What r configurations say.
+class RunTimeFit:
+    """The candidate models fitted to r configurations, with their validations.
 
     Args:
         rows: of the configurations; repetitions count as one, at their mean log time.
-        counts: (r,) how much each counts: one, or the probability that nothing went wrong in it.
+        run_weights: (r,) weight of each: one, or the probability that it is no outlier.
         repetition_variance: what a run's log time varies by beyond the mean of its repetitions, on
             average over the configurations; 0 where there are none.
+        leave_one_out: the validation inside the measured range; None for too few runs.
     """
 
     rows: Rows
     log_seconds: FloatArray
     run_weights: FloatArray
     repetition_variance: float
-    candidates: CandidateLaws
-    inside: Validated | None
-    _beyond: dict[str, Validated | None] = field(default_factory=dict, repr=False)
+    candidates: CandidateModels
+    leave_one_out: Validated | None
+    _extrapolated: dict[str, Validated | None] = field(default_factory=dict, repr=False)
 
     @property
     def noise(self) -> float:
@@ -83,262 +84,294 @@ class RunTimes:
 
     @one_thread()
     def moments(self, rows: Rows) -> LogTimes:
-        """Of n rows, the mean never less for more input.
+        """Predicted log times of n rows, the mean monotone in the size.
 
-        A few rows at a time: so that what the laws say of them stays in the cache.
+        Computed in blocks of rows, whose intermediate results stay in the CPU's cache.
         """
-        starts = range(0, max(1, len(rows)), BLOCK)
-        parts = [self._moments(rows.taken(slice(start, start + BLOCK))) for start in starts]
+        starts = range(0, max(1, len(rows)), BLOCK_ROWS)
+        parts = [self._moments(rows.taken(slice(start, start + BLOCK_ROWS))) for start in starts]
         return LogTimes(*(np.concatenate(column, axis=-1) for column in zip(*parts, strict=True)))
 
     def _moments(self, rows: Rows) -> LogTimes:
         law, means, variances = self.candidates.moments(rows)
-        asked = self.asked(rows)
-        variance, dof = self._spread(asked.squared(rows.size), means, variances)
-        # Beyond both, the one that is less sure: asking further never makes an interval narrower.
-        both = np.flatnonzero((asked.machines > 0.0) & (rows.size > asked.largest))
+        extrapolation = self.extrapolation(rows)
+        variance, dof = self._scaled_variance(
+            extrapolation.variance_weights(rows.size), means, variances
+        )
+        # Beyond both, the wider one: going further never makes an interval narrower.
+        both = np.flatnonzero(
+            (extrapolation.machine_doublings > 0.0) & (rows.size > extrapolation.largest_size)
+        )
         if both.size:
-            shares = asked.taken(both).squared(rows.size[both], machines_first=True)
-            other, other_dof = self._spread(shares, means[:, both], variances.taken(both))
+            weights = extrapolation.taken(both).variance_weights(
+                rows.size[both], machines_first=True
+            )
+            other, other_dof = self._scaled_variance(weights, means[:, both], variances.taken(both))
             wider = other > variance[:, both]
             dof[:, both] = np.where(wider, other_dof, dof[:, both])
             variance[:, both] = np.where(wider, other, variance[:, both])
         scale = np.sqrt(variance + self.repetition_variance)
-        return LogTimes(self._mean(rows, asked, law, means), *with_one_dof(scale, dof))
+        return LogTimes(self._mean(rows, extrapolation, law, means), *with_common_dof(scale, dof))
 
-    def _spread(
-        self, shares: Mapping[str, FloatArray], means: FloatArray, variances: Variances
+    def _scaled_variance(
+        self, weights: Mapping[str, FloatArray], means: FloatArray, variances: Variances
     ) -> tuple[FloatArray, FloatArray]:
-        """(2, n) variance of log time below and above, and the degrees of freedom, by the
-        validations that count."""
+        """(2, n) variance of log time below and above, and the degrees of freedom, by the weighted
+        validations."""
         variance, dof = np.zeros((2, means.shape[1])), np.zeros((2, means.shape[1]))
-        for kind, share in shares.items():
-            at = np.flatnonzero(share)
+        for question, weight in weights.items():
+            at = np.flatnonzero(weight)
             if at.size:
-                found = self.validation(kind)
-                parts = variances.taken(at).on_sides(found.weights, means[:, at])
-                own, own_dof = found.spread.moments(*parts)
-                variance[:, at] += share[at] * own
-                dof[:, at] += share[at] * own_dof
+                validation = self.validation(question)
+                parts = variances.taken(at).on_sides(validation.weights, means[:, at])
+                own, own_dof = validation.spread.moments(*parts)
+                variance[:, at] += weight[at] * own
+                dof[:, at] += weight[at] * own_dof
         return variance, dof
 
-    def _mean(self, rows: Rows, asked: Asked, law: FloatArray, means: FloatArray) -> FloatArray:
+    def _mean(
+        self, rows: Rows, extrapolation: Extrapolation, law: FloatArray, means: FloatArray
+    ) -> FloatArray:
         """(n,) mean of log time from those of the laws (n,) and of the candidates (c, n).
 
-        It never falls as the size grows, whatever remainder and weights say: as a function of what
-        the laws say it is the running maximum over the measured sizes, and beyond them it grows as
-        the laws do.
+        It is monotone in the size, whatever remainder and weights say: as a function of the laws'
+        mean it is the running maximum over the measured sizes, and beyond them it grows as the laws
+        do.
         """
-        sizes = self._below(float(rows.size.max(initial=0.0)))
+        sizes = self._sizes_up_to(float(rows.size.max(initial=0.0)))
         if not len(sizes):
-            return self._weighted(asked.shares(rows.size), means)
-        laws, course = self.candidates.means(rows, sizes)
-        return self._growing(rows, asked, sizes, (laws[0], course[0]), law)
+            return self._weighted(extrapolation.mean_weights(rows.size), means)
+        laws, candidate_means = self.candidates.means(rows, sizes)
+        return self._monotone_mean(rows, extrapolation, sizes, (laws[0], candidate_means[0]), law)
 
     @one_thread()
     def means(self, rows: Rows, iterations: FloatArray) -> FloatArray:
-        """(k, n) what `moments` says of the mean for each of k numbers of iterations in place of
-        the rows' own; all rows ask for one size."""
-        starts = range(0, len(rows), BLOCK)
+        """(k, n) the mean of `moments` for each of k numbers of iterations in place of the rows'
+        own; all rows have one size."""
+        starts = range(0, len(rows), BLOCK_ROWS)
         parts = [np.empty((len(iterations), 0))]
         parts += [
-            self._means(rows.taken(slice(start, start + BLOCK)), iterations) for start in starts
+            self._means(rows.taken(slice(start, start + BLOCK_ROWS)), iterations)
+            for start in starts
         ]
         return np.concatenate(parts, axis=1)
 
     def _means(self, rows: Rows, iterations: FloatArray) -> FloatArray:
-        sizes = self._below(float(rows.size[0]))
+        sizes = self._sizes_up_to(float(rows.size[0]))
         known = np.concatenate((rows.size[:1], sizes))
         parts = zip(iterations, *self.candidates.means(rows, known, iterations), strict=True)
-        found = []
-        for count, laws, course in parts:
-            asked = self.asked(rows.iterated(count))
+        means = []
+        for count, laws, candidate_means in parts:
+            extrapolation = self.extrapolation(rows.with_iterations(count))
             if len(sizes):
-                found.append(self._growing(rows, asked, sizes, (laws[1:], course[1:]), laws[0]))
+                means.append(
+                    self._monotone_mean(
+                        rows, extrapolation, sizes, (laws[1:], candidate_means[1:]), laws[0]
+                    )
+                )
             else:
-                found.append(self._weighted(asked.shares(rows.size), course[0]))
-        return np.stack(found)
+                means.append(
+                    self._weighted(extrapolation.mean_weights(rows.size), candidate_means[0])
+                )
+        return np.stack(means)
 
-    def _growing(
+    def _monotone_mean(
         self,
         rows: Rows,
-        asked: Asked,
+        extrapolation: Extrapolation,
         sizes: FloatArray,
-        known: tuple[FloatArray, FloatArray],
-        law: FloatArray,
+        means_at_sizes: tuple[FloatArray, FloatArray],
+        law_wanted: FloatArray,
     ) -> FloatArray:
-        """(n,) mean of log time where the laws say `law` (n,), by what is `known` for each of s
-        sizes: the mean of the laws (s, n), of the candidates (s, c, n)."""
-        laws, course = known
-        parts = zip(sizes, course, strict=True)
-        whole = np.stack([self._weighted(asked.shares(size), part) for size, part in parts])
-        whole = np.maximum.accumulate(whole, axis=0)
-        beyond, measured = rows.size > self._sizes[-1], len(self._sizes)
+        """(n,) mean of log time where the laws' mean is `law_wanted` (n,), by interpolation in the
+        means at s sizes: of the laws (s, n), of the candidates (s, c, n)."""
+        laws, candidate_means = means_at_sizes
+        parts = zip(sizes, candidate_means, strict=True)
+        means = np.stack(
+            [self._weighted(extrapolation.mean_weights(size), part) for size, part in parts]
+        )
+        means = np.maximum.accumulate(means, axis=0)
+        beyond, measured = rows.size > self._monotone_sizes[-1], len(self._monotone_sizes)
         mean = np.empty(len(rows))
         for at, last in ((~beyond, measured), (beyond, len(sizes))):
             if at.any():
-                mean[at] = along_laws(laws[:last, at], whole[:last, at], law[at])
+                mean[at] = interpolated_along_laws(
+                    laws[:last, at], means[:last, at], law_wanted[at]
+                )
         return mean
 
-    def _below(self, largest: float) -> FloatArray:
-        """(s,) sizes that decide the mean up to `largest`: the measured ones up to the next one,
-        and for a larger size two beyond them."""
-        sizes = self._sizes
+    def _sizes_up_to(self, largest: float) -> FloatArray:
+        """(s,) sizes at which the mean is made monotone up to `largest`: the measured ones up to
+        the next one, and for a larger size two beyond them."""
+        sizes = self._monotone_sizes
         if len(sizes) and largest > sizes[-1]:
-            sizes = np.concatenate((sizes, sizes[-1] * BETWEEN))
+            sizes = np.concatenate((sizes, sizes[-1] * SIZES_BEYOND))
         return np.asarray(sizes[: np.searchsorted(sizes, largest) + 1])
 
     @cached_property
-    def _sizes(self) -> FloatArray:
-        """(s,) measured sizes between which the mean is kept from falling; none if there is but
-        one, or if the laws alone answer: they never fall."""
+    def _monotone_sizes(self) -> FloatArray:
+        """(s,) measured sizes at which the mean is made monotone; none if there is but one, or if
+        the laws are the only candidate: they are monotone."""
         sizes = np.unique(self.rows.size)
         if len(sizes) < 2 or len(self.candidates.processes) == 1:
             return np.empty(0)
-        places = np.unique(np.linspace(0, len(sizes) - 1, MOST_SIZES).round().astype(int))
-        return np.asarray(sizes[places])
+        indices = np.unique(np.linspace(0, len(sizes) - 1, MOST_MONOTONE_SIZES).round().astype(int))
+        return np.asarray(sizes[indices])
 
-    def _weighted(self, shares: Mapping[str, FloatArray], means: FloatArray) -> FloatArray:
-        """(n,) mean of the candidates' (c, n), by the weights that count for each row."""
+    def _weighted(self, weights: Mapping[str, FloatArray], means: FloatArray) -> FloatArray:
+        """(n,) mean of the candidates' means (c, n), by the weighted validations of each row."""
         mean = np.zeros(means.shape[1])
-        for kind, share in shares.items():
-            if share.any():
-                mean += share * (self.validation(kind).weights @ means)
+        for question, weight in weights.items():
+            if weight.any():
+                mean += weight * (self.validation(question).weights @ means)
         return mean
 
-    def asked(self, rows: Rows) -> Asked:
-        """What the rows ask for, their size apart."""
+    def extrapolation(self, rows: Rows) -> Extrapolation:
+        """How far the rows lie beyond the runs, their size apart."""
         cores = rows.machines * rows.cores, self.rows.machines * self.rows.cores
-        return Asked(
+        return Extrapolation(
             self._new_parameters(rows).astype(float),
-            share_beyond(cores[0], float(cores[1].max())),
+            doublings_beyond(cores[0], float(cores[1].max())),
             float(self.rows.size.max()),
         )
 
     def _new_parameters(self, rows: Rows) -> BoolArray:
         """(n,) whether no run had the parameters and iterations of a row."""
-        asked, back = rows.jobs, np.zeros(len(rows), dtype=np.int64)
-        if (asked == asked[:1]).all():
-            asked = asked[:1]
+        distinct, inverse = rows.jobs, np.zeros(len(rows), dtype=np.int64)
+        if (distinct == distinct[:1]).all():
+            distinct = distinct[:1]
         else:
-            asked, back = np.unique(asked, axis=0, return_inverse=True)
-        near = np.isclose(asked[:, None], self._jobs[None], rtol=SAME, atol=SAME)
+            distinct, inverse = np.unique(distinct, axis=0, return_inverse=True)
+        near = np.isclose(distinct[:, None], self._jobs[None], rtol=SAME, atol=SAME)
         new = np.asarray(~np.any(np.all(near, axis=2), axis=1))
-        return np.asarray(new[back.reshape(-1)])
+        return np.asarray(new[inverse.reshape(-1)])
 
     @cached_property
     def _jobs(self) -> FloatArray:
-        """(j, .) the parameters and iterations that runs had."""
+        """(j, .) the distinct parameters and iterations of the runs."""
         return np.asarray(np.unique(self.rows.jobs, axis=0))
 
-    def validation(self, asked: str) -> Validated:
-        """Weights and spread for what is asked; those for inside where nothing else is known."""
-        if asked != "inside" and asked not in self._beyond:
-            self._beyond[asked] = self._blocked(asked)
-        found = self._beyond.get(asked) or self.inside
-        if found is not None:
-            return found
+    def validation(self, question: str) -> Validated:
+        """The validation for a question ("inside", "machines", "size", "parameters"); that for
+        inside, or the prior, where it has too few runs."""
+        if question != "inside" and question not in self._extrapolated:
+            self._extrapolated[question] = self._block_validation(question)
+        known = self._extrapolated.get(question) or self.leave_one_out
+        if known is not None:
+            return known
         weights = np.zeros(len(self.candidates.processes))
         weights[0] = 1.0
-        return Validated(weights, as_foretold(NOISE_DOF), np.empty(0))
+        return Validated(weights, prior_distribution(NOISE_DOF), np.empty(0))
 
-    def places_of(self, rows: Rows) -> IntArray:
-        """(n,) where configurations that this fit has seen are among its own."""
-        own = {row.tobytes(): place for place, row in enumerate(self.rows.configurations)}
+    def indices_of(self, rows: Rows) -> IntArray:
+        """(n,) indices, among the fitted rows, of rows that were fitted."""
+        own = {row.tobytes(): index for index, row in enumerate(self.rows.configurations)}
         return np.asarray([own[row.tobytes()] for row in rows.configurations], dtype=np.int64)
 
-    def _blocked(self, asked: str) -> Validated | None:
-        """Validated by extrapolation of the kind asked for: the lower half of runs predicts the
-        upper, or runs of other parameters those of each set."""
-        if asked == "parameters":
+    def _block_validation(self, question: str) -> Validated | None:
+        """Validation by extrapolation in the direction of the question: the lower half of machines
+        or sizes predicts the upper, or runs of other parameters those of each fold."""
+        if question == "parameters":
             sets = np.unique(self.rows.jobs, axis=0, return_inverse=True)[1].reshape(-1)
-            folds = [sets % FOLDS == fold for fold in range(FOLDS)]
-            held_out = [fold for fold in folds if fold.any()]
+            parts = [sets % FOLDS == part for part in range(FOLDS)]
+            folds = [fold for fold in parts if fold.any()]
         else:
             machines = self.rows.machines * self.rows.cores
-            values = machines if asked == "machines" else self.rows.size
-            held_out = [values > 0.5 * values.max()]
-        enough = all((~fold).sum() >= MINIMUM_FOR_SMOOTH for fold in held_out)
-        if not enough or sum(fold.sum() for fold in held_out) < MINIMUM_LEFT_OUT:
+            values = machines if question == "machines" else self.rows.size
+            folds = [values > 0.5 * values.max()]
+        enough = all((~fold).sum() >= MINIMUM_FOR_SMOOTH for fold in folds)
+        if not enough or sum(fold.sum() for fold in folds) < MINIMUM_LEFT_OUT:
             return None
-        parts = [self._held_out(fold) for fold in held_out]
+        parts = [self._predict_fold(fold) for fold in folds]
         return validated(
             np.concatenate([errors for errors, _ in parts], axis=1),
             Variances.joined([variances for _, variances in parts]),
-            np.concatenate([self.run_weights[fold] for fold in held_out]),
+            np.concatenate([self.run_weights[fold] for fold in folds]),
         )
 
-    def _held_out(self, out: BoolArray) -> tuple[FloatArray, Variances]:
-        """(c, k) error and variances of log time of k runs, foretold from the others."""
+    def _predict_fold(self, out: BoolArray) -> tuple[FloatArray, Variances]:
+        """(c, k) error and variances of log time of k runs, predicted from the others."""
         rows = self.rows.taken(~out)
-        fitted, _ = CandidateLaws.of(rows, self.log_seconds[~out], self.run_weights[~out])
+        fitted, _ = CandidateModels.of(rows, self.log_seconds[~out], self.run_weights[~out])
         _, means, variances = fitted.moments(self.rows.taken(out))
         return self.log_seconds[out] - means, variances
 
 
-BETWEEN = np.asarray([2.0**0.5, 2.0])
-"""Times the largest measured size at which the mean is kept from falling too."""
+SIZES_BEYOND = np.asarray([2.0**0.5, 2.0])
+"""Multiples of the largest measured size at which the mean is made monotone too."""
 
-MOST_SIZES = 4
-"""Measured sizes at which the mean is kept from falling."""
+MOST_MONOTONE_SIZES = 4
+"""The most measured sizes at which the mean is made monotone."""
 
-BLOCK = 1024
-"""Rows that are answered at once."""
+BLOCK_ROWS = 1024
+"""Rows that are predicted at once."""
 
 
-def along_laws(law: FloatArray, whole: FloatArray, wanted: FloatArray) -> FloatArray:
-    """(n,) log time where the laws say `wanted` (n,): `whole` (k, n) as a piecewise linear, never
-    falling function of `law` (k, n); slope 1 outside."""
-    below = np.minimum(wanted - law[0], 0.0)
-    beyond = np.maximum(wanted - law[-1], 0.0)
-    result = whole[0].copy()
-    for place in range(len(law) - 1):
-        width = law[place + 1] - law[place]
+def interpolated_along_laws(
+    laws: FloatArray, means: FloatArray, law_wanted: FloatArray
+) -> FloatArray:
+    """(n,) log time where the laws say `law_wanted` (n,): piecewise linear interpolation of the
+    non-decreasing `means` (k, n) over `laws` (k, n); slope 1 outside."""
+    below = np.minimum(law_wanted - laws[0], 0.0)
+    beyond = np.maximum(law_wanted - laws[-1], 0.0)
+    result = means[0].copy()
+    for index in range(len(laws) - 1):
+        width = laws[index + 1] - laws[index]
         with np.errstate(divide="ignore", invalid="ignore"):
-            share = np.clip((wanted - law[place]) / width, 0.0, 1.0)
-        share = np.where(width > FLAT, share, wanted >= law[place + 1] - FLAT)
-        result += share * (whole[place + 1] - whole[place])
+            share = np.clip((law_wanted - laws[index]) / width, 0.0, 1.0)
+        share = np.where(
+            width > EQUAL_LOG_TIMES, share, law_wanted >= laws[index + 1] - EQUAL_LOG_TIMES
+        )
+        result += share * (means[index + 1] - means[index])
     return np.asarray(result + below + beyond)
 
 
-FLAT = 1e-12
-"""Differences of log time that are none."""
+EQUAL_LOG_TIMES = 1e-12
+"""Differences of log time up to this count as none."""
 
 
 @one_thread()
 def fit_run_times(
     rows: Rows, seconds: FloatArray, run_weights: FloatArray | None = None
-) -> RunTimes:
-    """What runs say about all of their types and parameters.
+) -> RunTimeFit:
+    """The fit to runs of all their types and parameters.
 
     Args:
         rows, seconds: n runs.
-        counts: (n,) how much each counts, as far as that is known; None for one.
+        run_weights: (n,) as far as they are known; None for one.
     """
-    first, log_seconds, repetitions, repetition = _once(rows, np.log(seconds))
+    first, log_seconds, repetitions, repetition_variance = _merge_repetitions(rows, np.log(seconds))
     rows = rows.taken(first)
-    known = np.ones(len(rows)) if run_weights is None else run_weights[first]
-    candidates, counted = CandidateLaws.of(rows, log_seconds, known, may=repetitions == 1)
-    inside = None
+    known_weights = np.ones(len(rows)) if run_weights is None else run_weights[first]
+    candidates, posterior_weights = CandidateModels.of(
+        rows, log_seconds, known_weights, may_be_outlier=repetitions == 1
+    )
+    leave_one_out = None
     if len(rows) >= MINIMUM_LEFT_OUT:
-        inside = validated(*candidates.left_out(), counted, candidates.free)
-    return RunTimes(rows, log_seconds, counted, repetition, candidates, inside)
+        leave_one_out = validated(
+            *candidates.left_out(), posterior_weights, candidates.one_minus_leverage
+        )
+    return RunTimeFit(
+        rows, log_seconds, posterior_weights, repetition_variance, candidates, leave_one_out
+    )
 
 
-def _once(rows: Rows, log_seconds: FloatArray) -> tuple[IntArray, FloatArray, IntArray, float]:
-    """(c,) the first place of each configuration, its mean log time, how often it was run, and the
-    variance of a run beyond that of such means: leaving out only one of several repetitions would
-    test nothing. What the means vary by, a k-th of the variance among k repetitions, is in their
-    left-out errors already."""
+def _merge_repetitions(
+    rows: Rows, log_seconds: FloatArray
+) -> tuple[IntArray, FloatArray, IntArray, float]:
+    """(c,) the first index of each configuration, its mean log time, its number of repetitions, and
+    the variance of a run beyond that of such means. Leaving out only one of several repetitions
+    would test nothing. The variance of the means, a k-th of the variance among k repetitions, is in
+    their left-out errors already."""
     _, first, group = np.unique(rows.configurations, axis=0, return_index=True, return_inverse=True)
     group = group.reshape(-1)
     count = np.bincount(group)
     mean = np.bincount(group, log_seconds) / count
     repeated = len(log_seconds) - len(first)
     order = np.argsort(first)
-    found = first[order], mean[order], count[order]
+    merged = first[order], mean[order], count[order]
     if repeated == 0:
-        return *found, 0.0
+        return *merged, 0.0
     variance = float(((log_seconds - mean[group]) ** 2).sum() / repeated)
-    known = repeated / (repeated + NOISE_DOF)
-    return *found, known * variance * float(1.0 - (1.0 / count).mean())
+    reliability = repeated / (repeated + NOISE_DOF)
+    return *merged, reliability * variance * float(1.0 - (1.0 / count).mean())

@@ -77,9 +77,7 @@ def test_the_prior_is_the_density_that_laws_are_drawn_from() -> None:
     """Up to a constant: gamma shares, and normal logarithms of the height and logits."""
     laws = prior_laws(ReferenceFrame.of(grid()), 40, seed=6)
     expected = (
-        stats.loggamma(SHARES, np.log(laws.frame.scales))
-        .logpdf(laws.log_shares)
-        .sum(axis=1)
+        stats.loggamma(SHARES, np.log(laws.frame.scales)).logpdf(laws.log_shares).sum(axis=1)
         + stats.norm(np.log(CLIFF_HEIGHT), CLIFF_HEIGHT_SPREAD).logpdf(laws.log_height)
         + stats.norm(0.0, ONCE_SPREAD).logpdf(laws.logit_once)
         + stats.norm(0.0, READING_SPREAD).logpdf(laws.logit_reading)

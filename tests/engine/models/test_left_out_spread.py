@@ -8,35 +8,35 @@ from scipy import stats
 
 from engine.forecast import FloatArray, student_quantile
 from engine.models.laws.left_out_spread import (
-    ALIKE,
-    DIFFERENCE,
-    DOF_DOUBT,
-    FREEDOM,
-    REACH,
-    SCALE_DOUBT,
-    SHARES,
-    STEP,
+    DOF_LOG2_SPREAD,
+    GRID_REACH,
+    GRID_STEP,
+    LOG_SCALE_DIFFERENCES,
+    RELATIVE_DOF,
+    SCALE_CORRELATION,
+    SCALE_LOG_SPREAD,
+    WITHIN_SHARES,
     LeftOutSpread,
     _bounds,
     _log_posterior,
-    _student_of,
-    as_foretold,
-    studentised,
-    with_one_dof,
+    _student_with_bounds,
+    error_distribution,
+    prior_distribution,
+    with_common_dof,
 )
 
 SCATTER, LAWS = (1.0, 0.0), (0.0, 1.0)
 """Variance about a law, and among laws."""
 
 
-def spread_after(errors: FloatArray, about: float, among: float) -> LeftOutSpread:
+def spread_after(errors: FloatArray, within: float, between: float) -> LeftOutSpread:
     one = np.ones_like(errors)
-    return studentised(errors, about * one, among * one, dof=4.0)
+    return error_distribution(errors, within * one, between * one, dof=4.0)
 
 
-def law(found: LeftOutSpread, about: float, among: float) -> tuple[float, float]:
+def law(found: LeftOutSpread, within: float, between: float) -> tuple[float, float]:
     """Scale and degrees of freedom."""
-    variance, dof = found.moments(np.asarray([about]), np.asarray([among]))
+    variance, dof = found.moments(np.asarray([within]), np.asarray([between]))
     return math.sqrt(variance[0]), float(dof[0])
 
 
@@ -72,13 +72,16 @@ def test_an_interval_holds_the_next_error_however_few_there_were(count: int) -> 
     random, asked = np.random.default_rng(count), (0.1, 0.9)
     inside = []
     for _ in range(1500):
-        freedom = 4.0 * 2.0 ** np.clip(DOF_DOUBT * random.normal(), -0.5, 4.0)
-        common, *own = SCALE_DOUBT * random.normal(size=3)
-        scales = np.exp(math.sqrt(ALIKE) * common + math.sqrt(1.0 - ALIKE) * np.asarray(own))
-        about = np.append(random.uniform(0.0, 0.4, count), asked)
-        parts = np.stack((about, 1.0 - about))
+        freedom = 4.0 * 2.0 ** np.clip(DOF_LOG2_SPREAD * random.normal(), -0.5, 4.0)
+        common, *own = SCALE_LOG_SPREAD * random.normal(size=3)
+        scales = np.exp(
+            math.sqrt(SCALE_CORRELATION) * common
+            + math.sqrt(1.0 - SCALE_CORRELATION) * np.asarray(own)
+        )
+        within = np.append(random.uniform(0.0, 0.4, count), asked)
+        parts = np.stack((within, 1.0 - within))
         errors = np.sqrt(scales**2 @ parts) * random.standard_t(freedom, count + len(asked))
-        found = studentised(errors[:count], *parts[:, :count], dof=4.0)
+        found = error_distribution(errors[:count], *parts[:, :count], dof=4.0)
         variance, dof = found.moments(*parts[:, count:])
         bounds = np.sqrt(variance) * [student_quantile(p, dof) for p in (0.95, 0.995)]
         inside.append(np.abs(errors[count:]) <= bounds)
@@ -100,10 +103,10 @@ def test_errors_tell_of_what_they_consist_of() -> None:
 def test_what_is_not_known_takes_no_part() -> None:
     errors = np.asarray([0.3, np.nan, -0.2])
     parts = np.asarray([0.1, 0.5, 0.2]), np.asarray([0.2, np.nan, 0.1])
-    first = studentised(errors, *parts, dof=4.0)
-    again = studentised(errors[[0, 2]], *(part[[0, 2]] for part in parts), dof=4.0)
+    first = error_distribution(errors, *parts, dof=4.0)
+    again = error_distribution(errors[[0, 2]], *(part[[0, 2]] for part in parts), dof=4.0)
     assert first.log_scales == pytest.approx(again.log_scales)
-    assert law(as_foretold(4.0), 3.0, 1.0) == pytest.approx((2.0, 4.0))
+    assert law(prior_distribution(4.0), 3.0, 1.0) == pytest.approx((2.0, 4.0))
 
 
 def test_the_posterior_is_that_of_two_scales_that_are_alike() -> None:
@@ -111,58 +114,64 @@ def test_the_posterior_is_that_of_two_scales_that_are_alike() -> None:
     the prior of the two: normal logs that correlate."""
     random = np.random.default_rng(3)
     errors, weights = random.normal(size=5), random.uniform(0.2, 1.0, 5)
-    about, among = random.uniform(0.1, 2.0, (2, 5))
-    found = _log_posterior(errors, about, among, weights, 3.0)
-    mean = STEP * np.arange(-REACH, REACH + 1)
-    scatter = mean + 0.5 * DIFFERENCE[:, None]
-    laws = mean - 0.5 * DIFFERENCE[:, None]
-    covariance = SCALE_DOUBT**2 * np.asarray([[1.0, ALIKE], [ALIKE, 1.0]])
+    within, between = random.uniform(0.1, 2.0, (2, 5))
+    found = _log_posterior(errors, within, between, weights, 3.0)
+    mean = GRID_STEP * np.arange(-GRID_REACH, GRID_REACH + 1)
+    scatter = mean + 0.5 * LOG_SCALE_DIFFERENCES[:, None]
+    laws = mean - 0.5 * LOG_SCALE_DIFFERENCES[:, None]
+    covariance = SCALE_LOG_SPREAD**2 * np.asarray(
+        [[1.0, SCALE_CORRELATION], [SCALE_CORRELATION, 1.0]]
+    )
     prior = stats.multivariate_normal(np.zeros(2), covariance).logpdf(np.dstack((scatter, laws)))
-    expected = np.repeat(prior[..., None], len(FREEDOM), axis=-1)
-    expected += stats.norm(0.0, DOF_DOUBT).logpdf(np.log2(FREEDOM))
-    for error, weight, one, other in zip(errors, weights, about, among, strict=True):
+    expected = np.repeat(prior[..., None], len(RELATIVE_DOF), axis=-1)
+    expected += stats.norm(0.0, DOF_LOG2_SPREAD).logpdf(np.log2(RELATIVE_DOF))
+    for error, weight, one, other in zip(errors, weights, within, between, strict=True):
         scale = np.sqrt(np.exp(2.0 * scatter) * one + np.exp(2.0 * laws) * other)
-        expected += weight * stats.t.logpdf(error, 3.0 * FREEDOM, scale=scale[..., None])
+        expected += weight * stats.t.logpdf(error, 3.0 * RELATIVE_DOF, scale=scale[..., None])
     assert found - found.max() == pytest.approx(expected - expected.max(), abs=1e-8)
 
 
 def test_the_bounds_are_those_of_the_next_error_over_all_that_is_possible() -> None:
     """Against the mixture's tail, summed law by law, at any share of the parts."""
     random = np.random.default_rng(4)
-    weights = random.uniform(size=(len(DIFFERENCE), 2 * REACH + 1, len(FREEDOM)))
-    weights *= np.exp(-0.5 * (STEP * np.arange(-REACH, REACH + 1) / 0.3) ** 2)[:, None]
+    weights = random.uniform(
+        size=(len(LOG_SCALE_DIFFERENCES), 2 * GRID_REACH + 1, len(RELATIVE_DOF))
+    )
+    weights *= np.exp(-0.5 * (GRID_STEP * np.arange(-GRID_REACH, GRID_REACH + 1) / 0.3) ** 2)[
+        :, None
+    ]
     weights /= weights.sum()
-    mean = STEP * np.arange(-REACH, REACH + 1)
-    scatter = np.exp(2.0 * mean + DIFFERENCE[:, None])
-    laws = np.exp(2.0 * mean - DIFFERENCE[:, None])
-    for share, bounds in zip(SHARES, _bounds(weights, 3.0), strict=True):
+    mean = GRID_STEP * np.arange(-GRID_REACH, GRID_REACH + 1)
+    scatter = np.exp(2.0 * mean + LOG_SCALE_DIFFERENCES[:, None])
+    laws = np.exp(2.0 * mean - LOG_SCALE_DIFFERENCES[:, None])
+    for share, bounds in zip(WITHIN_SHARES, _bounds(weights, 3.0), strict=True):
         scale = np.sqrt(share * scatter + (1.0 - share) * laws)[..., None]
-        tails = [(weights * stats.t.sf(b, 3.0 * FREEDOM, scale=scale)).sum() for b in bounds]
+        tails = [(weights * stats.t.sf(b, 3.0 * RELATIVE_DOF, scale=scale)).sum() for b in bounds]
         assert tails == pytest.approx([0.05, 0.005], rel=0.01)
 
 
 @pytest.mark.parametrize("dof", [1.0, 2.3, 7.0, 60.0, 400.0])
 def test_one_student_law_has_the_bounds_that_it_stands_for(dof: float) -> None:
     near, far = (2.0 * student_quantile(p, np.asarray([dof]))[0] for p in (0.95, 0.995))
-    log_scale, found = _student_of(near, far)
+    log_scale, found = _student_with_bounds(near, far)
     assert math.exp(log_scale) == pytest.approx(2.0, rel=1e-3)
     assert found == pytest.approx(dof, rel=0.01)
 
 
 def test_errors_count_as_often_as_they_are_told_to() -> None:
     errors, one = np.asarray([0.3, -0.2, 5.0]), np.asarray([0.1, 0.2, 0.3])
-    counted = studentised(errors, one, one, dof=4.0, run_weights=np.asarray([2.0, 1.0, 0.0]))
+    counted = error_distribution(errors, one, one, dof=4.0, run_weights=np.asarray([2.0, 1.0, 0.0]))
     places = [0, 0, 1]
-    again = studentised(errors[places], one[places], one[places], dof=4.0)
+    again = error_distribution(errors[places], one[places], one[places], dof=4.0)
     assert counted.log_scales == pytest.approx(again.log_scales)
     assert counted.dof == pytest.approx(again.dof)
 
 
 def test_a_share_of_the_parts_is_that_of_the_scatter() -> None:
     """Between two shares for which the law is worked out it is read off between them."""
-    steps = np.arange(float(len(SHARES)))
+    steps = np.arange(float(len(WITHIN_SHARES)))
     found = LeftOutSpread(0.1 * steps, 1.0 + steps)
-    at = (SHARES[2] + SHARES[3]) / 2.0
+    at = (WITHIN_SHARES[2] + WITHIN_SHARES[3]) / 2.0
     scale, dof = law(found, 4.0 * at, 4.0 * (1.0 - at))
     assert scale == pytest.approx(2.0 * math.exp(0.25))
     assert dof == pytest.approx(3.5)
@@ -172,7 +181,7 @@ def test_unlike_degrees_of_freedom_of_two_sides_become_one() -> None:
     """Those above; the lower bound of 90 % stays, and where they are alike nothing changes."""
     scale = np.asarray([[0.1, 0.2], [0.3, 0.2]])
     dof = np.asarray([[3.0, 7.0], [9.0, 7.0]])
-    (below, above), freedom = with_one_dof(scale, dof)
+    (below, above), freedom = with_common_dof(scale, dof)
     assert freedom.tolist() == [9.0, 7.0]
     assert above.tolist() == [0.3, 0.2]
     assert below[1] == 0.2

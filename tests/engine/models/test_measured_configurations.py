@@ -9,15 +9,15 @@ import pytest
 from sparkplan_runs import GRID, fit, nodes, run
 
 from engine.cluster import Workload
-from engine.models.laws.design import Rows
+from engine.models.laws.encoding import Rows
 from engine.models.laws.measured_configurations import (
-    left_out,
-    run_once,
+    leave_one_out_record,
+    narrowed_where_measured,
+    unrepeated_runs,
     unusual_runs,
-    where_measured,
-    with_repetitions,
+    with_shared_sizes,
 )
-from engine.models.laws.shares import Share
+from engine.models.laws.weighted_fits import WeightedFit
 from engine.profile import Run
 from engine.runs.run_noise import Noise
 
@@ -122,9 +122,9 @@ def test_sizes_that_were_run_once_stay_to_the_last_digit() -> None:
     machines = np.asarray([2.0, 4.0, 4.0, 8.0, 8.0, 8.0])
     one, kind = np.ones(6), np.zeros(6, dtype=np.int64)
     rows = Rows(machines, one, one, sizes, one, kind, kind, np.zeros((6, 0)), one)
-    assert with_repetitions(rows).size.tolist() == sizes.tolist()
+    assert with_shared_sizes(rows).size.tolist() == sizes.tolist()
     near = replace(rows, size=sizes * np.asarray([1.0, 1.0, 1.0, 1.0, 1.01, 1.02]))
-    assert with_repetitions(near).size[3:] == pytest.approx([0.707] * 3)
+    assert with_shared_sizes(near).size[3:] == pytest.approx([0.707] * 3)
 
 
 def rows_at(machines: list[float], sizes: list[float]) -> Rows:
@@ -140,9 +140,9 @@ def fit_of(rows: Rows, errors: list[float], counts: list[float] | None = None) -
     return SimpleNamespace(
         rows=rows,
         log_seconds=np.log(10.0 * np.arange(1, len(rows) + 1)),
-        counts=np.ones(len(rows)) if counts is None else np.asarray(counts),
-        inside=SimpleNamespace(errors=np.asarray(errors)),
-        places_of=lambda asked: np.asarray([places[r.tobytes()] for r in asked.configurations]),
+        run_weights=np.ones(len(rows)) if counts is None else np.asarray(counts),
+        leave_one_out=SimpleNamespace(errors=np.asarray(errors)),
+        indices_of=lambda asked: np.asarray([places[r.tobytes()] for r in asked.configurations]),
     )
 
 
@@ -156,7 +156,7 @@ THREE = FOUR.taken(slice(3))
 
 def test_a_run_made_once_is_named_and_several_are_none() -> None:
     tables = [table_of(1.0, 2.0), table_of(3.0, 4.0)]
-    found = run_once(tables, np.asarray([1, 0, 2, 1]))
+    found = unrepeated_runs(tables, np.asarray([1, 0, 2, 1]))
     assert [one and one.seconds for one in found] == [2.0, None, 3.0]
 
 
@@ -165,7 +165,7 @@ def test_a_run_is_unusual_by_what_the_fit_says_that_doubts_it_most() -> None:
     joint = fit_of(FOUR, [0.1, 0.2, 0.3, 0.4], [1.0, 0.5, 0.4, 1.0])
     alone = fit_of(THREE.taken(np.asarray([1, 0])), [0.7, 0.6], [0.3, 0.9])
     mild = fit_of(THREE.taken(np.asarray([1])), [0.9], [0.35])
-    untold = SimpleNamespace(**{**vars(alone), "inside": None, "counts": np.zeros(2)})
+    untold = SimpleNamespace(**{**vars(alone), "leave_one_out": None, "run_weights": np.zeros(2)})
     found = unusual_runs([joint, alone, mild, untold], [*runs, None, run(2)])
     assert [(one.run, one.count) for one in found] == [(runs[0], 0.9), (runs[1], 0.3)]
     assert [one.times for one in found] == pytest.approx(np.exp([0.6, 0.7]).tolist())
@@ -175,8 +175,10 @@ def test_a_run_left_out_is_foretold_by_the_fits_as_they_weigh() -> None:
     """That of all runs and that of its own type; in the order of the runs, each with its own."""
     joint = fit_of(THREE, [0.1, 0.2, 0.3])
     alone = fit_of(THREE.taken(np.asarray([2, 0])), [0.7, 0.5])
-    shares = [[Share(joint, 0.25), Share(alone, 0.75)], [Share(joint, 1.0)]]
-    found = left_out(shares, [table_of(31.0, 11.0), table_of(12.0, 21.0)], np.asarray([2, 0, 0, 1]))
+    shares = [[WeightedFit(joint, 0.25), WeightedFit(alone, 0.75)], [WeightedFit(joint, 1.0)]]
+    found = leave_one_out_record(
+        shares, [table_of(31.0, 11.0), table_of(12.0, 21.0)], np.asarray([2, 0, 0, 1])
+    )
     third, first = 30.0 * np.exp(-0.25 * 0.3 - 0.75 * 0.7), 10.0 * np.exp(-0.25 * 0.1 - 0.75 * 0.5)
     assert found.predicted_seconds == pytest.approx((third, first, first))
     assert found.actual_seconds == (31.0, 11.0, 12.0), "no type of its own foretells the last"
@@ -185,33 +187,36 @@ def test_a_run_left_out_is_foretold_by_the_fits_as_they_weigh() -> None:
 def test_where_no_type_has_enough_runs_all_foretell_one_that_is_left_out() -> None:
     joint = fit_of(THREE, [0.1, np.nan, 0.3], [1.0, 1.0, 0.2])
     tables, places = [table_of(11.0, 21.0, 31.0)], np.arange(3)
-    found = left_out([[Share(joint, 1.0)]], tables, places)
+    found = leave_one_out_record([[WeightedFit(joint, 1.0)]], tables, places)
     assert found.predicted_seconds == pytest.approx((10.0 * np.exp(-0.1),))
     assert found.actual_seconds == (11.0,), "neither what is not known nor an unusual run"
-    assert left_out([[Share(fit_of(THREE, [np.nan] * 3), 1.0)]], tables, places) is None
-    joint.inside = None
-    assert left_out([[Share(joint, 1.0)]], tables, places) is None
+    assert (
+        leave_one_out_record([[WeightedFit(fit_of(THREE, [np.nan] * 3), 1.0)]], tables, places)
+        is None
+    )
+    joint.leave_one_out = None
+    assert leave_one_out_record([[WeightedFit(joint, 1.0)]], tables, places) is None
 
 
 def test_a_run_that_either_fit_doubts_tells_no_error() -> None:
     joint = fit_of(THREE, [0.1, 0.2, 0.3], [0.9, 1.0, 1.0])
     alone = fit_of(THREE, [0.1, 0.2, 0.3], [1.0, 0.9, 1.0])
-    shares = [[Share(joint, 0.5), Share(alone, 0.5)]]
-    found = left_out(shares, [table_of(11.0, 21.0, 31.0)], np.arange(3))
+    shares = [[WeightedFit(joint, 0.5), WeightedFit(alone, 0.5)]]
+    found = leave_one_out_record(shares, [table_of(11.0, 21.0, 31.0)], np.arange(3))
     assert found.actual_seconds == (31.0,)
 
 
 def test_only_where_it_was_measured_is_a_time_as_sure_as_a_repetition() -> None:
     """At the nearest size that is the same; by the noise of two runs, and as far as it misses."""
     fit_here = fit_of(rows_at([4.0, 4.0, 4.0, 8.0], [1.0, 1.04, 2.0, 1.0]), [0.0] * 4)
-    fit_here.rows.kind[3] = 1
+    fit_here.rows.type_index[3] = 1
     asked = rows_at([4.0, 4.0, 4.0, 4.0, 8.0, 8.0, 8.0], [1.01, 1.03, 1.1, 2.0, 1.0, 1.0, 1.0])
-    asked.kind[4:] = 0, 1, -1  # the last of a type that was not measured
+    asked.type_index[4:] = 0, 1, -1  # the last of a type that was not measured
     measured = np.log([10.0, 20.0, np.nan, 30.0, np.nan, 40.0, np.nan])
     missed = np.asarray([0.3, 0.0, 0.0, 4.0, 0.0, 0.0, 0.0])
     mean = np.where(np.isnan(measured), 1.0, measured) - missed
     told = mean, np.repeat([[0.15], [0.5]], 7, axis=1), np.full(7, 3.0)
-    found, (below, above), dof = where_measured(fit_here, Noise(0.1, 9.0), asked, told)
+    found, (below, above), dof = narrowed_where_measured(fit_here, Noise(0.1, 9.0), asked, told)
     assert found.tolist() == mean.tolist()
     surer = [np.hypot(np.sqrt(2.0) * 0.1, 0.3), np.sqrt(2.0) * 0.1]
     assert above == pytest.approx([*surer, 0.5, 0.5, 0.5, surer[1], 0.5])

@@ -7,9 +7,14 @@ import pytest
 from scipy.stats import t as student
 
 from engine.forecast import FloatArray
-from engine.models.laws.design import Encoding, Rows
-from engine.models.laws.mixture import weights_of
-from engine.models.laws.run_times import BLOCK, RunTimes, along_laws, fit_run_times
+from engine.models.laws.candidate_models import pseudo_bma_weights
+from engine.models.laws.encoding import Encoding, Rows
+from engine.models.laws.run_times import (
+    BLOCK_ROWS,
+    RunTimeFit,
+    fit_run_times,
+    interpolated_along_laws,
+)
 
 
 def rows(machines: FloatArray, size: FloatArray, parameter: FloatArray | None = None) -> Rows:
@@ -24,7 +29,7 @@ def grid(sizes: tuple[float, ...] = (0.25, 0.5, 1.0)) -> Rows:
     return rows(np.tile(machines, len(sizes)), np.repeat(sizes, len(machines)))
 
 
-def fitted(noise: float = 0.02, seed: int = 0) -> RunTimes:
+def fitted(noise: float = 0.02, seed: int = 0) -> RunTimeFit:
     at = grid()
     random = np.random.default_rng(seed)
     seconds = (30.0 + 900.0 * at.size / at.machines) * np.exp(noise * random.normal(size=len(at)))
@@ -33,26 +38,26 @@ def fitted(noise: float = 0.02, seed: int = 0) -> RunTimes:
 
 def test_the_smaller_errors_get_the_weight() -> None:
     errors = np.stack((np.full(12, 0.2), np.full(12, 0.05)))
-    assert weights_of(errors, np.ones(errors.shape[1]))[1] > 0.99
-    assert weights_of(errors[::-1], np.ones(errors.shape[1]))[0] > 0.99
+    assert pseudo_bma_weights(errors, np.ones(errors.shape[1]))[1] > 0.99
+    assert pseudo_bma_weights(errors[::-1], np.ones(errors.shape[1]))[0] > 0.99
 
 
 def test_equal_errors_leave_the_default_ahead() -> None:
-    weights = weights_of(np.full((2, 8), 0.05), np.ones(8))
+    weights = pseudo_bma_weights(np.full((2, 8), 0.05), np.ones(8))
     assert weights.sum() == pytest.approx(1.0)
     assert weights[0] > weights[1] > 0.2
 
 
 def test_errors_below_noise_decide_nothing() -> None:
     """0.1 % against 0.5 % on five runs: both are right."""
-    weights = weights_of(np.stack((np.full(5, 0.005), np.full(5, 0.001))), np.ones(5))
+    weights = pseudo_bma_weights(np.stack((np.full(5, 0.005), np.full(5, 0.001))), np.ones(5))
     assert weights[0] > 0.5
 
 
 def test_what_is_asked_is_told_from_the_range() -> None:
     asked = rows(np.asarray([8.0, 64.0, 8.0, 64.0]), np.asarray([1.0, 1.0, 3.0, 3.0]))
-    shares = fitted().asked(asked).shares(asked.size)
-    assert [[kind for kind in shares if shares[kind][row]] for row in range(4)] == [
+    weights = fitted().extrapolation(asked).mean_weights(asked.size)
+    assert [[kind for kind in weights if weights[kind][row]] for row in range(4)] == [
         ["inside"],
         ["machines"],
         ["size"],
@@ -62,19 +67,19 @@ def test_what_is_asked_is_told_from_the_range() -> None:
 
 def test_half_a_doubling_beyond_the_range_is_half_way_between() -> None:
     asked = rows(np.asarray([32.0 * 2.0**0.5, 32.0, 64.0]), np.asarray([1.0, 2.0**0.25, 2.0**0.25]))
-    shares = fitted().asked(asked).shares(asked.size)
-    assert shares["inside"] == pytest.approx([0.5, 0.75, 0.0])
-    assert shares["machines"] == pytest.approx([0.5, 0.0, 0.75])
-    assert shares["size"] == pytest.approx([0.0, 0.25, 0.25])
+    weights = fitted().extrapolation(asked).mean_weights(asked.size)
+    assert weights["inside"] == pytest.approx([0.5, 0.75, 0.0])
+    assert weights["machines"] == pytest.approx([0.5, 0.0, 0.75])
+    assert weights["size"] == pytest.approx([0.0, 0.25, 0.25])
 
 
 def test_half_a_doubling_beyond_the_range_is_a_quarter_of_the_variance() -> None:
     """Errors grow in proportion to how far outside one asks, the mean goes half of the way."""
     asked = rows(np.asarray([32.0 * 2.0**0.5, 32.0, 64.0]), np.asarray([1.0, 2.0**0.25, 2.0**0.25]))
-    shares = fitted().asked(asked).squared(asked.size)
-    assert shares["inside"] == pytest.approx([0.75, 15.0 / 16.0, 0.0])
-    assert shares["machines"] == pytest.approx([0.25, 0.0, 15.0 / 16.0])
-    assert shares["size"] == pytest.approx([0.0, 1.0 / 16.0, 1.0 / 16.0])
+    weights = fitted().extrapolation(asked).variance_weights(asked.size)
+    assert weights["inside"] == pytest.approx([0.75, 15.0 / 16.0, 0.0])
+    assert weights["machines"] == pytest.approx([0.25, 0.0, 15.0 / 16.0])
+    assert weights["size"] == pytest.approx([0.0, 1.0 / 16.0, 1.0 / 16.0])
 
 
 def test_more_input_on_more_machines_than_measured_is_no_surer() -> None:
@@ -90,7 +95,7 @@ def test_more_input_on_more_machines_than_measured_is_no_surer() -> None:
     assert (np.diff(width) > -0.02 * width[:-1]).all()
 
 
-def bent() -> RunTimes:
+def bent() -> RunTimeFit:
     """Runs whose laws change within the range: those left out beyond it are missed by far."""
     at = grid()
     bend = np.where((at.machines > 8.0) | (at.size > 0.5), 1.4, 1.0)
@@ -130,7 +135,7 @@ def test_parameters_that_no_run_had_are_asked_as_such() -> None:
     known = rows(at.machines, at.size, parameter)
     model = fit_run_times(known, 100.0 * parameter / at.machines)
     new = rows(np.asarray([4.0, 4.0]), np.asarray([1.0, 1.0]), np.asarray([1.0, 1.5]))
-    assert model.asked(new).shares(new.size)["parameters"].tolist() == [0.0, 1.0]
+    assert model.extrapolation(new).mean_weights(new.size)["parameters"].tolist() == [0.0, 1.0]
 
 
 def test_parameters_are_the_same_to_all_but_the_last_digits() -> None:
@@ -138,13 +143,13 @@ def test_parameters_are_the_same_to_all_but_the_last_digits() -> None:
     known = rows(at.machines, at.size, np.where(at.machines < 8.0, 0.3, 0.6))
     model = fit_run_times(known, 100.0 / at.machines)
     asked = rows(np.asarray([4.0]), np.ones(1), np.asarray([0.1 + 0.2]))
-    assert model.asked(asked).shares(asked.size)["parameters"].tolist() == [0.0]
+    assert model.extrapolation(asked).mean_weights(asked.size)["parameters"].tolist() == [0.0]
 
 
 def test_extrapolation_is_validated_by_extrapolating() -> None:
     """The upper half of machines is foretold from the lower: as many errors as runs up there."""
     model = fitted()
-    assert len(model.inside.errors) == 15
+    assert len(model.leave_one_out.errors) == 15
     beyond = model.validation("machines")
     assert len(beyond.errors) == 3
     assert len(model.validation("size").errors) == 5
@@ -182,21 +187,21 @@ def test_several_sizes_at_once_are_each_by_itself() -> None:
 @pytest.mark.parametrize("size", [0.1, 0.6, 1.0, 1.3, 5.0])
 def test_several_iterations_at_once_are_each_by_itself(size: float) -> None:
     """So is the mean made to grow with the size, which needs only the sizes up to the next one."""
-    machines = np.linspace(1.0, 70.0, BLOCK + 5)
+    machines = np.linspace(1.0, 70.0, BLOCK_ROWS + 5)
     at = rows(machines, np.full(len(machines), size))
     runs = replace(grid(), iterations=np.tile([5.0, 20.0, 40.0], 5))
     times = (30.0 + 20.0 * runs.iterations * runs.size / runs.machines) * np.tile([1.0, 1.1], 8)[1:]
     for model in (fit_run_times(runs, times), fit_run_times(runs.taken(slice(4)), times[:4])):
         found = model.means(at, np.asarray([5.0, 7.0, 80.0]))
         for mean, count in zip(found, (5.0, 7.0, 80.0), strict=True):
-            assert mean == pytest.approx(model.moments(at.iterated(count))[0], rel=1e-9)
+            assert mean == pytest.approx(model.moments(at.with_iterations(count))[0], rel=1e-9)
         assert model.means(at.taken(slice(0)), np.ones(2)).shape == (2, 0)
 
 
 def test_rows_of_many_blocks_are_answered_one_by_one() -> None:
     model = fitted(noise=0.1, seed=5)
-    at = rows(np.linspace(1.0, 70.0, BLOCK + 5), np.full(BLOCK + 5, 1.7))
-    some = np.asarray([0, BLOCK - 1, BLOCK, BLOCK + 4])
+    at = rows(np.linspace(1.0, 70.0, BLOCK_ROWS + 5), np.full(BLOCK_ROWS + 5, 1.7))
+    some = np.asarray([0, BLOCK_ROWS - 1, BLOCK_ROWS, BLOCK_ROWS + 4])
     for whole, few in zip(model.moments(at), model.moments(at.taken(some)), strict=True):
         assert whole[..., some] == pytest.approx(few, rel=1e-9)
 
@@ -205,11 +210,13 @@ def test_along_never_falls_and_keeps_the_values_given() -> None:
     law = np.asarray([[0.0], [1.0], [1.0], [2.0]])
     whole = np.maximum.accumulate(np.asarray([[0.1], [1.5], [1.6], [1.2]]), axis=0)
     wanted = np.linspace(-1.0, 4.0, 101)
-    found = np.asarray([along_laws(law, whole, np.asarray([value]))[0] for value in wanted])
+    found = np.asarray(
+        [interpolated_along_laws(law, whole, np.asarray([value]))[0] for value in wanted]
+    )
     assert np.all(np.diff(found) >= -1e-12)
-    assert along_laws(law, whole, np.asarray([0.0])) == pytest.approx([0.1])
-    assert along_laws(law, whole, np.asarray([2.0])) == pytest.approx([1.6])
-    assert along_laws(law, whole, np.asarray([3.0])) == pytest.approx([2.6])
+    assert interpolated_along_laws(law, whole, np.asarray([0.0])) == pytest.approx([0.1])
+    assert interpolated_along_laws(law, whole, np.asarray([2.0])) == pytest.approx([1.6])
+    assert interpolated_along_laws(law, whole, np.asarray([3.0])) == pytest.approx([2.6])
 
 
 def test_repetitions_are_one_configuration() -> None:
@@ -244,4 +251,4 @@ def test_new_parameters_are_validated_by_leaving_sets_out() -> None:
     model = fit_run_times(known, parameter**0.5 * bend * (20.0 + 600.0 / machines))
     found = model.validation("parameters")
     assert len(found.errors) == 24
-    assert np.abs(found.errors).mean() > 3.0 * np.abs(model.inside.errors).mean()
+    assert np.abs(found.errors).mean() > 3.0 * np.abs(model.leave_one_out.errors).mean()

@@ -9,7 +9,7 @@ from synthetic import catalog_of, offer
 
 from engine.catalog import InstanceType
 from engine.cluster import Cluster, NodeGroup, Workload
-from engine.models.laws.design import known_of_family
+from engine.models.laws.encoding import family_effect_share
 from engine.profile import Run
 
 
@@ -114,7 +114,7 @@ def test_a_faster_type_is_faster_than_all_that_were_measured_not_than_the_neares
 
 
 def test_each_size_of_a_family_tells_more_of_another_and_never_all() -> None:
-    assert known_of_family(np.arange(4)).tolist() == pytest.approx([0.0, 0.5, 2 / 3, 0.75])
+    assert family_effect_share(np.arange(4)).tolist() == pytest.approx([0.0, 0.5, 2 / 3, 0.75])
 
 
 def test_runs_of_a_family_say_how_fast_it_is_and_its_score_does_not_say_it_again() -> None:

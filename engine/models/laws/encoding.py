@@ -1,4 +1,5 @@
-"""Runs and questions as numbers: what the laws and the process of the default model see of them."""
+"""Encoding of runs and wanted configurations as arrays: points of the laws, inputs of the Gaussian
+process."""
 
 from __future__ import annotations
 
@@ -14,31 +15,31 @@ from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.machines.families import family_of
 from engine.models.curves.machines import MachineRuns, shape_of, vcpus_of
 from engine.models.curves.parameter_scales import ParameterScales
-from engine.models.laws.residual import Inputs, Moved
+from engine.models.laws.gaussian_process import ProcessInputs, SizeIterationGrid
 from engine.models.laws.terms import Points
 
 LEVEL_SPREAD = 3.0
-"""Prior spread of the level of log time about the runs' mean: next to nothing is known of it."""
+"""Prior standard deviation of the level of log time about the runs' mean: nearly uninformative."""
 
 TYPE_SPREAD, MEMORY_SPREAD = 0.2, 0.2
-"""Prior spreads of log time: of a type of machine at equal cores, and per e-fold of memory per
-core. Measured types of three families differ by that much."""
+"""Prior standard deviations of log time: of a machine type at equal cores, and per e-fold of memory
+per core. Measured types of three families differ by that much."""
 
 FAMILY_SHARE = 0.5
-"""How far what is peculiar to one size of a family is peculiar to another, of which no run is: the
-correlation of their effects. They have the same processors, and other disks and networks."""
+"""Correlation of the effects of two sizes of one family. They have the same processors, and other
+disks and networks."""
 
 PARAMETER_SPREAD = 1.0
-"""Prior spread of the power of a job parameter; of one that may be zero, of the change of log time
-from 0 to its largest value."""
+"""Prior standard deviation of the power of a job parameter; of one that may be zero, of the change
+of log time from 0 to its largest value."""
 
 LENGTH = 1.5
 """Prior length of the smooth remainder along a coordinate, in standard deviations of the runs."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """A type of machine.
+class MachineType:
+    """A machine type.
 
     Args:
         name: None where it is not known.
@@ -56,27 +57,27 @@ class Kind:
 
 @dataclass(frozen=True, eq=False)
 class Rows(Points):
-    """n runs or questions, in the units of the table.
+    """n runs or wanted configurations, in the units of the table.
 
     Args:
-        kind: (n,) place of the type among the measured ones, -1 for another.
-        family: (n,) place of its family among theirs, -1 for another.
+        type_index: (n,) index among the measured types, -1 for another.
+        family: (n,) index of its family among theirs, -1 for another.
         parameters: (n, p).
         own_cores: (n,) `cores` in those of the type that it resembles, not in those of the mean of
             the measured ones.
     """
 
-    kind: IntArray
+    type_index: IntArray
     family: IntArray
     parameters: FloatArray
     own_cores: FloatArray
 
     @property
-    def alone(self) -> Rows:
-        """The same as what was fitted to one type alone counts them."""
+    def in_own_cores(self) -> Rows:
+        """The same with `own_cores` as cores, for a fit to one type alone."""
         return replace(self, cores=self.own_cores)
 
-    def iterated(self, iterations: float) -> Rows:
+    def with_iterations(self, iterations: float) -> Rows:
         """The same with another number of iterations."""
         return replace(self, iterations=np.full(len(self), iterations))
 
@@ -89,7 +90,9 @@ class Rows(Points):
     def configurations(self) -> FloatArray:
         """(n, .) all numbers of each row."""
         known = (self.machines, self.cores, self.memory, self.size, self.iterations)
-        return np.column_stack((*known, self.kind, self.parameters, self.family, self.own_cores))
+        return np.column_stack(
+            (*known, self.type_index, self.parameters, self.family, self.own_cores)
+        )
 
 
 def at_least_as_hard(rows: Rows) -> BoolArray:
@@ -97,13 +100,13 @@ def at_least_as_hard(rows: Rows) -> BoolArray:
     input and the same job."""
     cores, memory = rows.machines * rows.cores, rows.machines * rows.memory
     jobs = np.unique(rows.jobs, axis=0, return_inverse=True)[1].reshape(-1)
-    found = (cores[None] <= cores[:, None]) & (memory[None] <= memory[:, None])
-    found &= (rows.size[None] >= rows.size[:, None]) & (jobs[None] == jobs[:, None])
-    return np.asarray(found & ~np.eye(len(rows), dtype=bool))
+    harder = (cores[None] <= cores[:, None]) & (memory[None] <= memory[:, None])
+    harder &= (rows.size[None] >= rows.size[:, None]) & (jobs[None] == jobs[:, None])
+    return np.asarray(harder & ~np.eye(len(rows), dtype=bool))
 
 
 def rows_of(
-    tables: Sequence[MachineRuns], kinds: Sequence[Kind], names: Sequence[str]
+    tables: Sequence[MachineRuns], machine_types: Sequence[MachineType], names: Sequence[str]
 ) -> tuple[Rows, FloatArray]:
     """The runs of all types, and (r,) their seconds."""
 
@@ -116,15 +119,18 @@ def rows_of(
         for table in tables
         for run in table.observed
     ]
-    cores = np.repeat([kind.cores for kind in kinds], counts)
+    cores = np.repeat([machine_type.cores for machine_type in machine_types], counts)
     rows = Rows(
         machines=joined([table.machines for table in tables]),
         cores=cores,
-        memory=np.repeat([kind.memory for kind in kinds], counts),
+        memory=np.repeat([machine_type.memory for machine_type in machine_types], counts),
         size=joined([table.size for table in tables]),
         iterations=np.nan_to_num(joined([table.iterations for table in tables]), nan=1.0),
-        kind=np.repeat(np.arange(len(kinds), dtype=np.int64), counts),
-        family=np.repeat(families_among([kind.family for kind in kinds], kinds), counts),
+        type_index=np.repeat(np.arange(len(machine_types), dtype=np.int64), counts),
+        family=np.repeat(
+            family_indices([machine_type.family for machine_type in machine_types], machine_types),
+            counts,
+        ),
         parameters=np.asarray(parameters, dtype=float).reshape(sum(counts), len(names)),
         own_cores=cores,
     )
@@ -133,12 +139,13 @@ def rows_of(
 
 @dataclass(frozen=True, eq=False)
 class Encoding:
-    """How rows become points, effects and coordinates; made from the runs.
+    """How rows become points of the laws, and effects and coordinates of the process; made from the
+    runs.
 
     Args:
         runs: the runs.
-        largest: the scale of the sizes.
-        parameters: how the job parameters count.
+        largest: the size of the largest run, the unit of the sizes.
+        parameters: how the job parameters are scaled.
     """
 
     runs: Rows
@@ -150,76 +157,79 @@ class Encoding:
         return cls(runs, float(runs.size.max()), ParameterScales.of(runs.parameters))
 
     def points(self, rows: Rows) -> Points:
-        memory = rows.memory / self._memory
+        memory = rows.memory / self._median_memory
         return Points(rows.machines, rows.cores, memory, rows.size / self.largest, rows.iterations)
 
     @cached_property
-    def _memory(self) -> float:
-        """Of a machine of the runs."""
+    def _median_memory(self) -> float:
+        """Median memory of a machine of the runs."""
         return float(np.median(self.runs.memory))
 
-    def inputs(self, rows: Rows) -> Inputs:
-        """What the process sees: effects, and the coordinates that vary among the runs."""
+    def inputs(self, rows: Rows) -> ProcessInputs:
+        """Inputs of the process: effects, and the coordinates that vary among the runs."""
         effects = [np.full((len(rows), 1), LEVEL_SPREAD)]
-        if len(np.unique(self.runs.kind)) > 1:
-            effects.append(TYPE_SPREAD * self._kinds(rows))
-        if np.ptp(_per_core(self.runs)) > 0.0:
-            centred = _per_core(rows) - _per_core(self.runs).mean()
+        if len(np.unique(self.runs.type_index)) > 1:
+            effects.append(TYPE_SPREAD * self._type_effects(rows))
+        if np.ptp(_log_memory_per_core(self.runs)) > 0.0:
+            centred = _log_memory_per_core(rows) - _log_memory_per_core(self.runs).mean()
             effects.append(MEMORY_SPREAD * centred[:, None])
         scales = self.parameters
         own = scales.coordinates(self.runs.parameters)
         centred_parameters = scales.coordinates(rows.parameters) - own.mean(axis=0)
         effects.append(PARAMETER_SPREAD * centred_parameters)
         varying = self._varying
-        return Inputs(
+        return ProcessInputs(
             effects=np.concatenate(effects, axis=1),
             coordinates=self._coordinates(rows)[:, varying],
             cores=np.log(rows.machines * rows.cores),
             sizes=np.log(rows.size),
         )
 
-    def _kinds(self, rows: Rows) -> FloatArray:
-        """(n, k) how much of each measured type's effect a row has: all of its own; of another size
-        of their family what is to be expected after theirs, the best linear prediction."""
-        kinds, place = np.unique(self.runs.kind, return_index=True)
-        alike = rows.family[:, None] == self.runs.family[place]
-        known = alike.sum(axis=1, keepdims=True)
-        expected = alike * known_of_family(known) / np.maximum(1, known)
-        own = rows.kind[:, None] == kinds
-        return np.asarray(np.where(rows.kind[:, None] < 0, expected, own))
+    def _type_effects(self, rows: Rows) -> FloatArray:
+        """(n, k) weight of each measured type's effect in a row: 1 for its own type; for another
+        size of their family the best linear prediction from theirs."""
+        types, first = np.unique(self.runs.type_index, return_index=True)
+        same_family = rows.family[:, None] == self.runs.family[first]
+        sizes = same_family.sum(axis=1, keepdims=True)
+        expected = same_family * family_effect_share(sizes) / np.maximum(1, sizes)
+        own_type = rows.type_index[:, None] == types
+        return np.asarray(np.where(rows.type_index[:, None] < 0, expected, own_type))
 
     def parameter_doublings(self, rows: Rows) -> FloatArray:
-        """(n,) distance from the nearest observed value, over all parameters."""
+        """(n,) distance from the nearest observed value in doublings, over all parameters."""
         doublings = self.parameters.doublings
         columns = zip(doublings(rows.parameters).T, doublings(self.runs.parameters).T, strict=True)
         squares = np.zeros(len(rows))
-        for asked, known in columns:
-            squares += _from_nearest(asked, known) ** 2
+        for wanted, observed in columns:
+            squares += _distance_to_nearest(wanted, observed) ** 2
         return np.asarray(np.sqrt(squares))
 
     def iteration_doublings(self, rows: Rows) -> FloatArray:
-        """(n,) distance from the nearest number of iterations that was run."""
-        return _from_nearest(np.log2(rows.iterations), np.log2(self.runs.iterations))
+        """(n,) distance from the nearest number of iterations that was run, in doublings."""
+        return _distance_to_nearest(np.log2(rows.iterations), np.log2(self.runs.iterations))
 
     @property
     def lengths(self) -> FloatArray:
         """(c,) prior lengths of the coordinates."""
         return np.asarray(LENGTH * self._coordinates(self.runs)[:, self._varying].std(axis=0))
 
-    def moved(self, sizes: FloatArray, iterations: FloatArray | None) -> Moved:
-        """Points as they are with each of k numbers of iterations and s sizes in place of their own
-        (k s of them; the iterations are left alone for None), as far as these varied among the
-        runs."""
+    def size_iteration_grid(
+        self, sizes: FloatArray, iterations: FloatArray | None
+    ) -> SizeIterationGrid:
+        """All combinations of k numbers of iterations and s sizes (k s of them; the points' own
+        iterations for None), as far as these varied among the runs."""
         counts = 1 if iterations is None else len(iterations)
         values = {SIZE: np.tile(np.log(sizes), counts)}
         if iterations is not None:
             values[ITERATIONS] = np.repeat(np.log(iterations), len(sizes))
-        varied = [place for place in values if self._varying[place]]
-        columns = np.asarray([self._varying[:place].sum() for place in varied], dtype=np.int64)
-        found = np.empty((counts * len(sizes), len(varied)))
-        for column, place in enumerate(varied):
-            found[:, column] = values[place]
-        return Moved(columns, found, values[SIZE])
+        varied = [coordinate for coordinate in values if self._varying[coordinate]]
+        columns = np.asarray(
+            [self._varying[:coordinate].sum() for coordinate in varied], dtype=np.int64
+        )
+        replaced = np.empty((counts * len(sizes), len(varied)))
+        for column, coordinate in enumerate(varied):
+            replaced[:, column] = values[coordinate]
+        return SizeIterationGrid(columns, replaced, values[SIZE])
 
     @cached_property
     def _varying(self) -> BoolArray:
@@ -228,14 +238,14 @@ class Encoding:
     def _coordinates(self, rows: Rows) -> FloatArray:
         logs = np.log((rows.machines, rows.size, rows.iterations, rows.cores))
         parameters = self.parameters.coordinates(rows.parameters)
-        return np.column_stack((logs.T, _per_core(rows), parameters))
+        return np.column_stack((logs.T, _log_memory_per_core(rows), parameters))
 
 
 SIZE, ITERATIONS = 1, 2
-"""Their places among the coordinates, before those are left out that do not vary."""
+"""Their column indices among the coordinates, before the ones that do not vary are dropped."""
 
 
-def _per_core(rows: Rows) -> FloatArray:
+def _log_memory_per_core(rows: Rows) -> FloatArray:
     return np.asarray(np.log(rows.memory / rows.cores))
 
 
@@ -244,37 +254,37 @@ def family_named(name: str | None) -> str | None:
     return name and (family_of(name) or name)
 
 
-def families_among(names: Sequence[str | None], kinds: Sequence[Kind]) -> IntArray:
-    """(n,) places of n families among those of the measured types, -1 for others."""
-    known = list(dict.fromkeys(kind.family for kind in kinds))
+def family_indices(names: Sequence[str | None], machine_types: Sequence[MachineType]) -> IntArray:
+    """(n,) indices of n families among those of the measured types, -1 for others."""
+    known = list(dict.fromkeys(machine_type.family for machine_type in machine_types))
     return np.asarray([known.index(x) if x in known else -1 for x in names], dtype=np.int64)
 
 
-def known_of_family(sizes: IntArray) -> FloatArray:
-    """Share of what is peculiar to a type that so many measured sizes of its family tell, where
+def family_effect_share(sizes: IntArray) -> FloatArray:
+    """Share of a type's effect that is predicted by so many measured sizes of its family, where
     they agree."""
     return np.asarray(FAMILY_SHARE * sizes / (1.0 + FAMILY_SHARE * (sizes - 1.0)))
 
 
-def kinds_of(tables: Sequence[MachineRuns], catalog: Catalog | None) -> list[Kind]:
+def machine_types_of(tables: Sequence[MachineRuns], catalog: Catalog | None) -> list[MachineType]:
     """The measured types; cores are vCPUs where all are known, else task slots, else all alike."""
     names = [table.instance.name if table.instance else None for table in tables]
     ones = [1.0] * len(tables)
     if tables[0].unit == "slots":
-        return [Kind(name, 1.0, 1.0) for name in names]
+        return [MachineType(name, 1.0, 1.0) for name in names]
     vcpus = [vcpus_of(table.instance, catalog) for table in tables]
     slots = [table.slots_per_machine for table in tables]
     known = (values for values in (vcpus, slots, ones) if not np.isnan(values).any())
     shapes = [shape_of(table.instance, catalog) for table in tables]
     memory = [shape.memory_gib if shape else math.nan for shape in shapes]
     return [
-        Kind(name, cores, gib)
+        MachineType(name, cores, gib)
         for name, cores, gib in zip(
             names, next(known), ones if np.isnan(memory).any() else memory, strict=True
         )
     ]
 
 
-def _from_nearest(asked: FloatArray, known: FloatArray) -> FloatArray:
-    """(n,) distance of values (n,) from the nearest of (r,) known ones."""
-    return np.asarray(np.abs(asked[:, None] - np.unique(known)).min(axis=1))
+def _distance_to_nearest(values: FloatArray, observed: FloatArray) -> FloatArray:
+    """(n,) distance of values (n,) from the nearest of (r,) observed ones."""
+    return np.asarray(np.abs(values[:, None] - np.unique(observed)).min(axis=1))

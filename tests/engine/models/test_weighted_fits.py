@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from engine.models.laws.design import Rows
+from engine.models.laws.encoding import Rows
 from engine.models.laws.run_times import fit_run_times
-from engine.models.laws.shares import Share, means_of, told_by
+from engine.models.laws.weighted_fits import WeightedFit, mixed_log_times, mixed_means
 
 
 def test_means_of_several_iterations_are_those_of_the_whole_answers() -> None:
@@ -18,14 +18,18 @@ def test_means_of_several_iterations_are_those_of_the_whole_answers() -> None:
     joint = fit_run_times(rows, seconds)
     alone = [fit_run_times(rows.taken(kind == k), seconds[kind == k]) for k in (1, 2)]
     first = (
-        (Share(joint, 1.0),),
-        (Share(joint, 0.0), Share(alone[0], 1.0)),
-        (Share(joint, 0.4), Share(alone[1], 0.6)),
+        (WeightedFit(joint, 1.0),),
+        (WeightedFit(joint, 0.0), WeightedFit(alone[0], 1.0)),
+        (WeightedFit(joint, 0.4), WeightedFit(alone[1], 0.6)),
     )
-    second = ((Share(joint, 1.0),), (Share(joint, 1.0),), (Share(joint, 0.005), first[2][1]))
+    second = (
+        (WeightedFit(joint, 1.0),),
+        (WeightedFit(joint, 1.0),),
+        (WeightedFit(joint, 0.005), first[2][1]),
+    )
     asked, family = rows.taken(np.arange(36) % 4 < 3), kind[np.arange(36) % 4 < 3]
     counts = np.asarray([5.0, 30.0])
-    found = means_of((first, second), asked, family, counts)
+    found = mixed_means((first, second), asked, family, counts)
     for mean, shares, count in zip(found, (first, second), counts.tolist(), strict=True):
-        told = told_by(shares, asked.iterated(count), family)[0]
+        told = mixed_log_times(shares, asked.with_iterations(count), family)[0]
         assert mean == pytest.approx(told, rel=1e-9)

@@ -7,32 +7,42 @@ import pytest
 from numpy.typing import NDArray
 
 from engine.forecast import FloatArray
-from engine.models.laws.hyperparameters import AMPLITUDE, KnownParts, Posterior
-from engine.models.laws.residual import Inputs, Moved, Process, linear, smooth
+from engine.models.laws.gaussian_process import (
+    GaussianProcess,
+    ProcessInputs,
+    SizeIterationGrid,
+    linear_process,
+    smooth_process,
+)
+from engine.models.laws.hyperparameters import AMPLITUDE, KernelParts, NegativeLogPosterior
 
 
-def inputs(x: FloatArray) -> Inputs:
+def inputs(x: FloatArray) -> ProcessInputs:
     """Where the first coordinate says the cores, and no two share cores and input."""
-    return Inputs(np.full((len(x), 1), 3.0), x, 10.0 * x[:, 0], 10.0 * x[:, 1])
+    return ProcessInputs(np.full((len(x), 1), 3.0), x, 10.0 * x[:, 0], 10.0 * x[:, 1])
 
 
-def gridded(x: FloatArray) -> Inputs:
+def gridded(x: FloatArray) -> ProcessInputs:
     """The same with few numbers of cores and few inputs, which many share."""
     places = np.round(x)
-    return Inputs(np.full((len(x), 1), 3.0), x, 10.0 * places[:, 0], 0.1 * places[:, 1])
+    return ProcessInputs(np.full((len(x), 1), 3.0), x, 10.0 * places[:, 0], 0.1 * places[:, 1])
 
 
-def runs(count: int = 24, at: Callable[[FloatArray], Inputs] = inputs) -> tuple[Inputs, FloatArray]:
+def runs(
+    count: int = 24, at: Callable[[FloatArray], ProcessInputs] = inputs
+) -> tuple[ProcessInputs, FloatArray]:
     random = np.random.default_rng(0)
     x = random.uniform(-1.5, 1.5, (count, 2))
     return at(x), 0.2 * np.sin(2.0 * x[:, 0]) + 0.01 * random.normal(size=count)
 
 
-def picked(of: Inputs, places: NDArray[np.bool_] | NDArray[np.int64]) -> Inputs:
-    return Inputs(of.effects[places], of.coordinates[places], of.cores[places], of.sizes[places])
+def picked(of: ProcessInputs, places: NDArray[np.bool_] | NDArray[np.int64]) -> ProcessInputs:
+    return ProcessInputs(
+        of.effects[places], of.coordinates[places], of.cores[places], of.sizes[places]
+    )
 
 
-def plain(process: Process, a: Inputs, b: Inputs) -> FloatArray:
+def plain(process: GaussianProcess, a: ProcessInputs, b: ProcessInputs) -> FloatArray:
     """The kernel by its definition."""
     found = np.empty((len(a), len(b)))
     by_cores, by_both = (*process.waves, 0.0)[:2]
@@ -51,10 +61,12 @@ def plain(process: Process, a: Inputs, b: Inputs) -> FloatArray:
 
 
 @pytest.mark.parametrize(("where", "waves"), [(inputs, 1), (gridded, 2)])
-def test_moments_are_those_of_the_book(where: Callable[[FloatArray], Inputs], waves: int) -> None:
+def test_moments_are_those_of_the_book(
+    where: Callable[[FloatArray], ProcessInputs], waves: int
+) -> None:
     """Rasmussen and Williams 2.25 and 2.26, written out."""
     known, values = runs(at=where)
-    process = smooth(known, values, np.ones(2), np.ones(len(values)))
+    process = smooth_process(known, values, np.ones(2), np.ones(len(values)))
     assert len(process.waves) == waves
     at = where(np.asarray([[0.1, 0.2], [1.0, -1.0]]))
     covariance = plain(process, known, known) + process.noise**2 * np.eye(len(known))
@@ -67,12 +79,12 @@ def test_moments_are_those_of_the_book(where: Callable[[FloatArray], Inputs], wa
     for columns in ([], [0], [0, 1]):
         to = np.asarray([[0.3] * len(columns), [-0.7] * len(columns)])
         sizes = np.asarray([0.05, -0.1])
-        moved = Moved(np.asarray(columns, dtype=np.int64), to, sizes)
+        moved = SizeIterationGrid(np.asarray(columns, dtype=np.int64), to, sizes)
         found = process.means(at, values, moved)
         for row, values_at, size in zip(found, to, sizes, strict=True):
             coordinates = at.coordinates.copy()
             coordinates[:, columns] = values_at
-            there = Inputs(at.effects, coordinates, at.cores, np.full(len(at), size))
+            there = ProcessInputs(at.effects, coordinates, at.cores, np.full(len(at), size))
             assert row == pytest.approx(process.moments(there, values)[0], rel=1e-9)
 
 
@@ -86,10 +98,10 @@ def test_what_is_peculiar_to_cores_and_input_is_learnt_from_those_that_share_bot
     dip = np.where((cores == np.log(16.0)) & (sizes == 0.0), -0.1, 0.0)
     values = dip + 0.005 * random.normal(size=len(cores))
 
-    def at(p: FloatArray, z: FloatArray, x: FloatArray) -> Inputs:
-        return Inputs(np.full((len(p), 1), 3.0), np.column_stack((p, z, x)), p, z)
+    def at(p: FloatArray, z: FloatArray, x: FloatArray) -> ProcessInputs:
+        return ProcessInputs(np.full((len(p), 1), 3.0), np.column_stack((p, z, x)), p, z)
 
-    process = smooth(at(cores, sizes, other), values, np.full(3, 1.5), np.ones(len(cores)))
+    process = smooth_process(at(cores, sizes, other), values, np.full(3, 1.5), np.ones(len(cores)))
     asked = np.log(np.asarray([[16.0, 1.0], [16.0, 4.0], [32.0, 1.0]])).T
     mean = process.moments(at(*asked, np.asarray([0.4, 0.4, 0.4])), values)[0]
     assert mean == pytest.approx([-0.1, 0.0, 0.0], abs=0.02)
@@ -97,16 +109,16 @@ def test_what_is_peculiar_to_cores_and_input_is_learnt_from_those_that_share_bot
 
 @pytest.mark.parametrize("where", [inputs, gridded])
 def test_leave_one_out_is_that_of_processes_without_the_run(
-    where: Callable[[FloatArray], Inputs],
+    where: Callable[[FloatArray], ProcessInputs],
 ) -> None:
     known, values = runs(at=where)
-    process = smooth(known, values, np.ones(2), np.ones(len(values)))
+    process = smooth_process(known, values, np.ones(2), np.ones(len(values)))
     errors, variances = process.left_out(np.tile(values, (len(values), 1)))
     for place in (0, 5, 23):
         kept = np.arange(len(values)) != place
         rest = picked(known, kept)
         covariance = plain(process, rest, rest) + process.noise**2 * np.eye(len(rest))
-        without = Process(
+        without = GaussianProcess(
             rest, process.amplitude, process.waves, process.lengths, process.noise,
             np.linalg.inv(covariance), np.ones(len(rest)),
         )  # fmt: skip
@@ -119,8 +131,8 @@ def test_the_gradient_is_that_of_the_value() -> None:
     known, values = runs(12)
     alike = np.exp(-0.5 * (known.cores[:, None] - known.cores) ** 2)
     waves = np.stack((alike, alike**2))
-    parts = KnownParts(known.effects @ known.effects.T, waves, known.coordinates, np.ones(2))
-    posterior = Posterior(parts, values)
+    parts = KernelParts(known.effects @ known.effects.T, waves, known.coordinates, np.ones(2))
+    posterior = NegativeLogPosterior(parts, values)
     at = np.asarray([0.3, -0.2, 0.1, 0.4, -0.3, 0.2])
     slope = posterior(at)[1]
     for place in range(len(at)):
@@ -131,7 +143,7 @@ def test_the_gradient_is_that_of_the_value() -> None:
 
 def test_it_learns_a_bend_and_forgets_it_far_away() -> None:
     known, values = runs()
-    process = smooth(known, values, np.ones(2), np.ones(len(values)))
+    process = smooth_process(known, values, np.ones(2), np.ones(len(values)))
     assert process.amplitude > AMPLITUDE
     near = inputs(np.asarray([[0.8, 0.0]]))
     far = inputs(np.asarray([[30.0, 0.0]]))
@@ -144,21 +156,21 @@ def test_it_learns_a_bend_and_forgets_it_far_away() -> None:
 
 def test_a_few_runs_leave_the_prior() -> None:
     known = inputs(np.asarray([[0.0, 0.0], [0.5, 0.1], [1.0, 0.3], [1.5, 0.2]]))
-    process = smooth(known, np.asarray([0.01, -0.01, 0.01, 0.0]), np.ones(2), np.ones(4))
+    process = smooth_process(known, np.asarray([0.01, -0.01, 0.01, 0.0]), np.ones(2), np.ones(4))
     assert AMPLITUDE / 8.0 < process.amplitude < AMPLITUDE * 2.0
 
 
 def test_linear_effects_alone_are_ridge_regression() -> None:
     random = np.random.default_rng(3)
     effects = random.normal(size=(10, 2))
-    known = Inputs(effects, np.zeros((10, 0)), np.zeros(10), np.zeros(10))
+    known = ProcessInputs(effects, np.zeros((10, 0)), np.zeros(10), np.zeros(10))
     values = random.normal(size=10)
     ridge = np.linalg.solve(effects.T @ effects + 0.09 * np.eye(2), effects.T @ values)
-    process = linear(known, 0.3, np.ones(10))
+    process = linear_process(known, 0.3, np.ones(10))
     mean, variance = process.moments(known, values)
     assert mean == pytest.approx(effects @ ridge)
     alone = process.means(
-        known, values, Moved(np.empty(0, dtype=np.int64), np.empty((1, 0)), np.zeros(1))
+        known, values, SizeIterationGrid(np.empty(0, dtype=np.int64), np.empty((1, 0)), np.zeros(1))
     )[0]
     assert alone == pytest.approx(mean)
     explained = effects @ effects.T @ process.inverse @ effects @ effects.T
@@ -169,8 +181,8 @@ def test_linear_effects_alone_are_ridge_regression() -> None:
 def test_the_variance_of_linear_effects_is_exact_where_little_is_left_of_the_prior() -> None:
     """A level of prior spread 3 after 100 runs with noise of a thousandth: prior less what is
     explained would be the difference of numbers a million times as large."""
-    level = Inputs(np.full((100, 1), 3.0), np.zeros((100, 0)), np.zeros(100), np.zeros(100))
-    process = linear(level, 1e-3, np.ones(100))
+    level = ProcessInputs(np.full((100, 1), 3.0), np.zeros((100, 0)), np.zeros(100), np.zeros(100))
+    process = linear_process(level, 1e-3, np.ones(100))
     variance = process.moments(level, np.zeros(100))[1]
     assert variance == pytest.approx(1e-6 + 1.0 / (1.0 / 9.0 + 100.0 / 1e-6), rel=1e-12)
 
@@ -182,10 +194,10 @@ def test_what_a_run_counts_for_divides_the_variance_of_its_noise() -> None:
     wrong, run_weights = values.copy(), np.ones(len(values))
     wrong[5] += 1.0
     run_weights[5] = 1e-3
-    process = smooth(known, wrong, np.ones(2), run_weights)
+    process = smooth_process(known, wrong, np.ones(2), run_weights)
     at = inputs(np.asarray([[0.1, 0.2], [1.0, -1.0]]))
     found, usual = (
-        smooth(known, told, np.ones(2), run_weights).moments(at, told)[0]
+        smooth_process(known, told, np.ones(2), run_weights).moments(at, told)[0]
         for told in (wrong, values)
     )
     assert found == pytest.approx(usual, abs=0.01)
@@ -200,14 +212,14 @@ def test_left_out_errors_to_the_power_of_what_is_free_are_the_residuals() -> Non
     left-out errors, each for as much of it as is a number of its own. Left as five numbers the
     errors would say of it what three can."""
     x = np.asarray([0.0, 0.1, 0.3, 0.6, 1.0])
-    known = Inputs(1e3 * np.column_stack((np.ones(5), x)), np.empty((5, 0)), x, x)
+    known = ProcessInputs(1e3 * np.column_stack((np.ones(5), x)), np.empty((5, 0)), x, x)
     values = np.asarray([0.3, 0.1, -0.2, 0.1, 0.4])
-    process = linear(known, 0.1, np.ones(5))
-    assert process.free.sum() == pytest.approx(5 - 2, rel=1e-4)
+    process = linear_process(known, 0.1, np.ones(5))
+    assert process.one_minus_leverage.sum() == pytest.approx(5 - 2, rel=1e-4)
     slope, level = np.polyfit(x, values, 1)
     squares = float(np.sum((values - level - slope * x) ** 2))
     errors, variances = process.left_out(np.tile(values, (5, 1)))
     for times in (0.5, 1.0, 2.0):
         each = -0.5 * errors**2 / (variances * times**2) - np.log(times)
         whole = -0.5 * squares / (0.1 * times) ** 2 - (5 - 2) * np.log(times)
-        assert process.free @ each == pytest.approx(whole, rel=1e-3)
+        assert process.one_minus_leverage @ each == pytest.approx(whole, rel=1e-3)

@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import t
 
-from engine.models.laws.mixture import Variances, weights_of
+from engine.models.laws.candidate_models import Variances, pseudo_bma_weights
 
 
 def test_the_variance_of_a_mixture_is_that_of_all_it_mixes() -> None:
@@ -42,10 +42,10 @@ def test_weights_are_what_errors_of_runs_left_out_make_likely() -> None:
 
     second = math.exp(-1.0) * likely(0.08) / likely(0.1)
     errors = np.asarray([[0.1, -0.1] * 4, [0.08] * 8])
-    found = weights_of(errors, np.ones(8))
+    found = pseudo_bma_weights(errors, np.ones(8))
     assert found == pytest.approx([1.0 / (1.0 + second), second / (1.0 + second)], rel=1e-3)
     more = np.concatenate((errors, [[9.0, 0.0], [0.0, 9.0]]), axis=1)
-    assert weights_of(more, np.asarray([1.0] * 8 + [0.0] * 2)) == pytest.approx(found)
+    assert pseudo_bma_weights(more, np.asarray([1.0] * 8 + [0.0] * 2)) == pytest.approx(found)
 
 
 def test_one_error_among_many_does_not_decide_for_all() -> None:
@@ -53,15 +53,15 @@ def test_one_error_among_many_does_not_decide_for_all() -> None:
     it would have one of 100,000. Where ten runs say so, it has nothing."""
     first, second = np.full(30, 0.03), np.full(30, 0.03)
     first[7] = 0.2
-    one = weights_of(np.stack((first, second)), np.ones(30))
+    one = pseudo_bma_weights(np.stack((first, second)), np.ones(30))
     assert 0.1 < one[0] < 0.3
     assert one.sum() == pytest.approx(1.0)
     first[10:19] = 0.2
-    assert weights_of(np.stack((first, second)), np.ones(30))[0] < 0.001
+    assert pseudo_bma_weights(np.stack((first, second)), np.ones(30))[0] < 0.001
 
 
 def test_weights_hardly_hang_on_the_order_of_runs() -> None:
     """Which run is drawn how often goes by its place; the weights are means over many draws."""
     errors = np.abs(np.random.default_rng(3).normal(0.0, 0.05, (2, 12)))
-    found = [weights_of(np.roll(errors, by, axis=1), np.ones(12))[0] for by in range(12)]
+    found = [pseudo_bma_weights(np.roll(errors, by, axis=1), np.ones(12))[0] for by in range(12)]
     assert max(found) - min(found) < 0.05

@@ -1,0 +1,264 @@
+"""The two candidate models of run times, and their weights by leave-one-out errors (pseudo-BMA+).
+
+The first is the laws with linear effects, the second the same with a smooth remainder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from engine.forecast import BoolArray, FloatArray, IntArray
+from engine.models.laws.averaging import AveragedLaws, averaged
+from engine.models.laws.encoding import Encoding, Rows, at_least_as_hard
+from engine.models.laws.gaussian_process import GaussianProcess, linear_process, smooth_process
+from engine.models.laws.left_out_spread import LeftOutSpread, error_distribution
+from engine.models.laws.outlier_runs import outlier_posterior
+from engine.models.laws.sampling import NOISE_DOF, Observations
+
+MINIMUM_FOR_SMOOTH = 5
+"""The fewest configurations with which a smooth remainder is considered."""
+
+PENALTY = 1.0
+"""Log weight that each further candidate has to make up for: the first (the laws; all runs) is the
+default."""
+
+SCORE_NOISE, SCORE_RUNS = 0.02, 4.0
+"""Prior of the left-out error of a candidate, and the number of runs it counts for: so that of two
+candidates that are both nearly exact neither wins by a negligible difference."""
+
+SCORE_SCALES = np.geomspace(0.003, 3.0, 24)
+"""Scales of a candidate's left-out errors of log time over which its likelihood is averaged,
+log-spaced."""
+
+BOOTSTRAP_DRAWS = 200
+"""Bayesian bootstrap draws of the left-out runs for the weights."""
+
+HYPERPARAMETERS = 3.0
+"""Kinds of hyperparameters of the smooth remainder (amplitudes, lengths, noise). They were fitted
+with the run that is then left out: errors are that much too small."""
+
+
+@dataclass(frozen=True, eq=False)
+class Variances:
+    """Predicted variances of log time by c candidates at n points.
+
+    Args:
+        within_laws: (c, n) of runs about a law, by each candidate: noise, and the variance of its
+            process.
+        between_laws: (n,) among the laws of the posterior.
+        side_factors: (2, n) factors of the latter below and above the prediction.
+    """
+
+    within_laws: FloatArray
+    between_laws: FloatArray
+    side_factors: FloatArray
+
+    @classmethod
+    def joined(cls, parts: Sequence[Variances]) -> Variances:
+        """Those of several sets of points, one after the other."""
+        within_laws = np.concatenate([part.within_laws for part in parts], axis=1)
+        between_laws = np.concatenate([part.between_laws for part in parts])
+        return cls(
+            within_laws, between_laws, np.concatenate([part.side_factors for part in parts], axis=1)
+        )
+
+    def taken(self, places: IntArray) -> Variances:
+        return Variances(
+            self.within_laws[:, places], self.between_laws[places], self.side_factors[:, places]
+        )
+
+    def mixed(self, weights: FloatArray, means: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(n,) variance within a law and (n,) between laws of the mixture of candidates with
+        weights (c,) and means (c, n); the variance among their means counts as between laws."""
+        between_candidates = weights @ (means - weights @ means) ** 2
+        return weights @ self.within_laws, self.between_laws + between_candidates
+
+    def on_sides(self, weights: FloatArray, means: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The same with (2, n) variances between laws, below and above the prediction."""
+        within_laws, between_laws = self.mixed(weights, means)
+        return within_laws, between_laws + self.between_laws * (self.side_factors - 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateModels:
+    """The laws and the processes about them, fitted to some runs; `level` is the runs' mean log
+    time, which both are relative to."""
+
+    encoding: Encoding
+    level: float
+    law: AveragedLaws
+    processes: tuple[GaussianProcess, ...]
+
+    @classmethod
+    def of(
+        cls,
+        rows: Rows,
+        log_seconds: FloatArray,
+        run_weights: FloatArray,
+        *,
+        may_be_outlier: BoolArray | None = None,
+    ) -> tuple[CandidateModels, FloatArray]:
+        """Fitted to rows, one per configuration; and (r,) the weight of each.
+
+        Args:
+            run_weights: (r,) as far as they are known.
+            may_be_outlier: (r,) rows whose weight is estimated; None for none.
+        """
+        encoding = Encoding.of(rows)
+        inputs = encoding.inputs(rows)
+        level = float(log_seconds.mean())
+        less_than_one = run_weights if (run_weights < 1.0).any() else None
+        observations = Observations(
+            encoding.points(rows), log_seconds - level, inputs.effects, less_than_one
+        )
+        draws = None
+        if may_be_outlier is not None:
+            observations, draws = outlier_posterior(
+                observations, may_be_outlier, at_least_as_hard(rows)
+            )
+        run_weights = (
+            np.ones(len(rows)) if observations.run_weights is None else observations.run_weights
+        )
+        law = averaged(observations, draws)
+        processes = [linear_process(inputs, law.noise, run_weights)]
+        if len(rows) >= MINIMUM_FOR_SMOOTH:
+            processes.append(smooth_process(inputs, law.residuals, encoding.lengths, run_weights))
+        return cls(encoding, level, law, tuple(processes)), run_weights
+
+    def moments(self, rows: Rows) -> tuple[FloatArray, FloatArray, Variances]:
+        """(n,) mean of the laws, effects apart; (c, n) mean and variances of log time by each
+        candidate."""
+        inputs = self.encoding.inputs(rows)
+        mean, *variances = self.law.moments(self.encoding.points(rows), inputs.effects)
+        parts = [process.moments(inputs, self.law.residuals) for process in self.processes]
+        return (
+            mean,
+            np.stack([self.level + mean + part for part, _ in parts]),
+            Variances(np.stack([part for _, part in parts]), *variances),
+        )
+
+    def means(
+        self, rows: Rows, sizes: FloatArray, iterations: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """(k, s, n) mean of the laws, effects apart, and (k, s, c, n) mean of log time by each
+        candidate, with each of k numbers of iterations and s sizes in place of the rows' own; their
+        own iterations (k = 1) for None. What does not depend on these is computed once."""
+        encoding, law = self.encoding, self.law
+        inputs, grid = encoding.inputs(rows), encoding.size_iteration_grid(sizes, iterations)
+        relative = sizes / encoding.largest
+        laws = law.means(encoding.points(rows), inputs.effects, relative, iterations)
+        parts = [process.means(inputs, law.residuals, grid) for process in self.processes]
+        process_means = np.stack(parts, axis=1).reshape(*laws.shape[:2], len(parts), len(rows))
+        return laws, self.level + laws[:, :, None] + process_means
+
+    def law_means(self, rows: Rows, iterations: FloatArray) -> FloatArray:
+        """(k, n) mean of the laws, effects apart, of n rows of one size with each of k numbers of
+        iterations in place of their own."""
+        points, effects = self.encoding.points(rows), self.encoding.inputs(rows).effects
+        return self.law.means(points, effects, points.size[:1], iterations)[:, 0]
+
+    @property
+    def one_minus_leverage(self) -> FloatArray:
+        """(c, r) one less the leverage of each run in each candidate: the degrees of freedom of its
+        left-out error.
+
+        Runs that a law with p parameters was fitted to have r - p degrees of freedom of its errors,
+        though r are left out. With leverages h the likelihood of its residuals is the product of
+        those of the left-out errors, each to the power 1 - h (exact where the law is linear and its
+        errors are normal).
+        """
+        law_factor = 1.0 - self.processes[0].run_weights * self.law.variance / self.law.noise**2
+        return np.maximum(law_factor, 0.0) * np.stack(
+            [process.one_minus_leverage for process in self.processes]
+        )
+
+    def left_out(self) -> tuple[FloatArray, Variances]:
+        """(c, r) leave-one-out error and variances of log time of each run."""
+        parts = [process.left_out(self.law.residuals_left_out) for process in self.processes]
+        between_laws = self.law.variance_left_out
+        return (
+            np.stack([error for error, _ in parts]),
+            Variances(
+                np.stack([part for _, part in parts]), between_laws, np.ones((2, len(between_laws)))
+            ),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Validated:
+    """Weights (c,) of the candidates, the distribution of studentised errors, and (r,) errors of
+    log time of the runs that were left out."""
+
+    weights: FloatArray
+    spread: LeftOutSpread
+    errors: FloatArray
+
+
+def validated(
+    errors: FloatArray,
+    variances: Variances,
+    run_weights: FloatArray,
+    one_minus_leverage: FloatArray | None = None,
+) -> Validated:
+    """The validation by left-out errors (c, r) of runs with weights (r,): weights of the
+    candidates, and what the errors of the weighted mean say about its variances.
+
+    Both sides of the prediction are taken together, since how far an error lies beyond the bounds
+    of one side depends on what those bounds leave out.
+
+    Args:
+        one_minus_leverage: (c, r) degrees of freedom of each error; None for one.
+    """
+    weights = pseudo_bma_weights(errors, run_weights)
+    mean = weights @ errors
+    within_laws, between_laws = variances.mixed(weights, errors)
+    runs = float(run_weights.sum())
+    freedom = max(runs - HYPERPARAMETERS * (1.0 - weights[0]), 1.0)
+    scaled_errors = mean * np.sqrt(runs / freedom)
+    error_weights = (
+        run_weights if one_minus_leverage is None else run_weights * (weights @ one_minus_leverage)
+    )
+    return Validated(
+        weights,
+        error_distribution(
+            scaled_errors, within_laws, between_laws, dof=NOISE_DOF, run_weights=error_weights
+        ),
+        mean,
+    )
+
+
+def pseudo_bma_weights(errors: FloatArray, run_weights: FloatArray) -> FloatArray:
+    """(c,) weights of candidates by their errors (c, r) on left-out runs, which have weights (r,).
+
+    The likelihood of the errors is a Student distribution, as intervals are of one: a normal
+    distribution takes the largest error for the scale of all. It is averaged over the Bayesian
+    bootstrap of the runs (Yao, Vehtari, Simpson and Gelman, Bayesian Analysis 2018, 3.4:
+    pseudo-BMA+): else one error of thirty decides.
+    """
+    runs = run_weights.sum()
+    bootstrap = bayesian_bootstrap_weights(len(run_weights)) * run_weights
+    bootstrap *= (runs / bootstrap.sum(axis=1))[:, None]
+    log_density = np.stack(
+        [bootstrap @ _student_log_densities(own[:, None]) for own in errors], axis=1
+    )
+    log_density += SCORE_RUNS * _student_log_densities(SCORE_NOISE)
+    probabilities = np.exp(log_density - log_density.max(axis=(1, 2), keepdims=True)).sum(axis=2)
+    probabilities *= np.exp(-PENALTY * np.arange(len(errors)))
+    return np.asarray((probabilities / probabilities.sum(axis=1, keepdims=True)).mean(axis=0))
+
+
+def _student_log_densities(errors: FloatArray | float) -> FloatArray:
+    """(.., s) log density of errors (.., 1) by a Student distribution of each of `SCORE_SCALES`."""
+    beyond = np.log1p((errors / SCORE_SCALES) ** 2 / NOISE_DOF)
+    return np.asarray(-0.5 * (NOISE_DOF + 1.0) * beyond - np.log(SCORE_SCALES))
+
+
+@lru_cache(maxsize=16)
+def bayesian_bootstrap_weights(runs: int) -> FloatArray:
+    """(b, r) weight of each run in each draw of the Bayesian bootstrap (Rubin, Annals of Statistics
+    1981)."""
+    return np.random.default_rng(0).dirichlet(np.ones(runs), BOOTSTRAP_DRAWS)
