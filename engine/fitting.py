@@ -1,4 +1,4 @@
-"""Fitting non-negative terms to run times: least squares, leave-one-out, spread, choice of terms;
+"""Non-negative least squares on run times with leave-one-out, error spread and selection of terms;
 and isotonic regression.
 
 Least squares work on the normal equations of a few terms (about a dozen at most), so the fits of
@@ -17,16 +17,16 @@ import numpy as np
 from engine.forecast import BoolArray, FloatArray, IntArray
 
 GRADIENT_TOLERANCE = 1e-9
-"""A term enters a fit when its cosine with what is left unexplained, relative to the whole target,
-exceeds this. Of several whose cosines are as large, within it, the first enters: they explain the
-rest alike, and rounding, which the unit of sizes and times decides, is not to choose."""
+"""A term enters a fit when its cosine with the residual, relative to the whole target, exceeds
+this. Of several whose cosines are as large, within it, the first enters: they explain the residual
+equally well, and rounding, which the unit of sizes and times decides, is not to choose."""
 
 RIDGE = 1e-13
-"""Relative to unit columns: keeps a system of coinciding terms solvable, changes no digit shown."""
+"""Relative to unit columns: keeps a system of collinear terms solvable, changes no digit shown."""
 
 SMALLEST_SPREAD = 0.02
-"""Floor of `log_scale`: repetitions of one configuration differ by 1 to 2 % (Ernest section 5 saw
-a standard deviation under 2 % over a day), so no fit is surer than that."""
+"""Floor of `log_scale`: repetitions of one configuration differ by 1 to 2 % (Ernest section 5 saw a
+standard deviation under 2 % over a day), so no fit is surer than that."""
 
 MINIMUM_RESIDUALS = 4
 """Fewer left-out runs than this say nothing about a spread: each was predicted from two at most."""
@@ -49,12 +49,12 @@ UNKNOWN_SPREAD = Spread(float("nan"), float("inf"))
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """Non-negative coefficients of p terms, and how they did on runs that they had not seen.
+    """Non-negative coefficients of p terms, and their leave-one-out predictions.
 
     Args:
-        coefficients: (p,) seconds per unit of each term; 0 where a term plays no part.
-        left_out_seconds: (r,) each run's time as predicted without its configuration; NaN where
-            too little was left to fit.
+        coefficients: (p,) seconds per unit of each term; 0 where a term is not active.
+        left_out_seconds: (r,) each run's time as predicted without its configuration; NaN where too
+            little was left to fit.
         seconds: (r,) the times that were fitted.
         groups: (r,) configuration of each run.
     """
@@ -71,12 +71,12 @@ class Fit:
 
     @property
     def spread(self) -> Spread:
-        """The spread of log time that these left-out residuals speak for."""
+        """The spread of log time from these left-out residuals."""
         terms = int(np.count_nonzero(self.coefficients))
         return spread_of(self.left_out_seconds, self.seconds, terms=terms, groups=self.groups)
 
     def spread_about(self, prior: Spread) -> Spread:
-        """The same where a prior helps out: its variance counts for as many left-out runs as it has
+        """The spread combined with a prior: its variance counts for as many left-out runs as it has
         degrees of freedom, each configuration of this fit for one (the posterior mean, normal
         theory)."""
         square = _square_residuals(self.left_out_seconds, self.seconds, self.groups)
@@ -117,7 +117,7 @@ def nnls(gram: FloatArray, moment: FloatArray, allowed: BoolArray | None = None)
 
 
 def _active_set(gram: FloatArray, moment: FloatArray, usable: BoolArray) -> FloatArray:
-    """(b, p) solutions of b systems with unit columns; finished systems stand still."""
+    """(b, p) solutions of b systems with unit columns; finished systems stay unchanged."""
     x = np.zeros_like(moment)
     passive = np.zeros_like(usable)
     tolerance = GRADIENT_TOLERANCE * np.max(np.abs(moment), axis=1, initial=0.0)
@@ -126,12 +126,12 @@ def _active_set(gram: FloatArray, moment: FloatArray, usable: BoolArray) -> Floa
         gradient = np.where(usable & ~passive, gradient, -np.inf)
         steepest = np.max(gradient, axis=1)
         entering = np.argmax(gradient >= (steepest - tolerance)[:, None], axis=1)
-        going = np.flatnonzero(steepest > tolerance)
-        if going.size == 0:
+        active = np.flatnonzero(steepest > tolerance)
+        if active.size == 0:
             break
-        passive[going, entering[going]] = True
-        x[going], passive[going] = _feasible_step(
-            gram[going], moment[going], x[going], passive[going]
+        passive[active, entering[active]] = True
+        x[active], passive[active] = _feasible_step(
+            gram[active], moment[active], x[active], passive[active]
         )
     return x
 
@@ -143,15 +143,15 @@ def _feasible_step(
     on the way until none does (the inner loop of the method)."""
     for _ in range(moment.shape[1] + 1):
         target = _solve_passive(gram, moment, passive)
-        falling = passive & (target <= 0.0)
-        blocked = falling.any(axis=1)
+        negative = passive & (target <= 0.0)
+        blocked = negative.any(axis=1)
         if not blocked.any():
             return target, passive
         with np.errstate(divide="ignore", invalid="ignore"):
-            steps = np.where(falling, x / (x - target), np.inf)
+            steps = np.where(negative, x / (x - target), np.inf)
         step = np.where(blocked, np.min(steps, axis=1), 1.0)[:, None]
         x = x + step * (target - x)
-        passive = passive & ~(falling & (steps <= step)) & ((x > 0.0) | ~falling)
+        passive = passive & ~(negative & (steps <= step)) & ((x > 0.0) | ~negative)
         x = np.where(passive, np.maximum(x, 0.0), 0.0)
     return x, passive
 
@@ -205,8 +205,8 @@ def fit_candidates(
     np.add.at(fold_moments, fold_of, moments)
     gram, moment = fold_grams.sum(axis=0), fold_moments.sum(axis=0)
     allowed = candidates[:, None, :]
-    without = nnls(gram - fold_grams, moment - fold_moments, allowed)
-    left_out = np.einsum("rp,crp->cr", features, without[:, fold_of, :])
+    fold_coefficients = nnls(gram - fold_grams, moment - fold_moments, allowed)
+    left_out = np.einsum("rp,crp->cr", features, fold_coefficients[:, fold_of, :])
     if folds < 2:
         left_out = np.full_like(left_out, np.nan)
     whole = nnls(gram, moment, candidates)
@@ -217,8 +217,8 @@ def fit_candidates(
 
 
 def _polished(rows: FloatArray, target: FloatArray, coefficients: FloatArray) -> FloatArray:
-    """The same terms solved once more by orthogonal factors: squaring the features for the normal
-    equations costs half of the digits."""
+    """The active terms solved once more by orthogonal factors (QR): squaring the features for the
+    normal equations costs half of the digits."""
     passive = coefficients > 0.0
     columns = rows[:, passive]
     norms = np.linalg.norm(columns, axis=0)
@@ -230,9 +230,9 @@ def _polished(rows: FloatArray, target: FloatArray, coefficients: FloatArray) ->
     return polished
 
 
-def chosen(fits: Sequence[Fit], candidates: BoolArray) -> int:
-    """Which of the candidate fits to keep: the first one, unless another has the less left-out
-    error by `PARSIMONY` for each term that it adds or drops.
+def select_candidate(fits: Sequence[Fit], candidates: BoolArray) -> int:
+    """Index of the candidate fit to keep: the first one, unless another has a left-out error that
+    is lower by `PARSIMONY` for each term that it adds or drops.
 
     Args:
         fits: one per candidate; the first is the default, kept where nothing could be left out.
@@ -271,34 +271,34 @@ def spread_of(
 def _square_residuals(
     predicted: FloatArray, actual: FloatArray, groups: IntArray | None
 ) -> FloatArray:
-    """(g,) mean square of log(actual / predicted) of each configuration that was foretold."""
+    """(g,) mean square of log(actual / predicted) of each configuration that was predicted."""
     with np.errstate(divide="ignore", invalid="ignore"):
         residuals = np.log(actual / predicted)
     known = np.isfinite(residuals)
-    own = np.arange(len(residuals)) if groups is None else groups
-    _, group = np.unique(own[known], return_inverse=True)
+    group_of = np.arange(len(residuals)) if groups is None else groups
+    _, group = np.unique(group_of[known], return_inverse=True)
     return np.asarray(np.bincount(group, residuals[known] ** 2) / np.bincount(group))
 
 
-def rising(values: FloatArray, weights: FloatArray) -> FloatArray:
-    """(k, n) the never falling columns nearest to those given: isotonic regression, by the max-min
-    formula of Barlow, Bartholomew, Bremner and Brunk (1972).
+def isotonic_regression(values: FloatArray, weights: FloatArray) -> FloatArray:
+    """(k, n) the non-decreasing columns nearest to those given, by the max-min formula of isotonic
+    regression (Barlow, Bartholomew, Bremner and Brunk 1972).
 
     Args:
-        values: (k, n), k in rising order of what they depend on.
+        values: (k, n), k in ascending order of what they depend on.
         weights: (k,) of each row, such as the runs behind it.
     """
     count = len(values)
     if (np.diff(values, axis=0) >= 0.0).all():
         return values
-    found = np.empty_like(values)
+    result = np.empty_like(values)
     weighted = np.cumsum(np.vstack((np.zeros_like(values[:1]), values * weights[:, None])), axis=0)
     total = np.concatenate(([0.0], np.cumsum(weights)))
-    for place in range(count):
-        most = np.full(values.shape[1], -np.inf)
-        for first in range(place + 1):
-            width = (total[place + 1 :] - total[first])[:, None]
-            means = (weighted[place + 1 :] - weighted[first]) / width
-            most = np.maximum(most, means.min(axis=0))
-        found[place] = most
-    return found
+    for row in range(count):
+        largest = np.full(values.shape[1], -np.inf)
+        for first in range(row + 1):
+            width = (total[row + 1 :] - total[first])[:, None]
+            means = (weighted[row + 1 :] - weighted[first]) / width
+            largest = np.maximum(largest, means.min(axis=0))
+        result[row] = largest
+    return result

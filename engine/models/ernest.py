@@ -13,7 +13,7 @@ from itertools import product
 import numpy as np
 
 from engine.errors import ModelDoesNotFit
-from engine.fitting import chosen, fit_candidates
+from engine.fitting import fit_candidates, select_candidate
 from engine.models.base import FittedModel, Model
 from engine.models.curves.applicability import applicability
 from engine.models.curves.fits import Features, every_iteration, fit_terms, once_and_every_iteration
@@ -81,7 +81,7 @@ def fit_extended(runs: MachineRuns) -> FittedCurve:
         relative=True,
         groups=runs.configurations,
     )
-    fit = fits[chosen(fits, candidates)]
+    fit = fits[select_candidate(fits, candidates)]
     return FittedCurve(
         runs=runs,
         features=features,

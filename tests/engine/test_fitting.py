@@ -9,10 +9,10 @@ from engine.fitting import (
     SMALLEST_SPREAD,
     Fit,
     Spread,
-    chosen,
     fit_candidates,
     fit_nonnegative,
     nnls,
+    select_candidate,
     spread_of,
 )
 from engine.forecast import FloatArray, Forecast
@@ -175,9 +175,9 @@ def test_the_default_terms_stay_unless_another_set_is_clearly_better() -> None:
     candidates = np.array([[True, True, False], [True, True, True]])
     noise = np.random.default_rng(5).uniform(0.98, 1.02, 8)
     plain = fit_candidates(features, (10 + 300 / machines) * noise, candidates, relative=True)
-    assert chosen(plain, candidates) == 0
+    assert select_candidate(plain, candidates) == 0
     steep = fit_candidates(features, (10 + 300 / machines**2) * noise, candidates, relative=True)
-    assert chosen(steep, candidates) == 1
+    assert select_candidate(steep, candidates) == 1
 
 
 @pytest.mark.parametrize(
@@ -191,15 +191,15 @@ def test_each_term_more_or_less_must_lower_the_error_by_a_twentieth(
     seconds, more = np.array([10.0, 20.0]), np.arange(4) < 1 + added
     less = np.arange(4) >= added
     fits = [Fit(np.ones(4), seconds * (1.0 + off), seconds, np.arange(2)) for off in (0.1, -error)]
-    assert chosen(fits, np.stack([np.arange(4) < 1, more])) == kept
-    assert chosen(fits, np.stack([np.ones(4, dtype=bool), less])) == kept
+    assert select_candidate(fits, np.stack([np.arange(4) < 1, more])) == kept
+    assert select_candidate(fits, np.stack([np.ones(4, dtype=bool), less])) == kept
 
 
 def test_what_could_not_be_left_out_keeps_the_default() -> None:
     seconds = np.array([10.0, 20.0])
     unknown = Fit(np.ones(1), np.full(2, np.nan), seconds, np.arange(2))
     good = Fit(np.ones(1), seconds, seconds, np.arange(2))
-    assert chosen([unknown, good], np.array([[True, False], [True, True]])) == 0
+    assert select_candidate([unknown, good], np.array([[True, False], [True, True]])) == 0
 
 
 def test_two_configurations_foretell_each_other() -> None:

@@ -1,4 +1,5 @@
-"""Whether the runs look like what a model can express (Ernest 3.4), and what to say if not."""
+"""Checks whether the runs look like what a model can express (Ernest 3.4), and the warnings if
+not."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ ERROR_LIMIT = 0.20
 """Left-out error above which a model says that it does not fit: Ernest's own bound (6.1: "less
 than 20 % error on most of the workloads")."""
 
-STEEPER = 1.25
+SIGNIFICANT_FALL = 1.25
 """Machine-time that falls by this factor and more while machines are added is more than noise."""
 
 
@@ -58,29 +59,35 @@ def _cliff(runs: MachineRuns, steepest: float) -> tuple[float, float] | None:
     """Neighbouring machine counts (same size and iterations) between which time falls faster than
     machines^-steepest; the steepest such pair."""
     work = runs.seconds * runs.machines**steepest
-    worst, place = STEEPER, None
-    for group in _alike(runs.size, np.nan_to_num(runs.iterations)):
+    steepest_fall, counts = SIGNIFICANT_FALL, None
+    for group in _equal_groups(runs.size, np.nan_to_num(runs.iterations)):
         order = group[np.argsort(runs.machines[group], kind="stable")]
         for low, high in pairwise(order):
             fall = work[low] / work[high]
-            if runs.machines[low] < runs.machines[high] and fall > worst:
-                worst, place = fall, (float(runs.machines[low]), float(runs.machines[high]))
-    return place
+            if runs.machines[low] < runs.machines[high] and fall > steepest_fall:
+                steepest_fall, counts = (
+                    fall,
+                    (float(runs.machines[low]), float(runs.machines[high])),
+                )
+    return counts
 
 
 def size_notices(runs: MachineRuns) -> tuple[Notice, ...]:
-    """That more input took clearly less time on as many machines, as the first such runs show."""
-    for group in _alike(runs.machines, np.nan_to_num(runs.iterations), _job(runs)):
+    """A warning that more input took clearly less time on as many machines, about the first such
+    runs."""
+    for group in _equal_groups(
+        runs.machines, np.nan_to_num(runs.iterations), _parameter_index(runs)
+    ):
         order = group[np.argsort(runs.size[group], kind="stable")]
         for low, high in pairwise(order):
             larger = runs.size[high] > runs.size[low] * (1.0 + SAME)
-            if larger and runs.seconds[low] > STEEPER * runs.seconds[high]:
-                return (_shrinks(runs, int(low), int(high)),)
+            if larger and runs.seconds[low] > SIGNIFICANT_FALL * runs.seconds[high]:
+                return (_shrinking_time_notice(runs, int(low), int(high)),)
     return ()
 
 
-def _shrinks(runs: MachineRuns, low: int, high: int) -> Notice:
-    """What two runs show, by name where they have one."""
+def _shrinking_time_notice(runs: MachineRuns, low: int, high: int) -> Notice:
+    """The warning about two such runs, by name where they have one."""
     observed = runs.observed
     of_logs = bool(observed and observed[low].stages)
     where = "under `parameters` of their profile" if of_logs else "as a column"
@@ -93,17 +100,17 @@ def _shrinks(runs: MachineRuns, low: int, high: int) -> Notice:
     )
 
 
-def _job(runs: MachineRuns) -> FloatArray:
-    """(r,) which parameters of the job each run had; all alike where that is not known."""
+def _parameter_index(runs: MachineRuns) -> FloatArray:
+    """(r,) index of each run's job parameters; 0 for all where they are not known."""
     if not runs.observed:
         return np.zeros(len(runs))
-    told = [run.workload.sorted_parameters for run in runs.observed]
-    places = {parameters: float(place) for place, parameters in enumerate(dict.fromkeys(told))}
-    return np.asarray([places[parameters] for parameters in told])
+    parameters = [run.workload.sorted_parameters for run in runs.observed]
+    index = {one: float(number) for number, one in enumerate(dict.fromkeys(parameters))}
+    return np.asarray([index[one] for one in parameters])
 
 
-def _alike(*columns: FloatArray) -> list[IntArray]:
-    """Places of runs that agree in all columns."""
+def _equal_groups(*columns: FloatArray) -> list[IntArray]:
+    """Indices of the runs that agree in all columns, group by group."""
     rows = np.column_stack(columns)
     group = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
     return [np.flatnonzero(group == value).astype(np.int64) for value in np.unique(group)]

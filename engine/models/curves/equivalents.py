@@ -1,6 +1,5 @@
-"""Clusters as machines of the types that were measured: what a cluster of a type that nobody
-measured amounts to in machines of one that somebody did, and how much faster these are.
-"""
+"""Clusters as machines of the measured types: the measured type that stands for each, the
+equivalent number of its machines, and their relative speed."""
 
 from __future__ import annotations
 
@@ -20,33 +19,44 @@ from engine.models.curves.machines import MachineRuns, shape_of, vcpus_of
 from engine.notices import Notice
 
 SAME_MEMORY = 0.1
-"""Ratio (log) of memory per vCPU below which two types have as much: providers round it, and 3.75
-GiB a vCPU is no other kind of machine than 4."""
+"""Log ratio of memory per vCPU below which two types have as much: providers round it, and 3.75
+GiB a vCPU is no other class of machine than 4."""
 
 
-def nearest(target: InstanceType, measured: Sequence[InstanceType | None]) -> int:
-    """Which measured type (with its shape, None where it is not known) a type resembles most: the
-    same architecture, then the closest memory per vCPU (it decides whether data fits) in steps of
-    `SAME_MEMORY`, then a size of the same family, then the closest memory per vCPU and number of
-    vCPUs, then the closest CPU score. Of two as close, one half and one twice as large, the
-    smaller, whatever their order."""
+def nearest_measured_type(target: InstanceType, measured: Sequence[InstanceType | None]) -> int:
+    """Index of the measured type (with its shape, None where it is not known) that a type
+    resembles most: the same architecture, then the closest memory per vCPU (it decides whether
+    data fits) in steps of `SAME_MEMORY`, then a size of the same family, then the closest memory
+    per vCPU and number of vCPUs, then the closest CPU score. Of two as close, one half and one
+    twice as large, the smaller, whatever their order."""
 
-    def distance(place: int) -> tuple[float, float, bool, float, float, float, float, str]:
-        shaped = measured[place]
-        if shaped is None:
+    def distance(index: int) -> tuple[float, float, bool, float, float, float, float, str]:
+        candidate = measured[index]
+        if candidate is None:
             return (2.0, math.inf, True, math.inf, math.inf, math.inf, math.inf, "")
-        other = bool(shaped.arch and target.arch and shaped.arch != target.arch)
-        per_vcpu = _log_ratio(target.memory_gib / target.vcpus, shaped.memory_gib / shaped.vcpus)
-        stranger = not same_family(target.name, shaped.name)
+        other_arch = bool(candidate.arch and target.arch and candidate.arch != target.arch)
+        per_vcpu = _log_ratio(
+            target.memory_gib / target.vcpus, candidate.memory_gib / candidate.vcpus
+        )
+        other_family = not same_family(target.name, candidate.name)
         steps = per_vcpu if math.isinf(per_vcpu) else per_vcpu // SAME_MEMORY
-        vcpus, score = _log_ratio(target.vcpus, shaped.vcpus), _score_apart(target, shaped)
-        return (float(other), steps, stranger, per_vcpu, vcpus, score, shaped.vcpus, shaped.name)
+        vcpus, score = _log_ratio(target.vcpus, candidate.vcpus), _score_distance(target, candidate)
+        return (
+            float(other_arch),
+            steps,
+            other_family,
+            per_vcpu,
+            vcpus,
+            score,
+            candidate.vcpus,
+            candidate.name,
+        )
 
     return min(range(len(measured)), key=distance)
 
 
-def _score_apart(one: InstanceType, other: InstanceType) -> float:
-    """How far the CPU scores for each vCPU are apart (log); infinite where they do not compare."""
+def _score_distance(one: InstanceType, other: InstanceType) -> float:
+    """Absolute log ratio of the CPU scores for each vCPU; infinite where they do not compare."""
     scores = one.cpu_score, other.cpu_score
     if one.cpu_benchmark != other.cpu_benchmark or not all(scores):
         return math.inf
@@ -63,12 +73,12 @@ class Equivalents:
     """n clusters as machines of measured types.
 
     Args:
-        sources: (k,) which measured type stands for each of the batch's types.
+        sources: (k,) index of the measured type that stands for each of the batch's types.
         family: (n,) the same for each cluster.
-        machines: (n,) how many of its machines, a faster core counting as more; NaN where the
-            shapes are not known.
-        speed: (n,) how fast a core is, in cores of that type; 1 for a measured type.
-        log_scale: (n,) doubt about the speed of a core, 0 for a measured type.
+        machines: (n,) number of its machines, a faster core counting as more; NaN where the shapes
+            are not known.
+        speed: (n,) speed of a core relative to that type; 1 for a measured type.
+        log_scale: (n,) uncertainty of that speed, 0 for a measured type.
         notices: what was assumed about each type of the batch, None where nothing was.
     """
 
@@ -81,8 +91,8 @@ class Equivalents:
 
     @property
     def slow_machines(self) -> FloatArray:
-        """(n,) how many machines they are whatever the speed of their cores, for what was not
-        measured."""
+        """(n,) number of machines regardless of the speed of their cores, for what does not
+        depend on it."""
         return self.machines / self.speed
 
 
@@ -96,41 +106,42 @@ def equivalents(batch: ClusterBatch, measured: Sequence[MachineRuns]) -> Equival
     Raises:
         BadInput: when no cluster of the batch can be converted.
     """
-    alike = _resembled(measured, batch.catalog)
-    pairs = [_source_of(target, measured, alike, batch.catalog) for target in batch.types]
+    nearest = _nearest_by_shape(measured, batch.catalog)
+    pairs = [_source_and_speed(target, measured, nearest, batch.catalog) for target in batch.types]
     sources = np.asarray([source for source, _ in pairs], dtype=np.int64)
-    own = np.asarray(
+    is_member = np.asarray(
         [
             target is not None and target.name in measured[source].members
             for target, source in zip(batch.types, sources, strict=True)
         ],
         dtype=bool,
     )
-    relative = np.asarray([moved.relative for _, moved in pairs])
-    doubt = np.asarray([moved.log_scale for _, moved in pairs]) * ~own
+    relative = np.asarray([speed.relative for _, speed in pairs])
+    log_scale = np.asarray([speed.log_scale for _, speed in pairs]) * ~is_member
     machines = _machines(batch, [measured[source] for source in sources])
     if len(batch) and np.isnan(machines).all():
         raise BadInput(
             "the size of the measured or of the wanted nodes is not known, so they cannot be "
             "compared",
-            remedy=_size_unknown(measured),
+            remedy=_unknown_size_remedy(measured),
         )
     return Equivalents(
         sources=sources,
         family=sources[batch.type_index],
         machines=machines * relative[batch.type_index],
         # Types of a pool were fitted as so many machines of its type, whatever their speed.
-        speed=np.where(own, 1.0, relative)[batch.type_index],
-        log_scale=doubt[batch.type_index],
+        speed=np.where(is_member, 1.0, relative)[batch.type_index],
+        log_scale=log_scale[batch.type_index],
         notices=tuple(
-            None if known else notice_of(moved, target)
-            for known, target, (_, moved) in zip(own, batch.types, pairs, strict=True)
+            None if known else notice_of(speed, target)
+            for known, target, (_, speed) in zip(is_member, batch.types, pairs, strict=True)
         ),
     )
 
 
-def _size_unknown(measured: Sequence[MachineRuns]) -> str:
-    """What helps where nothing says what cores measured nodes have; job profiles have no runs."""
+def _unknown_size_remedy(measured: Sequence[MachineRuns]) -> str:
+    """The remedy where nothing says how many cores the measured nodes have; job profiles have no
+    runs."""
     if any(map(len, measured)):
         named = "--ran-on TYPE where the runs name no type, else vcpus in the run table"
         return f"say what the measured nodes were: {named}"
@@ -142,38 +153,39 @@ def _size_unknown(measured: Sequence[MachineRuns]) -> str:
     )
 
 
-def _resembled(
+def _nearest_by_shape(
     measured: Sequence[MachineRuns], catalog: Catalog | None
 ) -> Callable[[InstanceType], int]:
-    """`nearest` for many types, worked out once for all of one shape: a catalog has a few dozen."""
+    """`nearest` for many types, computed once for all of one shape: a catalog has a few dozen."""
     shapes = [shape_of(runs.instance, catalog) for runs in measured]
     families = {family_of(shape.name) for shape in shapes if shape is not None}
-    known: dict[tuple[str | None, float, float, str | None], int] = {}
+    by_shape: dict[tuple[str | None, float, float, str | None], int] = {}
 
-    def place_of(target: InstanceType) -> int:
+    def index_of(target: InstanceType) -> int:
         family = family_of(target.name)
-        own = family if family in families else None
-        shape = (target.arch, target.vcpus, target.memory_gib, own)
-        if shape not in known:
-            known[shape] = nearest(target, shapes)
-        return known[shape]
+        known_family = family if family in families else None
+        shape = (target.arch, target.vcpus, target.memory_gib, known_family)
+        if shape not in by_shape:
+            by_shape[shape] = nearest_measured_type(target, shapes)
+        return by_shape[shape]
 
-    return place_of
+    return index_of
 
 
-def _source_of(
+def _source_and_speed(
     target: InstanceType | None,
     measured: Sequence[MachineRuns],
-    alike: Callable[[InstanceType], int],
+    nearest: Callable[[InstanceType], int],
     catalog: Catalog | None,
 ) -> tuple[int, Speed]:
-    """The measured type that stands for a target, and its speed relative to it."""
+    """Index of the measured type that stands for a target, and the target's speed relative to
+    it."""
     if target is None:
         return 0, Speed(1.0)
-    for place, runs in enumerate(measured):
+    for index, runs in enumerate(measured):
         if target.name in runs.members:
-            return place, speed_of(target, runs.instance, catalog)
-    source = alike(target)
+            return index, speed_of(target, runs.instance, catalog)
+    source = nearest(target)
     return source, speed_of(target, measured[source].instance, catalog)
 
 

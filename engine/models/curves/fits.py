@@ -22,18 +22,18 @@ def every_iteration(terms: FloatArray, iterations: FloatArray) -> FloatArray:
 
 
 def once_and_every_iteration(terms: FloatArray, iterations: FloatArray) -> FloatArray:
-    """(n, 2 p) the terms once per run, and once per iteration: for runs whose iterations differ,
-    where what is done once can be told from what is done every time."""
+    """(n, 2 p) the terms once per run, and once per iteration: for runs of several numbers of
+    iterations, which identify what is done once and what every time."""
     return np.concatenate((terms, terms * iterations[:, None]), axis=1)
 
 
 @dataclass(frozen=True)
 class Features:
-    """The features of runs: p terms at a scale relative to the largest run.
+    """The feature matrix of runs: p terms at a scale relative to the largest run.
 
     Args:
         largest_size: of a run.
-        repeated: how the (n, p) terms count over the (n,) iterations.
+        repeated: how the (n, p) terms depend on the (n,) iterations.
     """
 
     terms: tuple[Term, ...]

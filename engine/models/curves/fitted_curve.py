@@ -16,7 +16,7 @@ from engine.models.curves.measured_range import iteration_notice
 from engine.notices import Notice
 
 SMALLEST_SECONDS = 1e-3
-"""No run is predicted to take less: where all terms in use vanish, the sum of terms says 0."""
+"""No run is predicted to take less: where all terms in use vanish, the sum of terms is 0."""
 
 
 class TypeCurve(ABC):
@@ -45,8 +45,8 @@ class TypeCurve(ABC):
         iterations: float | None,
     ) -> Mapping[str, FloatArray]:
         """(n,) seconds of each phase on n numbers of machines whose cores are `speed` times as
-        fast: what machines share goes as with so many times as many of them, what grows with their
-        number as with their number."""
+        fast: shared work as on so many times as many machines, costs that grow with the machines
+        as on their actual number."""
         plain = self.phases(machines, size=size, iterations=iterations)
         if (speed == 1.0).all():
             return plain
@@ -67,18 +67,19 @@ class TypeCurve(ABC):
         size: float | None,
         iterations: float | None,
     ) -> FloatArray:
-        """(n,) seconds in all; without `speed` on cores as fast as the measured ones."""
+        """(n,) total seconds; without `speed` on cores as fast as the measured ones."""
         speed = np.ones_like(machines) if speed is None else speed
         parts = self.phases_at_speed(machines, speed, size=size, iterations=iterations)
         return np.maximum(sum(parts.values(), np.zeros_like(machines)), SMALLEST_SECONDS)
 
     @property
     def fitted(self) -> FittedCurve | None:
-        """The fit to runs that answers; None where none does alone."""
+        """The fit to runs that is used; None where the prediction is from no single fit."""
         return None
 
-    def doubt_of(self, iterations: float | None) -> float:
-        """Spread of log time for iterations that no run did, within the measured range."""
+    def iteration_log_scale(self, iterations: float | None) -> float:
+        """Standard deviation of log time for iterations that no run did, within the measured
+        range."""
         return 0.0
 
     def notices(self, workload: Workload) -> tuple[Notice, ...]:
@@ -94,7 +95,8 @@ class FittedCurve(TypeCurve):
         features: (machines (n,), size, iterations) -> (n, p); all three broadcast.
         names: the phase of each term.
         fit: coefficients and left-out predictions.
-        iterations_in_terms: the terms tell what is done once from what every iteration does.
+        iterations_in_terms: whether the terms separate what is done once from what every iteration
+            does.
     """
 
     runs: MachineRuns

@@ -1,4 +1,5 @@
-"""Iterations, for curves that are fitted to the runs of each number of them.
+"""Time as a function of the iterations, interpolated between curves that are each fitted to the
+runs of one number of iterations.
 
 Ernest trains on a share of the iterations and scales the time linearly (6.2): so it is with runs of
 one number of iterations. Where several numbers were run, each with enough runs for a fit, linear
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.cluster import Workload
-from engine.fitting import PARSIMONY, Spread, rising
+from engine.fitting import PARSIMONY, Spread, isotonic_regression
 from engine.forecast import FloatArray
 from engine.models.curves.fitted_curve import FittedCurve, TypeCurve
 from engine.models.curves.machines import (
@@ -30,49 +31,53 @@ from engine.notices import Notice
 FitCurve = Callable[[MachineRuns], FittedCurve]
 
 
-def along_iterations(
+def curve_for_iterations(
     fit_curve: FitCurve, runs: MachineRuns, wanted: float, *, own: FittedCurve | None = None
 ) -> TypeCurve:
-    """The curve of a family of runs for a number of iterations.
+    """The curve of one table of runs for a number of iterations.
 
     Args:
-        runs: the family, of any numbers of iterations.
+        runs: the table, of any numbers of iterations.
         own: the fit to the runs that did as many as wanted, where they make one.
     """
     pooled = fit_curve(runs)
-    fits = _fits(fit_curve, runs)
-    if pooled.iterations_in_terms and not _foretell_better(fits, pooled):
+    fits = _fits_by_count(fit_curve, runs)
+    if pooled.iterations_in_terms and not _separate_fits_predict_better(fits, pooled):
         return pooled
-    at = next((count for count in fits if abs(wanted / count - 1.0) < SAME), None)
-    if at is not None:
-        own = fits[at] = own or fits[at]
+    same_count = next((count for count in fits if abs(wanted / count - 1.0) < SAME), None)
+    if same_count is not None:
+        own = fits[same_count] = own or fits[same_count]
     if len(fits) < 2:
         return own or pooled
     if own is not None:
-        return Lines(tuple(fits.values()), tuple(fits), wanted, own, own.runs, own.spread)
-    ends = [list(fits.values())[place].spread for place in _ends(list(fits), wanted)]
+        return PiecewiseLinearCurve(
+            tuple(fits.values()), tuple(fits), wanted, own, own.runs, own.spread
+        )
+    ends = [list(fits.values())[place].spread for place in _bracket(list(fits), wanted)]
     spread = max(ends, key=lambda known: known.log_scale)
-    return Lines(tuple(fits.values()), tuple(fits), wanted, None, runs, spread)
+    return PiecewiseLinearCurve(tuple(fits.values()), tuple(fits), wanted, None, runs, spread)
 
 
-def _ends(counts: Sequence[float], wanted: float) -> tuple[int, int]:
-    """Between which two of the counts the line goes that holds the wanted one."""
-    place = int(np.searchsorted(counts, wanted))
-    high = min(max(place, 1), len(counts) - 1)
+def _bracket(counts: Sequence[float], wanted: float) -> tuple[int, int]:
+    """Indices of the two counts whose line is used for the wanted one: those around it, or the
+    nearest two."""
+    index = int(np.searchsorted(counts, wanted))
+    high = min(max(index, 1), len(counts) - 1)
     return high - 1, high
 
 
-def _fits(fit_curve: FitCurve, runs: MachineRuns) -> dict[float, FittedCurve]:
-    """By number of iterations, in rising order: the fits to the runs that did as many."""
-    found = {}
-    for count in _levels(runs.iterations):
+def _fits_by_count(fit_curve: FitCurve, runs: MachineRuns) -> dict[float, FittedCurve]:
+    """The fits to the runs of each number of iterations that has enough configurations,
+    ascending."""
+    fits = {}
+    for count in _distinct_counts(runs.iterations):
         same = runs.taken(np.abs(runs.iterations / count - 1.0) < SAME)
         if distinct_configurations(same) >= MINIMUM_CONFIGURATIONS:
-            found[count] = fit_curve(same)
-    return found
+            fits[count] = fit_curve(same)
+    return fits
 
 
-def _levels(iterations: FloatArray) -> list[float]:
+def _distinct_counts(iterations: FloatArray) -> list[float]:
     """The numbers of iterations that were run, nearly equal ones once."""
     found: list[float] = []
     for count in np.unique(iterations).tolist():
@@ -81,9 +86,9 @@ def _levels(iterations: FloatArray) -> list[float]:
     return found
 
 
-def _foretell_better(fits: Mapping[float, FittedCurve], pooled: FittedCurve) -> bool:
-    """Whether fits to one number of iterations each foretell left-out runs clearly better than
-    terms of the iterations that are fitted to all runs."""
+def _separate_fits_predict_better(fits: Mapping[float, FittedCurve], pooled: FittedCurve) -> bool:
+    """Whether separate fits to each number of iterations have a clearly lower left-out error
+    than terms of the iterations that are fitted to all runs."""
     apart = _left_out_error(list(fits.values()))
     return apart < (1.0 - PARSIMONY) * _left_out_error([pooled])
 
@@ -96,16 +101,17 @@ def _left_out_error(fits: Sequence[FittedCurve]) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Lines(TypeCurve):
-    """Straight lines in iterations through the curves of k >= 2 numbers of them.
+class PiecewiseLinearCurve(TypeCurve):
+    """Straight lines in iterations through the curves of k >= 2 numbers of them, made monotone.
 
-    They do not fall: where a curve lies below one of fewer iterations, both count as their mean.
-    Beyond the numbers that were run they are never steeper than in proportion to the iterations,
-    which is the paper's scaling: what is done once takes no less than nothing.
+    Monotone by isotonic regression: where a curve lies below one of fewer iterations, both are
+    replaced by their weighted mean. Beyond the numbers that were run the lines are never steeper
+    than in proportion to the iterations, which is the paper's scaling: what is done once takes no
+    less than nothing.
 
     Args:
-        fits: the curves, of runs that did as many iterations as `counts` says, in rising order.
-        wanted: the iterations that are asked for.
+        fits: the curves, of runs that did as many iterations as `counts` says, ascending.
+        wanted: the wanted iterations.
         own: the fit to runs that did as many; None where none is.
         runs, spread: those of that fit; without one, all runs, and the wider spread of the two
             curves between which the line goes.
@@ -123,34 +129,34 @@ class Lines(TypeCurve):
         return self.own
 
     @property
-    def _ends(self) -> tuple[int, int]:
-        """The two curves through which the line goes that holds the wanted iterations."""
-        return _ends(self.counts, self.wanted)
+    def _bracket(self) -> tuple[int, int]:
+        """Indices of the two curves whose line gives the time of the wanted iterations."""
+        return _bracket(self.counts, self.wanted)
 
     def phases(
         self, machines: FloatArray, *, size: float | None, iterations: float | None
     ) -> Mapping[str, FloatArray]:
-        each = [
+        seconds = [
             fit.seconds(machines, size=size, iterations=count)
             for fit, count in zip(self.fits, self.counts, strict=True)
         ]
         weights = np.asarray([float(len(fit.runs)) for fit in self.fits])
-        course, (low, high) = rising(np.stack(each), weights), self._ends
+        monotone, (low, high) = isotonic_regression(np.stack(seconds), weights), self._bracket
         fewer, more = self.counts[low], self.counts[high]
         near = high if self.wanted >= more else low
-        slope = (course[high] - course[low]) / (more - fewer)
+        slope = (monotone[high] - monotone[low]) / (more - fewer)
         if not fewer <= self.wanted <= more:
-            slope = np.minimum(slope, course[near] / self.counts[near])
-        total = course[near] + (self.wanted - self.counts[near]) * slope
+            slope = np.minimum(slope, monotone[near] / self.counts[near])
+        total = monotone[near] + (self.wanted - self.counts[near]) * slope
         parts = self.fits[near].phases(machines, size=size, iterations=self.counts[near])
         whole = sum(parts.values(), np.zeros_like(machines))
         factor = np.divide(total, whole, out=np.ones_like(total), where=whole > 0.0)
         return {name: part * factor for name, part in parts.items()}
 
-    def doubt_of(self, iterations: float | None) -> float:
-        """No left-out run has tested the line: as beyond the measured range, per doubling from the
-        nearer end of it."""
-        fewer, more = (self.counts[place] for place in self._ends)
+    def iteration_log_scale(self, iterations: float | None) -> float:
+        """No left-out run has tested the line: as beyond the measured range, per doubling from
+        the nearer end of it."""
+        fewer, more = (self.counts[place] for place in self._bracket)
         if self.own is not None or not fewer < self.wanted < more:
             return 0.0
         away = min(math.log2(self.wanted / fewer), math.log2(more / self.wanted))
@@ -159,7 +165,7 @@ class Lines(TypeCurve):
     def notices(self, workload: Workload) -> tuple[Notice, ...]:
         if self.own is not None:
             return self.own.notices(workload)
-        low, high = self._ends
+        low, high = self._bracket
         found = (*self.fits[low].fit_notices, *self.fits[high].fit_notices)
         if self.counts[low] <= self.wanted <= self.counts[high]:
             return found

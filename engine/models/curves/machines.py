@@ -1,6 +1,6 @@
-"""Runs as numbers of machines: how they are counted, and which runs belong together.
+"""Runs by machine type, and the unit in which their machines are counted.
 
-What the models that fit run times share; clusters in such machines are in `equivalents`.
+Shared by the models that fit run times; clusters in such machines are in `equivalents`.
 
 *Machines* are worker nodes when every run says its nodes and, where it also says its executors, the
 type of the node; else they are task slots (executors x cores), which compare better than nodes of
@@ -29,9 +29,9 @@ from engine.units import format_count
 MINIMUM_CONFIGURATIONS = 3
 """Distinct (machines, size, iterations) that a fit needs: with two, any two terms fit exactly."""
 
-UNLIKE_LAYOUTS = 1.25
-"""Slots per node that differ by a larger factor are another layout: an executor that came late or
-went early makes up for less."""
+LAYOUT_TOLERANCE = 1.25
+"""Slots per node that differ by a larger factor are another layout: an executor that came late
+or went early makes up for less."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ class MachineRuns:
 
     @property
     def configurations(self) -> IntArray:
-        """(r,) which configuration each run is of."""
+        """(r,) index of the configuration of each run."""
         sizes = size_levels(self.size)
         rows = np.column_stack((self.machines, sizes, np.nan_to_num(self.iterations)))
         return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
@@ -74,12 +74,12 @@ class MachineRuns:
 
 
 def distinct_configurations(runs: MachineRuns) -> int:
-    """How many different (machines, size, iterations) were run."""
+    """Number of distinct (machines, size, iterations) that were run."""
     return len(np.unique(runs.configurations)) if len(runs) else 0
 
 
-def unit_of(runs: Sequence[Run]) -> str:
-    """What a machine is for these runs (see the module).
+def machine_unit(runs: Sequence[Run]) -> str:
+    """The unit of machines for these runs (see the module).
 
     Raises:
         ModelDoesNotFit: when some runs say neither their nodes nor their executors.
@@ -87,7 +87,7 @@ def unit_of(runs: Sequence[Run]) -> str:
     nodes = all(run.cluster.nodes for run in runs)
     slots = all(run.cluster.slots for run in runs)
     typed = all(run.cluster.instance is not None for run in runs)
-    if nodes and (not slots or (typed and not _unlike_layouts(runs))):
+    if nodes and (not slots or (typed and not _layouts_differ(runs))):
         return "nodes"
     if slots:
         return "slots"
@@ -97,13 +97,13 @@ def unit_of(runs: Sequence[Run]) -> str:
     )
 
 
-def _unlike_layouts(runs: Sequence[Run]) -> bool:
+def _layouts_differ(runs: Sequence[Run]) -> bool:
     """Whether nodes of one type had clearly more slots in one run than in another: counted as
     nodes these would be one machine."""
     layouts: dict[str | None, list[float]] = {}
     for run in runs:
         layouts.setdefault(run.cluster.instance_name, []).append(_slots(run.cluster))
-    return any(max(slots) > UNLIKE_LAYOUTS * min(slots) for slots in layouts.values())
+    return any(max(slots) > LAYOUT_TOLERANCE * min(slots) for slots in layouts.values())
 
 
 def runs_by_type(runs: Sequence[Run]) -> list[MachineRuns]:
@@ -112,7 +112,7 @@ def runs_by_type(runs: Sequence[Run]) -> list[MachineRuns]:
     Runs without a size are left aside when others have one.
 
     Raises:
-        ModelDoesNotFit: as `unit_of`; also for clusters of mixed types, for one type in two
+        ModelDoesNotFit: as `machine_unit`; also for clusters of mixed types, for one type in two
             shapes, and without any run.
     """
     if not runs:
@@ -121,7 +121,7 @@ def runs_by_type(runs: Sequence[Run]) -> list[MachineRuns]:
         raise ModelDoesNotFit("runs on clusters of mixed instance types cannot be fitted")
     if any(run.workload.input_bytes is not None for run in runs):
         runs = [run for run in runs if run.workload.input_bytes is not None]
-    unit = unit_of(runs)
+    unit = machine_unit(runs)
     groups: dict[str | None, list[Run]] = {}
     for run in runs:
         groups.setdefault(run.cluster.instance_name, []).append(run)
@@ -176,8 +176,8 @@ def _slots(cluster: Cluster) -> float:
     return cluster.slots / cluster.nodes
 
 
-def families(runs: Sequence[Run]) -> list[MachineRuns]:
-    """The tables to fit: every type that has enough configurations, or one pool of all.
+def fittable_tables(runs: Sequence[Run]) -> list[MachineRuns]:
+    """The tables to fit: one for every type that has enough configurations, or one pool of all.
 
     Raises:
         ModelDoesNotFit: when even the pool has too few configurations; and as `runs_by_type`.
@@ -200,7 +200,7 @@ def families(runs: Sequence[Run]) -> list[MachineRuns]:
 
 
 def _pool(tables: Sequence[MachineRuns], catalog: Catalog | None) -> MachineRuns:
-    """All runs as machines of the first table's type; runs that cannot be converted are left."""
+    """All runs as machines of the first table's type; runs that cannot be converted are dropped."""
     base = tables[0]
     parts = [base]
     for table in tables[1:]:
@@ -221,7 +221,7 @@ def _pool(tables: Sequence[MachineRuns], catalog: Catalog | None) -> MachineRuns
 
 
 def _machine_ratio(table: MachineRuns, base: MachineRuns, catalog: Catalog | None) -> float:
-    """How many machines of `base` one machine of `table` is, by slots or else by vCPUs."""
+    """Machines of `base` per machine of `table`, by slots or else by vCPUs."""
     by_slots = table.slots_per_machine / base.slots_per_machine
     if not math.isnan(by_slots):
         return by_slots

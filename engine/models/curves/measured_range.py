@@ -1,5 +1,5 @@
-"""What lies outside the measured range of machines and sizes: how far, how much less sure, and what
-to say about it."""
+"""Extrapolation beyond the measured range of machines and sizes: its distance, its uncertainty
+and its warnings."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ SPREAD_UNSCALED = 0.35
 anything from nothing to following it, 0 to ln 2 = 0.69 per doubling, and this is the middle."""
 
 
-def beyond(values: FloatArray, measured: FloatArray) -> FloatArray:
-    """(n,) by how many doublings each value lies outside the measured range, 0 inside (and where
+def doublings_outside(values: FloatArray, measured: FloatArray) -> FloatArray:
+    """(n,) doublings by which each value lies outside the measured range, 0 inside (and where
     nothing was measured: a published profile has no range)."""
     if not measured.size:
         return np.zeros_like(values)
@@ -30,10 +30,10 @@ def beyond(values: FloatArray, measured: FloatArray) -> FloatArray:
     return np.asarray(np.where(doublings > SAME, doublings, 0.0))
 
 
-def spread_beyond(values: FloatArray, measured: FloatArray) -> FloatArray:
-    """(n,) prior spread of log time for values outside the measured range."""
+def extrapolation_scale(values: FloatArray, measured: FloatArray) -> FloatArray:
+    """(n,) prior standard deviation of log time for values outside the measured range."""
     one = measured.size > 0 and np.ptp(measured) == 0.0
-    return beyond(values, measured) * (SPREAD_UNSCALED if one else SPREAD_PER_DOUBLING)
+    return doublings_outside(values, measured) * (SPREAD_UNSCALED if one else SPREAD_PER_DOUBLING)
 
 
 def range_notices(
@@ -45,7 +45,7 @@ def range_notices(
         on: " on TYPE" where other types were measured too, which may have gone further.
     """
     found = []
-    if np.any(beyond(machines, runs.machines) > 0):
+    if np.any(doublings_outside(machines, runs.machines) > 0):
         low, high = runs.machines.min(), runs.machines.max()
         several = f"{runs.unit} were"
         one = f"{runs.unit.removesuffix('s')} was"
@@ -54,7 +54,7 @@ def range_notices(
             text += ": such runs do not tell how much of the time more of them share"
         remedy = "add a run nearer to the wanted size of cluster"
         found.append(Notice("extrapolating-nodes", text, remedy))
-    if beyond(np.asarray([size]), runs.size)[0] > 0:
+    if doublings_outside(np.asarray([size]), runs.size)[0] > 0:
         larger = size > runs.size.max()
         times = size / (runs.size.max() if larger else runs.size.min())
         which = "largest" if larger else "smallest"
@@ -68,7 +68,7 @@ def iteration_notice(wanted: float, observed: FloatArray, *, ended: bool = False
 
     Args:
         observed: (k,) the numbers of iterations that were run, ascending.
-        ended: whether that many are foretold to take no longer than the most that were run.
+        ended: whether that many are predicted to take no longer than the most that were run.
     """
     seen = ", ".join(f"{count:g}" for count in observed[:6])
     scaled = f"is scaled from runs of {seen}"
@@ -81,6 +81,6 @@ def iteration_notice(wanted: float, observed: FloatArray, *, ended: bool = False
 
 
 def span_of(values: FloatArray) -> str:
-    """The least and the largest of some values in words: "2 to 8", or "4" where all are alike."""
+    """The smallest and largest of some values in words: "2 to 8", or "4" where all are equal."""
     low, high = f"{values.min():.4g}", f"{values.max():.4g}"
     return low if low == high else f"{low} to {high}"

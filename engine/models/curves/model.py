@@ -1,4 +1,4 @@
-"""Models that are a curve over machines, size and iterations for each measured type.
+"""Models that are one curve over machines, size and iterations for each measured type.
 
 A model defines how its curves follow from a profile. Predictions for unmeasured types, spreads
 beyond the measured range and warnings are shared by all of them and live here.
@@ -20,15 +20,15 @@ from engine.forecast import FloatArray, Forecast
 from engine.models.base import Explanation, FittedModel, LeaveOneOut
 from engine.models.curves.equivalents import Equivalents, equivalents
 from engine.models.curves.fitted_curve import FittedCurve, TypeCurve
-from engine.models.curves.iteration_curves import along_iterations
-from engine.models.curves.machines import MachineRuns, families
-from engine.models.curves.measured_range import range_notices, spread_beyond
+from engine.models.curves.iteration_curves import curve_for_iterations
+from engine.models.curves.machines import MachineRuns, fittable_tables
+from engine.models.curves.measured_range import extrapolation_scale, range_notices
 from engine.models.workloads import SAME, completed, sharing_parameters
 from engine.notices import Notice, in_order
 from engine.profile import Run
 from engine.units import format_count
 
-PRIOR_DECIDES = Notice(
+PRIOR_INTERVAL_NOTICE = Notice(
     "prior-interval",
     "too few configurations could be left out to measure how sure the time is: the interval rests "
     "on a prior as well",
@@ -36,18 +36,19 @@ PRIOR_DECIDES = Notice(
 )
 
 
-TYPICAL_RESIDUAL = 0.10
-"""Spread of log time about a fitted curve, where the curve's own is not known."""
+DEFAULT_RESIDUAL_SCALE = 0.10
+"""Standard deviation of log time about a fitted curve, where the curve's own is not known."""
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
-    """A type's log time relative to what the nearest fitted type foretells.
+class TypeEffect:
+    """The random effect of a machine type with few runs: its log time relative to the curve of the
+    nearest fitted type.
 
     Args:
-        shift: expected difference of log time.
-        log_scale: doubt that is left about it.
-        runs: how many runs say so.
+        shift: posterior mean.
+        log_scale: posterior standard deviation.
+        runs: number of runs behind it.
     """
 
     shift: float
@@ -55,28 +56,31 @@ class Level:
     runs: int
 
 
-def level_of(residuals: FloatArray, *, prior: float, noise: float, runs: int) -> Level:
-    """The level after a few configurations: the mean residual, shrunk towards 0.
+def type_effect(residuals: FloatArray, *, prior: float, noise: float, runs: int) -> TypeEffect:
+    """The posterior of a type's effect after a few configurations: the mean residual, shrunk
+    towards 0.
 
-    Residuals are level + noise with level ~ N(0, prior^2) and noise ~ N(0, noise^2); this is the
+    Residuals are effect + noise with effect ~ N(0, prior^2) and noise ~ N(0, noise^2); this is the
     normal posterior.
 
     Args:
-        residuals: (k,) log(actual / foretold) of each configuration, the mean of its runs.
-        prior: standard deviation of the level before any run: the doubt about the speed.
-        noise: that of a configuration about its curve; NaN takes `TYPICAL_RESIDUAL`.
+        residuals: (k,) log(actual / predicted) of each configuration, the mean of its runs.
+        prior: standard deviation of the effect before any run: the uncertainty of the speed.
+        noise: that of a configuration about its curve; NaN takes `DEFAULT_RESIDUAL_SCALE`.
         runs: in all.
     """
-    noise = TYPICAL_RESIDUAL if np.isnan(noise) else noise
+    noise = DEFAULT_RESIDUAL_SCALE if np.isnan(noise) else noise
     weight = len(residuals) * prior**2 / (len(residuals) * prior**2 + noise**2)
-    return Level(float(weight * np.mean(residuals)), prior * float(np.sqrt(1.0 - weight)), runs)
+    return TypeEffect(
+        float(weight * np.mean(residuals)), prior * float(np.sqrt(1.0 - weight)), runs
+    )
 
 
-def level_notice(name: str, level: Level) -> Notice:
-    """What to say about a type that has a level."""
+def type_effect_notice(name: str, effect: TypeEffect) -> Notice:
+    """The notice about a type whose curve is scaled to a few runs."""
     return Notice(
         "transferred-speed",
-        f"{name} has {format_count(level.runs, 'run')}, too few to fit: the curve "
+        f"{name} has {format_count(effect.runs, 'run')}, too few to fit: the curve "
         "of the nearest fitted type is scaled to them",
         f"add runs on {name} with other numbers of nodes or sizes",
     )
@@ -84,19 +88,19 @@ def level_notice(name: str, level: Level) -> Notice:
 
 @dataclass(frozen=True, eq=False)
 class FittedCurves:
-    """The curves for one set of job parameters, and the levels of types without a curve."""
+    """The curves for one set of job parameters, and the effects of types without a curve."""
 
     curves: tuple[TypeCurve, ...]
-    levels: Mapping[str, Level]
+    effects: Mapping[str, TypeEffect]
 
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """A batch of n clusters and a workload, with the curves that answer for them.
+    """A batch of n clusters and a workload, with the curves that predict them.
 
     Args:
-        shift: (n,) known difference of log time from the curve.
-        log_scale: (n,) doubt about the type; 0 for a fitted one.
+        shift: (n,) expected difference of log time from the curve.
+        log_scale: (n,) uncertainty of that difference; 0 for a fitted type.
     """
 
     workload: Workload
@@ -121,7 +125,7 @@ class CurvesModel(FittedModel):
     extrapolation beyond the measured range and for the assumed speed of unmeasured types.
 
     Args:
-        fit_curve: fits one family of runs.
+        fit_curve: fits one table of runs.
         given: curves that need no runs (published job profiles); a fitted curve of the same type
             takes precedence.
         iterations_in_model: whether iterations are a term of the model. If not, runs with the
@@ -135,7 +139,7 @@ class CurvesModel(FittedModel):
     iterations_in_model: bool = False
     prior: Spread = UNKNOWN_SPREAD
     _fitted: dict[object, FittedCurves] = field(default_factory=dict, repr=False)
-    _families: dict[object, FittedCurve] = field(default_factory=dict, repr=False)
+    _table_fits: dict[object, FittedCurve] = field(default_factory=dict, repr=False)
 
     def validated(self) -> Self:
         """The model with the validation of the reference workload's curves on left-out runs.
@@ -147,7 +151,7 @@ class CurvesModel(FittedModel):
         return replace(self, validation=_validation_of(curves))
 
     def completed(self, workload: Workload) -> Workload:
-        """The workload with what it leaves open (see `workloads.completed`)."""
+        """The workload with its open inputs filled in (see `workloads.completed`)."""
         return completed(workload, self.profile)
 
     def curves(self, workload: Workload) -> tuple[TypeCurve, ...]:
@@ -171,26 +175,28 @@ class CurvesModel(FittedModel):
         runs = sharing_parameters(self.profile.runs, workload.parameters)
         curves: list[TypeCurve] = []
         try:
-            curves += self._of_runs(runs, workload)
+            curves += self._curves_of_runs(runs, workload)
         except ModelDoesNotFit:
             if not self.given:
                 raise
         covered = {name for curve in curves for name in curve.runs.members}
         curves += [curve for curve in self.given if not covered & {*curve.runs.members}]
-        return FittedCurves(tuple(curves), self._levels(runs, curves))
+        return FittedCurves(tuple(curves), self._type_effects(runs, curves))
 
-    def _levels(self, runs: Sequence[Run], curves: Sequence[TypeCurve]) -> dict[str, Level]:
-        """Levels of the types that have runs but are in no curve."""
+    def _type_effects(
+        self, runs: Sequence[Run], curves: Sequence[TypeCurve]
+    ) -> dict[str, TypeEffect]:
+        """Effects of the types that have runs but no curve."""
         covered = {name for curve in curves for name in curve.runs.members}
-        thin: dict[str, list[Run]] = {}
+        by_type: dict[str, list[Run]] = {}
         for run in runs:
             instance = run.cluster.instance
             if instance is not None and instance.name not in covered:
-                thin.setdefault(instance.name, []).append(run)
-        found = {name: self._level(group, curves) for name, group in thin.items()}
-        return {name: level for name, level in found.items() if level is not None}
+                by_type.setdefault(instance.name, []).append(run)
+        found = {name: self._type_effect(group, curves) for name, group in by_type.items()}
+        return {name: effect for name, effect in found.items() if effect is not None}
 
-    def _level(self, runs: Sequence[Run], curves: Sequence[TypeCurve]) -> Level | None:
+    def _type_effect(self, runs: Sequence[Run], curves: Sequence[TypeCurve]) -> TypeEffect | None:
         """None where the type cannot be compared with any curve."""
         batch = ClusterBatch.of([run.cluster for run in runs], self.profile)
         try:
@@ -198,7 +204,7 @@ class CurvesModel(FittedModel):
         except BadInput:
             return None
         curve = curves[int(at.family[0])]
-        foretold = [
+        predicted = [
             curve.seconds(
                 at.slow_machines[place : place + 1],
                 at.speed[place : place + 1],
@@ -207,47 +213,48 @@ class CurvesModel(FittedModel):
             )[0]
             for place, run in enumerate(runs)
         ]
-        residuals = np.log(np.asarray([run.seconds for run in runs]) / np.asarray(foretold))
+        residuals = np.log(np.asarray([run.seconds for run in runs]) / np.asarray(predicted))
         known = np.isfinite(residuals)
         if not known.any():
             return None
         # The curve is off alike for every repetition of a configuration.
-        same = np.unique(np.asarray(foretold)[known], return_inverse=True)[1].reshape(-1)
+        same = np.unique(np.asarray(predicted)[known], return_inverse=True)[1].reshape(-1)
         means = np.bincount(same, residuals[known]) / np.bincount(same)
         prior, noise = float(at.log_scale[0]), self._spread(curve).log_scale
-        return level_of(means, prior=prior, noise=noise, runs=int(known.sum()))
+        return type_effect(means, prior=prior, noise=noise, runs=int(known.sum()))
 
-    def _fit_family(self, runs: MachineRuns) -> FittedCurve:
-        """`fit_curve`, kept by its runs, which answer for any number of iterations."""
+    def _fit_table(self, runs: MachineRuns) -> FittedCurve:
+        """`fit_curve`, cached by the runs, which serve any number of iterations."""
         columns = (runs.machines, runs.size, runs.iterations, runs.seconds)
         key = (runs.members, bool(runs.observed), *(column.tobytes() for column in columns))
-        if key not in self._families:
-            self._families[key] = self.fit_curve(runs)
-        return self._families[key]
+        if key not in self._table_fits:
+            self._table_fits[key] = self.fit_curve(runs)
+        return self._table_fits[key]
 
-    def _of_runs(self, runs: Sequence[Run], workload: Workload) -> list[TypeCurve]:
+    def _curves_of_runs(self, runs: Sequence[Run], workload: Workload) -> list[TypeCurve]:
         wanted = workload.iterations
         if self.iterations_in_model or wanted is None:
-            return [self._fit_family(family) for family in families(runs)]
+            return [self._fit_table(table) for table in fittable_tables(runs)]
         counted = [run for run in runs if run.workload.iterations is not None]
         same = [
             run for run in counted if abs((run.workload.iterations or 0.0) / wanted - 1.0) < SAME
         ]
         try:
-            own = families(same)
+            same_iterations = fittable_tables(same)
         except ModelDoesNotFit:
             return [
-                along_iterations(self._fit_family, family, wanted) for family in families(counted)
+                curve_for_iterations(self._fit_table, table, wanted)
+                for table in fittable_tables(counted)
             ]
-        every = {family.members: family for family in families(counted)}
+        all_iterations = {table.members: table for table in fittable_tables(counted)}
         return [
-            along_iterations(
-                self._fit_family,
-                every.get(family.members, family),
+            curve_for_iterations(
+                self._fit_table,
+                all_iterations.get(table.members, table),
                 wanted,
-                own=self._fit_family(family),
+                own=self._fit_table(table),
             )
-            for family in own
+            for table in same_iterations
         ]
 
     def _asked(self, batch: ClusterBatch, workload: Workload) -> Question:
@@ -256,11 +263,11 @@ class CurvesModel(FittedModel):
         at = equivalents(batch, [curve.runs for curve in fitted.curves])
         shift, log_scale, notices = np.zeros(len(batch)), at.log_scale.copy(), list(at.notices)
         for place, kind in enumerate(batch.types):
-            level = fitted.levels.get(kind.name) if kind else None
-            if kind is not None and level is not None:
+            effect = fitted.effects.get(kind.name) if kind else None
+            if kind is not None and effect is not None:
                 rows = batch.type_index == place
-                shift[rows], log_scale[rows] = level.shift, level.log_scale
-                notices[place] = level_notice(kind.name, level)
+                shift[rows], log_scale[rows] = effect.shift, effect.log_scale
+                notices[place] = type_effect_notice(kind.name, effect)
         return Question(
             workload=wanted,
             curves=fitted.curves,
@@ -271,19 +278,20 @@ class CurvesModel(FittedModel):
         )
 
     def _spread(self, curve: TypeCurve) -> Spread:
-        """Of log time on a curve, by its left-out runs, with the prior where they are few."""
-        if not self._rests_on_prior(curve):
+        """Spread of log time about a curve, from its left-out runs, with the prior where they
+        are few."""
+        if not self._uses_prior(curve):
             return curve.spread
         return self.prior if curve.fitted is None else curve.fitted.fit.spread_about(self.prior)
 
-    def _rests_on_prior(self, curve: TypeCurve) -> bool:
+    def _uses_prior(self, curve: TypeCurve) -> bool:
         return np.isnan(curve.spread.log_scale) and not np.isnan(self.prior.log_scale)
 
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
         asked = self._asked(batch, workload)
         seconds = np.full(len(batch), np.nan)
         log_scale, dof = np.full(len(batch), np.nan), np.full(len(batch), np.inf)
-        doubt = np.array(asked.log_scale)
+        added_scale = np.array(asked.log_scale)
         for place, curve in enumerate(asked.curves):
             rows = asked.at.family == place
             machines = asked.at.machines[rows]
@@ -295,29 +303,29 @@ class CurvesModel(FittedModel):
             )
             spread = self._spread(curve)
             log_scale[rows], dof[rows] = spread.log_scale, spread.dof
-            extrapolated = _extrapolation_spread(
+            extrapolated = _extrapolation_scale(
                 curve, machines, size=asked.size, iterations=asked.workload.iterations
             )
-            doubt[rows] = np.hypot(doubt[rows], extrapolated)
-        return Forecast.of(seconds * np.exp(asked.shift), log_scale, dof).widened(doubt)
+            added_scale[rows] = np.hypot(added_scale[rows], extrapolated)
+        return Forecast.of(seconds * np.exp(asked.shift), log_scale, dof).widened(added_scale)
 
     def runs_used(self, workload: Workload) -> int:
-        found = self._curves(self.completed(workload))
-        if any(curve is given for curve in found.curves for given in self.given):
+        fitted = self._curves(self.completed(workload))
+        if any(curve is given for curve in fitted.curves for given in self.given):
             return len(self.profile.runs)  # a job profile was measured from all of them
-        levels = sum(level.runs for level in found.levels.values())
-        return sum(len(curve.runs) for curve in found.curves) + levels
+        others = sum(effect.runs for effect in fitted.effects.values())
+        return sum(len(curve.runs) for curve in fitted.curves) + others
 
     def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
         asked = self._asked(batch, workload)
-        parts = asked.curves[int(asked.at.family[0])].phases_at_speed(
+        phases = asked.curves[int(asked.at.family[0])].phases_at_speed(
             asked.at.slow_machines[:1],
             asked.at.speed[:1],
             size=asked.size,
             iterations=asked.workload.iterations,
         )
         factor = float(np.exp(asked.shift[0]))
-        return Explanation(phases={name: factor * float(part[0]) for name, part in parts.items()})
+        return Explanation(phases={name: factor * float(part[0]) for name, part in phases.items()})
 
     def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
         asked = self._asked(batch, workload)
@@ -325,8 +333,8 @@ class CurvesModel(FittedModel):
         for place in np.unique(asked.at.family):
             curve, machines = asked.curves[place], asked.at.machines[asked.at.family == place]
             found += curve.notices(asked.workload)
-            if self._rests_on_prior(curve):
-                found.append(PRIOR_DECIDES)
+            if self._uses_prior(curve):
+                found.append(PRIOR_INTERVAL_NOTICE)
             size = 1.0 if asked.size is None else asked.size
             kind = curve.runs.instance if len(asked.curves) > 1 else None
             on = f" on {kind.name}" if kind else ""
@@ -344,16 +352,17 @@ class CurvesModel(FittedModel):
         return in_order(found)
 
 
-def _extrapolation_spread(
+def _extrapolation_scale(
     curve: TypeCurve, machines: FloatArray, *, size: float | None, iterations: float | None
 ) -> FloatArray:
-    """(n,) prior spread of log time beyond the measured machines, size and iterations."""
+    """(n,) prior standard deviation of log time beyond the measured machines, size and
+    iterations."""
     runs = curve.runs
     observed = runs.iterations[~np.isnan(runs.iterations)]
-    by_size = spread_beyond(np.asarray([1.0 if size is None else size]), runs.size)
-    by_iterations = spread_beyond(np.asarray([iterations or 1.0]), observed)
-    by_iterations = np.hypot(by_iterations, curve.doubt_of(iterations))
-    return np.hypot(np.hypot(by_size, by_iterations), spread_beyond(machines, runs.machines))
+    by_size = extrapolation_scale(np.asarray([1.0 if size is None else size]), runs.size)
+    by_iterations = extrapolation_scale(np.asarray([iterations or 1.0]), observed)
+    by_iterations = np.hypot(by_iterations, curve.iteration_log_scale(iterations))
+    return np.hypot(np.hypot(by_size, by_iterations), extrapolation_scale(machines, runs.machines))
 
 
 def _validation_of(curves: Sequence[TypeCurve]) -> LeaveOneOut | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from engine.fitting import rising
+from engine.fitting import isotonic_regression
 from engine.forecast import FloatArray
 from engine.models.laws.encoding import Rows
 from engine.models.laws.run_times import interpolated_along_laws
@@ -36,7 +36,7 @@ def monotone_in_iterations(
         counts: the numbers, ascending, and how many runs did each.
     """
     runs = np.asarray([*counts.values()], dtype=float)
-    return rising(np.stack([means[count] for count in counts]), runs)
+    return isotonic_regression(np.stack([means[count] for count in counts]), runs)
 
 
 def gap_between_iterations(

@@ -183,7 +183,7 @@ class TableModel(FittedModel):
             log_times = narrowed.taken(inverse)
             mean[known], dof[known] = log_times.mean, log_times.dof
             below[known], scale[known] = log_times.scale
-        added_scale = np.hypot(at.log_scale, fitted.spread_beyond(rows, between))
+        added_scale = np.hypot(at.log_scale, fitted.extrapolation_scale(rows, between))
         symmetric = np.array_equal(below, scale, equal_nan=True)
         scale_below = None if symmetric else below
         return Forecast.of(np.exp(mean), scale, dof, scale_below=scale_below).widened(added_scale)

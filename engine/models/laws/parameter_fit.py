@@ -14,7 +14,7 @@ from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.machines.transfer import speed_of
 from engine.models.curves.equivalents import Equivalents, equivalents
 from engine.models.curves.machines import MachineRuns, shape_of, vcpus_of
-from engine.models.curves.measured_range import SPREAD_PER_DOUBLING, beyond
+from engine.models.curves.measured_range import SPREAD_PER_DOUBLING, doublings_outside
 from engine.models.curves.parameter_scales import parameter_spread
 from engine.models.laws.encoding import (
     MachineType,
@@ -165,7 +165,7 @@ class ParameterFit:
         known = not (math.isnan(shape.vcpus) or math.isnan(shape.memory_gib))
         return known and vcpus_of(measured.instance, catalog) == self.machine_types[source].cores
 
-    def spread_beyond(self, rows: Rows, between: FloatArray) -> FloatArray:
+    def extrapolation_scale(self, rows: Rows, between: FloatArray) -> FloatArray:
         """(n,) prior standard deviation of log time for extrapolation beyond the runs and their
         parameters.
 
@@ -175,8 +175,8 @@ class ParameterFit:
                 be anywhere in the gap, and nowhere else.
         """
         runs, encoding = self.joint.rows, self.joint.candidates.encoding
-        machines = beyond(rows.machines * rows.cores, runs.machines * runs.cores)
-        by_range = SPREAD_PER_DOUBLING * np.hypot(machines, beyond(rows.size, runs.size))
+        machines = doublings_outside(rows.machines * rows.cores, runs.machines * runs.cores)
+        by_range = SPREAD_PER_DOUBLING * np.hypot(machines, doublings_outside(rows.size, runs.size))
         away = np.hypot(encoding.parameter_doublings(rows), self.constant_doublings)
         iterations = parameter_spread(encoding.iteration_doublings(rows))
         iterations = np.minimum(iterations, between / math.sqrt(12.0))

@@ -7,7 +7,7 @@ from scipy.optimize import nnls
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput, ModelDoesNotFit, UnknownName
 from engine.models.base import FittedModel
-from engine.models.curves.machines import families
+from engine.models.curves.machines import fittable_tables
 from engine.models.curves.terms import ERNEST_TERMS, EXTRA_TERMS, SERIAL_DATA, SQUARE_ROOT
 from engine.models.ernest import Ernest, ErnestExtended, candidate_sets
 from engine.profile import Profile, Run
@@ -154,11 +154,13 @@ def test_four_numbers_of_machines_tell_the_shapes_apart() -> None:
 
 def test_terms_that_do_no_good_are_left_out() -> None:
     """The choice is among all sets of the four extra terms, the default first."""
-    sets = candidate_sets(families(grid_profile(lambda n, s: s / n).runs)[0])
+    sets = candidate_sets(fittable_tables(grid_profile(lambda n, s: s / n).runs)[0])
     assert len(set(sets)) == len(sets) == 2 ** len(EXTRA_TERMS)
     assert all(mask[: len(ERNEST_TERMS)] == (True,) * len(ERNEST_TERMS) for mask in sets)
-    chosen = [term for term, used in zip(ERNEST_TERMS + EXTRA_TERMS, sets[0], strict=True) if used]
-    assert chosen == [*ERNEST_TERMS, SQUARE_ROOT, SERIAL_DATA]
+    select_candidate = [
+        term for term, used in zip(ERNEST_TERMS + EXTRA_TERMS, sets[0], strict=True) if used
+    ]
+    assert select_candidate == [*ERNEST_TERMS, SQUARE_ROOT, SERIAL_DATA]
 
 
 @pytest.mark.parametrize(
@@ -273,9 +275,9 @@ def test_one_number_of_nodes_says_little_about_others() -> None:
         (4, s, 10.0 + 20.0 * s * f) for s, f in ((1.0, 1.0), (2.0, 1.02), (4.0, 0.98), (8.0, 1))
     ]
     fitted = Ernest().fit(profile_of(rows), models={})
-    beyond = fitted.predict(cluster=on(8))
-    assert "extrapolating-nodes" in [w.code for w in beyond.warnings]
-    assert beyond.forecast.log_scale[0] >= 0.35
+    doublings_outside = fitted.predict(cluster=on(8))
+    assert "extrapolating-nodes" in [w.code for w in doublings_outside.warnings]
+    assert doublings_outside.forecast.log_scale[0] >= 0.35
 
 
 def test_few_configurations_do_not_fit() -> None:

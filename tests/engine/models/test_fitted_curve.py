@@ -123,5 +123,5 @@ def test_iterations_that_no_run_did_are_warned_of(
 
 
 def test_runs_that_count_no_iterations_warn_of_none() -> None:
-    assert curve().doubt_of(10.0) == 0.0
+    assert curve().iteration_log_scale(10.0) == 0.0
     assert curve().notices(Workload(1.0, iterations=10.0)) == ()

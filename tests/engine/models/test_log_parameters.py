@@ -16,8 +16,8 @@ from engine.models.base import FittedModel, Prediction
 from engine.models.boe.model import fit_workflow
 from engine.models.boe.workflow import Workflow, WorkflowJob
 from engine.models.curves.parameter_scales import (
+    DOUBLINGS_FROM_ZERO,
     MOST_DOUBLINGS,
-    OF_ZERO,
     SPREAD_PER_PARAMETER,
     nearest,
 )
@@ -213,7 +213,11 @@ def test_the_nearest_parameters() -> None:
     assert nearest(runs, {"p": 2.0, "k": 16.0})[1] == pytest.approx(math.sqrt(2.0))
     assert nearest([log(k=0.0), log(k=8.0)], {"k": 6.0}) == ({"k": 8.0}, pytest.approx(0.5))
     assert nearest([log(k=8.0)], {"k": 2.0})[1] == pytest.approx(2.0)
-    assert nearest([log(k=8.0)], {"k": 0.0})[1] == nearest([log(k=0.0)], {"k": 50.0})[1] == OF_ZERO
+    assert (
+        nearest([log(k=8.0)], {"k": 0.0})[1]
+        == nearest([log(k=0.0)], {"k": 50.0})[1]
+        == DOUBLINGS_FROM_ZERO
+    )
     assert nearest([log(k=1.0)], {"k": 1e9})[1] == MOST_DOUBLINGS
 
 

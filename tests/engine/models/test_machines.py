@@ -12,10 +12,15 @@ from engine.batch import ClusterBatch
 from engine.catalog import Catalog, InstanceType, Offer, Price
 from engine.cluster import Cluster, Layout, NodeGroup, Workload
 from engine.errors import ModelDoesNotFit
-from engine.models.curves.equivalents import equivalents, nearest
-from engine.models.curves.machines import distinct_configurations, families, shape_of, unit_of
-from engine.models.curves.measured_range import beyond
-from engine.models.curves.model import level_of
+from engine.models.curves.equivalents import equivalents, nearest_measured_type
+from engine.models.curves.machines import (
+    distinct_configurations,
+    fittable_tables,
+    machine_unit,
+    shape_of,
+)
+from engine.models.curves.measured_range import doublings_outside
+from engine.models.curves.model import type_effect
 from engine.models.ernest import Ernest
 from engine.profile import Profile, Run
 
@@ -45,28 +50,28 @@ def runs_on(kind: InstanceType | None, counts: tuple[int, ...], **layout: int) -
 
 def machines_of(cluster: Cluster, profile: Profile) -> float:
     batch = ClusterBatch.of([cluster], profile)
-    return float(equivalents(batch, families(profile.runs)).machines[0])
+    return float(equivalents(batch, fittable_tables(profile.runs)).machines[0])
 
 
 def test_nodes_of_a_known_type_are_machines() -> None:
-    assert unit_of(runs_on(SMALL, (2, 4), slots_per_node=4)) == "nodes"
+    assert machine_unit(runs_on(SMALL, (2, 4), slots_per_node=4)) == "nodes"
 
 
 def test_nodes_of_which_runs_used_more_or_less_are_compared_by_slots() -> None:
     """One executor on a node and two on it are two machines, not one run twice."""
     runs = runs_on(SMALL, (1, 2), slots_per_node=1) + runs_on(SMALL, (2,), slots_per_node=2)
-    assert unit_of(runs) == "slots"
-    assert families(runs)[0].machines.tolist() == [1.0, 2.0, 4.0]
+    assert machine_unit(runs) == "slots"
+    assert fittable_tables(runs)[0].machines.tolist() == [1.0, 2.0, 4.0]
     other_type = runs_on(SMALL, (1, 2), slots_per_node=1) + runs_on(BIG, (1,), slots_per_node=2)
-    assert unit_of(other_type) == "nodes"
+    assert machine_unit(other_type) == "nodes"
 
 
 def test_nodes_of_an_unknown_type_are_compared_by_slots() -> None:
-    assert unit_of(runs_on(None, (2, 4), slots_per_node=4)) == "slots"
+    assert machine_unit(runs_on(None, (2, 4), slots_per_node=4)) == "slots"
 
 
 def test_nodes_of_an_unknown_type_without_executors_are_nodes() -> None:
-    assert unit_of(runs_on(None, (2, 4))) == "nodes"
+    assert machine_unit(runs_on(None, (2, 4))) == "nodes"
 
 
 def test_executors_alone_are_slots() -> None:
@@ -74,31 +79,31 @@ def test_executors_alone_are_slots() -> None:
         Run(9.0, Cluster.of_executors(executors=n, executor_cores=2), Workload(1.0))
         for n in (1, 2, 4)
     ]
-    assert unit_of(runs) == "slots"
-    assert families(runs)[0].machines.tolist() == [2.0, 4.0, 8.0]
+    assert machine_unit(runs) == "slots"
+    assert fittable_tables(runs)[0].machines.tolist() == [2.0, 4.0, 8.0]
 
 
 def test_runs_that_say_nothing_do_not_fit() -> None:
     with pytest.raises(ModelDoesNotFit, match="neither how many nodes"):
-        unit_of([Run(9.0, Cluster(), Workload(1.0))])
+        machine_unit([Run(9.0, Cluster(), Workload(1.0))])
 
 
 def test_one_cluster_of_mixed_types_among_others_does_not_fit() -> None:
     mixed = Cluster((NodeGroup(2, SMALL), NodeGroup(1, BIG)), catalog=CATALOG)
     with pytest.raises(ModelDoesNotFit, match="mixed instance types"):
-        families([*runs_on(SMALL, (1, 2, 4)), Run(9.0, mixed, Workload(1.0))])
+        fittable_tables([*runs_on(SMALL, (1, 2, 4)), Run(9.0, mixed, Workload(1.0))])
 
 
 def test_each_type_with_enough_configurations_is_a_family() -> None:
     runs = runs_on(SMALL, (1, 2, 4)) + runs_on(BIG, (1, 2, 3, 4)) + runs_on(LEAN, (1, 2))
-    found = families(runs)
+    found = fittable_tables(runs)
     assert [family.instance for family in found] == [BIG, SMALL]
     assert [family.members for family in found] == [("m.big",), ("m.small",)]
 
 
 def test_types_with_too_few_are_pooled_by_vcpus_and_speed() -> None:
     runs = runs_on(SMALL, (2, 4)) + runs_on(BIG, (4,)) + runs_on(LEAN, (2,))
-    (pool,) = families(runs)
+    (pool,) = fittable_tables(runs)
     assert pool.instance == SMALL
     assert pool.members == ("m.small", "m.big", "c.lean")
     assert pool.machines.tolist() == [2.0, 4.0, 8.0, 6.0]
@@ -106,12 +111,12 @@ def test_types_with_too_few_are_pooled_by_vcpus_and_speed() -> None:
 
 def test_repetitions_are_one_configuration() -> None:
     runs = runs_on(SMALL, (2, 4, 8)) + runs_on(SMALL, (2,))
-    assert distinct_configurations(families(runs)[0]) == 3
+    assert distinct_configurations(fittable_tables(runs)[0]) == 3
 
 
 def test_runs_without_a_size_are_left_aside_where_others_have_one() -> None:
     runs = [*runs_on(SMALL, (1, 2, 4)), Run(5.0, on(SMALL, 8), Workload())]
-    assert len(families(runs)[0]) == 3
+    assert len(fittable_tables(runs)[0]) == 3
 
 
 @pytest.mark.parametrize(
@@ -141,17 +146,20 @@ def test_runs_without_a_size_are_left_aside_where_others_have_one() -> None:
 def test_the_nearest_measured_type(
     target: InstanceType, measured: list[InstanceType | None], expected: int
 ) -> None:
-    assert nearest(target, [shape_of(source, CATALOG) for source in measured]) == expected
+    assert (
+        nearest_measured_type(target, [shape_of(source, CATALOG) for source in measured])
+        == expected
+    )
 
 
 def test_of_two_types_as_near_the_order_of_the_runs_does_not_decide() -> None:
     """Half and twice the size: answers differed by which one stood first in the table."""
     sizes = [replace(SMALL, name=f"m5.{n}", vcpus=n, memory_gib=4.0 * n) for n in (4.0, 8.0, 16.0)]
     half, target, twice = sizes
-    assert nearest(target, [half, twice]) == 0
-    assert nearest(target, [twice, half]) == 1
+    assert nearest_measured_type(target, [half, twice]) == 0
+    assert nearest_measured_type(target, [twice, half]) == 1
     alike = replace(half, name="m5.other")
-    assert nearest(target, [alike, half]) == 1
+    assert nearest_measured_type(target, [alike, half]) == 1
 
 
 def test_of_two_types_of_one_shape_the_one_of_the_same_score_is_nearer() -> None:
@@ -159,9 +167,9 @@ def test_of_two_types_of_one_shape_the_one_of_the_same_score_is_nearer() -> None
         replace(SMALL, name=name, cpu_score=score, cpu_benchmark="coremark")
         for name, score in (("m4.xlarge", 40.0), ("x.xlarge", 80.0), ("z.xlarge", 79.0))
     )
-    assert nearest(target, [one, other]) == 1
-    assert nearest(target, [other, one]) == 0
-    assert nearest(target, [replace(one, cpu_score=None), other]) == 1
+    assert nearest_measured_type(target, [one, other]) == 1
+    assert nearest_measured_type(target, [other, one]) == 0
+    assert nearest_measured_type(target, [replace(one, cpu_score=None), other]) == 1
 
 
 def test_types_of_one_shape_resemble_sizes_of_their_own_family() -> None:
@@ -169,7 +177,7 @@ def test_types_of_one_shape_resemble_sizes_of_their_own_family() -> None:
     size = replace(SMALL, name="m5.xlarge")
     profile = Profile("p", tuple(runs_on(BIG, (1, 2, 4)) + runs_on(size, (1, 2, 4))))
     asked = [replace(BIG, name=name) for name in ("m.other", "m5.2xlarge", "m6a.2xlarge")]
-    measured = families(profile.runs)
+    measured = fittable_tables(profile.runs)
     found = equivalents(ClusterBatch.of([on(kind, 3) for kind in asked], profile), measured)
     assert [measured[place].instance for place in found.family] == [BIG, size, BIG]
 
@@ -177,7 +185,7 @@ def test_types_of_one_shape_resemble_sizes_of_their_own_family() -> None:
 def test_a_measured_type_is_itself() -> None:
     profile = Profile("p", tuple(runs_on(SMALL, (1, 2, 4)) + runs_on(BIG, (1, 2, 4))))
     batch = ClusterBatch.of([on(BIG, 3), on(SMALL, 5)], profile)
-    measured = families(profile.runs)
+    measured = fittable_tables(profile.runs)
     found = equivalents(batch, measured)
     assert [measured[place].instance for place in found.family] == [BIG, SMALL]
     assert found.machines.tolist() == [3.0, 5.0]
@@ -187,7 +195,7 @@ def test_a_measured_type_is_itself() -> None:
 
 def test_an_unmeasured_type_counts_by_vcpus_and_speed() -> None:
     profile = Profile("p", tuple(runs_on(SMALL, (1, 2, 4))))
-    found = equivalents(ClusterBatch.of([on(LEAN, 3)], profile), families(profile.runs))
+    found = equivalents(ClusterBatch.of([on(LEAN, 3)], profile), fittable_tables(profile.runs))
     assert found.machines[0] == pytest.approx(3 * 2 * 1.5)
     assert found.log_scale[0] > 0.0
     assert [notice.code for notice in found.notices if notice] == ["transferred-speed"]
@@ -197,7 +205,7 @@ def test_machines_whatever_their_speed_are_those_of_the_vcpus() -> None:
     """Three nodes of eight vCPUs are six of four, half as fast again: nine in all."""
     profile = Profile("p", tuple(runs_on(SMALL, (1, 2, 4))))
     batch = ClusterBatch.of([on(LEAN, 3), on(SMALL, 5)], profile)
-    found = equivalents(batch, families(profile.runs))
+    found = equivalents(batch, fittable_tables(profile.runs))
     assert found.machines.tolist() == pytest.approx([9.0, 5.0])
     assert found.slow_machines.tolist() == pytest.approx([6.0, 5.0])
 
@@ -209,9 +217,9 @@ def test_what_cannot_be_compared_is_unknown_beside_what_can() -> None:
     unknown = Cluster((NodeGroup(2, None),))
     batch = ClusterBatch.of([on(SMALL, 3), Cluster.of_executors(executors=2, executor_cores=4)],
                             profile)  # fmt: skip
-    assert equivalents(batch, families(profile.runs)).machines.tolist() == [3.0, 2.0]
+    assert equivalents(batch, fittable_tables(profile.runs)).machines.tolist() == [3.0, 2.0]
     sizeless = Profile("p", tuple(runs_on(None, (1, 2, 4))))
-    measured = families(sizeless.runs)
+    measured = fittable_tables(sizeless.runs)
     both = ClusterBatch.of([unknown, on(SMALL, 3)], sizeless)
     found = equivalents(both, measured).machines
     assert found[0] == 2.0
@@ -224,9 +232,9 @@ def test_what_cannot_be_compared_is_unknown_beside_what_can() -> None:
 @pytest.mark.parametrize("measured", [[None, ARM], [ARM, None]])
 def test_any_known_shape_resembles_more_than_an_unknown_one(measured: list) -> None:
     """Whatever comes first."""
-    found = nearest(SMALL, [shape_of(source, CATALOG) for source in measured])
+    found = nearest_measured_type(SMALL, [shape_of(source, CATALOG) for source in measured])
     assert measured[found] is ARM
-    assert nearest(SMALL, [None, None]) == 0
+    assert nearest_measured_type(SMALL, [None, None]) == 0
 
 
 def test_slots_are_compared_where_the_runs_know_them() -> None:
@@ -246,7 +254,9 @@ def test_nodes_count_as_slots_where_slots_were_measured() -> None:
         for n in (1, 2, 4)
     ]
     profile = Profile("p", tuple(runs))
-    found = equivalents(ClusterBatch.of([on(SMALL, 3, slots_per_node=4)], profile), families(runs))
+    found = equivalents(
+        ClusterBatch.of([on(SMALL, 3, slots_per_node=4)], profile), fittable_tables(runs)
+    )
     assert [notice.code for notice in found.notices if notice] == ["unknown-source-type"]
     median = CATALOG.median_cpu_scores_per_vcpu[SMALL.cpu_benchmark]
     assert found.machines[0] == pytest.approx(12 * 10.0 / median)
@@ -270,15 +280,17 @@ def test_a_transferred_prediction_is_wider() -> None:
 def test_doublings_beyond_a_range() -> None:
     measured = np.array([2.0, 8.0])
     values = np.array([1.0, 2.0, 5.0, 8.0, 32.0])
-    assert beyond(values, measured).tolist() == [1.0, 0.0, 0.0, 0.0, 2.0]
-    assert beyond(values, np.empty(0)).tolist() == [0.0] * 5
-    assert beyond(np.array([math.nan]), measured).tolist() == [0.0]
+    assert doublings_outside(values, measured).tolist() == [1.0, 0.0, 0.0, 0.0, 2.0]
+    assert doublings_outside(values, np.empty(0)).tolist() == [0.0] * 5
+    assert doublings_outside(np.array([math.nan]), measured).tolist() == [0.0]
 
 
 def test_types_of_a_pool_are_measured() -> None:
     """They count by vCPUs and speed as they did in the fit, without further doubt."""
     runs = runs_on(SMALL, (2, 4)) + runs_on(BIG, (4,)) + runs_on(LEAN, (2,))
-    found = equivalents(ClusterBatch.of([on(LEAN, 2)], Profile("p", tuple(runs))), families(runs))
+    found = equivalents(
+        ClusterBatch.of([on(LEAN, 2)], Profile("p", tuple(runs))), fittable_tables(runs)
+    )
     assert found.machines.tolist() == [6.0]
     assert found.slow_machines.tolist() == [6.0], "in what grows with the machines too"
     assert found.log_scale.tolist() == [0.0]
@@ -303,7 +315,7 @@ def test_few_runs_on_a_type_scale_the_nearest_curve() -> None:
 
 
 def test_a_level_is_the_normal_posterior() -> None:
-    level = level_of(np.array([0.3, 0.1]), prior=0.2, noise=0.1, runs=2)
+    level = type_effect(np.array([0.3, 0.1]), prior=0.2, noise=0.1, runs=2)
     precision = 1 / 0.2**2 + 2 / 0.1**2
     assert level.shift == pytest.approx((0.4 / 0.1**2) / precision)
     assert level.log_scale == pytest.approx(precision**-0.5)

@@ -8,7 +8,11 @@ from sparkplan_runs import fit, nodes
 
 from engine.cluster import Workload
 from engine.models.base import Prediction
-from engine.models.curves.parameter_scales import OF_ZERO, SPREAD_PER_PARAMETER, ParameterScales
+from engine.models.curves.parameter_scales import (
+    DOUBLINGS_FROM_ZERO,
+    SPREAD_PER_PARAMETER,
+    ParameterScales,
+)
 from engine.profile import Run
 
 SCALES = ParameterScales.of(np.asarray([[0.0, 1.0], [2.0, 2.0], [5.0, 5.0]]))
@@ -83,4 +87,4 @@ def test_between_zero_and_what_was_run_nobody_knows_how_far_it_is(measured: floa
     same, other = foretold((measured,), measured), foretold((measured,), 3.0 - measured)
     assert other.seconds == pytest.approx(same.seconds)
     apart = other.forecast.log_scale[0] ** 2 - same.forecast.log_scale[0] ** 2
-    assert math.sqrt(apart) == pytest.approx(OF_ZERO * SPREAD_PER_PARAMETER, rel=0.01)
+    assert math.sqrt(apart) == pytest.approx(DOUBLINGS_FROM_ZERO * SPREAD_PER_PARAMETER, rel=0.01)
