@@ -1,5 +1,5 @@
-"""Every model on the same question: its prediction and its errors on left-out runs, or why it does
-not answer. The figures are those of OptEx (VI-D and VI-F of the paper)."""
+"""Comparison of all models on one question: the prediction and the leave-one-out errors of each,
+or why it has none. The figures are those of OptEx (VI-D and VI-F of the paper)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from engine.profile import Profile, Run
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A run as a model predicted it from the others.
+    """A run and its prediction from the others.
 
     Args:
         run: None where the profile holds no run of that time.
@@ -40,7 +40,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class DeadlineRecord:
-    """How left-out runs would have kept a deadline.
+    """How the left-out runs compare with a deadline.
 
     Args:
         cases: runs predicted to end before the deadline (T_Est < SLO, OptEx Eq. 9).
@@ -53,7 +53,7 @@ class DeadlineRecord:
 
 @dataclass(frozen=True, eq=False)
 class FitOutcome:
-    """A model on a profile: fitted, or in one line why not."""
+    """A model fitted to a profile, or in one line why it could not be."""
 
     model: str
     fitted: FittedModel | None
@@ -61,7 +61,7 @@ class FitOutcome:
 
     @cached_property
     def left_out(self) -> tuple[LeftOut, ...]:
-        """Measured against predicted, for each run that could be left out."""
+        """The prediction and the measured time of each run that could be left out."""
         if self.fitted is None or self.fitted.validation is None:
             return ()
         return left_out_runs(self.fitted.profile, self.fitted.validation)
@@ -90,10 +90,10 @@ class ModelAnswer:
     """The answer of a model to one question.
 
     Args:
-        prediction: None if it does not answer; `why_not` then says why, in one line.
-        runs_used: how many runs it learnt from; None if it does not answer.
+        prediction: None if it has none; `why_not` then says why, in one line.
+        runs_used: how many runs it was fitted to; None if it has no prediction.
         executors: number and size of executors with the least resource time for the same workload,
-            if the model tells how much memory a job needs (SimCost, Table 2).
+            if the model estimates how much memory a job needs (SimCost, Table 2).
         why_no_executors: why such a model has none after all, in one line.
     """
 
@@ -132,22 +132,24 @@ def ask(
         prediction = fitted.predict(cluster=cluster, workload=workload, confidence=confidence)
     except Exception as error:
         return ModelAnswer(outcome, None, in_one_line(error))
-    outcome, used = replace(outcome, fitted=fitted), fitted.runs_used(workload)
+    outcome, runs_used = replace(outcome, fitted=fitted), fitted.runs_used(workload)
     try:
-        executors = _sized(fitted, cluster, workload)
+        executors = _executors_of_least_resource_time(fitted, cluster, workload)
     except Exception as error:
         why = in_one_line(error)
-        return ModelAnswer(outcome, prediction, runs_used=used, why_no_executors=why)
-    return ModelAnswer(outcome, prediction, runs_used=used, executors=executors)
+        return ModelAnswer(outcome, prediction, runs_used=runs_used, why_no_executors=why)
+    return ModelAnswer(outcome, prediction, runs_used=runs_used, executors=executors)
 
 
-MOST_EXECUTORS, STEP = 64, 1
+MOST_EXECUTORS, LAST_STEP = 64, 1
 """Range of SimCost's search in the comparison, and its last step, in executors."""
 
 
-def _sized(fitted: FittedModel, cluster: Cluster, workload: Workload) -> Recommendation | None:
-    """Number and size of executors with the least resource time, by SimCost's range search (4.3),
-    for a model that tells how much memory the workload needs; None for others."""
+def _executors_of_least_resource_time(
+    fitted: FittedModel, cluster: Cluster, workload: Workload
+) -> Recommendation | None:
+    """Number and size of executors with the least resource time, by SimCost's range search
+    (4.3), for a model that estimates how much memory the workload needs; None for others."""
     if fitted.assured_memory(workload) is None:
         return None
     return recommend_owned(
@@ -155,14 +157,14 @@ def _sized(fitted: FittedModel, cluster: Cluster, workload: Workload) -> Recomme
         executor_cores=complete(cluster, fitted.profile).executor_cores or 1,
         max_executors=MOST_EXECUTORS,
         workload=workload,
-        epsilon=STEP,
+        epsilon=LAST_STEP,
     )
 
 
 def compare_models(
     profile: Profile, *, cluster: Cluster, workload: Workload | None = None, confidence: float = 0.9
 ) -> Iterator[ModelAnswer]:
-    """The answer of every model in `MODELS`, one after the other as they are ready."""
+    """The answer of every model in `MODELS`, each yielded as it is ready."""
     for model in MODELS:
         outcome = fit_outcome(model, profile)
         yield ask(outcome, cluster=cluster, workload=workload, confidence=confidence)
@@ -176,36 +178,36 @@ def errors_on_common_runs(outcomes: Sequence[FitOutcome]) -> tuple[dict[str, flo
         outcome.model: {id(pair.run): pair for pair in outcome.left_out if pair.run is not None}
         for outcome in outcomes
     }
-    told = {model: pairs for model, pairs in by_model.items() if pairs}
-    if not told:
+    with_pairs = {model: pairs for model, pairs in by_model.items() if pairs}
+    if not with_pairs:
         return {}, 0
-    common = set.intersection(*(set(pairs) for pairs in told.values()))
+    common = set.intersection(*(set(pairs) for pairs in with_pairs.values()))
     if not common:
         return {}, 0
     errors = {
         model: float(np.mean([abs(pairs[run].relative_error) for run in common]))
-        for model, pairs in told.items()
+        for model, pairs in with_pairs.items()
     }
     return errors, len(common)
 
 
 def left_out_runs(profile: Profile, validation: LeaveOneOut) -> tuple[LeftOut, ...]:
-    """The pairs of a validation with their runs of the profile.
+    """The predictions of a validation with their runs of the profile.
 
-    A validation knows its runs by their times; runs of equal time are taken in order.
+    A validation identifies its runs by their times; runs of equal time are taken in order.
     """
-    waiting: dict[float, list[Run]] = {}
+    runs_by_time: dict[float, list[Run]] = {}
     for run in profile.runs:
-        waiting.setdefault(_known_by(run.seconds), []).append(run)
-    found = []
-    pairs = zip(validation.predicted_seconds, validation.actual_seconds, strict=True)
-    for estimated, recorded in pairs:
-        runs = waiting.get(_known_by(recorded))
-        found.append(LeftOut(runs.pop(0) if runs else None, estimated, recorded))
-    return tuple(found)
+        runs_by_time.setdefault(_time_key(run.seconds), []).append(run)
+    pairs: list[LeftOut] = []
+    times = zip(validation.predicted_seconds, validation.actual_seconds, strict=True)
+    for estimated, recorded in times:
+        runs = runs_by_time.get(_time_key(recorded))
+        pairs.append(LeftOut(runs.pop(0) if runs else None, estimated, recorded))
+    return tuple(pairs)
 
 
-def _known_by(seconds: float) -> float:
+def _time_key(seconds: float) -> float:
     """A time to nine digits: models that work with its logarithm return it with rounding errors."""
     return float(f"{seconds:.9g}")
 
@@ -214,5 +216,5 @@ def in_one_line(error: Exception) -> str:
     """Why there is no answer. Even a defect of one model must not take the others' answers away."""
     if isinstance(error, EngineError):
         return str(error)
-    said = " ".join(str(error).split())
-    return f"it failed with {type(error).__name__}{': ' if said else ''}{said}; please report this"
+    text = " ".join(str(error).split())
+    return f"it failed with {type(error).__name__}{': ' if text else ''}{text}; please report this"

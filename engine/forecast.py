@@ -1,15 +1,15 @@
 """A prediction with its uncertainty: a Student distribution of the logarithm of the time.
 
-Every model answers in this one form, so that intervals, the probability of meeting a deadline and
-the doubt that an assumption adds are computed once for all of them:
+Every model predicts in this one form, so that intervals, the probability of meeting a deadline and
+the uncertainty that an assumption adds are computed once for all of them:
 
     log T = log(seconds) + s * t,   t ~ Student(dof),   s = log_scale where t > 0, else scale_below
 
 Most models have one scale for both sides. Where data may or may not fit in memory, a job may take
 many times as long as predicted, but hardly less than half.
 
-`log_scale` is NaN where a model cannot say how sure it is. The bounds are then NaN too, and
-`seconds` alone decides.
+`log_scale` is NaN where the uncertainty is not known. The bounds are then NaN too, and `seconds`
+alone decides.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
-Held = TypeVar("Held", bound="DataclassInstance")
+DataclassT = TypeVar("DataclassT", bound="DataclassInstance")
 
 
 def known(value: float) -> float | None:
@@ -37,14 +37,14 @@ def known(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def taken(value: Held, places: IntArray | BoolArray | slice, *names: str) -> Held:
-    """A dataclass with some places of the fields named: arrays, values with a `taken` of their own,
-    or None."""
+def taken(value: DataclassT, indices: IntArray | BoolArray | slice, *names: str) -> DataclassT:
+    """A dataclass with some indices of the named fields selected: arrays, values with a `taken`
+    of their own, or None."""
 
-    def part(held: Any) -> Any:
-        if held is None:
+    def part(entry: Any) -> Any:
+        if entry is None:
             return None
-        return held[places] if isinstance(held, np.ndarray) else held.taken(places)
+        return entry[indices] if isinstance(entry, np.ndarray) else entry.taken(indices)
 
     return replace(value, **{name: part(getattr(value, name)) for name in names})
 
@@ -96,26 +96,26 @@ class Forecast:
         below = scale if self.symmetric else change(self.scale_below)
         return Forecast(self.seconds, scale, self.dof, below)
 
-    def taken(self, places: IntArray | Sequence[int]) -> Forecast:
-        """The forecasts at `places`, in that order; a place may be repeated."""
-        at = self.rescaled(lambda scale: scale[places])
-        return Forecast(self.seconds[places], at.log_scale, self.dof[places], at.scale_below)
+    def taken(self, indices: IntArray | Sequence[int]) -> Forecast:
+        """The forecasts at `indices`, in that order; an index may be repeated."""
+        at = self.rescaled(lambda scale: scale[indices])
+        return Forecast(self.seconds[indices], at.log_scale, self.dof[indices], at.scale_below)
 
-    def patched(self, places: Sequence[int], other: Forecast) -> Forecast:
-        """A copy with the forecasts at `places` replaced by `other`."""
+    def patched(self, indices: Sequence[int], other: Forecast) -> Forecast:
+        """A copy with the forecasts at `indices` replaced by `other`."""
 
-        def with_other(own: FloatArray, others: FloatArray) -> FloatArray:
-            values = np.array(own)
-            values[list(places)] = others
-            return values
+        def with_other(values: FloatArray, others: FloatArray) -> FloatArray:
+            patched = np.array(values)
+            patched[list(indices)] = others
+            return patched
 
         scale = with_other(self.log_scale, other.log_scale)
-        alike = self.symmetric and other.symmetric
+        symmetric = self.symmetric and other.symmetric
         return Forecast(
             with_other(self.seconds, other.seconds),
             scale,
             with_other(self.dof, other.dof),
-            scale if alike else with_other(self.scale_below, other.scale_below),
+            scale if symmetric else with_other(self.scale_below, other.scale_below),
         )
 
     def scale_at(self, p: float) -> FloatArray:
@@ -134,7 +134,8 @@ class Forecast:
         return np.asarray(self.seconds * np.exp(self.scale_at(p) * student_quantile(p, self.dof)))
 
     def sure_seconds(self, p: float) -> FloatArray:
-        """(n,) the deadline that is met with probability `p`; without an interval the time."""
+        """(n,) the quantile at probability `p`, the time where there is no interval: the
+        deadline that is met with that probability."""
         quantile = self.quantile(p)
         return np.asarray(np.where(np.isnan(quantile), self.seconds, quantile))
 
@@ -158,35 +159,35 @@ class Forecast:
     def widened(self, log_scale: FloatArray | float) -> Forecast:
         """The same times with an independent normal error of `log_scale` added.
 
-        Scales add in quadrature, and so do the bounds at `MATCHED`. Their ratio gives the degrees
-        of freedom, so that no interval up to `MATCHED` becomes narrower as doubt is added.
-        (Matching moments, as Satterthwaite does, would shorten the tails: Student's t with few
-        degrees of freedom has hardly any moments.) Both sides get the degrees of freedom of the
-        wider one; the bound of the narrower one still adds in quadrature.
+        Scales add in quadrature, and so do the bounds at `MATCHED_PROBABILITY`. Their ratio gives
+        the degrees of freedom, so that no interval up to `MATCHED_PROBABILITY` becomes narrower as
+        uncertainty is added. (Matching moments, as Satterthwaite does, would shorten the tails:
+        Student's t with few degrees of freedom has hardly any moments.) Both sides get the degrees
+        of freedom of the wider one; the bound of the narrower one still adds in quadrature.
         """
-        students = student_quantile(MATCHED, self.dof)
-        normal = student_quantile(MATCHED, np.asarray(np.inf)) * log_scale
+        students = student_quantile(MATCHED_PROBABILITY, self.dof)
+        normal = student_quantile(MATCHED_PROBABILITY, np.asarray(np.inf)) * log_scale
         widest = np.maximum(self.log_scale, self.scale_below)
         scale = np.hypot(widest, log_scale)
         bound = np.hypot(students * widest, normal)
         added = np.broadcast_to(np.asarray(log_scale) > 0.0, np.shape(scale))
         with np.errstate(divide="ignore", invalid="ignore"):
-            dof = np.where(added, _dof_with(bound / scale), self.dof)
+            dof = np.where(added, _dof_of_quantiles(bound / scale), self.dof)
             dof = np.where(np.isnan(dof), np.inf, dof)
         if self.symmetric:
             return Forecast.of(self.seconds, scale, dof)
 
-        def wider(own: FloatArray) -> FloatArray:
+        def widened_scale(side: FloatArray) -> FloatArray:
             with np.errstate(divide="ignore", invalid="ignore"):
-                share = np.hypot(students * own, normal) / bound
-            return np.asarray(np.where(own == widest, scale, scale * share))
+                share = np.hypot(students * side, normal) / bound
+            return np.asarray(np.where(side == widest, scale, scale * share))
 
-        return replace(self.rescaled(wider), dof=dof)
+        return replace(self.rescaled(widened_scale), dof=dof)
 
 
 MEDIAN = 0.5
 
-MATCHED = 0.995
+MATCHED_PROBABILITY = 0.995
 """Probability below the upper bound of the central 99 % interval."""
 
 LARGE_DOF = 1e6
@@ -205,8 +206,9 @@ def student_quantile(p: float, dof: FloatArray) -> FloatArray:
     return np.asarray(quantiles[inverse].reshape(np.shape(dof)))
 
 
-def _dof_with(quantiles: FloatArray) -> FloatArray:
-    """(n,) degrees of freedom, at least 1, of Student's t with these quantiles at `MATCHED`."""
+def _dof_of_quantiles(quantiles: FloatArray) -> FloatArray:
+    """(n,) degrees of freedom, at least 1, of Student's t with these quantiles at
+    `MATCHED_PROBABILITY`."""
     inverse, logs = _matched_quantiles()
     with np.errstate(divide="ignore"):
         return np.asarray(1.0 / np.interp(np.log(quantiles), logs, inverse))
@@ -215,7 +217,7 @@ def _dof_with(quantiles: FloatArray) -> FloatArray:
 @lru_cache(maxsize=1)
 def _matched_quantiles() -> tuple[FloatArray, FloatArray]:
     """(4001,) inverse degrees of freedom from 0 to 1, and (4001,) logarithms of their quantiles at
-    `MATCHED`."""
+    `MATCHED_PROBABILITY`."""
     inverse = np.linspace(0.0, 1.0, 4001)
     with np.errstate(divide="ignore"):
-        return inverse, np.log(student_quantile(MATCHED, 1.0 / inverse))
+        return inverse, np.log(student_quantile(MATCHED_PROBABILITY, 1.0 / inverse))

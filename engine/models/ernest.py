@@ -1,7 +1,7 @@
 """Ernest: non-negative least squares over machines and scale.
 
 Venkataraman et al., "Ernest: Efficient Performance Prediction for Large-Scale Advanced Analytics",
-NSDI 2016. `Ernest` is the paper's model; `ErnestExtended` follows its way of extending it (3.4).
+NSDI 2016. `Ernest` is the paper's model; `ErnestExtended` adds terms as the paper suggests (3.4).
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from engine.models.curves.terms import ERNEST_TERMS, EXTRA_TERMS, SERIAL_DATA, S
 from engine.profile import Profile
 
 DEFAULT_TERMS = (SQUARE_ROOT, SERIAL_DATA)
-"""Extra terms of `ErnestExtended` that need no proof: both are bounded by what was measured when
-the cluster grows, unlike terms that steepen or flatten the parallel part."""
+"""Extra terms of `ErnestExtended` that are in by default: both are bounded by what was measured
+when the cluster grows, unlike terms that steepen or flatten the parallel part."""
 
-COUNTS_FOR_CHOICE = 4
+MINIMUM_COUNTS_FOR_SELECTION = 4
 """Distinct numbers of machines from which on leave-one-out can tell the shapes of terms apart."""
 
 
@@ -96,12 +96,12 @@ def fit_extended(runs: MachineRuns) -> FittedCurve:
 def candidate_sets(runs: MachineRuns) -> list[tuple[bool, ...]]:
     """Sets of terms as masks over `ERNEST_TERMS` + `EXTRA_TERMS`, the default first.
 
-    Ernest's four terms are in all. With fewer than `COUNTS_FOR_CHOICE` numbers of machines
-    the default is the only one: three shapes over three points always fit.
+    Ernest's four terms are in all. With fewer than `MINIMUM_COUNTS_FOR_SELECTION` numbers of
+    machines the default is the only one: three shapes over three points always fit.
     """
     base = (True,) * len(ERNEST_TERMS)
     default = tuple(term in DEFAULT_TERMS for term in EXTRA_TERMS)
     extras = [default]
-    if len(np.unique(runs.machines)) >= COUNTS_FOR_CHOICE:
+    if len(np.unique(runs.machines)) >= MINIMUM_COUNTS_FOR_SELECTION:
         extras += [mask for mask in product((False, True), repeat=len(default)) if mask != default]
     return [base + mask for mask in extras]

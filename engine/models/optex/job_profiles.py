@@ -1,7 +1,8 @@
-"""Job profiles of OptEx from logs: phases and unit operations measured, coefficients fitted.
+"""OptEx job profiles from event logs: phases and unit operations are measured, coefficients fitted.
 
-Sidhanta, Golab, Mukhopadhyay, "OptEx", CCGrid 2016, III. One profile per instance type; what a few
-runs cannot tell takes a documented default, and a notice says so (docs/models/optex.md).
+Sidhanta, Golab, Mukhopadhyay, "OptEx", CCGrid 2016, III. One profile per instance type; a
+coefficient that a few runs do not identify takes a documented default, and a notice says so
+(docs/models/optex.md).
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ from engine.profile import Profile, Run
 PUBLISHED_COEFF = 0.004
 """Table II: growth of variable sharing per node and iteration, as a share of its baseline."""
 
-PROPORTIONAL = 1.0
+PROPORTIONAL_COMMUNICATION = 1.0
 """cf_commn where only one size was measured: communication follows the size as Eq. 2 has it."""
 
 SHORTEST_SHARE = 1e-3
-"""No run executes for less than this share of its time: keeps relative errors finite."""
+"""Execution takes at least this share of a run's time: keeps relative errors finite."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +56,8 @@ class MeasuredRuns:
 
     @classmethod
     def of(cls, runs: Sequence[Run]) -> MeasuredRuns:
-        """Runs with stages and nodes."""
+        """The runs as arrays; each has stages and nodes. Runs without a size are dropped where
+        others have one."""
         sizes = [run.workload.input_bytes for run in runs]
         if not all(sizes) and any(sizes):
             runs = [run for run in runs if run.workload.input_bytes]
@@ -68,12 +70,13 @@ class MeasuredRuns:
         )
 
     def column(self, name: str) -> FloatArray:
-        """(r,) one phase."""
+        """(r,) seconds of one phase."""
         return np.asarray([getattr(phases, name) for phases in self.phases])
 
     @property
-    def baseline(self) -> int:
-        """Which run is the baseline: the fewest nodes, then the largest input."""
+    def baseline_index(self) -> int:
+        """Index of the baseline run: the fewest nodes, then the largest input, then the most
+        iterations."""
         return int(np.lexsort((-self.iterations, -self.size, self.nodes))[0])
 
 
@@ -93,36 +96,36 @@ def with_job_profiles(
         ModelDoesNotFit: when no run tells its stages and its nodes.
     """
     notices: list[Notice] = []
-    runs = tuple(_iterating(run, iterations, notices) for run in profile.runs)
+    runs = tuple(_with_iterations(run, iterations, notices) for run in profile.runs)
     groups: dict[str | None, list[Run]] = {}
     measurable = _measurable(runs)
-    notices += _of_unfinished(measurable)
+    notices += _incomplete_log_notices(measurable)
     for run in measurable:
         groups.setdefault(run.cluster.instance_name, []).append(as_if_whole(run))
     known = {job.instance_type for job in profile.optex}
-    found = []
+    jobs = []
     for name, group in groups.items():
         if name in known:
-            notices.append(_kept(name))
+            notices.append(_kept_profile_notice(name))
             continue
-        job, told = job_profile(group, instance_type=name)
-        found.append(replace(job, category=category or profile.category))
-        notices += told
+        job, assumptions = job_profile(group, instance_type=name)
+        jobs.append(replace(job, category=category or profile.category))
+        notices += assumptions
     return replace(
         profile,
         runs=runs,
-        optex=(*profile.optex, *found),
+        optex=(*profile.optex, *jobs),
         notices=tuple(dict.fromkeys((*profile.notices, *notices))),
     )
 
 
-def _of_unfinished(runs: Sequence[Run]) -> list[Notice]:
-    """What to say where a job profile is measured on runs whose end was not seen."""
+def _incomplete_log_notices(runs: Sequence[Run]) -> list[Notice]:
+    """Notices about runs whose end was not seen, where a job profile is measured on them."""
     found = [notice for run in runs for notice in run.notices if notice.code == "incomplete-log"]
     return [*found, *filter(None, [in_part_notice(runs)])]
 
 
-def _kept(name: str | None) -> Notice:
+def _kept_profile_notice(name: str | None) -> Notice:
     return Notice(
         "job-profile-kept",
         f"the sources hold a job profile of {name or 'nodes that nobody named'} already: it stays "
@@ -132,25 +135,25 @@ def _kept(name: str | None) -> Notice:
 
 
 def _measurable(runs: Sequence[Run]) -> list[Run]:
-    told = [run for run in runs if run.stages and run.cluster.nodes]
-    whole = [run for run in told if run.complete] or told
-    if not whole:
+    with_stages = [run for run in runs if run.stages and run.cluster.nodes]
+    usable = [run for run in with_stages if run.complete] or with_stages
+    if not usable:
         raise ModelDoesNotFit(
             "a job profile is measured from event logs, and here is no run that tells its stages "
             "and its nodes",
             remedy="give one or more logs of a representative job, best on a single node",
         )
-    applications = dict.fromkeys(run.application for run in whole if run.application)
+    applications = dict.fromkeys(run.application for run in usable if run.application)
     if len(applications) > 1:
         raise ModelDoesNotFit(
             f"a job profile is of one representative job, not of {len(applications)} applications "
             f"({', '.join(list(applications)[:3])})",
             remedy="make one profile of each",
         )
-    return whole
+    return usable
 
 
-def _iterating(run: Run, iterations: float | None, notices: list[Notice]) -> Run:
+def _with_iterations(run: Run, iterations: float | None, notices: list[Notice]) -> Run:
     """The run with its iterations: its own, those said, or those that its stages show."""
     if run.workload.iterations is not None or not run.stages:
         return run
@@ -167,36 +170,39 @@ def _iterating(run: Run, iterations: float | None, notices: list[Notice]) -> Run
         )
     if count is None:
         return run
-    own = run.workload
-    return replace(run, workload=Workload(own.input_bytes, count, own.parameters, own.scale))
+    workload = run.workload
+    return replace(
+        run, workload=Workload(workload.input_bytes, count, workload.parameters, workload.scale)
+    )
 
 
 def job_profile(
     runs: Sequence[Run], *, instance_type: str | None
 ) -> tuple[OptexProfile, tuple[Notice, ...]]:
-    """The job profile of runs on one type of node (III-C), and what in it is assumed."""
+    """The job profile of runs on one type of node (III-C), and notices about what is assumed in
+    it."""
     measured = MeasuredRuns.of(runs)
-    place = measured.baseline
-    size, nodes = measured.size[place], measured.nodes[place]
+    baseline = measured.baseline_index
+    size, nodes = measured.size[baseline], measured.nodes[baseline]
     t_vs, coeff, coeff_fitted = sharing_coefficients(measured)
     t_commn, cf_commn = communication_coefficients(measured)
     operations = unit_operations(measured.runs)
     per_set, units = _unit_sets(measured, operations)
     each = float(np.sum(operations.mean_seconds * per_set))
     work = execution_baseline(measured, sharing=coeff * t_vs)
-    first = measured.runs[place]
+    first = measured.runs[baseline]
     job = OptexProfile(
         instance_type=instance_type,
-        t_init_seconds=_rounded(measured.column("init").mean()),
-        t_prep_seconds=_rounded(measured.column("prep").mean()),
-        t_vs_baseline_seconds=_rounded(t_vs),
-        coeff=_rounded(coeff),
-        t_commn_baseline_seconds=_rounded(t_commn),
-        cf_commn=_rounded(cf_commn),
+        t_init_seconds=_six_digits(measured.column("init").mean()),
+        t_prep_seconds=_six_digits(measured.column("prep").mean()),
+        t_vs_baseline_seconds=_six_digits(t_vs),
+        coeff=_six_digits(coeff),
+        t_commn_baseline_seconds=_six_digits(t_commn),
+        cf_commn=_six_digits(cf_commn),
         s_baseline=float(size),
-        n_unit_baseline=_rounded(work / each if each > 0.0 else units),
+        n_unit_baseline=_six_digits(work / each if each > 0.0 else units),
         operations=tuple(
-            Operation(name, _rounded(seconds), _rounded(count))
+            Operation(name, _six_digits(seconds), _six_digits(count))
             for name, seconds, count in zip(
                 operations.names, operations.mean_seconds, per_set, strict=True
             )
@@ -207,23 +213,23 @@ def job_profile(
         source=", ".join(dict.fromkeys(run.source for run in measured.runs if run.source)) or None,
         slots_per_node=first.cluster.slots / nodes if first.cluster.slots else None,
     )
-    return job, _assumed(measured, coeff_fitted=coeff_fitted)
+    return job, _assumption_notices(measured, coeff_fitted=coeff_fitted)
 
 
-def _rounded(value: float) -> float:
-    """Six digits: what a file holds and what is predicted from are the same numbers."""
+def _six_digits(value: float) -> float:
+    """Rounded to six digits: so the file and the prediction have the same numbers."""
     return float(f"{value:.6g}")
 
 
 def sharing_coefficients(measured: MeasuredRuns) -> tuple[float, float, bool]:
-    """T_vs_baseline, and coeff of Eq. 1 fitted over the runs (else `PUBLISHED_COEFF`); whether it
+    """T_vs_baseline, coeff of Eq. 1 fitted over the runs (else `PUBLISHED_COEFF`), and whether it
     was fitted.
 
     The fit has an intercept: Eq. 1 says how variable sharing *grows*. What does not grow with nodes
     and iterations is part of the unit tasks (`execution_baseline`).
     """
     seconds, growth = measured.column("sharing"), measured.nodes * measured.iterations
-    baseline = float(seconds[measured.baseline]) or float(seconds.mean())
+    baseline = float(seconds[measured.baseline_index]) or float(seconds.mean())
     if np.ptp(growth) == 0.0 or baseline <= 0.0:
         return baseline, PUBLISHED_COEFF, False
     rows = np.column_stack((np.ones_like(growth), growth * baseline))
@@ -233,11 +239,11 @@ def sharing_coefficients(measured: MeasuredRuns) -> tuple[float, float, bool]:
 
 def communication_coefficients(measured: MeasuredRuns) -> tuple[float, float]:
     """T_commn_baseline on a single node, and cf_commn of Eq. 2 fitted over the runs."""
-    ratio = measured.size / measured.size[measured.baseline]
+    ratio = measured.size / measured.size[measured.baseline_index]
     single = measured.column("communication") * measured.nodes
-    baseline = float(single[measured.baseline]) or float((single / ratio).mean())
+    baseline = float(single[measured.baseline_index]) or float((single / ratio).mean())
     if baseline <= 0.0:
-        return 0.0, PROPORTIONAL
+        return 0.0, PROPORTIONAL_COMMUNICATION
     rows = (baseline * ratio / measured.nodes)[:, None]
     fit = fit_nonnegative(rows, measured.column("communication"), relative=False)
     return baseline, float(fit.coefficients[0])
@@ -248,30 +254,32 @@ def execution_baseline(measured: MeasuredRuns, *, sharing: float) -> float:
     fitted over the runs on relative error.
 
     Args:
-        sharing: coeff x T_vs_baseline; what sharing took beyond Eq. 1 is part of the unit tasks, so
-            that the phases still add up.
+        sharing: coeff x T_vs_baseline; the part of sharing beyond Eq. 1 is counted as unit tasks,
+            so that the phases still add up.
     """
     sharing_by_model = sharing * measured.iterations * measured.nodes
-    left = measured.column("sharing") + measured.column("execution") - sharing_by_model
+    unit_task_seconds = measured.column("sharing") + measured.column("execution") - sharing_by_model
     total = np.asarray([run.seconds for run in measured.runs])
-    ratio = measured.size / measured.size[measured.baseline]
+    ratio = measured.size / measured.size[measured.baseline_index]
     rows = (measured.iterations * ratio / measured.nodes)[:, None]
-    fit = fit_nonnegative(rows, np.maximum(left, SHORTEST_SHARE * total), relative=True)
+    fit = fit_nonnegative(
+        rows, np.maximum(unit_task_seconds, SHORTEST_SHARE * total), relative=True
+    )
     return float(fit.coefficients[0])
 
 
 def _unit_sets(measured: MeasuredRuns, operations: UnitOperations) -> tuple[FloatArray, float]:
-    """(k,) how often each operation occurs in one set of unit tasks, and how many sets the baseline
-    run does one after another.
+    """(k,) occurrences of each operation in one set of unit tasks, and the number of sets that the
+    baseline run does one after another.
 
     A set is what is done for one partition of the input (IV-B: n_unit_baseline "directly
     corresponds to the number of partitions") in one iteration; a node does as many at once as its
     slots are busy.
     """
-    place = measured.baseline
-    partitions = input_partitions(measured.runs[place])
-    per_set = operations.counts[place] / (partitions * measured.iterations[place])
-    busy = measured.phases[place].busy_slots / measured.nodes[place]
+    baseline = measured.baseline_index
+    partitions = input_partitions(measured.runs[baseline])
+    per_set = operations.counts[baseline] / (partitions * measured.iterations[baseline])
+    busy = measured.phases[baseline].busy_slots / measured.nodes[baseline]
     return per_set, partitions / max(busy, 1e-9)
 
 
@@ -281,8 +289,8 @@ def input_partitions(run: Run) -> int:
     return max((stage.tasks for stage in reading or run.stages), default=1)
 
 
-def _assumed(measured: MeasuredRuns, *, coeff_fitted: bool) -> tuple[Notice, ...]:
-    """What a few runs could not tell."""
+def _assumption_notices(measured: MeasuredRuns, *, coeff_fitted: bool) -> tuple[Notice, ...]:
+    """Notices about the coefficients that the runs do not identify."""
     found = []
     if not coeff_fitted and measured.column("sharing").any():
         found.append(

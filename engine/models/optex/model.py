@@ -27,10 +27,10 @@ from engine.models.curves.machines import MachineRuns
 from engine.models.curves.model import CurvesModel
 from engine.models.optex.job_profiles import with_job_profiles
 from engine.models.optex.representatives import (
-    of_category,
-    represented,
-    representing,
-    varying_choice,
+    in_category,
+    representation_notices,
+    several_representatives_notice,
+    target_runs,
 )
 from engine.models.workloads import completed
 from engine.notices import Notice, in_order
@@ -168,7 +168,7 @@ PHASE_EXECUTION = "execution"
 
 @dataclass(frozen=True, eq=False)
 class JobProfileCurve(TypeCurve):
-    """The closed form of a job profile (Eqs. 1 to 6), or the mean of those of several
+    """The closed form of a job profile (Eqs. 1 to 6), or the mean of the closed forms of several
     representative jobs on one type; it has no spread."""
 
     jobs: tuple[OptexProfile, ...]
@@ -199,18 +199,26 @@ class JobProfileCurve(TypeCurve):
     def phases(
         self, machines: FloatArray, *, size: float | None, iterations: float | None
     ) -> Mapping[str, FloatArray]:
-        every = [job_phases(j, machines, size=size, iterations=iterations) for j in self.jobs]
-        return {name: np.mean([own[name] for own in every], axis=0) for name in every[0]}
+        phases_by_job = [
+            job_phases(j, machines, size=size, iterations=iterations) for j in self.jobs
+        ]
+        return {
+            name: np.mean([own[name] for own in phases_by_job], axis=0) for name in phases_by_job[0]
+        }
 
-    def each(
+    def seconds_by_job(
         self, machines: FloatArray, *, size: float | None, iterations: float | None
     ) -> FloatArray:
         """(k, n) seconds by each of k representative jobs."""
-        every = [job_phases(j, machines, size=size, iterations=iterations) for j in self.jobs]
-        return np.asarray([np.sum([*own.values()], axis=0) for own in every])
+        phases_by_job = [
+            job_phases(j, machines, size=size, iterations=iterations) for j in self.jobs
+        ]
+        return np.asarray([np.sum([*own.values()], axis=0) for own in phases_by_job])
 
     def notices(self, workload: Workload) -> tuple[Notice, ...]:
-        return in_order([notice for job in self.jobs for notice in _iterations(job, workload)])
+        return in_order(
+            [notice for job in self.jobs for notice in _iteration_notices(job, workload)]
+        )
 
 
 def job_phases(
@@ -243,9 +251,9 @@ def job_phases(
     }
 
 
-def _iterations(job: OptexProfile, workload: Workload) -> tuple[Notice, ...]:
-    """The warning about a job that iterates an unknown number of times, or that is asked to iterate
-    and does not."""
+def _iteration_notices(job: OptexProfile, workload: Workload) -> tuple[Notice, ...]:
+    """The warning about an iterative job without a number of iterations, or about iterations
+    wanted of a job that does not iterate."""
     if job.iterative and workload.iterations is None:
         return (
             Notice(
@@ -276,13 +284,13 @@ class Optex(Model):
     def fit(self, profile: Profile, *, models: Mapping[str, Model]) -> FittedModel:
         """Needs a job profile, event logs to measure one from, or runs in three configurations of
         nodes, iterations and size."""
-        profile, unmeasured = _measured(profile)
-        jobs = of_category(profile)
-        represents = representing(jobs, profile)
-        profile = replace(profile, runs=represented(profile))
+        profile, unmeasured = _with_measured_profiles(profile)
+        jobs = in_category(profile)
+        warnings = representation_notices(jobs, profile)
+        profile = replace(profile, runs=target_runs(profile))
         given = JobProfileCurve.of_each_type(jobs)
         fitted = OptexFitted(
-            self.name, profile, fit_eq8, given, iterations_in_model=True, fit_notices=represents
+            self.name, profile, fit_eq8, given, iterations_in_model=True, fit_notices=warnings
         )
         try:
             return fitted.validated()
@@ -294,7 +302,7 @@ class Optex(Model):
             ) from error
 
 
-def _measured(profile: Profile) -> tuple[Profile, ModelDoesNotFit | None]:
+def _with_measured_profiles(profile: Profile) -> tuple[Profile, ModelDoesNotFit | None]:
     """The profile with job profiles measured from its logs where it holds none; else why not."""
     if profile.optex or not profile.has_stages:
         return profile, None
@@ -318,9 +326,9 @@ class OptexFitted(CurvesModel):
 
     def _completed_from_runs(self, workload: Workload) -> Workload:
         """Completed from the runs; an iterative job profile accepts iterations that no run has."""
-        told = any(run.workload.iterations for run in self.profile.runs)
+        counted = any(run.workload.iterations for run in self.profile.runs)
         iterative = any(job.iterative for job in self.profile.optex)
-        if told or not iterative or workload.iterations is None:
+        if counted or not iterative or workload.iterations is None:
             return completed(workload, self.profile)
         rest = completed(replace(workload, iterations=None), self.profile)
         return replace(rest, iterations=workload.iterations)
@@ -333,10 +341,10 @@ class OptexFitted(CurvesModel):
         curve = asked.curves[int(asked.at.family[0])]
         if not isinstance(curve, JobProfileCurve) or len(curve.jobs) < 2:
             return found
-        seconds = curve.each(
+        seconds = curve.seconds_by_job(
             asked.at.machines[:1], size=asked.size, iterations=asked.workload.iterations
         )
-        return (*found, varying_choice(seconds[:, 0]))
+        return (*found, several_representatives_notice(seconds[:, 0]))
 
 
 def eq8_terms(machines: FloatArray, size: FloatArray, iterations: FloatArray) -> FloatArray:

@@ -1,4 +1,5 @@
-"""Whether a job profile represents a job (OptEx III-B), and what the choice of representative does.
+"""Whether a job profile represents a job (OptEx III-B), and how much the prediction depends on the
+choice of the representative.
 
 Sidhanta, Golab, Mukhopadhyay, "OptEx", CCGrid 2016: III-A and III-B for the conditions, VI-G and
 Table V for the confidence under varying choice of representative jobs.
@@ -23,7 +24,7 @@ NORMAL_95 = 1.96
 """Quantile behind the 95 % confidence of Table V: 1.96 sd / sqrt(k) in five of its eight cells, all
 of them with k = 16."""
 
-SHOWN_OPERATIONS = 6
+MOST_LISTED_OPERATIONS = 6
 
 
 def expected_time(*, time: float, second_derivative: float, variance: float) -> float:
@@ -71,9 +72,9 @@ def representative_confidence(seconds: FloatArray) -> Confidence:
     )
 
 
-def of_category(profile: Profile) -> tuple[OptexProfile, ...]:
-    """The job profiles of the application's category; those without one serve any. All of them
-    where none matches."""
+def in_category(profile: Profile) -> tuple[OptexProfile, ...]:
+    """The job profiles of the application's category; those without a category serve any. All of
+    them where none matches."""
     wanted = profile.category
     if wanted is None:
         return profile.optex
@@ -81,15 +82,15 @@ def of_category(profile: Profile) -> tuple[OptexProfile, ...]:
     return same or profile.optex
 
 
-def represented(profile: Profile) -> tuple[Run, ...]:
-    """The runs of the target: those of the representative jobs themselves are left aside where
+def target_runs(profile: Profile) -> tuple[Run, ...]:
+    """The runs of the target: those of the representative jobs themselves are dropped where
     there are others."""
     representatives = {job.application for job in profile.optex if job.application}
     own = tuple(run for run in profile.runs if run.application not in representatives)
     return own or profile.runs
 
 
-def representing(jobs: Sequence[OptexProfile], profile: Profile) -> tuple[Notice, ...]:
+def representation_notices(jobs: Sequence[OptexProfile], profile: Profile) -> tuple[Notice, ...]:
     """Warnings where the job profiles in use do not represent the profile's runs (III-B): another
     category, unit operations that they lack, or only one of both iterates."""
     found = []
@@ -105,7 +106,7 @@ def representing(jobs: Sequence[OptexProfile], profile: Profile) -> tuple[Notice
             )
         targets = [run for run in runs if run.application != job.application]
         found += _missing_operations(job, name, targets)
-        found += _iterating_otherwise(job, name, targets)
+        found += _iteration_mismatch(job, name, targets)
     return tuple(found)
 
 
@@ -117,8 +118,8 @@ def _missing_operations(job: OptexProfile, name: str, targets: Sequence[Run]) ->
     missing = [operation for operation in wanted if operation.lower() not in known]
     if not missing:
         return []
-    shown = ", ".join(missing[:SHOWN_OPERATIONS])
-    more = len(missing) - SHOWN_OPERATIONS
+    shown = ", ".join(missing[:MOST_LISTED_OPERATIONS])
+    more = len(missing) - MOST_LISTED_OPERATIONS
     listed = f"{shown} and {more} more" if more > 0 else shown
     return [
         _not_representative(
@@ -129,7 +130,7 @@ def _missing_operations(job: OptexProfile, name: str, targets: Sequence[Run]) ->
     ]
 
 
-def _iterating_otherwise(job: OptexProfile, name: str, targets: Sequence[Run]) -> list[Notice]:
+def _iteration_mismatch(job: OptexProfile, name: str, targets: Sequence[Run]) -> list[Notice]:
     other = [run for run in targets if is_iterative(run) != job.iterative]
     if not other:
         return []
@@ -150,8 +151,8 @@ def _not_representative(text: str, remedy: str) -> Notice:
     return Notice("not-representative", f"{text} (OptEx III-B)", remedy)
 
 
-def varying_choice(seconds: FloatArray) -> Notice:
-    """What k representatives say of one prediction, as Table V has it."""
+def several_representatives_notice(seconds: FloatArray) -> Notice:
+    """The notice about one prediction by k representatives, with the statistics of Table V."""
     found = representative_confidence(seconds)
     mean = format_number(found.mean, figures=4)
     deviation, half = (format_number(x) for x in (found.standard_deviation, found.half_width))

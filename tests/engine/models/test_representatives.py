@@ -25,8 +25,8 @@ from engine.models.optex.representatives import (
     confidence_half_width,
     expected_time,
     representative_confidence,
+    several_representatives_notice,
     variance_of_time,
-    varying_choice,
 )
 from engine.profile import Profile
 from tui.cli import main
@@ -82,7 +82,7 @@ def test_several_representatives_answer_with_their_mean_and_confidence() -> None
 
 def test_hours_of_several_representatives_are_written_out() -> None:
     """ "1.2e+04 s, standard deviation 2e+03 s" was said."""
-    text = varying_choice(np.array([10_000.0, 12_000.0, 14_000.0])).text
+    text = several_representatives_notice(np.array([10_000.0, 12_000.0, 14_000.0])).text
     assert "job profiles: 12,000 s, standard deviation 2,000 s" in text
     assert "e+" not in text
 
