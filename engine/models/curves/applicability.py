@@ -31,10 +31,10 @@ def applicability(
         steepest: the largest power of machines that divides a term of the model: time that falls
             faster than that is a cliff (data that fits in memory only from some size on).
     """
-    found = []
+    notices = []
     error = fit.left_out_error
     if error > ERROR_LIMIT:
-        found.append(
+        notices.append(
             Notice(
                 "model-does-not-fit",
                 f"{model} is off by {format_share(error)} on average on runs it has not seen",
@@ -44,7 +44,7 @@ def applicability(
     cliff = _cliff(runs, steepest)
     if cliff is not None:
         low, high = cliff
-        found.append(
+        notices.append(
             Notice(
                 "model-does-not-fit",
                 f"from {low:g} to {high:g} {runs.unit} the time falls faster than {model} can "
@@ -52,7 +52,7 @@ def applicability(
                 f"trust predictions only well beyond {high:g} {runs.unit}",
             )
         )
-    return (*found, *size_notices(runs))
+    return (*notices, *size_notices(runs))
 
 
 def _cliff(runs: MachineRuns, steepest: float) -> tuple[float, float] | None:

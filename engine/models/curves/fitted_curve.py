@@ -121,10 +121,10 @@ class FittedCurve(TypeCurve):
             like * (np.nan if iterations is None else iterations),
         )
         parts: dict[str, FloatArray] = {}
-        for place, name in enumerate(self.names):
-            coefficient = self.fit.coefficients[place]
+        for index, name in enumerate(self.names):
+            coefficient = self.fit.coefficients[index]
             if coefficient > 0.0:
-                parts[name] = parts.get(name, 0.0 * machines) + coefficient * rows[:, place]
+                parts[name] = parts.get(name, 0.0 * machines) + coefficient * rows[:, index]
         return parts
 
     def notices(self, workload: Workload) -> tuple[Notice, ...]:

@@ -53,7 +53,7 @@ def curve_for_iterations(
         return PiecewiseLinearCurve(
             tuple(fits.values()), tuple(fits), wanted, own, own.runs, own.spread
         )
-    ends = [list(fits.values())[place].spread for place in _bracket(list(fits), wanted)]
+    ends = [list(fits.values())[index].spread for index in _bracket(list(fits), wanted)]
     spread = max(ends, key=lambda known: known.log_scale)
     return PiecewiseLinearCurve(tuple(fits.values()), tuple(fits), wanted, None, runs, spread)
 
@@ -79,11 +79,11 @@ def _fits_by_count(fit_curve: FitCurve, runs: MachineRuns) -> dict[float, Fitted
 
 def _distinct_counts(iterations: FloatArray) -> list[float]:
     """The numbers of iterations that were run, nearly equal ones once."""
-    found: list[float] = []
+    distinct: list[float] = []
     for count in np.unique(iterations).tolist():
-        if not found or count / found[-1] - 1.0 >= SAME:
-            found.append(count)
-    return found
+        if not distinct or count / distinct[-1] - 1.0 >= SAME:
+            distinct.append(count)
+    return distinct
 
 
 def _separate_fits_predict_better(fits: Mapping[float, FittedCurve], pooled: FittedCurve) -> bool:
@@ -156,7 +156,7 @@ class PiecewiseLinearCurve(TypeCurve):
     def iteration_log_scale(self, iterations: float | None) -> float:
         """No left-out run has tested the line: as beyond the measured range, per doubling from
         the nearer end of it."""
-        fewer, more = (self.counts[place] for place in self._bracket)
+        fewer, more = (self.counts[index] for index in self._bracket)
         if self.own is not None or not fewer < self.wanted < more:
             return 0.0
         away = min(math.log2(self.wanted / fewer), math.log2(more / self.wanted))

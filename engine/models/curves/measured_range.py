@@ -44,7 +44,7 @@ def range_notices(
     Args:
         on: " on TYPE" where other types were measured too, which may have gone further.
     """
-    found = []
+    notices = []
     if np.any(doublings_outside(machines, runs.machines) > 0):
         low, high = runs.machines.min(), runs.machines.max()
         several = f"{runs.unit} were"
@@ -53,14 +53,14 @@ def range_notices(
         if low == high:
             text += ": such runs do not tell how much of the time more of them share"
         remedy = "add a run nearer to the wanted size of cluster"
-        found.append(Notice("extrapolating-nodes", text, remedy))
+        notices.append(Notice("extrapolating-nodes", text, remedy))
     if doublings_outside(np.asarray([size]), runs.size)[0] > 0:
         larger = size > runs.size.max()
         times = size / (runs.size.max() if larger else runs.size.min())
         which = "largest" if larger else "smallest"
         text = f"the input is {format_number(times)} times the {which} measured{on}"
-        found.append(Notice("extrapolating-size", text, "add a run nearer to the wanted size"))
-    return found
+        notices.append(Notice("extrapolating-size", text, "add a run nearer to the wanted size"))
+    return notices
 
 
 def iteration_notice(wanted: float, observed: FloatArray, *, ended: bool = False) -> Notice:

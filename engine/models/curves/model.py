@@ -206,12 +206,12 @@ class CurvesModel(FittedModel):
         curve = curves[int(at.family[0])]
         predicted = [
             curve.seconds(
-                at.slow_machines[place : place + 1],
-                at.speed[place : place + 1],
+                at.slow_machines[index : index + 1],
+                at.speed[index : index + 1],
                 size=run.workload.input_bytes,
                 iterations=run.workload.iterations,
             )[0]
-            for place, run in enumerate(runs)
+            for index, run in enumerate(runs)
         ]
         residuals = np.log(np.asarray([run.seconds for run in runs]) / np.asarray(predicted))
         known = np.isfinite(residuals)
@@ -262,12 +262,12 @@ class CurvesModel(FittedModel):
         fitted = self._curves(wanted)
         at = equivalents(batch, [curve.runs for curve in fitted.curves])
         shift, log_scale, notices = np.zeros(len(batch)), at.log_scale.copy(), list(at.notices)
-        for place, kind in enumerate(batch.types):
+        for index, kind in enumerate(batch.types):
             effect = fitted.effects.get(kind.name) if kind else None
             if kind is not None and effect is not None:
-                rows = batch.type_index == place
+                rows = batch.type_index == index
                 shift[rows], log_scale[rows] = effect.shift, effect.log_scale
-                notices[place] = type_effect_notice(kind.name, effect)
+                notices[index] = type_effect_notice(kind.name, effect)
         return Question(
             workload=wanted,
             curves=fitted.curves,
@@ -288,26 +288,26 @@ class CurvesModel(FittedModel):
         return np.isnan(curve.spread.log_scale) and not np.isnan(self.prior.log_scale)
 
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
-        asked = self._asked(batch, workload)
+        question = self._asked(batch, workload)
         seconds = np.full(len(batch), np.nan)
         log_scale, dof = np.full(len(batch), np.nan), np.full(len(batch), np.inf)
-        added_scale = np.array(asked.log_scale)
-        for place, curve in enumerate(asked.curves):
-            rows = asked.at.family == place
-            machines = asked.at.machines[rows]
+        added_scale = np.array(question.log_scale)
+        for index, curve in enumerate(question.curves):
+            rows = question.at.family == index
+            machines = question.at.machines[rows]
             seconds[rows] = curve.seconds(
-                asked.at.slow_machines[rows],
-                asked.at.speed[rows],
-                size=asked.size,
-                iterations=asked.workload.iterations,
+                question.at.slow_machines[rows],
+                question.at.speed[rows],
+                size=question.size,
+                iterations=question.workload.iterations,
             )
             spread = self._spread(curve)
             log_scale[rows], dof[rows] = spread.log_scale, spread.dof
             extrapolated = _extrapolation_scale(
-                curve, machines, size=asked.size, iterations=asked.workload.iterations
+                curve, machines, size=question.size, iterations=question.workload.iterations
             )
             added_scale[rows] = np.hypot(added_scale[rows], extrapolated)
-        return Forecast.of(seconds * np.exp(asked.shift), log_scale, dof).widened(added_scale)
+        return Forecast.of(seconds * np.exp(question.shift), log_scale, dof).widened(added_scale)
 
     def runs_used(self, workload: Workload) -> int:
         fitted = self._curves(self.completed(workload))
@@ -317,27 +317,30 @@ class CurvesModel(FittedModel):
         return sum(len(curve.runs) for curve in fitted.curves) + others
 
     def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
-        asked = self._asked(batch, workload)
-        phases = asked.curves[int(asked.at.family[0])].phases_at_speed(
-            asked.at.slow_machines[:1],
-            asked.at.speed[:1],
-            size=asked.size,
-            iterations=asked.workload.iterations,
+        question = self._asked(batch, workload)
+        phases = question.curves[int(question.at.family[0])].phases_at_speed(
+            question.at.slow_machines[:1],
+            question.at.speed[:1],
+            size=question.size,
+            iterations=question.workload.iterations,
         )
-        factor = float(np.exp(asked.shift[0]))
+        factor = float(np.exp(question.shift[0]))
         return Explanation(phases={name: factor * float(part[0]) for name, part in phases.items()})
 
     def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
-        asked = self._asked(batch, workload)
-        found = list(asked.notices)
-        for place in np.unique(asked.at.family):
-            curve, machines = asked.curves[place], asked.at.machines[asked.at.family == place]
-            found += curve.notices(asked.workload)
+        question = self._asked(batch, workload)
+        found = list(question.notices)
+        for index in np.unique(question.at.family):
+            curve, machines = (
+                question.curves[index],
+                question.at.machines[question.at.family == index],
+            )
+            found += curve.notices(question.workload)
             if self._uses_prior(curve):
                 found.append(PRIOR_INTERVAL_NOTICE)
-            size = 1.0 if asked.size is None else asked.size
-            kind = curve.runs.instance if len(asked.curves) > 1 else None
-            on = f" on {kind.name}" if kind else ""
+            size = 1.0 if question.size is None else question.size
+            instance = curve.runs.instance if len(question.curves) > 1 else None
+            on = f" on {instance.name}" if instance else ""
             found += range_notices(machines, size, curve.runs, on=on)
         if workload.shuffle_partitions is not None:
             found.append(

@@ -1,1 +1,2 @@
-"""Physical laws of run time and what runs leave of them: what sparkplan answers from run tables."""
+"""Parametric laws of run time and their posterior given the runs: the default model (sparkplan)
+on run tables."""

@@ -66,9 +66,9 @@ class Variances:
             within_laws, between_laws, np.concatenate([part.side_factors for part in parts], axis=1)
         )
 
-    def taken(self, places: IntArray) -> Variances:
+    def taken(self, indices: IntArray) -> Variances:
         return Variances(
-            self.within_laws[:, places], self.between_laws[places], self.side_factors[:, places]
+            self.within_laws[:, indices], self.between_laws[indices], self.side_factors[:, indices]
         )
 
     def mixed(self, weights: FloatArray, means: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -243,7 +243,7 @@ def pseudo_bma_weights(errors: FloatArray, run_weights: FloatArray) -> FloatArra
     bootstrap = bayesian_bootstrap_weights(len(run_weights)) * run_weights
     bootstrap *= (runs / bootstrap.sum(axis=1))[:, None]
     log_density = np.stack(
-        [bootstrap @ _student_log_densities(own[:, None]) for own in errors], axis=1
+        [bootstrap @ _student_log_densities(candidate[:, None]) for candidate in errors], axis=1
     )
     log_density += SCORE_RUNS * _student_log_densities(SCORE_NOISE)
     probabilities = np.exp(log_density - log_density.max(axis=(1, 2), keepdims=True)).sum(axis=2)

@@ -174,8 +174,8 @@ class Encoding:
             centred = _log_memory_per_core(rows) - _log_memory_per_core(self.runs).mean()
             effects.append(MEMORY_SPREAD * centred[:, None])
         scales = self.parameters
-        own = scales.coordinates(self.runs.parameters)
-        centred_parameters = scales.coordinates(rows.parameters) - own.mean(axis=0)
+        of_runs = scales.coordinates(self.runs.parameters)
+        centred_parameters = scales.coordinates(rows.parameters) - of_runs.mean(axis=0)
         effects.append(PARAMETER_SPREAD * centred_parameters)
         varying = self._varying
         return ProcessInputs(

@@ -24,9 +24,9 @@ class Extrapolation:
     machine_doublings: FloatArray
     largest_size: float
 
-    def taken(self, places: IntArray) -> Extrapolation:
+    def taken(self, indices: IntArray) -> Extrapolation:
         return Extrapolation(
-            self.new_parameters[places], self.machine_doublings[places], self.largest_size
+            self.new_parameters[indices], self.machine_doublings[indices], self.largest_size
         )
 
     def mean_weights(self, size: FloatArray) -> dict[str, FloatArray]:

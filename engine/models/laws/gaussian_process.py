@@ -116,8 +116,8 @@ class GaussianProcess:
         """(s, u) weight of each distinct number of cores of the runs in the mean, at s sizes."""
         distinct, inverse = self._distinct_cores
         if len(self.waves) == 1:
-            own = np.bincount(inverse, self.waves[0] ** 2 * dual_weights)
-            return np.broadcast_to(own, (len(sizes), len(distinct)))
+            weights = np.bincount(inverse, self.waves[0] ** 2 * dual_weights)
+            return np.broadcast_to(weights, (len(sizes), len(distinct)))
         weights = self.waves[0] ** 2 + self.waves[1] ** 2 * _wave_correlation(
             sizes, self.runs.sizes
         )

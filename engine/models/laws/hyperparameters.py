@@ -66,11 +66,11 @@ class KernelParts:
     coordinates: FloatArray
     lengths: FloatArray
 
-    def taken(self, places: IntArray) -> KernelParts:
+    def taken(self, indices: IntArray) -> KernelParts:
         """The same for some of the runs."""
-        both = np.ix_(places, places)
-        waves = self.waves[:, places][:, :, places]
-        return KernelParts(self.linear[both], waves, self.coordinates[places], self.lengths)
+        both = np.ix_(indices, indices)
+        waves = self.waves[:, indices][:, :, indices]
+        return KernelParts(self.linear[both], waves, self.coordinates[indices], self.lengths)
 
     def covariance(self, at: Hyperparameters) -> tuple[FloatArray, FloatArray]:
         """(r, r) covariance of the runs, noise included, and the part of the smooth remainder."""

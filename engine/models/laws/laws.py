@@ -72,10 +72,10 @@ class Laws:
     def __len__(self) -> int:
         return int(self.parameters.shape[1])
 
-    def taken(self, places: IntArray | slice) -> Laws:
-        if isinstance(places, slice):
-            return Laws(self.frame, self.parameters[:, places])
-        return Laws(self.frame, self.parameters.take(places, axis=1))
+    def taken(self, indices: IntArray | slice) -> Laws:
+        if isinstance(indices, slice):
+            return Laws(self.frame, self.parameters[:, indices])
+        return Laws(self.frame, self.parameters.take(indices, axis=1))
 
     @property
     def log_shares(self) -> FloatArray:
@@ -134,7 +134,7 @@ class Laws:
         return self._extra_work(slice(None))
 
     def _extra_work(self, laws: IntArray | slice) -> FloatArray:
-        cores, squared, machines = (self.shares[:, place][laws] for place in DONE_AGAIN)
+        cores, squared, machines = (self.shares[:, index][laws] for index in DONE_AGAIN)
         height = np.exp(self.log_height[laws])
         moved = (cores + machines) * height
         read = moved / (1.0 + np.exp(-self.logit_reading[laws]))
@@ -217,7 +217,7 @@ class Laws:
         sized, sums, buffer = np.empty_like(grown), np.empty_like(grown), saved.copy()
         mean_effect = effects.mean(axis=1)
         by_iterations = [self._iteration_terms(fixed, count) for count in iterations]
-        for place, size in enumerate(sizes):
+        for index, size in enumerate(sizes):
             per_input = unit.memory_per_input - np.log(size)
             laws = self._meeting_cliff(per_input)
             extra = np.multiply(extra_work[laws], size, out=buffer[laws])
@@ -226,7 +226,7 @@ class Laws:
             np.multiply(grown, size, out=sized)
             sized[laws] += extra
             rows, newly_unfit = self.newly_unfit(per_input)
-            for mean, (fixed_terms, log_factor) in zip(means[:, place], by_iterations, strict=True):
+            for mean, (fixed_terms, log_factor) in zip(means[:, index], by_iterations, strict=True):
                 np.add(fixed_terms, sized, out=sums)
                 mean[:] = mean_log(sums) + log_factor.mean(axis=0)
                 if len(rows):

@@ -132,8 +132,8 @@ class TableModel(FittedModel):
             _same_parameters(rows, wanted, names),
         )
         fits = tuple(
-            _type_fits(rows, seconds, joint, with_parameters & (rows.type_index == place))
-            for place in range(len(tables))
+            _type_fits(rows, seconds, joint, with_parameters & (rows.type_index == index))
+            for index in range(len(tables))
         )
         fitted_rows = joint.rows
         scales = np.sqrt(

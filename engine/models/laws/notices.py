@@ -1,4 +1,4 @@
-"""What to say about a prediction from run times: what was assumed, what lies outside the runs."""
+"""Notices about a prediction from run times: assumptions, too few runs, and extrapolation."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from engine.text.lists import in_a_row, listed
 from engine.units import format_number, format_share
 
 FEW_RUNS, PRIOR_RUNS = 4, 10
-"""Configurations below which the course of time, and the width of the interval, is mostly a prior.
-A distribution-free 90 % interval would need 19."""
+"""Configurations below which the dependence of the time on machines and size, and the width of
+the interval, is mostly a prior. A distribution-free 90 % interval would need 19."""
 
-LIKELY = 0.5
-"""Weight of a fit, or probability of a memory cliff, from which it is spoken of."""
+PROBABLE = 0.5
+"""Weight of a fit, or probability of a memory cliff, from which a notice names it."""
 
-CLIFF_MATTERS = 1.25
-"""Times longer by less, where data does not fit, are not worth a word."""
+RELEVANT_SLOWDOWN = 1.25
+"""A smaller slowdown than this factor, where data does not fit, gets no notice."""
 
 
 def run_notices(runs: int, fit: RunTimeFit) -> list[Notice]:
-    """Whether there are enough runs."""
+    """Notices where there are too few runs."""
     configurations = len(fit.rows)
     if runs == 1 or configurations < FEW_RUNS:
         what = "one run" if runs == 1 else f"{configurations} configurations"
@@ -64,8 +64,8 @@ def run_notices(runs: int, fit: RunTimeFit) -> list[Notice]:
 def parameter_notices(
     wanted: Workload, names: Sequence[str], same: int, runs: int, own_weight: float
 ) -> list[Notice]:
-    """Whether runs of other parameters answer; `names` are those that vary."""
-    if same == runs or own_weight >= LIKELY:
+    """A notice where runs of other parameters are used; `names` are the parameters that vary."""
+    if same == runs or own_weight >= PROBABLE:
         return []
     parts = [in_words({name: wanted.parameters[name]}) for name in names]
     if wanted.iterations is not None:
@@ -81,10 +81,10 @@ def parameter_notices(
 
 
 def iteration_notices(wanted: Workload, rows: Rows, *, ended: bool) -> list[Notice]:
-    """Whether the iterations lie outside those that were run.
+    """A notice where the iterations lie outside those that were run.
 
     Args:
-        ended: whether more of them are foretold to take no more time.
+        ended: whether more of them are predicted to take no more time.
     """
     observed, count = np.unique(rows.iterations), wanted.iterations
     if count is None or observed[0] * 0.999 <= count <= observed[-1] * 1.001:
@@ -93,23 +93,24 @@ def iteration_notices(wanted: Workload, rows: Rows, *, ended: bool) -> list[Noti
 
 
 def range_warnings(size: float, tables: Sequence[MachineRuns], at: Equivalents) -> list[Notice]:
-    """Machines or size outside what was measured on the types that answer."""
-    found: list[Notice] = []
+    """Notices about machines or size outside the measured range of the types that are used."""
+    notices: list[Notice] = []
     for family in np.unique(at.family):
         table = tables[int(family)]
         kind = table.instance if len(tables) > 1 else None
         on = f" on {kind.name}" if kind else ""
-        found += range_notices(at.machines[at.family == family], size, table, on=on)
-    return found
+        notices += range_notices(at.machines[at.family == family], size, table, on=on)
+    return notices
 
 
 def fit_notices(validation: LeaveOneOut | None, tables: Sequence[MachineRuns]) -> list[Notice]:
-    """Whether the fit can be believed."""
-    found = []
+    """Notices about a fit with large leave-one-out errors, and about runs that contradict each
+    other."""
+    notices = []
     if validation is not None and len(validation.actual_seconds) >= FEW_RUNS:
         error = validation.mean_relative_error
         if error > ERROR_LIMIT:
-            found.append(
+            notices.append(
                 Notice(
                     "model-does-not-fit",
                     f"off by {format_share(error)} on average on runs it has not seen",
@@ -117,17 +118,19 @@ def fit_notices(validation: LeaveOneOut | None, tables: Sequence[MachineRuns]) -
                 )
             )
     shown = (notice for table in tables for notice in size_notices(table))
-    return [*found, *islice(shown, 1)]
+    return [*notices, *islice(shown, 1)]
 
 
 def shape_notices(tables: Sequence[MachineRuns], catalog: Catalog | None) -> list[Notice]:
-    """That the vCPUs of some measured types are not known, so that those of none count."""
+    """A notice that the vCPUs of some measured types are not known, so that those of none count."""
     if len(tables) < 2 or tables[0].unit == "slots":
         return []
     known = [not np.isnan(vcpus_of(table.instance, catalog)) for table in tables]
     if all(known):
         return []
-    unknown = [table.instance for table, told in zip(tables, known, strict=True) if not told]
+    unknown = [
+        table.instance for table, is_known in zip(tables, known, strict=True) if not is_known
+    ]
     names = [kind.name for kind in unknown if kind]
     names += ["the runs without an instance type"] if None in unknown else []
     these = in_a_row(names)
@@ -142,23 +145,23 @@ def shape_notices(tables: Sequence[MachineRuns], catalog: Catalog | None) -> lis
     ]
 
 
-def memory_notices(fit: RunTimeFit, asked: Rows, *, unit: str, in_gib: bool) -> list[Notice]:
-    """Whether the runs show that data stops fitting into memory, and where; or whether the input
-    per memory exceeds all that was run."""
+def memory_notices(fit: RunTimeFit, rows: Rows, *, unit: str, in_gib: bool) -> list[Notice]:
+    """A notice that data stops fitting into memory, by the runs, and from how many nodes it
+    fits; or that the input per memory exceeds all that was run."""
     law, encoding = fit.candidates.law, fit.candidates.encoding
-    point = encoding.points(asked)
+    point = encoding.points(rows)
     here = float(point.memory_per_input[0])
     runs = encoding.points(fit.rows).memory_per_input
     lowest, cliff = float(runs.min()), law.cliff_at(here, runs)
-    if _matters(cliff):
-        machines = float(asked.machines[0])
-        nodes = _enough(
-            lambda count: not _matters(law.cliff_at(here + math.log(count / machines), runs)),
+    if _is_relevant(cliff):
+        machines = float(rows.machines[0])
+        nodes = _least_nodes(
+            lambda count: not _is_relevant(law.cliff_at(here + math.log(count / machines), runs)),
             more_than=int(machines),
         )
-        held = asked.memory[0] * asked.machines[0]
+        memory_here = rows.memory[0] * rows.machines[0]
         here_gib, needed_gib = (
-            format_number(float(gib), figures=4) for gib in (held, asked.memory[0] * nodes)
+            format_number(float(gib), figures=4) for gib in (memory_here, rows.memory[0] * nodes)
         )
         amounts = f" ({here_gib} GiB here, about {needed_gib} GiB needed)"
         return [
@@ -172,7 +175,7 @@ def memory_notices(fit: RunTimeFit, asked: Rows, *, unit: str, in_gib: bool) -> 
                 severity=cliff.times,
             )
         ]
-    if in_gib and here < lowest - MORE_INPUT and len(fit.rows) >= 2:
+    if in_gib and here < lowest - UNPROVEN_LOG_RATIO and len(fit.rows) >= 2:
         times = math.exp(lowest - here)
         return [
             Notice(
@@ -187,20 +190,21 @@ def memory_notices(fit: RunTimeFit, asked: Rows, *, unit: str, in_gib: bool) -> 
     return []
 
 
-def _matters(cliff: Cliff) -> bool:
-    return cliff.probability >= LIKELY and cliff.times >= CLIFF_MATTERS
+def _is_relevant(cliff: Cliff) -> bool:
+    return cliff.probability >= PROBABLE and cliff.times >= RELEVANT_SLOWDOWN
 
 
-def _enough(holds: Callable[[int], bool], *, more_than: int) -> int:
-    """The least number of nodes that holds the data: there the warning ends."""
+def _least_nodes(fits: Callable[[int], bool], *, more_than: int) -> int:
+    """The smallest number of nodes on which the data fits and the notice ends."""
     low, high = more_than, more_than + 1
-    while not holds(high):
+    while not fits(high):
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
+        low, high = (low, middle) if fits(middle) else (middle, high)
     return high
 
 
-MORE_INPUT = 0.1
-"""Log ratio of input per memory beyond which no run speaks for it."""
+UNPROVEN_LOG_RATIO = 0.1
+"""Log ratio of input per memory beyond the most of any run from which on it counts as not
+proven."""

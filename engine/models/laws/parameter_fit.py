@@ -100,7 +100,7 @@ class ParameterFit:
         size = wanted.scale if wanted.input_bytes is None else wanted.input_bytes
         n = len(batch)
         parameters = np.asarray([wanted.parameters[name] for name in self.names], dtype=float)
-        asked = Rows(
+        rows = Rows(
             machines=machines,
             cores=cores * (at.slow_machines / machines) * speeds,
             memory=memory,
@@ -111,7 +111,7 @@ class ParameterFit:
             parameters=np.broadcast_to(parameters, (n, len(parameters))),
             own_cores=cores * (at.machines / machines),
         )
-        return asked, at
+        return rows, at
 
     def _family_indices(
         self, batch: ClusterBatch, at: Equivalents, measured: BoolArray, in_own_shape: BoolArray

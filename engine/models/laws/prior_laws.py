@@ -30,10 +30,10 @@ class PriorLaws(Laws):
     def shares(self) -> FloatArray:
         return self.unit_shares * self.frame.scales
 
-    def taken(self, places: IntArray | slice) -> Laws:
-        if isinstance(places, slice):
-            return PriorLaws(self.frame, self.parameters[:, places], self.unit_shares[places])
-        parameters = self.parameters.take(places, axis=1)
+    def taken(self, indices: IntArray | slice) -> Laws:
+        if isinstance(indices, slice):
+            return PriorLaws(self.frame, self.parameters[:, indices], self.unit_shares[indices])
+        parameters = self.parameters.take(indices, axis=1)
         parameters[:CLIFF] += np.log(self.frame.scales)[:, None]
         return Laws(self.frame, parameters)
 

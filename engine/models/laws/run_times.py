@@ -51,8 +51,8 @@ class LogTimes(NamedTuple):
     scale: FloatArray
     dof: FloatArray
 
-    def taken(self, places: IntArray) -> LogTimes:
-        return LogTimes(*(part[..., places] for part in self))
+    def taken(self, indices: IntArray) -> LogTimes:
+        return LogTimes(*(part[..., indices] for part in self))
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,9 +124,9 @@ class RunTimeFit:
             if at.size:
                 validation = self.validation(question)
                 parts = variances.taken(at).on_sides(validation.weights, means[:, at])
-                own, own_dof = validation.spread.moments(*parts)
-                variance[:, at] += weight[at] * own
-                dof[:, at] += weight[at] * own_dof
+                scaled, validation_dof = validation.spread.moments(*parts)
+                variance[:, at] += weight[at] * scaled
+                dof[:, at] += weight[at] * validation_dof
         return variance, dof
 
     def _mean(
@@ -265,8 +265,8 @@ class RunTimeFit:
 
     def indices_of(self, rows: Rows) -> IntArray:
         """(n,) indices, among the fitted rows, of rows that were fitted."""
-        own = {row.tobytes(): index for index, row in enumerate(self.rows.configurations)}
-        return np.asarray([own[row.tobytes()] for row in rows.configurations], dtype=np.int64)
+        index_of = {row.tobytes(): index for index, row in enumerate(self.rows.configurations)}
+        return np.asarray([index_of[row.tobytes()] for row in rows.configurations], dtype=np.int64)
 
     def _block_validation(self, question: str) -> Validated | None:
         """Validation by extrapolation in the direction of the question: the lower half of machines

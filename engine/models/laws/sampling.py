@@ -182,9 +182,9 @@ class ScoredLaws:
     log_likelihood: FloatArray
     log_prior: FloatArray
 
-    def taken(self, places: IntArray) -> ScoredLaws:
-        laws = self.laws.taken(places)
-        return ScoredLaws(laws, self.log_likelihood[places], laws.log_prior)
+    def taken(self, indices: IntArray) -> ScoredLaws:
+        laws = self.laws.taken(indices)
+        return ScoredLaws(laws, self.log_likelihood[indices], laws.log_prior)
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,8 +44,8 @@ class Points:
     def __len__(self) -> int:
         return len(self.machines)
 
-    def taken(self, places: IntArray | BoolArray | slice) -> Self:
-        return type(self)(*(getattr(self, entry.name)[places] for entry in fields(self)))
+    def taken(self, indices: IntArray | BoolArray | slice) -> Self:
+        return type(self)(*(getattr(self, entry.name)[indices] for entry in fields(self)))
 
     def with_machines_times(self, factor: float) -> Points:
         """The same points on so many times the machines."""

@@ -337,12 +337,12 @@ class OptexFitted(CurvesModel):
         found = super().notices(batch, workload)
         if len(batch) != 1:
             return found
-        asked = self._asked(batch, workload)
-        curve = asked.curves[int(asked.at.family[0])]
+        question = self._asked(batch, workload)
+        curve = question.curves[int(question.at.family[0])]
         if not isinstance(curve, JobProfileCurve) or len(curve.jobs) < 2:
             return found
         seconds = curve.seconds_by_job(
-            asked.at.machines[:1], size=asked.size, iterations=asked.workload.iterations
+            question.at.machines[:1], size=question.size, iterations=question.workload.iterations
         )
         return (*found, several_representatives_notice(seconds[:, 0]))
 

@@ -93,21 +93,21 @@ def target_runs(profile: Profile) -> tuple[Run, ...]:
 def representation_notices(jobs: Sequence[OptexProfile], profile: Profile) -> tuple[Notice, ...]:
     """Warnings where the job profiles in use do not represent the profile's runs (III-B): another
     category, unit operations that they lack, or only one of both iterates."""
-    found = []
+    notices = []
     runs = [run for run in profile.runs if run.stages]
     for job in jobs:
         name = job.application or "the job profile"
         if profile.category and job.category not in (None, profile.category):
-            found.append(
+            notices.append(
                 _not_representative(
                     f"{name} is of category {job.category}, the application of {profile.category}",
                     f"use a job profile of category {profile.category}",
                 )
             )
         targets = [run for run in runs if run.application != job.application]
-        found += _missing_operations(job, name, targets)
-        found += _iteration_mismatch(job, name, targets)
-    return tuple(found)
+        notices += _missing_operations(job, name, targets)
+        notices += _iteration_mismatch(job, name, targets)
+    return tuple(notices)
 
 
 def _missing_operations(job: OptexProfile, name: str, targets: Sequence[Run]) -> list[Notice]:
@@ -153,14 +153,16 @@ def _not_representative(text: str, remedy: str) -> Notice:
 
 def several_representatives_notice(seconds: FloatArray) -> Notice:
     """The notice about one prediction by k representatives, with the statistics of Table V."""
-    found = representative_confidence(seconds)
-    mean = format_number(found.mean, figures=4)
-    deviation, half = (format_number(x) for x in (found.standard_deviation, found.half_width))
+    confidence = representative_confidence(seconds)
+    mean = format_number(confidence.mean, figures=4)
+    deviation, half = (
+        format_number(x) for x in (confidence.standard_deviation, confidence.half_width)
+    )
     return Notice(
         "several-representatives",
         f"the mean of {len(seconds)} job profiles: {mean} s, standard deviation "
         f"{deviation} s, 95 % confidence of the mean {half} s",
         "leave the job profile that resembles the job most to have its time alone",
         subject="the mean",
-        severity=found.half_width,
+        severity=confidence.half_width,
     )
