@@ -78,8 +78,8 @@ from engine.runs.slow_runs import UnusualRun, slow_notices, slow_runs, unusual_n
 MOST_RUNS = 300
 """The most runs that are fitted together: those with the wanted parameters first."""
 
-FEW = 3
-"""The fewest configurations for a separate fit."""
+MINIMUM_ALONE = 3
+"""The fewest configurations for a separate fit of one type."""
 
 SMALLEST_PHASE = 0.002
 """Share of the time below which a phase is not listed."""
@@ -120,17 +120,15 @@ class TableModel(FittedModel):
         informative = without(_informative_runs(self.profile.runs, wanted), outliers)
         slow = slow_runs(informative)
         runs = without(informative, slow)
-        tables = tuple(runs_by_type(_at_most(runs, wanted)))
+        tables = tuple(runs_by_type(_sample_runs(runs, wanted)))
         machine_types = tuple(machine_types_of(tables, _catalog(runs)))
-        names = tuple(_varying(runs, wanted))
+        names = tuple(_varying_parameters(runs, wanted))
         rows, seconds = rows_of(tables, machine_types, names)
         rows = with_shared_sizes(rows)
         if not outliers and (slower := slower_outliers(rows, seconds, observed_runs(tables))):
             return self._fit(wanted, slower)
-        joint, with_parameters = (
-            self._fit_of_all(rows, seconds),
-            _same_parameters(rows, wanted, names),
-        )
+        joint = self._fit_of_all(rows, seconds)
+        with_parameters = _have_parameters(rows, wanted, names)
         fits = tuple(
             _type_fits(rows, seconds, joint, with_parameters & (rows.type_index == index))
             for index in range(len(tables))
@@ -171,19 +169,19 @@ class TableModel(FittedModel):
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
         wanted = completed(workload, self.profile)
         fitted = self.parameter_fit(wanted)
-        rows, at = fitted.rows(batch, wanted)
+        rows, equivalents = fitted.rows(batch, wanted)
         mean, below, scale, dof = (np.full(len(batch), np.nan) for _ in range(4))
         between = np.full(len(batch), np.inf)
         known = np.flatnonzero(~np.isnan(rows.machines))
         if len(known):
-            distinct, sources, inverse = distinct_rows(rows.taken(known), at.family[known])
+            distinct, sources, inverse = distinct_rows(rows.taken(known), equivalents.family[known])
             predicted, gap = self._log_times(wanted, distinct, sources)
             between[known] = gap[inverse]
             narrowed = narrowed_where_measured(fitted.joint, fitted.noise, distinct, predicted)
             log_times = narrowed.taken(inverse)
             mean[known], dof[known] = log_times.mean, log_times.dof
             below[known], scale[known] = log_times.scale
-        added_scale = np.hypot(at.log_scale, fitted.extrapolation_scale(rows, between))
+        added_scale = np.hypot(equivalents.log_scale, fitted.extrapolation_scale(rows, between))
         symmetric = np.array_equal(below, scale, equal_nan=True)
         scale_below = None if symmetric else below
         return Forecast.of(np.exp(mean), scale, dof, scale_below=scale_below).widened(added_scale)
@@ -208,9 +206,8 @@ class TableModel(FittedModel):
         mean = between_iterations(
             monotone, lambda each: law_means(rows, each), [*counts], wanted.iterations
         )
-        return mixed._replace(mean=mean), gap_between_iterations(
-            monotone, [*counts], wanted.iterations
-        )
+        gap = gap_between_iterations(monotone, [*counts], wanted.iterations)
+        return mixed._replace(mean=mean), gap
 
     def runs_used(self, workload: Workload) -> int:
         return self.parameter_fit(completed(workload, self.profile)).runs
@@ -232,10 +229,10 @@ class TableModel(FittedModel):
     def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
         wanted = completed(workload, self.profile)
         fitted = self.parameter_fit(wanted)
-        rows, at = fitted.rows(batch, wanted)
+        rows, equivalents = fitted.rows(batch, wanted)
         if np.isnan(rows.machines[0]):
             return Explanation()
-        fit = heaviest_fit(fitted.fits[int(at.family[0])])
+        fit = heaviest_fit(fitted.fits[int(equivalents.family[0])])
         candidates, counted = fit.candidates, fitted.as_counted_by(fit, rows.taken(slice(1)))
         parts = candidates.law.laws.phases(candidates.encoding.points(counted)).mean(axis=0)
         parts = np.where(parts < SMALLEST_PHASE, 0.0, parts)
@@ -246,30 +243,31 @@ class TableModel(FittedModel):
     def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
         wanted = completed(workload, self.profile)
         fitted = self.parameter_fit(wanted)
-        rows, at = fitted.rows(batch, wanted)
-        type_fits = fitted.fits[int(at.family[0])]
+        rows, equivalents = fitted.rows(batch, wanted)
+        type_fits = fitted.fits[int(equivalents.family[0])]
         own_weight = type_fits[1].weight if len(type_fits) > 1 else 0.0
         fit = heaviest_fit(type_fits)
-        found = [*at.notices, *run_notices(fitted.runs, fit)]
-        found += fitted.constant_notices
-        found += unusual_notices(self._unnamed_unusual_runs(wanted))
-        found += parameter_notices(
+        notices = [*equivalents.notices, *run_notices(fitted.runs, fit)]
+        notices += fitted.constant_notices
+        notices += unusual_notices(self._unnamed_unusual_runs(wanted))
+        notices += parameter_notices(
             wanted, fitted.names, fitted.runs_with_parameters, fitted.runs, own_weight
         )
         most = float(fitted.joint.rows.iterations.max())
         ended = self._converged(batch, wanted, most)
-        found += iteration_notices(wanted, fitted.joint.rows, ended=ended)
-        found += range_warnings(float(rows.size[0]), fitted.tables, at)
+        notices += iteration_notices(wanted, fitted.joint.rows, ended=ended)
+        notices += range_warnings(float(rows.size[0]), fitted.tables, equivalents)
         if not np.isnan(rows.machines[0]):
             unit = fitted.tables[0].unit
             counted = fitted.as_counted_by(fit, rows.taken(slice(1)))
-            found += memory_notices(fit, counted, unit=unit, in_gib=fitted.in_gib)
+            notices += memory_notices(fit, counted, unit=unit, in_gib=fitted.in_gib)
         if wanted.shuffle_partitions is not None:
-            said = "run times tell nothing of shuffle partitions: they change nothing here"
-            found.append(Notice("not-modelled", said, "add an event log"))
-        return in_order(found)
+            text = "run times tell nothing of shuffle partitions: they change nothing here"
+            notices.append(Notice("not-modelled", text, "add an event log"))
+        return in_order(notices)
 
     def _converged(self, batch: ClusterBatch, wanted: Workload, most: float) -> bool:
+        """Whether more iterations than were run are predicted to take no more time."""
         """Whether more iterations than were run are predicted to take no more time."""
         if wanted.iterations is None or wanted.iterations <= most:
             return False
@@ -288,9 +286,9 @@ def _informative_runs(runs: Sequence[Run], wanted: Workload) -> list[Run]:
     """The runs that tell every input that the question depends on."""
     informative = telling_runs(runs, wanted)
     if not informative:
-        said = [*wanted.parameters, *(["iterations"] if wanted.iterations is not None else [])]
+        names = [*wanted.parameters, *(["iterations"] if wanted.iterations is not None else [])]
         remedy = "say them in every run, or leave them out"
-        raise ModelDoesNotFit(f"no run says all of {', '.join(said)}", remedy=remedy)
+        raise ModelDoesNotFit(f"no run says all of {', '.join(names)}", remedy=remedy)
     return informative
 
 
@@ -299,33 +297,34 @@ def _catalog(runs: Sequence[Run]) -> Catalog | None:
     return catalogs[0] if catalogs else None
 
 
-def _at_most(runs: Sequence[Run], wanted: Workload) -> list[Run]:
-    """At most `MOST_RUNS`, evenly spaced: from those with the wanted parameters first, then from
-    the others."""
+def _sample_runs(runs: Sequence[Run], wanted: Workload) -> list[Run]:
+    """At most `MOST_RUNS` of the runs, evenly spaced: first of those with the wanted parameters,
+    then of others."""
     if len(runs) <= MOST_RUNS:
         return list(runs)
     has_parameters = [same_parameters(run.workload.parameters, wanted.parameters) for run in runs]
-    chosen = _evenly(
+    chosen = _evenly_spaced(
         [run for run, same in zip(runs, has_parameters, strict=True) if same], MOST_RUNS
     )
     rest = [run for run, same in zip(runs, has_parameters, strict=True) if not same]
-    return chosen + _evenly(rest, MOST_RUNS - len(chosen))
+    return chosen + _evenly_spaced(rest, MOST_RUNS - len(chosen))
 
 
-def _evenly(runs: Sequence[Run], count: int) -> list[Run]:
+def _evenly_spaced(runs: Sequence[Run], count: int) -> list[Run]:
+    """At most `count` of the runs, at even distances in their order."""
     if len(runs) <= count:
         return list(runs)
     indices = np.linspace(0, len(runs) - 1, count).round().astype(int)
     return [runs[index] for index in indices]
 
 
-def _varying(runs: Sequence[Run], wanted: Workload) -> list[str]:
+def _varying_parameters(runs: Sequence[Run], wanted: Workload) -> list[str]:
     """Parameters that differ between runs: the effect of a constant one is unknown."""
     names = sorted(wanted.parameters)
     return [name for name in names if len({run.workload.parameters[name] for run in runs}) > 1]
 
 
-def _same_parameters(rows: Rows, wanted: Workload, names: Sequence[str]) -> BoolArray:
+def _have_parameters(rows: Rows, wanted: Workload, names: Sequence[str]) -> BoolArray:
     """(r,) whether runs have the wanted parameters and iterations."""
     goal = np.asarray([wanted.parameters[name] for name in names])
     same = np.isclose(rows.parameters, goal, rtol=SAME, atol=SAME).all(axis=1)
@@ -337,7 +336,7 @@ def _type_fits(
 ) -> tuple[WeightedFit, ...]:
     """The fit of all runs, and one of the type's own runs if there are enough."""
     picked = rows.taken(of_type)
-    if of_type.all() or len(np.unique(picked.configurations, axis=0)) < FEW:
+    if of_type.all() or len(np.unique(picked.configurations, axis=0)) < MINIMUM_ALONE:
         return (WeightedFit(joint, 1.0),)
     alone = fit_run_times(picked, seconds[of_type], joint.run_weights[joint.indices_of(picked)])
     if alone.leave_one_out is None or joint.leave_one_out is None:

@@ -30,15 +30,16 @@ from engine.models.laws.sampling import (
 )
 from engine.runs.slow_runs import LEAST, MOST, ODDS, WENT_WRONG
 
-OUTLIER_PROBABILITY = ODDS / (1.0 + ODDS)
-"""A run is down-weighted if it is an outlier with more than this probability. Tables without such a
-run are fitted once."""
+OUTLIER_THRESHOLD = ODDS / (1.0 + ODDS)
+"""A run is down-weighted if it is an outlier with more than this probability. Tables without
+such a run are fitted once."""
 
-FEWEST_OTHERS = 6
-"""The fewest configurations in which an outlier can be told."""
+MINIMUM_CONFIGURATIONS = 6
+"""The fewest configurations in which an outlier can be identified."""
 
 LEAST_WEIGHT = 1e-3
-"""The least weight of a run, so that its left-out error is defined like the others'."""
+"""The least weight of a down-weighted run, so that its left-out error is defined like the
+others'."""
 
 SUSPECTS = 6
 """The most runs that are tried as outliers, alone and in pairs."""
@@ -63,23 +64,23 @@ def outlier_posterior(
             for no less input. Unless such a run took as long as predicted, a slow run may be right:
             a memory cliff shows first in the hardest run.
     """
-    draws, known = posterior(observations), observations
-    if known.runs < FEWEST_OTHERS:
+    draws, initial = posterior(observations), observations
+    if initial.runs < MINIMUM_CONFIGURATIONS:
         return observations, draws
-    known_weights = np.ones(len(known)) if known.run_weights is None else known.run_weights
-    run_weights, may_be_outlier = known_weights, may_be_outlier & (known_weights == 1.0)
+    initial_weights = np.ones(len(initial)) if initial.run_weights is None else initial.run_weights
+    run_weights, may_be_outlier = initial_weights, may_be_outlier & (initial_weights == 1.0)
     fits = {run_weights.tobytes(): (observations, draws)}
     for _ in range(PASSES):
         hypotheses = _OutlierHypotheses.of(
-            known, observations, draws, at_least_as_hard & (known_weights == 1.0)
+            initial, observations, draws, at_least_as_hard & (initial_weights == 1.0)
         )
         probabilities = hypotheses.outlier_probabilities(
-            may_be_outlier, np.flatnonzero(run_weights < known_weights)
+            may_be_outlier, np.flatnonzero(run_weights < initial_weights)
         )
         updated_weights = np.where(
-            probabilities > OUTLIER_PROBABILITY,
+            probabilities > OUTLIER_THRESHOLD,
             np.maximum(1.0 - probabilities, LEAST_WEIGHT),
-            known_weights,
+            initial_weights,
         )
         if np.abs(updated_weights - run_weights).max() < WEIGHT_TOLERANCE:
             break
@@ -116,13 +117,13 @@ class _OutlierHypotheses:
     @classmethod
     def of(
         cls,
-        known: Observations,
+        initial: Observations,
         observations: Observations,
         draws: PosteriorDraws,
         at_least_as_hard: BoolArray,
     ) -> _OutlierHypotheses:
-        """From draws given the current `observations`, with the runs weighted as they are `known`
-        to be."""
+        """From draws given the current `observations`; `initial` are the same before any run was
+        down-weighted."""
         residuals = observations.log_seconds[:, None] - draws.tempered.log_times(
             observations.points
         )
@@ -130,10 +131,10 @@ class _OutlierHypotheses:
             observations.misfit(residuals), observations.runs
         )
         return cls(
-            runs=known.runs,
-            precision=known.precision,
-            weighted_residuals=known.precision @ residuals,
-            misfit=known.misfit(residuals),
+            runs=initial.runs,
+            precision=initial.precision,
+            weighted_residuals=initial.precision @ residuals,
+            misfit=initial.misfit(residuals),
             draw_log_density=draw_log_density,
             errors=_leave_one_out_errors(observations, residuals, draw_log_density),
             at_least_as_hard=at_least_as_hard,

@@ -140,7 +140,7 @@ class RunTimeFit:
         """
         sizes = self._sizes_up_to(float(rows.size.max(initial=0.0)))
         if not len(sizes):
-            return self._weighted(extrapolation.mean_weights(rows.size), means)
+            return self._weighted_mean(extrapolation.mean_weights(rows.size), means)
         laws, candidate_means = self.candidates.means(rows, sizes)
         return self._monotone_mean(rows, extrapolation, sizes, (laws[0], candidate_means[0]), law)
 
@@ -158,8 +158,8 @@ class RunTimeFit:
 
     def _means(self, rows: Rows, iterations: FloatArray) -> FloatArray:
         sizes = self._sizes_up_to(float(rows.size[0]))
-        known = np.concatenate((rows.size[:1], sizes))
-        parts = zip(iterations, *self.candidates.means(rows, known, iterations), strict=True)
+        all_sizes = np.concatenate((rows.size[:1], sizes))
+        parts = zip(iterations, *self.candidates.means(rows, all_sizes, iterations), strict=True)
         means = []
         for count, laws, candidate_means in parts:
             extrapolation = self.extrapolation(rows.with_iterations(count))
@@ -171,7 +171,7 @@ class RunTimeFit:
                 )
             else:
                 means.append(
-                    self._weighted(extrapolation.mean_weights(rows.size), candidate_means[0])
+                    self._weighted_mean(extrapolation.mean_weights(rows.size), candidate_means[0])
                 )
         return np.stack(means)
 
@@ -188,7 +188,7 @@ class RunTimeFit:
         laws, candidate_means = means_at_sizes
         parts = zip(sizes, candidate_means, strict=True)
         means = np.stack(
-            [self._weighted(extrapolation.mean_weights(size), part) for size, part in parts]
+            [self._weighted_mean(extrapolation.mean_weights(size), part) for size, part in parts]
         )
         means = np.maximum.accumulate(means, axis=0)
         beyond, measured = rows.size > self._monotone_sizes[-1], len(self._monotone_sizes)
@@ -218,7 +218,7 @@ class RunTimeFit:
         indices = np.unique(np.linspace(0, len(sizes) - 1, MOST_MONOTONE_SIZES).round().astype(int))
         return np.asarray(sizes[indices])
 
-    def _weighted(self, weights: Mapping[str, FloatArray], means: FloatArray) -> FloatArray:
+    def _weighted_mean(self, weights: Mapping[str, FloatArray], means: FloatArray) -> FloatArray:
         """(n,) mean of the candidates' means (c, n), by the weighted validations of each row."""
         mean = np.zeros(means.shape[1])
         for question, weight in weights.items():
@@ -256,9 +256,9 @@ class RunTimeFit:
         inside, or the prior, where it has too few runs."""
         if question != "inside" and question not in self._extrapolated:
             self._extrapolated[question] = self._block_validation(question)
-        known = self._extrapolated.get(question) or self.leave_one_out
-        if known is not None:
-            return known
+        validation = self._extrapolated.get(question) or self.leave_one_out
+        if validation is not None:
+            return validation
         weights = np.zeros(len(self.candidates.processes))
         weights[0] = 1.0
         return Validated(weights, prior_distribution(NOISE_DOF), np.empty(0))

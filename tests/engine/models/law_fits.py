@@ -1,4 +1,4 @@
-"""Points to ask physical laws at, and what runs at some of them leave of the laws."""
+"""Points at which laws are evaluated, and posteriors given runs at some of them."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What candidates of a law say together."""
+"""Weights and variances of the candidate models."""
 
 import math
 
@@ -10,7 +10,7 @@ from scipy.stats import t
 from engine.models.laws.candidate_models import Variances, pseudo_bma_weights
 
 
-def test_the_variance_of_a_mixture_is_that_of_all_it_mixes() -> None:
+def test_the_variance_of_a_mixture_is_within_and_between_its_parts() -> None:
     """The mean square of what the candidates foretell, less the square of their mean; what the
     laws leave open is added. Candidates that agree leave the mean of their variances."""
     weights = np.asarray([0.25, 0.6, 0.15])
@@ -28,7 +28,7 @@ def test_the_variance_of_a_mixture_is_that_of_all_it_mixes() -> None:
     assert (above - doubt) == pytest.approx([2.0 * 0.05, 0.0], abs=1e-12)
 
 
-def test_weights_are_what_errors_of_runs_left_out_make_likely() -> None:
+def test_weights_are_the_likelihood_of_left_out_errors() -> None:
     """Eight runs, a tenth off by the first candidate and 0.08 by the second, beside four that would
     be 0.02 off: Student laws of four degrees of freedom, of any scale. The second has a penalty of
     one; a run that counts for nothing says nothing."""
@@ -60,7 +60,7 @@ def test_one_error_among_many_does_not_decide_for_all() -> None:
     assert pseudo_bma_weights(np.stack((first, second)), np.ones(30))[0] < 0.001
 
 
-def test_weights_hardly_hang_on_the_order_of_runs() -> None:
+def test_weights_hardly_depend_on_the_order_of_runs() -> None:
     """Which run is drawn how often goes by its place; the weights are means over many draws."""
     errors = np.abs(np.random.default_rng(3).normal(0.0, 0.05, (2, 12)))
     found = [pseudo_bma_weights(np.roll(errors, by, axis=1), np.ones(12))[0] for by in range(12)]

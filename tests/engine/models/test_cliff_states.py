@@ -51,7 +51,7 @@ def test_a_certain_state_is_not_moved(p: float) -> None:
     assert harmonic_mean_shift(weights, times, mean) == pytest.approx([0.0], abs=1e-6)
 
 
-def test_laws_that_take_no_longer_where_data_does_not_fit_are_averaged() -> None:
+def test_laws_no_slower_where_data_does_not_fit_are_averaged() -> None:
     times, weights = np.asarray([[1.0, 3.0]]), np.asarray([[0.5, 0.0]])
     assert harmonic_mean_shift(weights, times, np.asarray([2.0])) == pytest.approx([0.0])
 
@@ -67,7 +67,7 @@ def test_where_laws_are_alike_on_both_sides_either_has_the_whole_variance(laws: 
         assert below.tolist() == [0.0, 0.0], "the answer is below the only law"
 
 
-def test_two_states_leave_as_much_open_on_either_side_as_they_are_away() -> None:
+def test_the_variance_of_each_side_is_that_of_the_state_there() -> None:
     """Two thirds lie a little below the answer, one third far above it: their bounds are there at
     all three levels, and those of a normal law at 1.28, 1.64 and 2.33 of its scales."""
     apart = np.repeat([[-0.3, -0.3, 2.4]], 100, axis=1)
@@ -90,7 +90,7 @@ def test_a_state_of_little_probability_widens_its_side_little() -> None:
     assert np.diff(widths).max() < 0.6, "no jump by the whole distance"
 
 
-def test_an_open_cliff_is_foretold_nearer_to_where_data_fits() -> None:
+def test_an_open_cliff_is_predicted_nearer_to_where_data_fits() -> None:
     """Half as much data on each machine as where it did not fit, half as much again as where it
     did: most likely it fits. The bound for the other case stays."""
     model = fitted()

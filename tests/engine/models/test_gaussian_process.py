@@ -1,4 +1,4 @@
-"""The Gaussian process on what the laws leave."""
+"""The Gaussian process on the residuals of the laws."""
 
 from collections.abc import Callable
 
@@ -187,7 +187,7 @@ def test_the_variance_of_linear_effects_is_exact_where_little_is_left_of_the_pri
     assert variance == pytest.approx(1e-6 + 1.0 / (1.0 / 9.0 + 100.0 / 1e-6), rel=1e-12)
 
 
-def test_what_a_run_counts_for_divides_the_variance_of_its_noise() -> None:
+def test_run_weights_divide_the_variance_of_noise_in_the_process() -> None:
     """A run that counts for a thousandth says nothing; its left-out error and variance are those
     that it would have if it counted."""
     known, values = runs()
@@ -206,7 +206,7 @@ def test_what_a_run_counts_for_divides_the_variance_of_its_noise() -> None:
     assert 0.0 < variances[5] < 2.0 * np.median(variances)
 
 
-def test_left_out_errors_to_the_power_of_what_is_free_are_the_residuals() -> None:
+def test_left_out_errors_to_the_power_one_minus_leverage_are_the_residuals() -> None:
     """Five runs and a law of two numbers, which nothing is known of: the log likelihood of their
     residuals by the size of the noise (Gelman et al., Bayesian Data Analysis, 14.2) is that of the
     left-out errors, each for as much of it as is a number of its own. Left as five numbers the

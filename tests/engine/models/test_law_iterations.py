@@ -1,4 +1,4 @@
-"""What laws make of iterations: what is done once, what with each, and where a loop ends."""
+"""Laws of iterations: what is done once, what with each, and where a loop converges."""
 
 from dataclasses import replace
 
@@ -73,7 +73,7 @@ def test_many_iterations_at_once_are_the_mean_of_each_law_s_own_time() -> None:
             assert own[place, number] == pytest.approx(expected[number], abs=1e-9)
 
 
-def test_many_numbers_of_iterations_are_seen_as_few_are() -> None:
+def test_many_numbers_of_iterations_have_the_times_of_few() -> None:
     """Each on its own, and more of them at once than have columns of their own."""
     counts = np.arange(1.0, 16.0)
     at = replace(grid(), iterations=counts)

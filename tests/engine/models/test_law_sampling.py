@@ -1,4 +1,4 @@
-"""Following the likelihood of runs: how far its power rises in a step, and where that leads."""
+"""The sampler of the posterior: tempering steps, proposals, and the posterior that they reach."""
 
 from dataclasses import replace
 
@@ -76,7 +76,7 @@ def test_random_numbers_decide_little_of_where_a_cliff_lies_among_many_runs() ->
     assert np.std(times) < 0.4
 
 
-def test_cliffs_move_within_the_piece_of_the_prior_that_two_laws_share_with_them() -> None:
+def test_cliffs_move_within_a_piece_of_the_prior_common_to_three_laws() -> None:
     frame = ReferenceFrame.of(few_runs(5).points)
     laws = prior_laws(frame, 4000, seed=1)
     proposals = Proposals.of(np.random.default_rng(2), len(laws))
@@ -90,7 +90,7 @@ def test_cliffs_move_within_the_piece_of_the_prior_that_two_laws_share_with_them
     assert np.mean(moved[alike] != laws.cliff[alike]) > 0.99
 
 
-def test_the_way_back_of_a_cliff_is_the_way_there_the_other_way_round() -> None:
+def test_the_proposal_of_cliffs_is_symmetric() -> None:
     """Each law by itself: the two whose difference it takes stay where they are."""
     laws, random = (
         prior_laws(ReferenceFrame.of(few_runs(5).points), 300, seed=1),

@@ -1,4 +1,4 @@
-"""The prior over physical laws, and what runs leave of it."""
+"""The prior over laws, and their posterior given runs."""
 
 from dataclasses import astuple, replace
 
@@ -275,7 +275,7 @@ def test_leave_one_out_by_weights_agrees_with_fitting_again() -> None:
         assert weighted - weighted[kept].mean() == pytest.approx(direct, abs=0.03)
 
 
-def test_laws_weighed_a_few_at_a_time_are_those_weighed_one_by_one() -> None:
+def test_the_likelihood_in_blocks_is_that_of_each_law() -> None:
     observations = few_runs(5)
     frame = ReferenceFrame.of(observations.points)
     laws, first = (draw(frame, MOST_PRIOR_DRAWS, seed=3) for draw in (prior_laws, first_prior_laws))
@@ -289,7 +289,7 @@ def test_laws_weighed_a_few_at_a_time_are_those_weighed_one_by_one() -> None:
     np.testing.assert_array_equal(first.taken(some).parameters, laws.taken(some).parameters)
 
 
-def test_random_numbers_that_are_kept_are_those_drawn_afresh() -> None:
+def test_cached_random_numbers_are_those_of_the_generator() -> None:
     """In the order of one generator, whatever other fits asked for before."""
     random = np.random.default_rng(6)
     offset, proposals = random.random(), Proposals.of(random, 10)
@@ -311,7 +311,7 @@ def test_likelihood_integrates_the_noise() -> None:
 
 
 @pytest.mark.parametrize("serial", [0.05, 0.5])
-def test_the_course_of_time_is_recovered(serial: float) -> None:
+def test_the_dependence_on_machines_is_recovered(serial: float) -> None:
     at = grid()
     truth = serial + (1.0 - serial) * 2.0 * at.size / at.machines
     wanted = points(np.asarray([3.0, 6.0, 24.0]), 0.7)

@@ -1,4 +1,4 @@
-"""The spread of left-out errors: its law comes back, holds the next error, keeps parts apart."""
+"""The distribution of left-out errors: recovery, coverage, and the separation of its parts."""
 
 import math
 
@@ -54,7 +54,7 @@ def test_studentised_errors_are_recovered(
 
 
 @pytest.mark.parametrize("part", [SCATTER, LAWS, (0.5, 0.5)])
-def test_without_errors_the_prior_stands_and_a_few_move_it_a_little(
+def test_without_errors_the_prior_stays_and_a_few_move_it_a_little(
     part: tuple[float, float],
 ) -> None:
     scale, dof = law(spread_after(np.empty(0), *part), *part)
@@ -65,7 +65,7 @@ def test_without_errors_the_prior_stands_and_a_few_move_it_a_little(
 
 
 @pytest.mark.parametrize("count", [3, 7, 15])
-def test_an_interval_holds_the_next_error_however_few_there_were(count: int) -> None:
+def test_an_interval_covers_the_next_error_however_few_there_were(count: int) -> None:
     """Scales and tails differ from job to job as the prior says, and so many errors tell of them,
     whatever they and the next one, here of two kinds, consist of: the likeliest alone would hold
     87 % for 90."""
@@ -90,7 +90,7 @@ def test_an_interval_holds_the_next_error_however_few_there_were(count: int) -> 
     assert ninety_nine == pytest.approx([0.99, 0.99], abs=0.01)
 
 
-def test_errors_tell_of_what_they_consist_of() -> None:
+def test_errors_identify_the_part_that_they_consist_of() -> None:
     """Small errors of runs left out that were nearly all doubt among laws: that doubt was too
     large, which says less of how far runs scatter; a doubt of both parts is in between."""
     found = spread_after(np.full(6, 0.4), 0.05, 0.95)
@@ -131,7 +131,7 @@ def test_the_posterior_is_that_of_two_scales_that_are_alike() -> None:
     assert found - found.max() == pytest.approx(expected - expected.max(), abs=1e-8)
 
 
-def test_the_bounds_are_those_of_the_next_error_over_all_that_is_possible() -> None:
+def test_the_bounds_are_quantiles_of_the_posterior_predictive() -> None:
     """Against the mixture's tail, summed law by law, at any share of the parts."""
     random = np.random.default_rng(4)
     weights = random.uniform(
@@ -158,7 +158,7 @@ def test_one_student_law_has_the_bounds_that_it_stands_for(dof: float) -> None:
     assert found == pytest.approx(dof, rel=0.01)
 
 
-def test_errors_count_as_often_as_they_are_told_to() -> None:
+def test_errors_count_by_their_weights() -> None:
     errors, one = np.asarray([0.3, -0.2, 5.0]), np.asarray([0.1, 0.2, 0.3])
     counted = error_distribution(errors, one, one, dof=4.0, run_weights=np.asarray([2.0, 1.0, 0.0]))
     places = [0, 0, 1]
@@ -167,7 +167,7 @@ def test_errors_count_as_often_as_they_are_told_to() -> None:
     assert counted.dof == pytest.approx(again.dof)
 
 
-def test_a_share_of_the_parts_is_that_of_the_scatter() -> None:
+def test_scales_are_interpolated_in_the_share_within_laws() -> None:
     """Between two shares for which the law is worked out it is read off between them."""
     steps = np.arange(float(len(WITHIN_SHARES)))
     found = LeftOutSpread(0.1 * steps, 1.0 + steps)
@@ -177,7 +177,7 @@ def test_a_share_of_the_parts_is_that_of_the_scatter() -> None:
     assert dof == pytest.approx(3.5)
 
 
-def test_unlike_degrees_of_freedom_of_two_sides_become_one() -> None:
+def test_different_degrees_of_freedom_of_two_sides_become_one() -> None:
     """Those above; the lower bound of 90 % stays, and where they are alike nothing changes."""
     scale = np.asarray([[0.1, 0.2], [0.3, 0.2]])
     dof = np.asarray([[3.0, 7.0], [9.0, 7.0]])

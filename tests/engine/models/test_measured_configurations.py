@@ -1,4 +1,4 @@
-"""sparkplan on configurations that were run, once or again."""
+"""Configurations that were run, once or repeatedly."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -154,13 +154,13 @@ FOUR = rows_at([2.0, 4.0, 8.0, 16.0], [1.0, 1.0, 1.0, 1.0])
 THREE = FOUR.taken(slice(3))
 
 
-def test_a_run_made_once_is_named_and_several_are_none() -> None:
+def test_an_unrepeated_run_is_named_and_repeated_ones_are_none() -> None:
     tables = [table_of(1.0, 2.0), table_of(3.0, 4.0)]
     found = unrepeated_runs(tables, np.asarray([1, 0, 2, 1]))
     assert [one and one.seconds for one in found] == [2.0, None, 3.0]
 
 
-def test_a_run_is_unusual_by_what_the_fit_says_that_doubts_it_most() -> None:
+def test_an_outlier_has_the_least_weight_that_any_fit_gives_it() -> None:
     runs = [replace(run(2), seconds=one) for one in (10.0, 20.0)]
     joint = fit_of(FOUR, [0.1, 0.2, 0.3, 0.4], [1.0, 0.5, 0.4, 1.0])
     alone = fit_of(THREE.taken(np.asarray([1, 0])), [0.7, 0.6], [0.3, 0.9])
@@ -171,7 +171,7 @@ def test_a_run_is_unusual_by_what_the_fit_says_that_doubts_it_most() -> None:
     assert [one.times for one in found] == pytest.approx(np.exp([0.6, 0.7]).tolist())
 
 
-def test_a_run_left_out_is_foretold_by_the_fits_as_they_weigh() -> None:
+def test_a_left_out_run_is_predicted_by_the_weighted_fits() -> None:
     """That of all runs and that of its own type; in the order of the runs, each with its own."""
     joint = fit_of(THREE, [0.1, 0.2, 0.3])
     alone = fit_of(THREE.taken(np.asarray([2, 0])), [0.7, 0.5])
@@ -184,7 +184,7 @@ def test_a_run_left_out_is_foretold_by_the_fits_as_they_weigh() -> None:
     assert found.actual_seconds == (31.0, 11.0, 12.0), "no type of its own foretells the last"
 
 
-def test_where_no_type_has_enough_runs_all_foretell_one_that_is_left_out() -> None:
+def test_where_no_type_has_enough_runs_all_predict_a_left_out_one() -> None:
     joint = fit_of(THREE, [0.1, np.nan, 0.3], [1.0, 1.0, 0.2])
     tables, places = [table_of(11.0, 21.0, 31.0)], np.arange(3)
     found = leave_one_out_record([[WeightedFit(joint, 1.0)]], tables, places)
@@ -198,7 +198,7 @@ def test_where_no_type_has_enough_runs_all_foretell_one_that_is_left_out() -> No
     assert leave_one_out_record([[WeightedFit(joint, 1.0)]], tables, places) is None
 
 
-def test_a_run_that_either_fit_doubts_tells_no_error() -> None:
+def test_an_outlier_of_either_fit_has_no_left_out_error() -> None:
     joint = fit_of(THREE, [0.1, 0.2, 0.3], [0.9, 1.0, 1.0])
     alone = fit_of(THREE, [0.1, 0.2, 0.3], [1.0, 0.9, 1.0])
     shares = [[WeightedFit(joint, 0.5), WeightedFit(alone, 0.5)]]

@@ -1,4 +1,4 @@
-"""Of two runs of one configuration the slower is judged by what the others foretell."""
+"""Of two runs of one configuration the slower is tested by what the others predict."""
 
 import math
 from dataclasses import replace
@@ -50,7 +50,7 @@ def test_a_run_made_again_that_goes_well_counts_alone() -> None:
         ]
 
 
-def test_places_that_were_measured_more_often_stand_for_their_mean() -> None:
+def test_configurations_measured_more_often_count_as_their_mean() -> None:
     """Three runs that agree and two that agree, beside the two that do not."""
     again = [run(10, seconds_on(10) * f) for f in (1.02, 0.97)] + [run(3, seconds_on(3) * 1.03)]
     fitted = fit([*table(m6=2.0), *again])

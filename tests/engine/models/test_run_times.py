@@ -1,4 +1,4 @@
-"""Candidates for run times: weights, validation in the way of the question, monotone sizes."""
+"""Candidate models of run times: weights, validation by the question, monotone sizes."""
 
 from dataclasses import replace
 
@@ -54,7 +54,7 @@ def test_errors_below_noise_decide_nothing() -> None:
     assert weights[0] > 0.5
 
 
-def test_what_is_asked_is_told_from_the_range() -> None:
+def test_validations_are_weighted_by_the_measured_range() -> None:
     asked = rows(np.asarray([8.0, 64.0, 8.0, 64.0]), np.asarray([1.0, 1.0, 3.0, 3.0]))
     weights = fitted().extrapolation(asked).mean_weights(asked.size)
     assert [[kind for kind in weights if weights[kind][row]] for row in range(4)] == [
@@ -129,7 +129,7 @@ def test_each_per_cent_beyond_the_range_is_little_less_sure(along: str) -> None:
     assert steps.max() < 1.06
 
 
-def test_parameters_that_no_run_had_are_asked_as_such() -> None:
+def test_new_parameters_have_a_validation_of_their_own() -> None:
     at = grid()
     parameter = np.where(at.machines < 8.0, 1.0, 2.0)
     known = rows(at.machines, at.size, parameter)
@@ -198,7 +198,7 @@ def test_several_iterations_at_once_are_each_by_itself(size: float) -> None:
         assert model.means(at.taken(slice(0)), np.ones(2)).shape == (2, 0)
 
 
-def test_rows_of_many_blocks_are_answered_one_by_one() -> None:
+def test_rows_of_many_blocks_are_predicted_one_by_one() -> None:
     model = fitted(noise=0.1, seed=5)
     at = rows(np.linspace(1.0, 70.0, BLOCK_ROWS + 5), np.full(BLOCK_ROWS + 5, 1.7))
     some = np.asarray([0, BLOCK_ROWS - 1, BLOCK_ROWS, BLOCK_ROWS + 4])
@@ -206,7 +206,7 @@ def test_rows_of_many_blocks_are_answered_one_by_one() -> None:
         assert whole[..., some] == pytest.approx(few, rel=1e-9)
 
 
-def test_along_never_falls_and_keeps_the_values_given() -> None:
+def test_interpolation_along_laws_is_monotone_and_keeps_the_values_given() -> None:
     law = np.asarray([[0.0], [1.0], [1.0], [2.0]])
     whole = np.maximum.accumulate(np.asarray([[0.1], [1.5], [1.6], [1.2]]), axis=0)
     wanted = np.linspace(-1.0, 4.0, 101)

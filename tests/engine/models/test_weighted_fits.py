@@ -1,4 +1,4 @@
-"""Fits that answer together."""
+"""Mixtures of fits."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from engine.models.laws.run_times import fit_run_times
 from engine.models.laws.weighted_fits import WeightedFit, mixed_log_times, mixed_means
 
 
-def test_means_of_several_iterations_are_those_of_the_whole_answers() -> None:
+def test_means_of_several_iterations_are_those_of_full_predictions() -> None:
     """A type told by all runs, one told by its own, and one by both, which ones depending on the
     iterations."""
     machines, kind = np.tile([2.0, 4.0, 8.0, 16.0], 9), np.repeat([0, 1, 2], 12)
