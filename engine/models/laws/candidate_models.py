@@ -14,8 +14,8 @@ import numpy as np
 from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.laws.averaging import AveragedLaws, averaged
 from engine.models.laws.encoding import Encoding, Rows, at_least_as_hard
+from engine.models.laws.error_distribution import ErrorDistribution, fit_error_distribution
 from engine.models.laws.gaussian_process import GaussianProcess, linear_process, smooth_process
-from engine.models.laws.left_out_spread import LeftOutSpread, error_distribution
 from engine.models.laws.outlier_runs import outlier_posterior
 from engine.models.laws.sampling import NOISE_DOF, Observations
 
@@ -189,21 +189,21 @@ class CandidateModels:
 
 
 @dataclass(frozen=True, eq=False)
-class Validated:
+class Validation:
     """Weights (c,) of the candidates, the distribution of studentised errors, and (r,) errors of
     log time of the runs that were left out."""
 
     weights: FloatArray
-    spread: LeftOutSpread
+    spread: ErrorDistribution
     errors: FloatArray
 
 
-def validated(
+def validate(
     errors: FloatArray,
     variances: Variances,
     run_weights: FloatArray,
     one_minus_leverage: FloatArray | None = None,
-) -> Validated:
+) -> Validation:
     """The validation by left-out errors (c, r) of runs with weights (r,): weights of the
     candidates, and what the errors of the weighted mean say about its variances.
 
@@ -222,9 +222,9 @@ def validated(
     error_weights = (
         run_weights if one_minus_leverage is None else run_weights * (weights @ one_minus_leverage)
     )
-    return Validated(
+    return Validation(
         weights,
-        error_distribution(
+        fit_error_distribution(
             scaled_errors, within_laws, between_laws, dof=NOISE_DOF, run_weights=error_weights
         ),
         mean,

@@ -20,13 +20,13 @@ from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.laws.candidate_models import (
     MINIMUM_FOR_SMOOTH,
     CandidateModels,
-    Validated,
+    Validation,
     Variances,
-    validated,
+    validate,
 )
 from engine.models.laws.encoding import Rows
+from engine.models.laws.error_distribution import prior_error_distribution, with_common_dof
 from engine.models.laws.extrapolation import Extrapolation, doublings_beyond
-from engine.models.laws.left_out_spread import prior_distribution, with_common_dof
 from engine.models.laws.sampling import NOISE_DOF
 from engine.models.workloads import SAME
 from engine.one_thread import one_thread
@@ -72,8 +72,8 @@ class RunTimeFit:
     run_weights: FloatArray
     repetition_variance: float
     candidates: CandidateModels
-    leave_one_out: Validated | None
-    _extrapolated: dict[str, Validated | None] = field(default_factory=dict, repr=False)
+    leave_one_out: Validation | None
+    _extrapolated: dict[str, Validation | None] = field(default_factory=dict, repr=False)
 
     @property
     def noise(self) -> float:
@@ -251,7 +251,7 @@ class RunTimeFit:
         """(j, .) the distinct parameters and iterations of the runs."""
         return np.asarray(np.unique(self.rows.jobs, axis=0))
 
-    def validation(self, question: str) -> Validated:
+    def validation(self, question: str) -> Validation:
         """The validation for a question ("inside", "machines", "size", "parameters"); that for
         inside, or the prior, where it has too few runs."""
         if question != "inside" and question not in self._extrapolated:
@@ -261,14 +261,14 @@ class RunTimeFit:
             return validation
         weights = np.zeros(len(self.candidates.processes))
         weights[0] = 1.0
-        return Validated(weights, prior_distribution(NOISE_DOF), np.empty(0))
+        return Validation(weights, prior_error_distribution(NOISE_DOF), np.empty(0))
 
     def indices_of(self, rows: Rows) -> IntArray:
         """(n,) indices, among the fitted rows, of rows that were fitted."""
         index_of = {row.tobytes(): index for index, row in enumerate(self.rows.configurations)}
         return np.asarray([index_of[row.tobytes()] for row in rows.configurations], dtype=np.int64)
 
-    def _block_validation(self, question: str) -> Validated | None:
+    def _block_validation(self, question: str) -> Validation | None:
         """Validation by extrapolation in the direction of the question: the lower half of machines
         or sizes predicts the upper, or runs of other parameters those of each fold."""
         if question == "parameters":
@@ -283,7 +283,7 @@ class RunTimeFit:
         if not enough or sum(fold.sum() for fold in folds) < MINIMUM_LEFT_OUT:
             return None
         parts = [self._predict_fold(fold) for fold in folds]
-        return validated(
+        return validate(
             np.concatenate([errors for errors, _ in parts], axis=1),
             Variances.joined([variances for _, variances in parts]),
             np.concatenate([self.run_weights[fold] for fold in folds]),
@@ -348,7 +348,7 @@ def fit_run_times(
     )
     leave_one_out = None
     if len(rows) >= MINIMUM_LEFT_OUT:
-        leave_one_out = validated(
+        leave_one_out = validate(
             *candidates.left_out(), posterior_weights, candidates.one_minus_leverage
         )
     return RunTimeFit(

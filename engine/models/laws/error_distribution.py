@@ -56,7 +56,7 @@ distribution is matched to the mixture over scales and degrees of freedom."""
 
 
 @dataclass(frozen=True, eq=False)
-class LeftOutSpread:
+class ErrorDistribution:
     """The Student distribution of an error, by the composition of its variance.
 
     Args:
@@ -89,19 +89,19 @@ def with_common_dof(scale: FloatArray, dof: FloatArray) -> tuple[FloatArray, Flo
     return scale, dof[1]
 
 
-def prior_distribution(dof: float) -> LeftOutSpread:
+def prior_error_distribution(dof: float) -> ErrorDistribution:
     """The distribution of errors of which none was observed: with the predicted scale."""
-    return LeftOutSpread(np.zeros(len(WITHIN_SHARES)), np.full(len(WITHIN_SHARES), dof))
+    return ErrorDistribution(np.zeros(len(WITHIN_SHARES)), np.full(len(WITHIN_SHARES), dof))
 
 
-def error_distribution(
+def fit_error_distribution(
     errors: FloatArray,
     within_laws: FloatArray,
     between_laws: FloatArray,
     *,
     dof: float,
     run_weights: FloatArray | None = None,
-) -> LeftOutSpread:
+) -> ErrorDistribution:
     """The Student distribution of left-out errors over their predicted scale.
 
     A scale of 1 means that the predicted variance was right. The interval of a prediction is its
@@ -129,7 +129,7 @@ def error_distribution(
         _student_with_bounds(*bounds) for bounds in _bounds(probability / probability.sum(), dof)
     ]
     log_scales, freedom = np.asarray(students).T
-    return LeftOutSpread(log_scales, freedom)
+    return ErrorDistribution(log_scales, freedom)
 
 
 def _log_posterior(

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from engine.forecast import FloatArray, student_quantile
-from engine.models.laws.left_out_spread import (
+from engine.models.laws.error_distribution import (
     DOF_LOG2_SPREAD,
     GRID_REACH,
     GRID_STEP,
@@ -16,12 +16,12 @@ from engine.models.laws.left_out_spread import (
     SCALE_CORRELATION,
     SCALE_LOG_SPREAD,
     WITHIN_SHARES,
-    LeftOutSpread,
+    ErrorDistribution,
     _bounds,
     _log_posterior,
     _student_with_bounds,
-    error_distribution,
-    prior_distribution,
+    fit_error_distribution,
+    prior_error_distribution,
     with_common_dof,
 )
 
@@ -29,12 +29,12 @@ SCATTER, LAWS = (1.0, 0.0), (0.0, 1.0)
 """Variance about a law, and among laws."""
 
 
-def spread_after(errors: FloatArray, within: float, between: float) -> LeftOutSpread:
+def spread_after(errors: FloatArray, within: float, between: float) -> ErrorDistribution:
     one = np.ones_like(errors)
-    return error_distribution(errors, within * one, between * one, dof=4.0)
+    return fit_error_distribution(errors, within * one, between * one, dof=4.0)
 
 
-def law(found: LeftOutSpread, within: float, between: float) -> tuple[float, float]:
+def law(found: ErrorDistribution, within: float, between: float) -> tuple[float, float]:
     """Scale and degrees of freedom."""
     variance, dof = found.moments(np.asarray([within]), np.asarray([between]))
     return math.sqrt(variance[0]), float(dof[0])
@@ -81,7 +81,7 @@ def test_an_interval_covers_the_next_error_however_few_there_were(count: int) ->
         within = np.append(random.uniform(0.0, 0.4, count), asked)
         parts = np.stack((within, 1.0 - within))
         errors = np.sqrt(scales**2 @ parts) * random.standard_t(freedom, count + len(asked))
-        found = error_distribution(errors[:count], *parts[:, :count], dof=4.0)
+        found = fit_error_distribution(errors[:count], *parts[:, :count], dof=4.0)
         variance, dof = found.moments(*parts[:, count:])
         bounds = np.sqrt(variance) * [student_quantile(p, dof) for p in (0.95, 0.995)]
         inside.append(np.abs(errors[count:]) <= bounds)
@@ -103,10 +103,10 @@ def test_errors_identify_the_part_that_they_consist_of() -> None:
 def test_what_is_not_known_takes_no_part() -> None:
     errors = np.asarray([0.3, np.nan, -0.2])
     parts = np.asarray([0.1, 0.5, 0.2]), np.asarray([0.2, np.nan, 0.1])
-    first = error_distribution(errors, *parts, dof=4.0)
-    again = error_distribution(errors[[0, 2]], *(part[[0, 2]] for part in parts), dof=4.0)
+    first = fit_error_distribution(errors, *parts, dof=4.0)
+    again = fit_error_distribution(errors[[0, 2]], *(part[[0, 2]] for part in parts), dof=4.0)
     assert first.log_scales == pytest.approx(again.log_scales)
-    assert law(prior_distribution(4.0), 3.0, 1.0) == pytest.approx((2.0, 4.0))
+    assert law(prior_error_distribution(4.0), 3.0, 1.0) == pytest.approx((2.0, 4.0))
 
 
 def test_the_posterior_is_that_of_two_scales_that_are_alike() -> None:
@@ -160,9 +160,11 @@ def test_one_student_law_has_the_bounds_that_it_stands_for(dof: float) -> None:
 
 def test_errors_count_by_their_weights() -> None:
     errors, one = np.asarray([0.3, -0.2, 5.0]), np.asarray([0.1, 0.2, 0.3])
-    counted = error_distribution(errors, one, one, dof=4.0, run_weights=np.asarray([2.0, 1.0, 0.0]))
+    counted = fit_error_distribution(
+        errors, one, one, dof=4.0, run_weights=np.asarray([2.0, 1.0, 0.0])
+    )
     places = [0, 0, 1]
-    again = error_distribution(errors[places], one[places], one[places], dof=4.0)
+    again = fit_error_distribution(errors[places], one[places], one[places], dof=4.0)
     assert counted.log_scales == pytest.approx(again.log_scales)
     assert counted.dof == pytest.approx(again.dof)
 
@@ -170,7 +172,7 @@ def test_errors_count_by_their_weights() -> None:
 def test_scales_are_interpolated_in_the_share_within_laws() -> None:
     """Between two shares for which the law is worked out it is read off between them."""
     steps = np.arange(float(len(WITHIN_SHARES)))
-    found = LeftOutSpread(0.1 * steps, 1.0 + steps)
+    found = ErrorDistribution(0.1 * steps, 1.0 + steps)
     at = (WITHIN_SHARES[2] + WITHIN_SHARES[3]) / 2.0
     scale, dof = law(found, 4.0 * at, 4.0 * (1.0 - at))
     assert scale == pytest.approx(2.0 * math.exp(0.25))
