@@ -11,7 +11,7 @@ from engine.models.stages.durations.task_times import StageShape
 
 def linked(shapes: Iterable[StageShape]) -> list[StageShape]:
     """The stages in their order, each with those before that it hangs on (`follows`, `part_of`,
-    `written_by`, `counted_by`) as they are now: what was learnt of one counts for those that have
+    `written_by`, `input_stages`) as they are now: what was learnt of one counts for those that have
     its partitions."""
     by_id, found = dict[int, StageShape](), list[StageShape]()
     for shape in shapes:
@@ -30,11 +30,11 @@ def _with_those(shape: StageShape, by_id: dict[int, StageShape]) -> StageShape:
 
     follows, part_of = shape.follows and now(shape.follows), shape.part_of and now(shape.part_of)
     written_by = shape.written_by and now(shape.written_by)
-    counted_by = tuple(one and now(one) for one in shape.counted_by)
-    before = (shape.follows, shape.part_of, shape.written_by, *shape.counted_by)
-    told = (follows, part_of, written_by, *counted_by)
+    input_stages = tuple(one and now(one) for one in shape.input_stages)
+    before = (shape.follows, shape.part_of, shape.written_by, *shape.input_stages)
+    told = (follows, part_of, written_by, *input_stages)
     if all(one is other for one, other in zip(before, told, strict=True)):
         return shape
     return replace(
-        shape, follows=follows, part_of=part_of, written_by=written_by, counted_by=counted_by
+        shape, follows=follows, part_of=part_of, written_by=written_by, input_stages=input_stages
     )

@@ -15,11 +15,16 @@ import numpy as np
 
 from engine.forecast import FloatArray, IntArray
 from engine.models.stages.cutting.combined_inputs import CombinedPartitions
-from engine.models.stages.cutting.partitions import LEAST_CORES, AtGrowth, ByCores, ByInput
+from engine.models.stages.cutting.partitions import (
+    LEAST_CORES,
+    PartitionRule,
+    RuleByReadGrowth,
+    ScalingPartitionRule,
+)
 from engine.models.stages.cutting.written_files import WrittenSplits
 from engine.models.stages.durations.task_times import StageShape
 
-Rule = TypeVar("Rule", bound=ByCores)
+Rule = TypeVar("Rule", bound=PartitionRule)
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +36,7 @@ class PartitionCounts:
         own_slots: the run's.
         ratio: the input relative to the run's.
         ruled: stages of which there may be others on another cluster.
-        cores_per_slot: as `Partitioning.cores_per_slot`.
+        cores_per_slot: as `PartitioningSettings.cores_per_slot`.
         planned_on: (s,) cores for which the log's own were counted, where executors came and went;
             None where those are the run's.
     """
@@ -39,7 +44,7 @@ class PartitionCounts:
     own: FloatArray
     own_slots: int
     ratio: float
-    ruled: list[tuple[IntArray, ByCores]]
+    ruled: list[tuple[IntArray, PartitionRule]]
     cores_per_slot: float = 1.0
     planned_on: FloatArray | None = None
 
@@ -66,14 +71,14 @@ class CountedStages:
 
     def at(self, ratio: float) -> PartitionCounts:
         """Their partitions at `ratio` times the input, as `StageShape.partition_count`."""
-        own, others = np.empty(len(self.shapes)), list[tuple[int, ByCores]]()
+        own, others = np.empty(len(self.shapes)), list[tuple[int, PartitionRule]]()
         for places, rule in self._ruled:
-            own[places] = rule.on_own(ratio)
+            own[places] = rule.on_log_cores(ratio)
         for place in self._others:
             count = self.shapes[place].partition_count(ratio, self.shuffle_partitions)
             own[place] = count.own
-            if count.by_cores is not None:
-                others.append((place, count.by_cores))
+            if count.rule is not None:
+                others.append((place, count.rule))
         counting = [(at, rule) for at, rule in self._ruled if self.shapes[at[0]].counts_slots]
         ruled = [*counting, *by_kind(others)]
         per_slot, planned_on = self._cores_per_slot, self._planned_on
@@ -86,19 +91,19 @@ class CountedStages:
     @cached_property
     def _planned_on(self) -> FloatArray | None:
         """As `PartitionCounts.planned_on`."""
-        told_by = [shape.told_by(self.shuffle_partitions) for shape in self.shapes]
-        cores = [stage.partitioning.own_cores for stage in told_by]
+        sources = [shape.partition_source(self.shuffle_partitions) for shape in self.shapes]
+        cores = [stage.partitioning.log_cores for stage in sources]
         alike = set(cores) <= {round(self.slots * self._cores_per_slot)}
         return None if alike else np.asarray(cores, dtype=float)
 
     @cached_property
-    def _rules(self) -> list[ByInput | None]:
+    def _rules(self) -> list[ScalingPartitionRule | None]:
         return [shape.rule(self.shuffle_partitions) for shape in self.shapes]
 
     @cached_property
-    def _ruled(self) -> list[tuple[IntArray, ByInput]]:
+    def _ruled(self) -> list[tuple[IntArray, ScalingPartitionRule]]:
         """Those told by a rule: where slots count apart from where they do not."""
-        found: list[tuple[IntArray, ByInput]] = []
+        found: list[tuple[IntArray, ScalingPartitionRule]] = []
         for counts in (True, False):
             found += by_kind(
                 [
@@ -125,13 +130,13 @@ def by_kind(rules: Sequence[tuple[int, Rule]]) -> list[tuple[IntArray, Rule]]:
     ]
 
 
-def _kind(rule: ByCores) -> Hashable:
+def _kind(rule: PartitionRule) -> Hashable:
     """The kind of a rule, and of those that it is made of."""
     if isinstance(rule, CombinedPartitions):
         return type(rule), _kind(rule.one), _kind(rule.other)
     if isinstance(rule, WrittenSplits):
         return type(rule), _kind(rule.writer)
-    return (type(rule), _kind(rule.rule)) if isinstance(rule, AtGrowth) else type(rule)
+    return (type(rule), _kind(rule.rule)) if isinstance(rule, RuleByReadGrowth) else type(rule)
 
 
 def stacked(rules: Sequence[Any]) -> Any:

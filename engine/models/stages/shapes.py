@@ -11,15 +11,15 @@ import numpy as np
 
 from engine.forecast import FloatArray
 from engine.models.stages.cutting.data_flow import DataFlow
+from engine.models.stages.cutting.inferred_files import PlannedScans, inferred_files, planned_files
 from engine.models.stages.cutting.partitioned_stage import PartitionedStage
-from engine.models.stages.cutting.partitions import Growth, Partitioning
+from engine.models.stages.cutting.partitions import Growth, PartitioningSettings
 from engine.models.stages.cutting.small_tables import small_tables
 from engine.models.stages.cutting.stage_growth import (
     growth_of,
     is_merged,
     shuffle_partitions_of,
 )
-from engine.models.stages.cutting.unplanned_scans import Scans, planned_files, unplanned_files
 from engine.models.stages.disturbance import computes_in_python
 from engine.models.stages.durations.drawn_times import drawn
 from engine.models.stages.durations.first_tasks import starts_executors, warm_task
@@ -38,14 +38,14 @@ def shapes_of(run: Run, slots: int) -> list[StageShape]:
     """The stages of a run on so many slots, in its order."""
     reading = [stage for stage in run.stages if stage.outside_bytes > 0.0]
     knows_input = bool(reading) and run.workload.input_bytes is not None
-    rules, planned = Partitioning.of(run, slots), planned_files(run)
+    settings, planned = PartitioningSettings.of(run, slots), planned_files(run)
     cores, had = planned_on(run), slots_of_stages(run)
     alike: dict[Hashable, list[StageShape]] = {}
     python = next((stage.stage_id for stage in run.stages if computes_in_python(stage)), None)
     shapes = []
     for stage in run.stages:
         before = alike.setdefault(code_of(stage), [])
-        own = rules.on(cores.get(stage.stage_id))
+        own = settings.planned_on(cores.get(stage.stage_id))
         there = had.get(stage.stage_id, slots)
         shape = _shape(run, stage, own, planned, ran_on=there, knows_input=knows_input)
         starts = stage.stage_id == python
@@ -105,14 +105,14 @@ def _with_followers(run: Run, shapes: Sequence[StageShape]) -> list[StageShape]:
         if shape.growth is Growth.WORK:
             followers[place] = _following(shape, by_id, outside.get(stage.tasks), named=named)
         if stage.inputs:
-            counted_by = _counted_by(run, shape, by_id, named=named)
-            followers[place] = replace(followers[place], counted_by=counted_by)
+            input_stages = _input_stages(run, shape, by_id, named=named)
+            followers[place] = replace(followers[place], input_stages=input_stages)
         if stage.paired:
             before = {number: one.stage for number, one in by_id.items()}
             if keys_of_same_rows(stage, before):
                 followers[place] = replace(followers[place], pairs_power=1.0)
-        told_by = (followers[place].follows, *followers[place].counted_by)
-        behind = max((writers.get(one.stage.stage_id, 0) for one in told_by if one), default=0)
+        sources = (followers[place].follows, *followers[place].input_stages)
+        behind = max((writers.get(one.stage.stage_id, 0) for one in sources if one), default=0)
         if stage.files_by in by_id and writers[stage.files_by] < MOST_WRITERS:
             followers[place] = replace(followers[place], written_by=by_id[stage.files_by])
             behind = max(behind, 1 + writers[stage.files_by])
@@ -172,7 +172,7 @@ UNEVEN = 1.5
 """So many times the mean a partition may have."""
 
 
-def _counted_by(
+def _input_stages(
     run: Run, shape: StageShape, by_id: Mapping[int, StageShape], *, named: bool
 ) -> tuple[PartitionedStage | None, ...]:
     """What says how many partitions each input of a union or a product has (`by_id` are the stages
@@ -239,19 +239,21 @@ def _with_flow(shapes: list[StageShape]) -> list[StageShape]:
     if flow is None:
         return shapes
     return [
-        _bending(shape, flow, place) if flow.bends(place) else shape
+        _with_read_growth(shape, flow, place) if flow.is_out_of_proportion(place) else shape
         for place, shape in enumerate(shapes)
     ]
 
 
-def _bending(shape: StageShape, flow: DataFlow, place: int) -> StageShape:
+def _with_read_growth(shape: StageShape, flow: DataFlow, place: int) -> StageShape:
     """A stage that reads more as the data flow says, and so do its shuffled inputs."""
-    own, shuffled = shape.stage.stage_id, partial(flow.shuffled_by, place)
-    counted_by = [
+    own, shuffled = shape.stage.stage_id, partial(flow.shuffle_read_growth, place)
+    input_stages = [
         replace(one, growing=shuffled) if one and one.stage.stage_id == own else one
-        for one in shape.counted_by
+        for one in shape.input_stages
     ]
-    return replace(shape, growing=partial(flow.read_by, place), counted_by=tuple(counted_by))
+    return replace(
+        shape, growing=partial(flow.read_growth, place), input_stages=tuple(input_stages)
+    )
 
 
 def _hands_on(shape: StageShape) -> bool:
@@ -262,8 +264,8 @@ def _hands_on(shape: StageShape) -> bool:
 def _shape(
     run: Run,
     stage: StageRun,
-    partitioning: Partitioning,
-    planned: Scans,
+    partitioning: PartitioningSettings,
+    planned: PlannedScans,
     *,
     ran_on: int,
     knows_input: bool,
@@ -282,7 +284,7 @@ def _shape(
         pairs_share=pairs_share(stage) if stage.paired else 0.0,
         pairs_power=pairs_power(stage),
         partitioning=partitioning,
-        unplanned=unplanned_files(stage, partitioning, planned),
+        unplanned=inferred_files(stage, partitioning, planned),
     )
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.forecast import FloatArray
-from engine.models.stages.cutting.partitions import Partitioning
+from engine.models.stages.cutting.partitions import PartitioningSettings
 from engine.models.stages.durations.drawn_times import drawn
 from engine.stage_run import StageRun
 
@@ -80,7 +80,7 @@ class HotPartitions:
 
 
 def hot_partitions(
-    stage: StageRun, rule: Partitioning, *, map_output_bytes: float | None = None
+    stage: StageRun, settings: PartitioningSettings, *, map_output_bytes: float | None = None
 ) -> HotPartitions | None:
     """The partitions of a stage with merged shuffles that were not merged; None where none is
     larger than the target, or so many are that something else cut them.
@@ -97,21 +97,23 @@ def hot_partitions(
     if read is None or read.total <= 0.0 or stage.tasks < FEWEST_TASKS:
         return None
     largest = read.quantiles[::-1] if read.count <= len(read.quantiles) else read.quantiles[-1:]
-    target = BEYOND_TARGET * rule.target_bytes(read.total, None)
+    target = BEYOND_TARGET * settings.target_bytes(read.total, None)
     joins = len(stage.parents) > 1
-    if joins and read.total > rule.skewed_bytes:
-        target = max(target, PIECE * rule.advisory_bytes)
+    if joins and read.total > settings.skewed_bytes:
+        target = max(target, PIECE * settings.advisory_bytes)
     hot = [size for size in largest if size > target]
     if not hot or 2 * len(hot) >= stage.tasks:
         return None
-    beyond = [_split_beyond(size, rule, map_output_bytes) if joins else np.inf for size in hot]
+    beyond = [_split_beyond(size, settings, map_output_bytes) if joins else np.inf for size in hot]
     return HotPartitions(tuple(size / read.total for size in hot), tuple(beyond))
 
 
-def _split_beyond(size: float, rule: Partitioning, map_output_bytes: float | None) -> float:
+def _split_beyond(
+    size: float, settings: PartitioningSettings, map_output_bytes: float | None
+) -> float:
     """Growth of the data from which on a join has one in pieces, or in more of them."""
-    if size <= rule.skewed_bytes:
-        return rule.skewed_bytes / size
+    if size <= settings.skewed_bytes:
+        return settings.skewed_bytes / size
     is_piece = map_output_bytes is not None and size <= map_output_bytes
     return 1.0 if is_piece else np.inf
 

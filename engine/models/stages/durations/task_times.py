@@ -115,10 +115,12 @@ class StageShape(PartitionedStage):
     @cached_property
     def hot(self) -> HotPartitions | None:
         """Partitions of it that stay as large however finely the others are cut."""
-        merged = self.growth is Growth.MERGED and self._merged_by_rule
+        merged = self.growth is Growth.MERGED and self._follows_merge_rule
         if not merged:
             return None
-        return hot_partitions(self.stage, self._merging, map_output_bytes=self.map_output_bytes)
+        return hot_partitions(
+            self.stage, self._merge_settings, map_output_bytes=self.map_output_bytes
+        )
 
     def _cold_by_rank(
         self, times: FloatArray, work: FloatArray | float, dispatch_seconds: float
