@@ -1,7 +1,7 @@
-"""The stages of a replay at once: how long each takes on so many slots in closed form.
+"""Closed-form durations of all stages of a replay at once, as arrays over the stages.
 
-The same equations as `Tasks.expected_makespan`, `slowdown_of` and `Tasks.slowed` for one stage,
-over arrays: a log of hundreds of stages is asked for a hundred numbers of slots.
+The same equations as `Tasks.expected_makespan`, `slowdown_of` and `Tasks.slowed` for one stage:
+logs of hundreds of stages are evaluated at a hundred numbers of slots.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ from engine.models.stages.table import Cuts, StageTable
 from engine.scheduling.waves import EXPECTED_MAXIMUM, IN_STEP, NO_SPREAD, ClosedForm
 
 FEWEST_STAGES = 12
-"""Fewer are answered one by one as fast."""
+"""Fewer stages are evaluated one by one as fast."""
 
 
 @dataclass(frozen=True, eq=False)
 class StageBatch:
-    """What the closed form needs of s stages; each of (s,) unless said otherwise.
+    """The inputs of the closed form for s stages; each (s,) unless said otherwise.
 
     Args:
-        places: where in the log they stand.
-        count: tasks.
-        ran_on: slots that it had in the log.
+        places: indices of the stages in the log.
+        count: number of tasks.
+        ran_on: slots that the stage had in the log.
         observed: tasks that ran at once in the log.
         cpus: slots of one task.
-        own: tasks of the observed size for each task on one slot.
-        partitions: whole ones and the part of the last.
-        contention_growth, law: log of task time per doubling of tasks at once: prior, and what logs
-            tell.
+        own: work of a task relative to an observed one.
+        partitions: number of partitions, the last one counted by its size.
+        contention_growth, law: growth of log task time per doubling of concurrent tasks: the prior,
+            and beyond it as fitted to several logs.
         typical: time of a typical task.
-        fixed: (2, s) the fixed part of a task and of a late one, times the work beyond one
-            (`beside_fixed`).
-        total, longest, square: of the task times: sum, longest, sum of squares.
+        fixed: (2, s) the fixed part of a task and of a warm one, times the work beyond one
+            (`warm_up_factor`).
+        total, longest, square: sum, maximum and sum of squares of the task times.
         capped: (3, s) `Tasks.squares_up_to` of the typical time.
-        longest_first: launch order.
+        longest_first: 1 if tasks are launched from the longest to the shortest.
         points, beyond: (s, p) `Residuals`.
-        warm_ups: how task times fall while code is new.
+        warm_ups: the warm-up curves.
     """
 
     places: IntArray
@@ -67,7 +67,7 @@ class StageBatch:
 
     @classmethod
     def of(cls, table: StageTable, places: IntArray, cuts: Cuts, outlines: Outlines) -> StageBatch:
-        """Some stages of a log for one input."""
+        """The closed form of the stages at `places` of a log, at one input."""
         times, counts = outlines.ordered, outlines.counts
         typical = table.mean_seconds[places] * cuts.work
         work = counts * times
@@ -99,10 +99,10 @@ class StageBatch:
         )
 
     def slowdowns(self, slots: int, in_log: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(s,) each, as `slowdown_of`: contention and how new code is.
+        """(s,) factors of contention and (s,) of warm-up, as `slowdown_of`.
 
         Args:
-            in_log: (2, s) `in_log` of the tasks that the stages have on the log's slots.
+            in_log: (2, s) `in_log` for the tasks that the stages have on the log's slots.
         """
         doublings = np.log2(np.minimum(self._lanes(slots), self.count) / self.observed)
         factor = warmed(
@@ -118,35 +118,35 @@ class StageBatch:
         return np.exp(contention + self.law * doublings), np.exp(warm)
 
     def _lanes(self, slots: float | FloatArray) -> FloatArray:
-        """(s,) tasks that so many slots (of each) run at once."""
+        """(s,) tasks that run at once on a number of slots, or on (s,) numbers of them."""
         return _lanes(slots, self.cpus)
 
     def _busiest(self, slots: float | FloatArray) -> FloatArray:
-        """(s,) tasks of the observed size of the busiest slot."""
+        """(s,) work of the busiest slot, in tasks of the observed size."""
         _, _, span = self._spans(slots, np.ones(len(self.count)))
         size = np.divide(self.partitions, self.total, out=np.zeros_like(span), where=self.total > 0)
         return np.asarray(span * size * self.own)
 
     @cached_property
     def in_log(self) -> FloatArray:
-        """(2, s) tasks of the observed size of each slot of the log: in the mean, of the busiest
-        (`work_of_slots`)."""
+        """(2, s) work per slot of the log, in tasks of the observed size: of the mean slot and of
+        the busiest (`work_of_slots`)."""
         mean = np.maximum(1.0, self.partitions / self._lanes(self.ran_on)) * self.own
         return np.stack((mean, self._busiest(self.ran_on)))
 
     def closed_forms(
         self, slots: int, contention: FloatArray, speed: FloatArray
     ) -> list[ClosedForm]:
-        """(s,) sum, longest and expected makespan on the idle cluster of tasks `Tasks.slowed`."""
+        """(s,) sum, longest and expected makespan on the idle cluster, as of `Tasks.slowed`."""
         total, longest, span = (part / speed for part in self._spans(slots, contention))
         columns = (total, longest, self._lanes(slots), span)
-        found = zip(*(column.tolist() for column in columns), strict=True)
-        return [ClosedForm(*values) for values in found]
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        return [ClosedForm(*row) for row in rows]
 
     def _spans(
         self, slots: float | FloatArray, contention: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """(s,) sum, longest and expected makespan at a speed of 1."""
+        """(s,) sum, (s,) longest and (s,) expected makespan at speed 1 under (s,) contention."""
         grown = contention - 1.0
         up_to, crossed, squared = self.capped
         lanes = self._lanes(slots)
@@ -183,7 +183,7 @@ class StageBatch:
 
 
 def _lanes(slots: float | FloatArray, cpus: FloatArray) -> FloatArray:
-    """(s,) tasks that so many slots run at once, of which each holds (s,) several."""
+    """(s,) tasks that run at once on a number of slots, each holding (s,) `cpus` of them."""
     return np.asarray(np.maximum(1.0, slots // cpus))
 
 
@@ -198,8 +198,8 @@ def _capped(times: FloatArray, counts: FloatArray, typical: FloatArray) -> Float
 def _residuals(
     times: FloatArray, counts: FloatArray, work: FloatArray, whole: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """(s, p) points and shares beyond of `Residuals`; after its last point a stage's residual falls
-    to none at a share of one."""
+    """(s, p) `Residuals.points` and `Residuals.beyond`; after its last point a stage's residual
+    falls to 0 at a share of 1."""
     end = np.zeros((len(times), 1))
     points = np.concatenate((times[:, ::-1], end), axis=1)
     share, above = np.cumsum(work[:, ::-1], axis=1), np.cumsum(counts[:, ::-1], axis=1)

@@ -1,7 +1,7 @@
-"""Partitions of all stages of a run at once, on any number of slots.
+"""The numbers of partitions of all stages of a run at once, on any number of slots.
 
-The planner asks the same stages on hundreds of clusters; those that one rule of Spark's tells are
-answered together, as rows of arrays.
+The planner evaluates the same stages on hundreds of clusters. Stages whose partitions follow the
+same kind of rule are computed together, as arrays.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ Rule = TypeVar("Rule", bound=PartitionRule)
 
 @dataclass(frozen=True, eq=False)
 class PartitionCounts:
-    """Partitions of s stages at one input.
+    """The partitions of s stages at one input, as a function of the slots.
 
     Args:
-        own: (s,) on the run's own slots, and on any for stages without a rule.
-        own_slots: the run's.
+        own: (s,) partitions on the run's own slots, and on any for stages without a rule.
+        own_slots: the run's slots.
         ratio: the input relative to the run's.
-        ruled: stages of which there may be others on another cluster.
+        ruled: indices of stages whose number depends on the cluster, with the rule of all of them.
         cores_per_slot: as `PartitioningSettings.cores_per_slot`.
-        planned_on: (s,) cores for which the log's own were counted, where executors came and went;
-            None where those are the run's.
+        planned_on: (s,) cores for which each stage was planned in the log, if executors came and
+            went; None if those are the run's.
     """
 
     own: FloatArray
@@ -49,7 +49,7 @@ class PartitionCounts:
     planned_on: FloatArray | None = None
 
     def at(self, slots: float) -> FloatArray:
-        """(s,) on so many slots, as `PartitionCount.at`."""
+        """(s,) partitions on a number of slots, as `PartitionCount.at`."""
         if slots == self.own_slots and self.planned_on is None:
             return self.own
         found, there = self.own.copy(), slots * self.cores_per_slot
@@ -63,7 +63,8 @@ class PartitionCounts:
 
 @dataclass(frozen=True, eq=False)
 class CountedStages:
-    """The stages of a run, with one number of shuffle partitions or None for the log's."""
+    """The partitions of a run's stages as a function of the input, for one configured number of
+    shuffle partitions (None for the log's)."""
 
     shapes: Sequence[StageShape]
     slots: int
@@ -102,7 +103,7 @@ class CountedStages:
 
     @cached_property
     def _ruled(self) -> list[tuple[IntArray, ScalingPartitionRule]]:
-        """Those told by a rule: where slots count apart from where they do not."""
+        """Stages with a rule, those whose number depends on the cluster before the others."""
         found: list[tuple[IntArray, ScalingPartitionRule]] = []
         for counts in (True, False):
             found += by_kind(
@@ -120,7 +121,7 @@ class CountedStages:
 
 
 def by_kind(rules: Sequence[tuple[int, Rule]]) -> list[tuple[IntArray, Rule]]:
-    """Places of stages with the rule of all of them, one for each kind of rule."""
+    """Groups stages by the kind of their rule: (m,) indices, and one rule for all m of them."""
     kinds: dict[Hashable, list[tuple[int, Rule]]] = {}
     for place, rule in rules:
         kinds.setdefault(_kind(rule), []).append((place, rule))
@@ -131,7 +132,7 @@ def by_kind(rules: Sequence[tuple[int, Rule]]) -> list[tuple[IntArray, Rule]]:
 
 
 def _kind(rule: PartitionRule) -> Hashable:
-    """The kind of a rule, and of those that it is made of."""
+    """The type of a rule, and of the rules that it is composed of."""
     if isinstance(rule, CombinedPartitions):
         return type(rule), _kind(rule.one), _kind(rule.other)
     if isinstance(rule, WrittenSplits):
@@ -140,7 +141,7 @@ def _kind(rule: PartitionRule) -> Hashable:
 
 
 def stacked(rules: Sequence[Any]) -> Any:
-    """One rule whose numbers are (m,) arrays, of m rules of one kind."""
+    """Combines m rules of one kind into a rule whose numbers are (m,) arrays."""
     values = {}
     for field in fields(rules[0]):
         of_all = [getattr(rule, field.name) for rule in rules]

@@ -1,4 +1,4 @@
-"""The stages of a log for one input: their tasks, and all of them in closed form at once."""
+"""The stages of a log at one input: their tasks, and the closed forms of all at once."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ from engine.scheduling.waves import ClosedForm, Tasks
 
 @dataclass(frozen=True, eq=False)
 class PreparedStages:
-    """The stages of a log for one input.
+    """The stages of a log at one input.
 
     Args:
-        scaled, tasks: of each.
-        batches: the same in closed form, by how many tasks they have; none for short logs.
+        scaled, tasks: number and size of partitions, and tasks, of each stage.
+        batches: closed forms of groups of stages with similar numbers of tasks; empty for logs of
+            few stages.
     """
 
     scaled: tuple[Scaled, ...]
@@ -43,8 +44,8 @@ class PreparedStages:
 
         Args:
             wanted: (m,) partitions at `ratio` times the input.
-            places: (m,) which stages; None for all.
-            cores: of the cluster; None for the log's.
+            places: (m,) indices of the stages; None for all.
+            cores: cores of the cluster; None for the log's.
         """
         places = np.arange(len(table.shapes)) if places is None else places
         cuts = table.cut(places, ratio, wanted, cores)
@@ -61,14 +62,15 @@ class PreparedStages:
         return cls(tuple(scaled), tuple(tasks), tuple(batches))
 
     def replaced(self, places: Sequence[int], others: PreparedStages) -> PreparedStages:
-        """With others in some places; their closed forms stay apart."""
+        """A copy with the stages at some indices replaced; the closed forms stay those of
+        before."""
         scaled, tasks = list(self.scaled), list(self.tasks)
         for place, many, drawn in zip(places, others.scaled, others.tasks, strict=True):
             scaled[place], tasks[place] = many, drawn
         return PreparedStages(tuple(scaled), tuple(tasks), self.batches)
 
     def cut(self, place: int) -> Cut:
-        """One of them."""
+        """The partitions and tasks of one stage."""
         return self.scaled[place], self.tasks[place]
 
     @cached_property
@@ -87,12 +89,12 @@ class PreparedStages:
         without: frozenset[int] = frozenset(),
         in_log: FloatArray | None = None,
     ) -> dict[int, tuple[Slowdown, ClosedForm]]:
-        """Slowdown and closed form of stages by their place, but for some.
+        """Slowdown and closed form of stages on `slots`, by their index.
 
         Args:
-            speed: (s,) of all stages of the log.
-            without: places of stages that need not be answered.
-            in_log: (2, s) `in_log` of all stages, where these are cut otherwise there.
+            speed: (s,) speed of all stages of the log.
+            without: indices of stages that are not needed; a group is skipped if none of it is.
+            in_log: (2, s) `in_log` of all stages, if they have other partitions on the log's slots.
         """
         found: dict[int, tuple[Slowdown, ClosedForm]] = {}
         for batch in self.batches:

@@ -1,4 +1,4 @@
-"""What of a log's stages does not depend on the input, as arrays over the stages."""
+"""The properties of a log's stages that do not depend on the input, as arrays over the stages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.stages.cutting.partitions import LARGEST_TASKS, Growth, Scaled, whole_tasks
-from engine.models.stages.durations.drawn_times import longest_share, stand_for_more
+from engine.models.stages.durations.drawn_times import are_subsampled, longest_share
 from engine.models.stages.durations.launch_order import LONGEST_FIRST
 from engine.models.stages.durations.ranked_tasks import DeferredTasks
 from engine.models.stages.durations.task_times import PLACED_TASKS, StageShape
@@ -21,12 +21,12 @@ from engine.models.stages.stage_law import faster_by
 from engine.scheduling.waves import Tasks, probabilities
 
 BASE = probabilities(4 * LARGEST_TASKS)[:-1]
-"""Where outlines of any number of tasks are taken: the longer ones go on where shorter ones end."""
+"""Probabilities of the outlines of any number of tasks: that of a smaller number is a prefix."""
 
 
 @dataclass(frozen=True, eq=False)
 class Cuts:
-    """(m,) `Scaled` of m stages: tasks, work of each, share that the last one holds."""
+    """`Scaled` of m stages as (m,) arrays: tasks, work of each, size of the last partition."""
 
     tasks: FloatArray
     work: FloatArray
@@ -38,22 +38,22 @@ class Cuts:
         return self.tasks - 1.0 + self.last
 
     def each(self) -> list[Scaled]:
-        """The same one by one."""
+        """One `Scaled` for each stage."""
         columns = (self.tasks.astype(np.int64), self.work, self.last)
         return [Scaled(*values) for values in zip(*(c.tolist() for c in columns), strict=True)]
 
     def taken(self, rows: IntArray) -> Cuts:
-        """Those of some rows."""
+        """Those of a subset of rows."""
         return Cuts(self.tasks[rows], self.work[rows], self.last[rows])
 
 
 @dataclass(frozen=True, eq=False)
 class StageTable:
-    """What of s stages does not depend on the input.
+    """The properties of s stages that do not depend on the input.
 
     Args:
         dispatch_seconds, rotation: (s,) as in `StageShape.tasks`.
-        contention_growth: (s,) of log task time, per doubling of tasks at once: the prior.
+        contention_growth: (s,) prior growth of log task time per doubling of concurrent tasks.
     """
 
     shapes: tuple[StageShape, ...]
@@ -63,7 +63,7 @@ class StageTable:
 
     @cached_property
     def turns(self) -> list[float]:
-        """(s,) `rotation` as plain numbers."""
+        """(s,) `rotation` as Python floats."""
         return list(map(float, self.rotation))
 
     @cached_property
@@ -92,22 +92,23 @@ class StageTable:
 
     @cached_property
     def law_slots(self) -> FloatArray:
-        """(s,) what logs tell of their growth per doubling of tasks at once."""
+        """(s,) `StageLaw.slots`: fitted growth of log task time per doubling of concurrent
+        tasks."""
         return np.asarray([shape.law.slots for shape in self.shapes])
 
     @cached_property
     def hot(self) -> BoolArray:
-        """(s,) whether some of its partitions are larger than others can be."""
+        """(s,) whether the stage has hot partitions."""
         return np.asarray([shape.hot is not None for shape in self.shapes])
 
     @cached_property
     def warm_ups(self) -> WarmUps:
-        """How their task times fall while code is new."""
+        """The warm-up curves."""
         return WarmUps.of([shape.warm_up for shape in self.shapes])
 
     @cached_property
     def longest_first(self) -> FloatArray:
-        """(s,) 1 where the launch order is from the longest to the shortest."""
+        """(s,) 1 if tasks are launched from the longest to the shortest."""
         return np.asarray(self.rotation == LONGEST_FIRST, dtype=float)
 
     @cached_property
@@ -128,7 +129,7 @@ class StageTable:
         return [place for place, shape in enumerate(self.shapes) if not shape.in_proportion]
 
     def grown(self, ratio: float, cores: float | None = None) -> FloatArray:
-        """(s,) `StageShape.grown`, in as many partitions as there were."""
+        """(s,) `StageShape.grown` in the observed number of partitions."""
         found = np.where(self._grows, ratio, 1.0)
         for place in self._not_in_proportion:
             found[place] = self.shapes[place].grown(ratio, 1.0, cores)
@@ -136,18 +137,18 @@ class StageTable:
 
     @cached_property
     def _pairs(self) -> FloatArray:
-        """(3, s) whether each pairs two inputs, and its `pairs_share` and `pairs_power`."""
-        told = [(shape.pairs, shape.pairs_share, shape.pairs_power) for shape in self.shapes]
-        return np.asarray(told, dtype=float).T
+        """(3, s) whether the stage is a product, its `pairs_share` and its `pairs_power`."""
+        rows = [(shape.pairs, shape.pairs_share, shape.pairs_power) for shape in self.shapes]
+        return np.asarray(rows, dtype=float).T
 
     @cached_property
     def overhead(self) -> FloatArray:
-        """(s,) seconds of a task outside its run time."""
+        """(s,) `StageShape.overhead_seconds`."""
         return np.asarray([shape.overhead_seconds for shape in self.shapes])
 
     @cached_property
     def set_up_share(self) -> FloatArray:
-        """(s,) of a task's run time, up to `SET_UP_SECONDS`."""
+        """(s,) `StageShape.set_up_share`."""
         return np.asarray([shape.set_up_share for shape in self.shapes])
 
     @cached_property
@@ -158,25 +159,23 @@ class StageTable:
 
     @cached_property
     def points(self) -> IntArray:
-        """(s,) how many quantiles are stored."""
+        """(s,) number of stored quantiles."""
         return np.asarray([len(shape.warm) for shape in self.shapes])
 
     @cached_property
     def sampled(self) -> BoolArray:
-        """(s,) whether these stand for more tasks."""
+        """(s,) whether the quantiles stand for more tasks than there are of them."""
         shapes = self.shapes
-        return np.asarray([stand_for_more(one.warm, one.mean_seconds) for one in shapes])
+        return np.asarray([are_subsampled(one.warm, one.mean_seconds) for one in shapes])
 
     @cached_property
     def values(self) -> FloatArray:
         """(s, q) the quantiles, at least two; shorter rows repeat their last one."""
-        found = np.empty((len(self.shapes), max(2, int(self.points.max()))))
+        values = np.empty((len(self.shapes), max(2, int(self.points.max()))))
         for row, shape in enumerate(self.shapes):
-            found[row, : len(shape.warm)], found[row, len(shape.warm) :] = (
-                shape.warm,
-                shape.warm[-1],
-            )
-        return found
+            values[row, : len(shape.warm)] = shape.warm
+            values[row, len(shape.warm) :] = shape.warm[-1]
+        return values
 
     @cached_property
     def _sums(self) -> FloatArray:
@@ -186,7 +185,7 @@ class StageTable:
 
     @cached_property
     def ends(self) -> tuple[FloatArray, FloatArray]:
-        """(s,) the longest time and the one before it, between which lies the tail."""
+        """(s,) the longest time and the quantile before it, between which the tail lies."""
         rows = np.arange(len(self.shapes))
         return self.values[rows, self.points - 1], self.values[rows, self.points - 2]
 
@@ -213,7 +212,7 @@ class StageTable:
         return Cuts(tasks, total * self.observed[places] / partitions, last)
 
     def drawn(self, place: int, scaled: Scaled) -> Tasks:
-        """The tasks of one stage."""
+        """The tasks of the stage at index `place`."""
         return self.shapes[place].tasks(
             scaled,
             dispatch_seconds=self._idle[place],
@@ -221,7 +220,7 @@ class StageTable:
         )
 
     def deferred(self, place: int, scaled: Scaled) -> Tasks:
-        """The same, not drawn before somebody asks."""
+        """As `drawn`, computed when first used."""
         shape, excess = self.shapes[place], None
         if (scaled.tasks > PLACED_TASKS and shape.hot is None) or not len(shape.cold):
             excess = shape.cold_excess
@@ -234,30 +233,30 @@ class StageTable:
 
     @cached_property
     def base_times(self) -> FloatArray:
-        """(s, p) straight lines between the quantiles at `BASE`."""
+        """(s, p) times at the probabilities `BASE`, interpolated linearly between quantiles."""
         at = BASE * (self.points[:, None] - 1.0)
         return self.between(np.arange(len(self.shapes)), at)
 
     @cached_property
     def base_depth(self) -> FloatArray:
-        """(s, p) how deep in the tail `BASE` lies: log of the last gap over what is beyond."""
+        """(s, p) depth of `BASE` in the tail: log of the last gap over the probability beyond."""
         return np.log(self.last_gap[:, None]) - np.log(1.0 - BASE)
 
     def ends_at(self, places: IntArray, n: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(m, 1) the longest of (m, 1) tasks, no fewer than there are quantiles, and the quantile
-        before it."""
+        """(m, 1) expected longest time of (m, 1) tasks, taken to be at least as many as quantiles,
+        and the quantile before the longest."""
         longest, before = (end[places][:, None] for end in self.ends)
         seen, gap = self.observed[places][:, None], self.last_gap[places][:, None]
         share = longest_share(np.maximum(n, self.points[places][:, None]), seen, gap)
         return np.where(seen > n, before + (longest - before) * share, longest), before
 
     def values_of(self, places: IntArray, longest: FloatArray) -> FloatArray:
-        """(m, q) the quantiles, (m, 1) others in place of the longest."""
+        """(m, q) the quantiles, the longest replaced by (m, 1) others."""
         last = np.arange(self.values.shape[1]) >= np.maximum(self.points[places], 2)[:, None] - 1
         return np.where(last, longest, self.values[places])
 
     def between(self, places: IntArray, at: FloatArray) -> FloatArray:
-        """(m, p) straight lines between the quantiles, `at` in gaps from the first of them."""
+        """(m, p) linear interpolation between the quantiles at fractional indices `at`."""
         values, last = self.values[places], np.maximum(self.points[places] - 2, 0)[:, None]
         low = np.clip(at.astype(np.int64), 0, last)
         first = np.take_along_axis(values, low, axis=1)
@@ -266,8 +265,8 @@ class StageTable:
         )
 
     def put_together(self, places: IntArray, n: FloatArray) -> FloatArray:
-        """(m, p) times by rank where there are no more tasks (m, 1) than quantiles, as `drawn`
-        has them; beyond the last of a row its longest."""
+        """(m, p) times by rank of (m, 1) tasks, no more than there are quantiles, as `drawn`; rows
+        are filled up with their longest."""
         rank, each = np.arange(int(n.max()) + 1), self.points[places][:, None] / n
         ends = np.minimum(rank, n) * each
         whole = np.minimum(ends.astype(np.int64), self.points[places][:, None] - 1)
@@ -285,13 +284,13 @@ class StageTable:
     def factor(
         self, places: IntArray, n: FloatArray, kept: FloatArray, rest: FloatArray
     ) -> FloatArray:
-        """(m, 1) by what the other times are scaled for all to have their mean."""
+        """(m, 1) factor on all times but the longest (`kept`) that gives the stage's mean."""
         wanted = self.mean_seconds[places][:, None] * n - kept
         factor = np.divide(wanted, rest, out=np.ones_like(rest), where=rest > 0.0)
         return np.where((factor > 0.5) & (factor < 2.0), factor, 1.0)
 
     def unstretched(self, places: IntArray, seconds: FloatArray, work: FloatArray) -> FloatArray:
-        """(m,) the time of observed size that `stretched` makes so long."""
+        """(m,) inverse of `stretched`: the time at the observed size."""
         low, share = self.overhead[places], self.set_up_share[places]
         grown, reach = share + (1.0 - share) * work, SET_UP_SECONDS / share
         above = seconds - self.dispatch_seconds[places] - low
@@ -301,7 +300,7 @@ class StageTable:
         )
 
     def stretched(self, places: IntArray, seconds: FloatArray, work: FloatArray) -> FloatArray:
-        """(m, p) `set_up.stretched` of (m, p) seconds, with what a slot idles before each task."""
+        """(m, p) `set_up.stretched` of (m, p) seconds, plus the idle time before each task."""
         column = places[:, None]
         found = stretched(
             seconds, work, overhead_seconds=self.overhead[column], share=self.set_up_share[column]

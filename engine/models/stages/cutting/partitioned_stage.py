@@ -101,20 +101,19 @@ class PartitionedStage:
         return Scaled(tasks, work, last if last < 1.0 - WHOLE else 1.0)
 
     def grown(self, ratio: float, cut: float, cores: float | None = None) -> float:
-        """Prior growth of its total work at `ratio` times the input in `cut` times as many
-        partitions, without what other logs show.
+        """Prior growth of its work at `ratio` times the input in `cut` times as many partitions.
 
         The pairs of a product multiply with either input, and each partition of one input is read
         again for each partition of the other. If a larger cluster makes more tasks that write more
         partial groups, reading these grows, but the rows they merge into do not.
         """
         if self.growth is Growth.NONE or not self.pairs:
-            here, there = self.read_growth(ratio), self.read_growth(ratio, cores)
-            return here + (there - here) * self._reading
+            in_log, here = self.read_growth(ratio), self.read_growth(ratio, cores)
+            return in_log + (here - in_log) * self._reading_share
         return float(grown_pairs(ratio, cut, share=self.pairs_share, power=self.pairs_power))
 
     @cached_property
-    def _reading(self) -> float:
+    def _reading_share(self) -> float:
         return share_of_reading(self.stage)
 
     def read_growth(self, ratio: float, cores: float | None = None) -> float:
@@ -157,8 +156,7 @@ class PartitionedStage:
         return combined_count(self.stage, self.partitioning, ratio, known)
 
     def data(self, ratio: float, cores: float | None = None) -> float:
-        """Growth of the bytes that it reads at `ratio` times the input: as fitted to several logs,
-        else `read_growth`."""
+        """Growth of the bytes that it reads: as fitted to several logs, else `read_growth`."""
         power, read = self.law.data, self.read_growth(ratio, cores)
         return read if power is None else math.pow(ratio, power) * read / self.read_growth(ratio)
 
@@ -177,8 +175,7 @@ class PartitionedStage:
     def at_once(
         self, slots: FloatArray | float, tasks: FloatArray | float | None = None
     ) -> FloatArray:
-        """(n,) how many of (n,) tasks (None for the log's) run at once on (n,) slots; a task may
-        hold several slots."""
+        """(n,) how many of (n,) tasks (None for the log's) run at once on (n,) slots."""
         lanes = np.maximum(1.0, slots // self.stage.task_cpus)
         return np.asarray(np.minimum(lanes, self.stage.tasks if tasks is None else tasks))
 
@@ -229,9 +226,9 @@ class PartitionedStage:
     @property
     def _splits_uncertain(self) -> bool:
         """Whether the number of splits at another input rests on this log's splits alone."""
-        told = self.law.partitions is not None or self.law.cut is not None
+        fitted = self.law.partitions is not None or self.law.cut is not None
         alone = self.growth is Growth.TASKS and not (self._combines or self._written_by)
-        return alone and not told
+        return alone and not fitted
 
     @property
     def early_cores(self) -> int | None:
@@ -262,20 +259,18 @@ class PartitionedStage:
         return first
 
     def partition_count(self, ratio: float, shuffle_partitions: int | None) -> PartitionCount:
-        """Its partitions at `ratio` times the input, with another configured number of shuffle
-        partitions (None for the run's)."""
-        partition_source = self.partition_source(shuffle_partitions)
-        rule = partition_source._own_rule(shuffle_partitions)
+        """Its partitions at `ratio` times the input, by the configured shuffle partitions."""
+        source = self.partition_source(shuffle_partitions)
+        rule = source._own_rule(shuffle_partitions)
         if rule is None:
-            return partition_source._count_without_rule(ratio, shuffle_partitions)
+            return source._count_without_rule(ratio, shuffle_partitions)
         own = float(rule.on_log_cores(ratio))
         if not self.counts_slots:
             return PartitionCount(own)
-        return PartitionCount(own, partition_source.partitioning.log_cores, rule, ratio)
+        return PartitionCount(own, source.partitioning.log_cores, rule, ratio)
 
     def rule(self, shuffle_partitions: int | None) -> ScalingPartitionRule | None:
-        """The rule of Spark's for its partitions on any cluster and at any input, if one
-        applies."""
+        """The rule for its partitions on any cluster and at any input, if one applies."""
         return self.partition_source(shuffle_partitions)._own_rule(shuffle_partitions)
 
     def partition_source(self, shuffle_partitions: int | None) -> PartitionedStage:
@@ -289,38 +284,34 @@ class PartitionedStage:
 
     def _count_without_rule(self, ratio: float, shuffle_partitions: int | None) -> PartitionCount:
         """Its partitions if neither a rule of Spark's nor a followed stage determines them."""
-        n, learnt = float(self.stage.tasks), self.law.partitions
+        n, power, splits = float(self.stage.tasks), self.law.partitions, self._splits
         read = self.read_growth(ratio)
         if self.growth is Growth.MERGED:
+            before = self._before_merging(shuffle_partitions)
             if self._follows_merge_rule:
-                return self._merged_count(ratio, self._unmerged_partitions(shuffle_partitions))
-            grown = read if learnt is None else math.exp(learnt * math.log(ratio))
-            return PartitionCount(min(n * grown, self._unmerged_partitions(shuffle_partitions)))
+                return self._merged_count(ratio, before)
+            grown = read if power is None else math.exp(power * math.log(ratio))
+            return PartitionCount(min(n * grown, before))
         if shuffle_partitions and self._uses_configured_partitions():
             return PartitionCount(float(shuffle_partitions))
-        if learnt is None and self._splits.one_per_core:
-            return self._splits.per_core_count()
-        if learnt is None and self._combines:
+        if power is not None:
+            return splits.for_slots(n * math.exp(power * math.log(ratio)), ratio)
+        if splits.one_per_core:
+            return splits.per_core_count()
+        if self._combines:
             return self._combined(ratio, shuffle_partitions)
-        if learnt is not None:
-            return self._splits.for_slots(n * math.exp(learnt * math.log(ratio)), ratio)
-        if self._written_by is not None and self._splits.packed is not None:
-            told = self._written_by.partition_count(ratio, shuffle_partitions)
-            writer, packed = self._written_by.stage, self._splits.packed
-            return written_count(packed, self.partitioning, ratio, writer, told, read)
-        return (
-            self._splits.count_by_size(read) if self.growth is Growth.TASKS else PartitionCount(n)
-        )
+        if self._written_by is not None and splits.packed is not None:
+            writer = self._written_by
+            count = writer.partition_count(ratio, shuffle_partitions)
+            return written_count(splits.packed, self.partitioning, ratio, writer.stage, count, read)
+        return splits.count_by_size(read) if self.growth is Growth.TASKS else PartitionCount(n)
 
     def _own_rule(self, shuffle_partitions: int | None) -> ScalingPartitionRule | None:
         """`rule` of a stage that determines its own number of partitions."""
         if self.growth is Growth.MERGED:
             in_proportion = self._follows_merge_rule and self.growing is None
-            return (
-                self._merge_rule(self._unmerged_partitions(shuffle_partitions))
-                if in_proportion
-                else None
-            )
+            before = self._before_merging(shuffle_partitions)
+            return self._merge_rule(before) if in_proportion else None
         alone = self._has_own_count(shuffle_partitions)
         if alone or self.growth is not Growth.TASKS or self._combines or self._written_by:
             return None
@@ -333,8 +324,8 @@ class PartitionedStage:
         many files it wrote, and packing them gives the observed number of splits."""
         writer = self.written_by
         known = writer is not None and writer.stage.written_files and self._splits.packed
-        told = self.law.partitions is not None or self._combines or self.growth is not Growth.TASKS
-        return writer if known and not told else None
+        other = self.law.partitions is not None or self._combines or self.growth is not Growth.TASKS
+        return writer if known and not other else None
 
     def _has_own_count(self, shuffle_partitions: int | None) -> bool:
         """Whether it has a number of partitions of its own even if it follows another stage."""
@@ -346,7 +337,7 @@ class PartitionedStage:
         """Results of `partition_source`, without and with another number of shuffle partitions."""
         return {}
 
-    def _unmerged_partitions(self, shuffle_partitions: int | None) -> float:
+    def _before_merging(self, shuffle_partitions: int | None) -> float:
         """Shuffle partitions before adaptive execution coalesces any."""
         return float(max(shuffle_partitions or self.shuffle_partitions, 1))
 
@@ -359,13 +350,10 @@ class PartitionedStage:
 
     @cached_property
     def _merge_settings(self) -> PartitioningSettings:
-        """The settings under which coalescing comes nearer to the observed partitions.
-
-        Either one partition per core is aimed at, or the size alone counts, which is the default of
-        some platforms and not always in their logs. Within one partition of the former the two
-        cannot be told apart: whole partitions are coalesced, and a last one below the least size
-        joins the one before it.
-        """
+        """The settings under which coalescing comes nearer to the observed partitions: for the
+        cores, or by size alone, which is the default of some platforms and not always in their
+        logs. Within one partition of the former the two cannot be told apart: whole partitions are
+        coalesced, and a last one below the least size joins the one before it."""
 
         def log_error(settings: PartitioningSettings) -> float:
             merged = min(settings.merged(self._shuffled_bytes, None), self.shuffle_partitions)
