@@ -16,7 +16,7 @@ import numpy as np
 
 from engine.forecast import FloatArray
 from engine.profile import Run
-from engine.scheduling.list_scheduling import place_fast
+from engine.scheduling.list_scheduling import list_schedule_fast
 from engine.scheduling.stages import Node, schedule
 from engine.scheduling.waves import Tasks, waves
 
@@ -82,7 +82,7 @@ def end_of_tasks(seconds: FloatArray, slots: Slots, task_cpus: int) -> float:
         node = Node((), 0.0, 0, Tasks(seconds), cpus=task_cpus)
         return schedule([node], len(lanes), added_seconds=lanes, removed=slots.removed).seconds
     together = lanes[task_cpus - 1 :: task_cpus] if len(lanes) >= task_cpus else lanes[-1:]
-    return place_fast(seconds, together, 0.0)[2]
+    return list_schedule_fast(seconds, together, 0.0)[2]
 
 
 def idle_seconds(seconds: FloatArray, slots: Slots, task_cpus: int, missing: float) -> float:
@@ -172,13 +172,13 @@ def written_again(run: Run) -> frozenset[int]:
     codes = {notice.code for notice in run.notices}
     if "dynamic-allocation" not in codes or "lost-executors" in codes:
         return frozenset()
-    return frozenset(place for place, stage in enumerate(run.stages) if stage.recomputed)
+    return frozenset(index for index, stage in enumerate(run.stages) if stage.recomputed)
 
 
 def cores_at(cores: Steps, moment: float) -> int:
     """Value of a step function of cores at a moment; 0 before its first step."""
-    place = bisect_right(cores, moment, key=lambda step: step[0])
-    return cores[place - 1][1] if place else 0
+    index = bisect_right(cores, moment, key=lambda step: step[0])
+    return cores[index - 1][1] if index else 0
 
 
 def missing_seconds(added_seconds: FloatArray, run: Run) -> float:
