@@ -1,4 +1,4 @@
-"""What was observed of one stage: `StageRun`, and the `Measure`s of its tasks.
+"""The observations of one stage: `StageRun`, and the `Measure`s of its tasks.
 
 A stage does not keep its tasks but the count, sum and quantiles of each measure. A profile YAML
 stores the same, so that a profile and the log it came from give the same predictions.
@@ -70,7 +70,7 @@ STAGE_AMOUNTS = (
 
 @dataclass(frozen=True, slots=True)
 class Waste:
-    """Work done in vain: failed, killed (speculative) and resubmitted task attempts."""
+    """Wasted work: failed, killed (speculative) and resubmitted task attempts."""
 
     failed_tasks: int = 0
     killed_tasks: int = 0

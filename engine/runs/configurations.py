@@ -47,10 +47,10 @@ def size_levels(sizes: FloatArray) -> IntArray:
     a class reaches up to `SAME_SIZE` times its smallest. Sizes in any unit; 0 if unknown."""
     levels = np.zeros(len(sizes), dtype=np.int64)
     level, smallest = 0, float(min(sizes, default=np.inf))
-    for place in np.argsort(sizes, kind="stable").tolist():
-        if sizes[place] > SAME_SIZE * smallest:
-            level, smallest = level + 1, float(sizes[place])
-        levels[place] = level
+    for index in np.argsort(sizes, kind="stable").tolist():
+        if sizes[index] > SAME_SIZE * smallest:
+            level, smallest = level + 1, float(sizes[index])
+        levels[index] = level
     return levels
 
 

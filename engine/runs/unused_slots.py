@@ -74,6 +74,6 @@ def unused_met(
         near, cpus: (s,) as in `UnusedSlots.use`.
     """
     unused, found = UnusedSlots(slots, per_executor=per_executor), np.zeros(len(tasks), np.int64)
-    for place in np.argsort(start, kind="stable").tolist():
-        found[place] = unused.use(tasks[place], slots=slots, near=near[place], cpus=cpus[place])
+    for index in np.argsort(start, kind="stable").tolist():
+        found[index] = unused.use(tasks[index], slots=slots, near=near[index], cpus=cpus[index])
     return found

@@ -108,7 +108,7 @@ def matched(runs: Sequence[Sequence[StageGroup]]) -> list[tuple[int, ...]]:
     first, *others = runs
     found = [_aligned(first, other) for other in others]
     common = set(range(len(first))).intersection(*found)
-    return [(place, *(pairs[place] for pairs in found)) for place in sorted(common)]
+    return [(index, *(pairs[index] for pairs in found)) for index in sorted(common)]
 
 
 def _aligned(one: Sequence[StageGroup], other: Sequence[StageGroup]) -> dict[int, int]:

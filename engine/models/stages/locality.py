@@ -40,11 +40,11 @@ class Locality:
     @classmethod
     def of(cls, run: Run) -> Locality:
         """From a run's stages, in its order."""
-        place = {stage.stage_id: number for number, stage in enumerate(run.stages)}
+        index = {stage.stage_id: number for number, stage in enumerate(run.stages)}
         sources = []
         for number, stage in enumerate(run.stages):
             shuffled = stage.shuffle_read_bytes is not None and stage.shuffle_read_bytes.total > 0.0
-            known = tuple(place[parent] for parent in stage.parents if parent in place)
+            known = tuple(index[parent] for parent in stage.parents if parent in index)
             sources.append(known or (number,) * shuffled)
         cached = tuple(_reads_cache(stage) for stage in run.stages)
         return cls(cached, tuple(sources), tuple(_joins(stage) for stage in run.stages))
@@ -53,7 +53,7 @@ class Locality:
         """(s,) whether the stages have their input on used executors, given their (s,) tasks."""
         found = []
         for cached, sources, joins in zip(self.cached, self.sources, self.joins, strict=True):
-            few = [tasks[place] <= FEW_OUTPUTS for place in sources]
+            few = [tasks[index] <= FEW_OUTPUTS for index in sources]
             found.append(cached or (any(few) if joins else bool(few) and all(few)))
         return tuple(found)
 

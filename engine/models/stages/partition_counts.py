@@ -52,13 +52,13 @@ class PartitionCounts:
         """(s,) partitions on a number of slots, as `PartitionCount.at`."""
         if slots == self.own_slots and self.planned_on is None:
             return self.own
-        found, there = self.own.copy(), slots * self.cores_per_slot
-        cores = np.asarray(max(there, LEAST_CORES))
-        for places, rule in self.ruled:
-            found[places] = rule.count(cores, self.ratio)
+        result, cluster_cores = self.own.copy(), slots * self.cores_per_slot
+        cores = np.asarray(max(cluster_cores, LEAST_CORES))
+        for stages, rule in self.ruled:
+            result[stages] = rule.count(cores, self.ratio)
         if self.planned_on is not None:
-            found = np.where(self.planned_on == there, self.own, found)
-        return found
+            result = np.where(self.planned_on == cluster_cores, self.own, result)
+        return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,13 +73,13 @@ class CountedStages:
     def at(self, ratio: float) -> PartitionCounts:
         """Their partitions at `ratio` times the input, as `StageShape.partition_count`."""
         own, others = np.empty(len(self.shapes)), list[tuple[int, PartitionRule]]()
-        for places, rule in self._ruled:
-            own[places] = rule.on_log_cores(ratio)
-        for place in self._others:
-            count = self.shapes[place].partition_count(ratio, self.shuffle_partitions)
-            own[place] = count.own
+        for stages, rule in self._ruled:
+            own[stages] = rule.on_log_cores(ratio)
+        for index in self._others:
+            count = self.shapes[index].partition_count(ratio, self.shuffle_partitions)
+            own[index] = count.own
             if count.rule is not None:
-                others.append((place, count.rule))
+                others.append((index, count.rule))
         counting = [(at, rule) for at, rule in self._ruled if self.shapes[at[0]].counts_slots]
         ruled = [*counting, *by_kind(others)]
         per_slot, planned_on = self._cores_per_slot, self._planned_on
@@ -94,8 +94,8 @@ class CountedStages:
         """As `PartitionCounts.planned_on`."""
         sources = [shape.partition_source(self.shuffle_partitions) for shape in self.shapes]
         cores = [stage.partitioning.log_cores for stage in sources]
-        alike = set(cores) <= {round(self.slots * self._cores_per_slot)}
-        return None if alike else np.asarray(cores, dtype=float)
+        same = set(cores) <= {round(self.slots * self._cores_per_slot)}
+        return None if same else np.asarray(cores, dtype=float)
 
     @cached_property
     def _rules(self) -> list[ScalingPartitionRule | None]:
@@ -104,30 +104,30 @@ class CountedStages:
     @cached_property
     def _ruled(self) -> list[tuple[IntArray, ScalingPartitionRule]]:
         """Stages with a rule, those whose number depends on the cluster before the others."""
-        found: list[tuple[IntArray, ScalingPartitionRule]] = []
+        result: list[tuple[IntArray, ScalingPartitionRule]] = []
         for counts in (True, False):
-            found += by_kind(
+            result += by_kind(
                 [
-                    (place, rule)
-                    for place, rule in enumerate(self._rules)
-                    if rule is not None and self.shapes[place].counts_slots == counts
+                    (index, rule)
+                    for index, rule in enumerate(self._rules)
+                    if rule is not None and self.shapes[index].counts_slots == counts
                 ]
             )
-        return found
+        return result
 
     @cached_property
     def _others(self) -> list[int]:
-        return [place for place, rule in enumerate(self._rules) if rule is None]
+        return [index for index, rule in enumerate(self._rules) if rule is None]
 
 
 def by_kind(rules: Sequence[tuple[int, Rule]]) -> list[tuple[IntArray, Rule]]:
     """Groups stages by the kind of their rule: (m,) indices, and one rule for all m of them."""
     kinds: dict[Hashable, list[tuple[int, Rule]]] = {}
-    for place, rule in rules:
-        kinds.setdefault(_kind(rule), []).append((place, rule))
+    for index, rule in rules:
+        kinds.setdefault(_kind(rule), []).append((index, rule))
     return [
-        (np.asarray([place for place, _ in alike]), stacked([rule for _, rule in alike]))
-        for alike in kinds.values()
+        (np.asarray([index for index, _ in same_kind]), stacked([rule for _, rule in same_kind]))
+        for same_kind in kinds.values()
     ]
 
 

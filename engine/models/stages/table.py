@@ -126,14 +126,14 @@ class StageTable:
 
     @cached_property
     def _not_in_proportion(self) -> list[int]:
-        return [place for place, shape in enumerate(self.shapes) if not shape.in_proportion]
+        return [index for index, shape in enumerate(self.shapes) if not shape.in_proportion]
 
     def grown(self, ratio: float, cores: float | None = None) -> FloatArray:
         """(s,) `StageShape.grown` in the observed number of partitions."""
-        found = np.where(self._grows, ratio, 1.0)
-        for place in self._not_in_proportion:
-            found[place] = self.shapes[place].grown(ratio, 1.0, cores)
-        return found
+        result = np.where(self._grows, ratio, 1.0)
+        for index in self._not_in_proportion:
+            result[index] = self.shapes[index].grown(ratio, 1.0, cores)
+        return result
 
     @cached_property
     def _pairs(self) -> FloatArray:
@@ -195,39 +195,39 @@ class StageTable:
         return 1.0 / np.maximum(1, self.points - 1)
 
     def cut(
-        self, places: IntArray, ratio: float, wanted: FloatArray, cores: float | None = None
+        self, stages: IntArray, ratio: float, wanted: FloatArray, cores: float | None = None
     ) -> Cuts:
         """`StageShape.cut` of some stages at `ratio` times the input in (m,) partitions."""
-        law = self._law_work[places]
+        law = self._law_work[stages]
         tasks, partitions, last = whole_tasks(wanted)
-        base = self.grown(ratio, cores)[places]
-        pairs, share, power = self._pairs[:, places]
+        base = self.grown(ratio, cores)[stages]
+        pairs, share, power = self._pairs[:, stages]
         if pairs.any():
-            cut = partitions / self.observed[places]
+            cut = partitions / self.observed[stages]
             both = grown_pairs(ratio, cut, share=share, power=power)
             base = np.where(pairs > 0.0, both, base)
-        grown = faster_by(ratio, partitions / self.observed[places], self._law_cut[places])
+        grown = faster_by(ratio, partitions / self.observed[stages], self._law_cut[stages])
         faster = base * np.exp(np.maximum(law, 0.0) * grown)
         total = np.where(law >= 0.0, faster, -law + (1.0 + law) * base)
-        return Cuts(tasks, total * self.observed[places] / partitions, last)
+        return Cuts(tasks, total * self.observed[stages] / partitions, last)
 
-    def drawn(self, place: int, scaled: Scaled) -> Tasks:
-        """The tasks of the stage at index `place`."""
-        return self.shapes[place].tasks(
+    def drawn(self, index: int, scaled: Scaled) -> Tasks:
+        """The tasks of the stage at index `index`."""
+        return self.shapes[index].tasks(
             scaled,
-            dispatch_seconds=self._idle[place],
-            rotation=self.turns[place],
+            dispatch_seconds=self._idle[index],
+            rotation=self.turns[index],
         )
 
-    def deferred(self, place: int, scaled: Scaled) -> Tasks:
+    def deferred(self, index: int, scaled: Scaled) -> Tasks:
         """As `drawn`, computed when first used."""
-        shape, excess = self.shapes[place], None
+        shape, excess = self.shapes[index], None
         if (scaled.tasks > PLACED_TASKS and shape.hot is None) or not len(shape.cold):
             excess = shape.cold_excess
         return DeferredTasks(
             scaled.tasks,
-            partial(self.drawn, place, scaled),
-            longest_first=self.turns[place] == LONGEST_FIRST,
+            partial(self.drawn, index, scaled),
+            longest_first=self.turns[index] == LONGEST_FIRST,
             cold_excess_seconds=excess,
         )
 
@@ -242,70 +242,70 @@ class StageTable:
         """(s, p) depth of `BASE` in the tail: log of the last gap over the probability beyond."""
         return np.log(self.last_gap[:, None]) - np.log(1.0 - BASE)
 
-    def ends_at(self, places: IntArray, n: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def ends_at(self, stages: IntArray, n: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(m, 1) expected longest time of (m, 1) tasks, taken to be at least as many as quantiles,
         and the quantile before the longest."""
-        longest, before = (end[places][:, None] for end in self.ends)
-        seen, gap = self.observed[places][:, None], self.last_gap[places][:, None]
-        share = longest_share(np.maximum(n, self.points[places][:, None]), seen, gap)
+        longest, before = (end[stages][:, None] for end in self.ends)
+        seen, gap = self.observed[stages][:, None], self.last_gap[stages][:, None]
+        share = longest_share(np.maximum(n, self.points[stages][:, None]), seen, gap)
         return np.where(seen > n, before + (longest - before) * share, longest), before
 
-    def values_of(self, places: IntArray, longest: FloatArray) -> FloatArray:
+    def values_of(self, stages: IntArray, longest: FloatArray) -> FloatArray:
         """(m, q) the quantiles, the longest replaced by (m, 1) others."""
-        last = np.arange(self.values.shape[1]) >= np.maximum(self.points[places], 2)[:, None] - 1
-        return np.where(last, longest, self.values[places])
+        last = np.arange(self.values.shape[1]) >= np.maximum(self.points[stages], 2)[:, None] - 1
+        return np.where(last, longest, self.values[stages])
 
-    def between(self, places: IntArray, at: FloatArray) -> FloatArray:
+    def between(self, stages: IntArray, at: FloatArray) -> FloatArray:
         """(m, p) linear interpolation between the quantiles at fractional indices `at`."""
-        values, last = self.values[places], np.maximum(self.points[places] - 2, 0)[:, None]
+        values, last = self.values[stages], np.maximum(self.points[stages] - 2, 0)[:, None]
         low = np.clip(at.astype(np.int64), 0, last)
         first = np.take_along_axis(values, low, axis=1)
         return np.asarray(
             first + (np.take_along_axis(values, low + 1, axis=1) - first) * (at - low)
         )
 
-    def put_together(self, places: IntArray, n: FloatArray) -> FloatArray:
+    def put_together(self, stages: IntArray, n: FloatArray) -> FloatArray:
         """(m, p) times by rank of (m, 1) tasks, no more than there are quantiles, as `drawn`; rows
         are filled up with their longest."""
-        rank, each = np.arange(int(n.max()) + 1), self.points[places][:, None] / n
+        rank, each = np.arange(int(n.max()) + 1), self.points[stages][:, None] / n
         ends = np.minimum(rank, n) * each
-        whole = np.minimum(ends.astype(np.int64), self.points[places][:, None] - 1)
-        sums = np.take_along_axis(self._sums[places], whole, axis=1)
-        sums += (ends - whole) * np.take_along_axis(self.values[places], whole, axis=1)
+        whole = np.minimum(ends.astype(np.int64), self.points[stages][:, None] - 1)
+        sums = np.take_along_axis(self._sums[stages], whole, axis=1)
+        sums += (ends - whole) * np.take_along_axis(self.values[stages], whole, axis=1)
         times, last = np.diff(sums, axis=1) / each, n.astype(np.int64) - 1
-        there, wanted = rank[:-1] <= last, self.mean_seconds[places][:, None] * n
+        exists, wanted = rank[:-1] <= last, self.mean_seconds[stages][:, None] * n
         rest = np.where(rank[:-1] < last, times, 0.0)
         longest = np.minimum(np.take_along_axis(times, last, axis=1), wanted - _total(rest))
         longest = np.maximum(longest, rest.max(axis=1, keepdims=True))
         times = np.where(rank[:-1] < last, times, longest)
-        total = _total(np.where(there, times, 0.0))
+        total = _total(np.where(exists, times, 0.0))
         return times * np.divide(wanted, total, out=np.ones_like(total), where=total > 0.0)
 
     def factor(
-        self, places: IntArray, n: FloatArray, kept: FloatArray, rest: FloatArray
+        self, stages: IntArray, n: FloatArray, kept: FloatArray, rest: FloatArray
     ) -> FloatArray:
         """(m, 1) factor on all times but the longest (`kept`) that gives the stage's mean."""
-        wanted = self.mean_seconds[places][:, None] * n - kept
+        wanted = self.mean_seconds[stages][:, None] * n - kept
         factor = np.divide(wanted, rest, out=np.ones_like(rest), where=rest > 0.0)
         return np.where((factor > 0.5) & (factor < 2.0), factor, 1.0)
 
-    def unstretched(self, places: IntArray, seconds: FloatArray, work: FloatArray) -> FloatArray:
+    def unstretched(self, stages: IntArray, seconds: FloatArray, work: FloatArray) -> FloatArray:
         """(m,) inverse of `stretched`: the time at the observed size."""
-        low, share = self.overhead[places], self.set_up_share[places]
+        low, share = self.overhead[stages], self.set_up_share[stages]
         grown, reach = share + (1.0 - share) * work, SET_UP_SECONDS / share
-        above = seconds - self.dispatch_seconds[places] - low
+        above = seconds - self.dispatch_seconds[stages] - low
         beyond = low + reach + (above - reach * grown) / work
         return np.where(
             above <= 0.0, low + above, np.where(above <= reach * grown, low + above / grown, beyond)
         )
 
-    def stretched(self, places: IntArray, seconds: FloatArray, work: FloatArray) -> FloatArray:
+    def stretched(self, stages: IntArray, seconds: FloatArray, work: FloatArray) -> FloatArray:
         """(m, p) `set_up.stretched` of (m, p) seconds, plus the idle time before each task."""
-        column = places[:, None]
-        found = stretched(
+        column = stages[:, None]
+        result = stretched(
             seconds, work, overhead_seconds=self.overhead[column], share=self.set_up_share[column]
         )
-        return found + self.dispatch_seconds[column]
+        return result + self.dispatch_seconds[column]
 
 
 def _total(rows: FloatArray) -> FloatArray:

@@ -26,12 +26,12 @@ class StageBatch:
     """The inputs of the closed form for s stages; each (s,) unless said otherwise.
 
     Args:
-        places: indices of the stages in the log.
+        stages: indices of the stages in the log.
         count: number of tasks.
         ran_on: slots that the stage had in the log.
         observed: tasks that ran at once in the log.
         cpus: slots of one task.
-        own: work of a task relative to an observed one.
+        task_work: work of a task relative to an observed one.
         partitions: number of partitions, the last one counted by its size.
         contention_growth, law: growth of log task time per doubling of concurrent tasks: the prior,
             and beyond it as fitted to several logs.
@@ -45,12 +45,12 @@ class StageBatch:
         warm_ups: the warm-up curves.
     """
 
-    places: IntArray
+    stages: IntArray
     count: FloatArray
     ran_on: FloatArray
     observed: FloatArray
     cpus: FloatArray
-    own: FloatArray
+    task_work: FloatArray
     partitions: FloatArray
     contention_growth: FloatArray
     law: FloatArray
@@ -66,36 +66,36 @@ class StageBatch:
     warm_ups: WarmUps
 
     @classmethod
-    def of(cls, table: StageTable, places: IntArray, cuts: Cuts, outlines: Outlines) -> StageBatch:
-        """The closed form of the stages at `places` of a log, at one input."""
+    def of(cls, table: StageTable, stages: IntArray, cuts: Cuts, outlines: Outlines) -> StageBatch:
+        """The closed form of the stages at `stages` of a log, at one input."""
         times, counts = outlines.ordered, outlines.counts
-        typical = table.mean_seconds[places] * cuts.work
+        typical = table.mean_seconds[stages] * cuts.work
         work = counts * times
         outlined, square = work.sum(axis=1), np.einsum("ij,ij->i", work, times)
         whole = np.where(outlined > 0.0, outlined, 1.0)
         points, beyond = _residuals(times, counts, work, whole)
         return cls(
-            places=places,
+            stages=stages,
             count=cuts.tasks,
-            ran_on=table.ran_on[places],
+            ran_on=table.ran_on[stages],
             observed=np.minimum(
-                _lanes(table.ran_on[places], table.cpus[places]), table.observed[places]
+                _lanes(table.ran_on[stages], table.cpus[stages]), table.observed[stages]
             ),
-            cpus=table.cpus[places],
-            own=cuts.work,
+            cpus=table.cpus[stages],
+            task_work=cuts.work,
             partitions=cuts.partitions,
-            contention_growth=table.contention_growth[places],
-            law=table.law_slots[places],
+            contention_growth=table.contention_growth[stages],
+            law=table.law_slots[stages],
             typical=typical,
-            fixed=table.fixed_seconds[:, places] * np.maximum(0.0, cuts.work - 1.0),
+            fixed=table.fixed_seconds[:, stages] * np.maximum(0.0, cuts.work - 1.0),
             total=outlines.total,
             longest=times[:, -1],
             square=square * (outlines.total / whole),
             capped=_capped(times, counts, typical),
-            longest_first=table.longest_first[places],
+            longest_first=table.longest_first[stages],
             points=points,
             beyond=beyond,
-            warm_ups=table.warm_ups.taken(places),
+            warm_ups=table.warm_ups.taken(stages),
         )
 
     def slowdowns(self, slots: int, in_log: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -125,13 +125,13 @@ class StageBatch:
         """(s,) work of the busiest slot, in tasks of the observed size."""
         _, _, span = self._spans(slots, np.ones(len(self.count)))
         size = np.divide(self.partitions, self.total, out=np.zeros_like(span), where=self.total > 0)
-        return np.asarray(span * size * self.own)
+        return np.asarray(span * size * self.task_work)
 
     @cached_property
     def in_log(self) -> FloatArray:
         """(2, s) work per slot of the log, in tasks of the observed size: of the mean slot and of
         the busiest (`work_of_slots`)."""
-        mean = np.maximum(1.0, self.partitions / self._lanes(self.ran_on)) * self.own
+        mean = np.maximum(1.0, self.partitions / self._lanes(self.ran_on)) * self.task_work
         return np.stack((mean, self._busiest(self.ran_on)))
 
     def closed_forms(
@@ -172,14 +172,14 @@ class StageBatch:
     def _exceeded_by(self, share: FloatArray) -> FloatArray:
         """(s,) `Residuals.exceeded_by`."""
         rows, last = np.arange(len(share)), self.beyond.shape[1] - 1
-        place = (self.beyond < share[:, None]).sum(axis=1)
-        high = np.clip(place, 1, last)
+        index = (self.beyond < share[:, None]).sum(axis=1)
+        high = np.clip(index, 1, last)
         low_share, high_share = self.beyond[rows, high - 1], self.beyond[rows, high]
         width = high_share - low_share
         part = (share - low_share) / np.where(width > 0.0, width, 1.0)
         low, up = self.points[rows, high - 1], self.points[rows, high]
-        found = low + np.clip(part, 0.0, 1.0) * (up - low)
-        return np.where(place == 0, self.points[:, 0], found)
+        result = low + np.clip(part, 0.0, 1.0) * (up - low)
+        return np.where(index == 0, self.points[:, 0], result)
 
 
 def _lanes(slots: float | FloatArray, cpus: FloatArray) -> FloatArray:
