@@ -239,8 +239,8 @@ class StageRun:
         if self.operation_counts and len(self.operation_counts) != len(self.operations):
             raise BadInput("operation_counts needs one number for each of operations")
         for name in ("joined_records", "joined_shuffled_bytes"):
-            told = getattr(self, name)
-            if told and len(told) != len(self.joined_broadcasts):
+            values = getattr(self, name)
+            if values and len(values) != len(self.joined_broadcasts):
                 raise BadInput(f"{name} needs one number for each of joined_broadcasts")
         if len(self.paired) not in (0, 2):
             raise BadInput("paired needs the partitions of two inputs, or none")

@@ -91,14 +91,14 @@ def barrier_notice(
     stage = not_started(stages, executors, executor_cores)
     if stage is None:
         return None
-    held = stage.room(executors, executor_cores)
+    capacity = stage.room(executors, executor_cores)
     return Notice(
         "barrier-needs-slots",
         f"{stage.label} runs its {stage.tasks} tasks all at once (barrier mode), and here is room "
-        f"for {held:.0f}: Spark ends the job with an error",
+        f"for {capacity:.0f}: Spark ends the job with an error",
         f"take executors for {stage.tasks} tasks at once, or have the program take fewer tasks",
         subject=stage.label,
-        severity=-held,
+        severity=-capacity,
     )
 
 

@@ -100,15 +100,15 @@ def held_cores(profile: Profile) -> int:
 def too_few_cores_notice(executor_cores: float, profile: Profile) -> Notice | None:
     """The warning that executors have fewer cores than `spark.task.cpus` of the logs, with which
     Spark does not start; None if they have enough, or if their cores are unknown (NaN)."""
-    held = task_cpus(profile)
-    if not executor_cores < held:
+    cpus = task_cpus(profile)
+    if not executor_cores < cpus:
         return None
     return Notice(
         FEWER_TASK_CPUS,
-        f"tasks of the logs held {held} cores each ({TASK_CPUS}), executors here have "
+        f"tasks of the logs held {cpus} cores each ({TASK_CPUS}), executors here have "
         f"{executor_cores:.0f}: Spark refuses to start such, and the time is that of tasks with "
-        f"{held} cores",
-        f"take executors of {held} cores or more, or set {TASK_CPUS} to {executor_cores:.0f}, as "
+        f"{cpus} cores",
+        f"take executors of {cpus} cores or more, or set {TASK_CPUS} to {executor_cores:.0f}, as "
         "exports do",
     )
 
@@ -120,20 +120,20 @@ def idle_cores_notice(executor_cores: float, profile: Profile) -> Notice | None:
     of the stage that requests most cores, which it does not include. None if there are none, if
     executors have too few cores for any task, or if their cores are unknown (NaN).
     """
-    held, stage = task_cpus(profile), wide_stage(profile)
-    who = f"tasks of the logs held {held} cores each ({TASK_CPUS})"
+    cpus, stage = task_cpus(profile), wide_stage(profile)
+    who = f"tasks of the logs held {cpus} cores each ({TASK_CPUS})"
     what = "never {} a task"
-    if stage is not None and not executor_cores % held:
-        held = stage.task_cpus
-        who = f"{numbered_label(stage)} asks for {held} cores for each task"
+    if stage is not None and not executor_cores % cpus:
+        cpus = stage.task_cpus
+        who = f"{numbered_label(stage)} asks for {cpus} cores for each task"
         what = "{} none of these, which its time does not count"
-    if not executor_cores > held or not (idle := executor_cores % held):
+    if not executor_cores > cpus or not (idle := executor_cores % cpus):
         return None
     return Notice(
         "idle-cores",
-        f"{who}, executors here have {executor_cores:.0f}: each runs {executor_cores // held:.0f} "
+        f"{who}, executors here have {executor_cores:.0f}: each runs {executor_cores // cpus:.0f} "
         f"at a time, and {idle:.0f} of its cores " + what.format("has" if idle == 1 else "have"),
-        f"take executors of {executor_cores - idle:.0f} or {executor_cores - idle + held:.0f} "
+        f"take executors of {executor_cores - idle:.0f} or {executor_cores - idle + cpus:.0f} "
         "cores: a task gets all of its cores on one executor",
     )
 

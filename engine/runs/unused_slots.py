@@ -36,15 +36,15 @@ class UnusedSlots:
             cpus: slots that one task holds.
         """
         at_once = min(tasks, max(1, slots // cpus))
-        room = -(-self.left // cpus)
+        free_lanes = -(-self.left // cpus)
         if near:
-            executors = met = min(room, max(0, at_once - (slots - self.left) // cpus))
+            executors = cold_tasks = min(free_lanes, max(0, at_once - (slots - self.left) // cpus))
         else:
-            met = min(room, -(-at_once * self.left // slots))
+            cold_tasks = min(free_lanes, -(-at_once * self.left // slots))
             spread = min(at_once, -(-slots // self.per_executor))
             executors = -(-spread * self.left // slots)
-        self.left -= min(self.left, max(met * cpus, executors * self.per_executor))
-        return met
+        self.left -= min(self.left, max(cold_tasks * cpus, executors * self.per_executor))
+        return cold_tasks
 
     def remove(self, count: int, *, slots: int, upcoming: int) -> None:
         """Removes `count` slots, unused ones first, since they are idle.
@@ -73,7 +73,12 @@ def unused_met(
         tasks: (s,) tasks of each stage.
         near, cpus: (s,) as in `UnusedSlots.use`.
     """
-    unused, found = UnusedSlots(slots, per_executor=per_executor), np.zeros(len(tasks), np.int64)
+    unused, cold_tasks = (
+        UnusedSlots(slots, per_executor=per_executor),
+        np.zeros(len(tasks), np.int64),
+    )
     for index in np.argsort(start, kind="stable").tolist():
-        found[index] = unused.use(tasks[index], slots=slots, near=near[index], cpus=cpus[index])
-    return found
+        cold_tasks[index] = unused.use(
+            tasks[index], slots=slots, near=near[index], cpus=cpus[index]
+        )
+    return cold_tasks

@@ -90,12 +90,12 @@ def family(run: Run) -> str:
 def _notice(runs: Sequence[Run]) -> Notice | None:
     latest = max(runs, key=lambda run: run.started_epoch_seconds or 0.0)
     others = [run for run in runs if run is not latest]
-    told = [(run, found) for run in others if (found := difference(latest, run)) is not None]
-    if not told:
+    different = [(run, found) for run in others if (found := difference(latest, run)) is not None]
+    if not different:
         return None
-    run, worst = max(told, key=lambda entry: entry[1].excess)
+    run, worst = max(different, key=lambda entry: entry[1].excess)
     names = run.source or "another log"
-    more = f" (and {len(told) - 1} more)" if len(told) > 1 else ""
+    more = f" (and {len(different) - 1} more)" if len(different) > 1 else ""
     return Notice(
         CODE,
         f"{latest.source or 'the last log'} worked on data of another shape than {names}{more}: "

@@ -75,17 +75,17 @@ def stretch_of(run: Run) -> float | None:
 def computing_stretch(run: Run) -> float | None:
     """Ratio of run time to CPU time in the calmest stages, without garbage collection and waiting
     for shuffles; None if the log does not tell (before Spark 2.1, or too little computing)."""
-    told = [
+    measured = [
         (s.cpu_seconds, s.run_seconds, s)
         for s in run.stages
         if s.cpu_seconds is not None and s.run_seconds is not None and not computes_elsewhere(s)
     ]
-    cpu = np.asarray([measure.total for measure, _, _ in told])
+    cpu = np.asarray([measure.total for measure, _, _ in measured])
     if cpu.sum() < LEAST_CPU_SECONDS:
         return None
     ran = [
         measure.total - total_of(stage.gc_seconds) - total_of(stage.fetch_wait_seconds)
-        for _, measure, stage in told
+        for _, measure, stage in measured
     ]
     kept = cpu > 0.0
     stretch, cpu = np.asarray(ran)[kept] / cpu[kept], cpu[kept]
@@ -97,15 +97,15 @@ def computing_stretch(run: Run) -> float | None:
 def loading_stretch(run: Run) -> float | None:
     """Ratio of elapsed to CPU time of loading the code of a run's tasks; None if the log does not
     tell (before Spark 2.1, or too little of it)."""
-    told = [
+    measured = [
         (stage.deserialize_seconds, stage.deserialize_cpu_seconds)
         for stage in run.stages
         if stage.deserialize_seconds is not None and stage.deserialize_cpu_seconds is not None
     ]
-    cpu = sum(computed for _, computed in told)
+    cpu = sum(computed for _, computed in measured)
     if cpu < LEAST_LOADING_CPU_SECONDS:
         return None
-    return max(1.0, sum(taken for taken, _ in told) / cpu)
+    return max(1.0, sum(elapsed for elapsed, _ in measured) / cpu)
 
 
 def disturbance_spread(runs: Sequence[Run]) -> float:

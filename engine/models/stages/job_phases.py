@@ -57,9 +57,9 @@ def phases_of(run: Run) -> Phases:
     began = min(stage.submitted_seconds for stage in run.stages)
     init = min(run.cores[0][0] if run.cores else began, began, driver)
     busy = run.seconds - driver
-    held = sum(stage.task_seconds.total for stage in run.stages)
-    sharing = busy * _share([stage.overhead_seconds for stage in run.stages], held)
-    waiting = busy * _share([stage.fetch_wait_seconds for stage in run.stages], held)
+    slot_seconds = sum(stage.task_seconds.total for stage in run.stages)
+    sharing = busy * _share([stage.overhead_seconds for stage in run.stages], slot_seconds)
+    waiting = busy * _share([stage.fetch_wait_seconds for stage in run.stages], slot_seconds)
     sharing, waiting = min(sharing, busy), min(waiting, busy - min(sharing, busy))
     return Phases(
         init=max(0.0, init),
@@ -67,14 +67,18 @@ def phases_of(run: Run) -> Phases:
         sharing=sharing,
         communication=waiting,
         execution=busy - sharing - waiting,
-        busy_slots=held / busy if busy > 0.0 else 1.0,
+        busy_slots=slot_seconds / busy if busy > 0.0 else 1.0,
     )
 
 
-def _share(measures: Sequence[Measure | None], held: float) -> float:
-    """Share of the slot time `held`; a measure that no task reported counts 0: nothing was
+def _share(measures: Sequence[Measure | None], slot_seconds: float) -> float:
+    """Share of the slot time `slot_seconds`; a measure that no task reported counts 0: nothing was
     fetched."""
-    return sum(found.total for found in measures if found is not None) / held if held else 0.0
+    return (
+        sum(found.total for found in measures if found is not None) / slot_seconds
+        if slot_seconds
+        else 0.0
+    )
 
 
 def driver_seconds(run: Run) -> float:

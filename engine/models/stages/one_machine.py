@@ -117,12 +117,12 @@ class SharedCores:
 def waiting_law(stage: StageRun) -> StageLaw:
     """The growth law of a stage of such a log by itself: a part of its waiting time is constant.
     The prior if CPU times are unknown or do not count all of its computing."""
-    held = stage.task_seconds.total
+    slot_seconds = stage.task_seconds.total
     if stage.cpu_seconds is None or stage.run_seconds is None or computes_elsewhere(stage):
         return PRIOR_LAW
     waited = stage.run_seconds.total - stage.cpu_seconds.total
     waited -= sum(m.total for m in (stage.gc_seconds, stage.fetch_wait_seconds) if m is not None)
-    share = min(1.0, max(0.0, waited / held)) if held > 0.0 else 0.0
+    share = min(1.0, max(0.0, waited / slot_seconds)) if slot_seconds > 0.0 else 0.0
     return StageLaw(work=-WAITING_ONCE * share)
 
 

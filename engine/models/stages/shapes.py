@@ -211,8 +211,8 @@ def _shuffled_input(run: Run, shape: StageShape, place: int) -> PartitionedStage
     """A shuffled input of a union or product as a stage of its own. In a product each of its
     partitions is read once for each partition of the other input."""
     stage, numbers = shape.stage, shape.stage.paired or shape.stage.united
-    tasks, told = numbers[place], zip(numbers, stage.inputs, strict=True)
-    together = sum(number for number, one in told if one.origin == "shuffled")
+    tasks, inputs = numbers[place], zip(numbers, stage.inputs, strict=True)
+    together = sum(number for number, one in inputs if one.origin == "shuffled")
     read = total_of(stage.shuffle_read_bytes) * tasks / together
     read *= tasks / stage.tasks if stage.paired else 1.0
     alone = replace(

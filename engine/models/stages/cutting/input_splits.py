@@ -78,8 +78,8 @@ class InputSplits:
         if scan and by_size and cut < LEAST_FILL * full:
             cut = full
         largest = (read.maximum or 0.0) if read is not None else 0.0
-        told = stage.coalesced_most or 0
-        most = float(told) if scan and told >= stage.tasks else math.inf
+        limit = stage.coalesced_most or 0
+        most = float(limit) if scan and limit >= stage.tasks else math.inf
         packed = _packed_files(stage, scans, settings) if scan else None
         packed = replace(packed, most=most) if packed is not None else None
         one_per_core = settings.scans_depend_on_cluster and _in_default_partitions(stage, settings)

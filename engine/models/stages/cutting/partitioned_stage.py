@@ -202,8 +202,8 @@ class PartitionedStage:
         """Whether it has one partition per core on any cluster: rows that the program makes itself
         (`defaultParallelism`), and stages that take over their partitions."""
         first = self._root
-        learnt = self.law.partitions is not None or first.law.partitions is not None
-        return not learnt and first._splits.one_per_core
+        fitted = self.law.partitions is not None or first.law.partitions is not None
+        return not fitted and first._splits.one_per_core
 
     @property
     def by_chance(self) -> bool:
@@ -276,10 +276,10 @@ class PartitionedStage:
     def partition_source(self, shuffle_partitions: int | None) -> PartitionedStage:
         """The stage that determines its number of partitions: itself, or the first on the chain of
         `follows` that has a number of its own. Such chains are as long as a job has iterations."""
-        stage, asked = self, bool(shuffle_partitions)
+        stage, reconfigured = self, bool(shuffle_partitions)
         while stage.follows is not None and not stage._has_own_count(shuffle_partitions):
-            stage = stage._partition_sources.get(asked, stage.follows)
-        self._partition_sources[asked] = stage
+            stage = stage._partition_sources.get(reconfigured, stage.follows)
+        self._partition_sources[reconfigured] = stage
         return stage
 
     def _count_without_rule(self, ratio: float, shuffle_partitions: int | None) -> PartitionCount:

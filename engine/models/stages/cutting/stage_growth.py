@@ -55,8 +55,8 @@ def growth_of(
 
 def cut_by_input(stage: StageRun) -> bool:
     """Whether the partitions of a stage that reads from outside are the splits of its input."""
-    asked = stage.coalesced or stage.in_part or stage.bucketed
-    return not (asked or _joins_scans(stage) or _reads_whole_files(stage))
+    fixed_number = stage.coalesced or stage.in_part or stage.bucketed
+    return not (fixed_number or _joins_scans(stage) or _reads_whole_files(stage))
 
 
 def _reads_whole_files(stage: StageRun) -> bool:

@@ -18,7 +18,8 @@ Value = TypeVar("Value", FloatArray, IntArray)
 
 CACHED_STAGES = 512
 FEW_TASKS, MANY_TASKS = 256, 4000
-"""Cache of random numbers: of so many stages, for up to so few or so many tasks."""
+"""Cache of random numbers: number of stages, and the two array lengths that are kept, for stages of
+few and of many tasks."""
 
 
 def launched(stage_id: int, n: int, rotation: float) -> IntArray:

@@ -25,10 +25,10 @@ def start_share(run: Run, stage: StageRun) -> float:
     0 if workers are reused, or if the log does not tell how long they took. The share is about the
     same in first and later tasks: what slows one down slows the other.
     """
-    started, held = stage.python_start_seconds, stage.task_seconds.total
-    if not started or held <= 0.0 or run.config.get(REUSE, "true").lower() != "false":
+    started, slot_seconds = stage.python_start_seconds, stage.task_seconds.total
+    if not started or slot_seconds <= 0.0 or run.config.get(REUSE, "true").lower() != "false":
         return 0.0
-    return min(MOST_START, started / held)
+    return min(MOST_START, started / slot_seconds)
 
 
 def without_start(stage: StageRun) -> StageRun:
