@@ -178,13 +178,13 @@ class PackedFiles:
         """(n,) splits of the observed input on (n,) cores: the observed number where the largest
         split size is that of the log, at least that number where it is smaller, and at most that
         number where it is larger."""
-        max_split_bytes, seen = self.sizes.max_split_bytes(cores), self._largest_on_own
+        max_split_bytes, seen = self.sizes.max_split_bytes(cores), self._log_split_bytes
         by_rule = self.scans * self.sizes.splits(cores)
         smaller = np.where(max_split_bytes < seen, np.maximum(by_rule, self.splits), self.splits)
         return np.where(max_split_bytes > seen, np.minimum(by_rule, self.splits), smaller)
 
     @cached_property
-    def _largest_on_own(self) -> FloatArray:
+    def _log_split_bytes(self) -> FloatArray:
         """() or (m,) largest size of a split in the log, in bytes."""
         return self.sizes.max_split_bytes(self._counted_cores(np.asarray(self.cores)))
 
@@ -198,4 +198,4 @@ class PackedFiles:
         """() or (m,) splits of the observed input at the largest split size."""
         most = np.asarray(self.sizes.split_bytes)
         by_rule = np.minimum(self.splits, self.scans * self.sizes.splits_up_to(most))
-        return np.where(self._largest_on_own == most, self.splits, by_rule)
+        return np.where(self._log_split_bytes == most, self.splits, by_rule)
