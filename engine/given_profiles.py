@@ -1,4 +1,4 @@
-"""Profiles that papers define beside runs: OptEx's job profiles, SimCost's resources."""
+"""Profiles as the papers define them: OptEx's job profiles and SimCost's resource throughputs."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What was observed of an application: `Profile` -> `Run` -> `StageRun` (`engine.stage_run`).
+"""The observations of an application: `Profile` -> `Run` -> `StageRun` (`engine.stage_run`).
 
 All are immutable. A value that was not observed is None, never 0; a `Notice` says what that means
-for the answer.
+for a prediction.
 """
 
 from __future__ import annotations
@@ -62,10 +62,10 @@ MOST_TASK_CPUS = 1024
 
 def told_task_cpus(config: Mapping[str, str]) -> int:
     """Cores that each task holds, by a run's settings; 1, as in Spark, if missing or damaged."""
-    told = config.get(TASK_CPUS, "")
-    is_number = told.isascii() and told.isdecimal() and len(told) <= len(str(MOST_TASK_CPUS))
-    held = int(told) if is_number else 1
-    return held if 1 <= held <= MOST_TASK_CPUS else 1
+    text = config.get(TASK_CPUS, "")
+    is_number = text.isascii() and text.isdecimal() and len(text) <= len(str(MOST_TASK_CPUS))
+    cpus = int(text) if is_number else 1
+    return cpus if 1 <= cpus <= MOST_TASK_CPUS else 1
 
 
 LEAST_SECONDS, MOST_SECONDS = 1e-6, 1e10
@@ -130,9 +130,9 @@ class Run:
                     remedy=f"give between {LEAST_AMOUNT:g} and {MOST_AMOUNT:g}, or leave it out",
                 )
         object.__setattr__(self, "config", ReadOnly(self.config))
-        held = told_task_cpus(self.config)
-        if held != self.cluster.task_cpus:
-            object.__setattr__(self, "cluster", replace(self.cluster, task_cpus=held))
+        cpus = told_task_cpus(self.config)
+        if cpus != self.cluster.task_cpus:
+            object.__setattr__(self, "cluster", replace(self.cluster, task_cpus=cpus))
 
     @property
     def slot_steps(self) -> tuple[tuple[float, int], ...]:
@@ -274,10 +274,11 @@ def settled(runs: Sequence[Run]) -> list[Run]:
             key = _stream_of(run)
             largest[key] = max(largest.get(key, 0.0), run.workload.input_bytes or 0.0)
 
-    def stands(run: Run) -> bool:
-        return largest.get(_stream_of(run), -1.0) >= SIZE_OF_FIRST * (run.workload.input_bytes or 0)
+    def represented(run: Run) -> bool:
+        size = run.workload.input_bytes or 0
+        return largest.get(_stream_of(run), -1.0) >= SIZE_OF_FIRST * size
 
-    return [run for run in runs if not (_is_cold_batch(run) and stands(run))]
+    return [run for run in runs if not (_is_cold_batch(run) and represented(run))]
 
 
 def _is_cold_batch(run: Run) -> bool:
@@ -285,5 +286,5 @@ def _is_cold_batch(run: Run) -> bool:
 
 
 def _stream_of(run: Run) -> object:
-    """What batches of one query in one log have in common."""
+    """A key that is the same for all batches of one query in one log."""
     return run.source, run.app_id, run.application

@@ -1,4 +1,4 @@
-"""What was observed of one stage: `StageRun`, and the `Measure`s of its tasks.
+"""The observations of one stage: `StageRun`, and the `Measure`s of its tasks.
 
 A stage does not keep its tasks but the count, sum and quantiles of each measure. A profile YAML
 stores the same, so that a profile and the log it came from give the same predictions.
@@ -70,7 +70,7 @@ STAGE_AMOUNTS = (
 
 @dataclass(frozen=True, slots=True)
 class Waste:
-    """Work done in vain: failed, killed (speculative) and resubmitted task attempts."""
+    """Wasted work: failed, killed (speculative) and resubmitted task attempts."""
 
     failed_tasks: int = 0
     killed_tasks: int = 0
@@ -239,8 +239,8 @@ class StageRun:
         if self.operation_counts and len(self.operation_counts) != len(self.operations):
             raise BadInput("operation_counts needs one number for each of operations")
         for name in ("joined_records", "joined_shuffled_bytes"):
-            told = getattr(self, name)
-            if told and len(told) != len(self.joined_broadcasts):
+            values = getattr(self, name)
+            if values and len(values) != len(self.joined_broadcasts):
                 raise BadInput(f"{name} needs one number for each of joined_broadcasts")
         if len(self.paired) not in (0, 2):
             raise BadInput("paired needs the partitions of two inputs, or none")

@@ -1,4 +1,4 @@
-"""When the stages of a run ran, in the same form for measured and predicted runs.
+"""Timelines: when the stages of a run ran, in the same form for measured and predicted runs.
 
 Driver time is the time in which no stage runs. Idle cores follow from the work of each stage if it
 is known, else from its waves: a last wave that is not full leaves slots empty.
@@ -20,12 +20,12 @@ from engine.runs.stage_labels import stage_label
 from engine.stage_run import StageRun
 
 CLOCK_SECONDS = 2e-3
-"""Logs count in milliseconds: a stage that ends this little after another began, ended before it.
-"""
+"""Clock tolerance, since logs have whole milliseconds: a stage that ends so little after another
+began counts as ended before it."""
 
 
 FULL_SHARE = 0.9
-"""Stages whose tasks hold this share of the slots leave too few for another one to begin on."""
+"""If running stages hold this share of the slots, too few are left for another stage to begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +85,9 @@ class Timeline:
         known = np.isfinite(shares)
         reached = np.clip(at[:, None] - starts, 0.0, ran)
         busy = np.diff(reached @ np.where(known, shares, 0.0)) / length
-        told = np.diff(reached @ np.where(known, 0.0, 1.0)) <= 0.0
+        complete = np.diff(reached @ np.where(known, 0.0, 1.0)) <= 0.0
         idle = 1.0 - np.minimum(1.0, busy)
-        return tuple(float(i) if k else None for i, k in zip(idle, told, strict=True))
+        return tuple(float(i) if k else None for i, k in zip(idle, complete, strict=True))
 
 
 def measured_timeline(run: Run) -> Timeline | None:
@@ -105,16 +105,16 @@ def predicted_timeline(prediction: Prediction) -> Timeline | None:
 
 
 def critical_path(stages: Sequence[StageSpan]) -> tuple[int, ...]:
-    """Places of the stages that decide when the last one ends, in order of time.
+    """Indices of the stages that decide when the last one ends, in order of time.
 
-    Walked from the end: a stage waited for the one that ended last before it began or, if others
-    held all cores at that moment (`FULL_SHARE`), for the one that held most of them. Time between
-    two stages of the path is the driver's.
+    It is traced from the end: a stage waited for the one that ended last before it began or, if
+    others held all cores at that moment (`FULL_SHARE`), for the one that held most of them. Time
+    between two stages of the path is driver time.
     """
     if not stages:
         return ()
-    order = sorted(range(len(stages)), key=lambda place: stages[place].end_seconds)
-    ends = [stages[place].end_seconds for place in order]
+    order = sorted(range(len(stages)), key=lambda index: stages[index].end_seconds)
+    ends = [stages[index].end_seconds for index in order]
     path = [order[-1]]
     while True:
         start = stages[path[-1]].start_seconds
@@ -129,10 +129,10 @@ def critical_path(stages: Sequence[StageSpan]) -> tuple[int, ...]:
 
 
 def _holder(stages: Sequence[StageSpan], moment: float) -> int | None:
-    """The stage that holds most cores at a moment at which they are full; None if they are not."""
+    """Index of the stage that holds most cores at a moment; None if not all cores are held."""
     running = [
-        (stage.busy_share or 0.0, place)
-        for place, stage in enumerate(stages)
+        (stage.busy_share or 0.0, index)
+        for index, stage in enumerate(stages)
         if stage.start_seconds < moment < stage.end_seconds - CLOCK_SECONDS
     ]
     if sum(share for share, _ in running) < FULL_SHARE:
@@ -141,25 +141,25 @@ def _holder(stages: Sequence[StageSpan], moment: float) -> int | None:
 
 
 def gaps(stages: Sequence[StageSpan], seconds: float) -> tuple[tuple[float, float], ...]:
-    """Stretches of a run of so many seconds in which no stage runs."""
-    found, reached = [], 0.0
+    """Intervals of a run of `seconds` in which no stage runs."""
+    intervals, reached = [], 0.0
     for start, end in sorted((stage.start_seconds, stage.end_seconds) for stage in stages):
         if start > reached:
-            found.append((reached, min(start, seconds)))
+            intervals.append((reached, min(start, seconds)))
         reached = max(reached, end)
     if seconds > reached:
-        found.append((reached, seconds))
-    return tuple((start, end) for start, end in found if end > start)
+        intervals.append((reached, seconds))
+    return tuple((start, end) for start, end in intervals if end > start)
 
 
 def full_share(waves: float) -> float:
-    """Mean share of the slots that hold a task during so many waves of equal length."""
+    """Mean share of the slots that hold a task during a number of waves of equal length."""
     return waves / max(1.0, math.ceil(waves - 1e-9))
 
 
 def _timeline(seconds: float, stages: list[StageSpan]) -> Timeline:
     path = set(critical_path(stages))
-    marked = (replace(stage, critical=place in path) for place, stage in enumerate(stages))
+    marked = (replace(stage, critical=index in path) for index, stage in enumerate(stages))
     ordered = sorted(marked, key=lambda stage: (stage.start_seconds, stage.stage_id))
     return Timeline(seconds, tuple(ordered), gaps(stages, seconds))
 

@@ -1,1 +1,1 @@
-"""What single runs say: which repeat one another, which went wrong, how much two alike differ."""
+"""Properties of observed runs: configurations, outliers, noise, carried settings, stage labels."""

@@ -1,7 +1,8 @@
-"""Stages whose tasks all run at once: Spark's barrier mode, as distributed training uses it.
+"""Barrier stages, whose tasks all start at once (Spark's barrier mode, used by distributed
+training).
 
-Spark starts such a stage on a slot for each of its tasks or not at all: on fewer it asks again for
-a while and then ends the job (SPARK-24819). With dynamic allocation it refuses the stage
+Spark starts such a stage only if there is a slot for each of its tasks: on fewer it retries for a
+while and then ends the job (SPARK-24819). With dynamic allocation it refuses the stage
 (SPARK-24820).
 """
 
@@ -23,9 +24,9 @@ class BarrierStage:
     """A stage whose tasks all start at once, or not at all.
 
     Args:
-        label: which stage it is, in words.
-        tasks: that run at once.
-        task_cpus: cores that each of them holds.
+        label: the stage's label.
+        tasks: number of tasks.
+        task_cpus: cores that each task holds.
     """
 
     label: str
@@ -33,8 +34,8 @@ class BarrierStage:
     task_cpus: int = 1
 
     def room(self, executors: float, executor_cores: float) -> float:
-        """How many such tasks run at once on these executors, at least one on each: a task gets
-        no more cores than its executor has. NaN where these are not known."""
+        """Number of such tasks that run at once on the executors, at least one on each, since a
+        task is taken to get no more cores than its executor has. NaN if these are unknown."""
         if math.isnan(executors) or math.isnan(executor_cores):
             return math.nan
         return executors * max(1.0, executor_cores // self.task_cpus)
@@ -45,14 +46,16 @@ class BarrierStage:
         return self.tasks * self.task_cpus
 
     def covers(self, other: BarrierStage) -> bool:
-        """Whether every cluster that starts this stage starts the other one."""
+        """Whether every cluster that can start this stage can start the other one."""
         return self.tasks >= other.tasks and self.task_cpus >= other.task_cpus
 
 
 def barrier_stages(profile: Profile) -> tuple[BarrierStage, ...]:
-    """The stages that a cluster must be able to start, those that need most slots first: of the run
-    that did with the least, since programs often take as many tasks as there are slots. None where
-    one run did without, or where none tells its stages."""
+    """The barrier stages that a cluster must be able to start, the most demanding first.
+
+    They are those of the run that needed the fewest slots, since programs often take as many tasks
+    as there are slots. Empty if a run had none, or if no run has stages.
+    """
     needs = [_stages_of(run) for run in completed_runs(profile.runs) if run.stages]
     if not all(needs):
         return ()
@@ -60,8 +63,8 @@ def barrier_stages(profile: Profile) -> tuple[BarrierStage, ...]:
 
 
 def decisive(stages: Iterable[BarrierStage]) -> tuple[BarrierStage, ...]:
-    """Those that no other one covers, the one that needs most slots first. Of stages with unlike
-    `task_cpus` several may decide: which of them depends on the cores of an executor."""
+    """The stages that no other one covers, the most demanding first. With different `task_cpus`
+    several may remain: which of them is binding depends on the cores of an executor."""
     found: list[BarrierStage] = []
     for stage in sorted(stages, key=lambda stage: (stage.slots, stage.task_cpus), reverse=True):
         if not any(other.covers(stage) for other in found):
@@ -72,8 +75,8 @@ def decisive(stages: Iterable[BarrierStage]) -> tuple[BarrierStage, ...]:
 def not_started(
     stages: Sequence[BarrierStage], executors: float, executor_cores: float
 ) -> BarrierStage | None:
-    """The stage that lacks most of its room on these executors; None where all of them start, and
-    where the executors' number or cores are not known (NaN)."""
+    """The stage that lacks the largest share of its slots on the executors; None if all start, or
+    if the number or the cores of the executors are unknown (NaN)."""
     stuck = [stage for stage in stages if stage.room(executors, executor_cores) < stage.tasks]
     return min(
         stuck, key=lambda stage: stage.room(executors, executor_cores) / stage.tasks, default=None
@@ -83,24 +86,24 @@ def not_started(
 def barrier_notice(
     stages: Sequence[BarrierStage], executors: float, executor_cores: float
 ) -> Notice | None:
-    """The warning that executors have fewer slots than a barrier stage has tasks; None as
+    """The warning that executors have fewer slots than a barrier stage has tasks; None as for
     `not_started`."""
     stage = not_started(stages, executors, executor_cores)
     if stage is None:
         return None
-    held = stage.room(executors, executor_cores)
+    capacity = stage.room(executors, executor_cores)
     return Notice(
         "barrier-needs-slots",
         f"{stage.label} runs its {stage.tasks} tasks all at once (barrier mode), and here is room "
-        f"for {held:.0f}: Spark ends the job with an error",
+        f"for {capacity:.0f}: Spark ends the job with an error",
         f"take executors for {stage.tasks} tasks at once, or have the program take fewer tasks",
         subject=stage.label,
-        severity=-held,
+        severity=-capacity,
     )
 
 
 def _stages_of(run: Run) -> tuple[BarrierStage, ...]:
-    """The barrier stages of a run that it had the slots for, as far as its log tells of them."""
+    """The barrier stages of a run for which, by its log, it had the slots."""
     return decisive(
         BarrierStage(numbered_label(stage), stage.tasks, stage.task_cpus)
         for stage in run.stages
@@ -109,6 +112,6 @@ def _stages_of(run: Run) -> tuple[BarrierStage, ...]:
 
 
 def _had_room(cluster: Cluster, stage: StageRun) -> bool:
-    """A stage that ran on fewer slots than it had tasks shows that these are not all that it had:
-    the log does not tell of every executor."""
+    """Whether the logged slots suffice for a barrier stage. If not, the log does not tell of every
+    executor, since the stage did run."""
     return cluster.slots is None or cluster.slots >= stage.tasks * stage.task_cpus

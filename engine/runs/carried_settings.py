@@ -1,8 +1,8 @@
-"""Settings of the logs that a prediction rests on: who pastes the cluster alone runs another job.
+"""Spark settings of the logs that exports carry over, since the prediction assumes them.
 
-Partitions, joins and what is left for caches follow from them, and the stages of a log are those of
-a run that had them. Settings that its code makes win over those of a command, so that handing them
-over changes nothing there.
+Partitions, joins and the memory left for caches depend on them: with the cluster alone, without
+these settings, another job would run. Settings made in the program's code override those of a
+command, so carrying them over changes nothing there.
 """
 
 from __future__ import annotations
@@ -40,15 +40,17 @@ OTHER_RESOURCE = re.compile(
     r"|spark\.executor\.resource\.[\w.-]{1,32}\.vendor\Z",
     re.ASCII,
 )
-"""What tasks and executors hold beside cores and memory, such as GPUs: without it, tasks that each
-had one of their own share what there is. Scripts that find them are paths on the log's nodes."""
+"""Resources that tasks and executors hold beside cores and memory, such as GPUs: without these
+settings, tasks that each had one of their own would share them. Discovery scripts are not carried
+over: they are paths on the log's nodes."""
 
 _VALUE = re.compile(r"[\w.%+-]{1,64}\Z", re.ASCII)
 _KEY = re.compile(r"spark\.[\w.-]{1,96}\Z", re.ASCII)
 
 
 def carried_settings(profile: Profile) -> dict[str, str]:
-    """Those that all logs of a profile have alike, by name in order."""
+    """The settings to carry over, sorted by name: those with the same value in all logs of a
+    profile."""
     logs = [run.config for run in profile.runs if run.stages]
     first = logs[0] if logs else {}
     return {
@@ -62,22 +64,22 @@ def carried_settings(profile: Profile) -> dict[str, str]:
 
 
 def task_cpus(profile: Profile) -> int:
-    """Cores that each task holds, where all logs say the same; else one, Spark's default."""
+    """Cores that each task holds (`spark.task.cpus`) if all logs agree; else 1, Spark's default."""
     return told_task_cpus(carried_settings(profile))
 
 
 def wide_stage(profile: Profile) -> StageRun | None:
-    """The stage whose tasks hold most cores because the program asks for them
-    (`RDD.withResources`), of the log that did with the fewest; None where a log did without.
+    """The stage whose tasks hold most cores by the program's request (`RDD.withResources`), in the
+    log that needed the fewest; None if any log needed none.
 
-    A program can ask for its tasks alone or for executors too. Spark refuses the latter without
-    dynamic allocation, so with it no log tells which; nor does one where GPUs limit the tasks.
+    A program can request cores for its tasks alone or for executors too. Spark refuses the latter
+    without dynamic allocation; with it, or if GPUs limit the tasks, a log does not tell which.
     """
     widest = [_widest(run) for run in profile.runs if run.stages]
-    found = [stage for stage in widest if stage is not None]
-    if len(found) < len(widest):
+    requesting = [stage for stage in widest if stage is not None]
+    if len(requesting) < len(widest):
         return None
-    return min(found, key=lambda stage: stage.task_cpus, default=None)
+    return min(requesting, key=lambda stage: stage.task_cpus, default=None)
 
 
 def _widest(run: Run) -> StageRun | None:
@@ -90,53 +92,56 @@ def _widest(run: Run) -> StageRun | None:
 
 
 def held_cores(profile: Profile) -> int:
-    """Cores that an executor needs at least for every task of a profile to start on it."""
+    """Fewest cores of an executor on which every task of a profile can start."""
     widest = wide_stage(profile)
     return max(task_cpus(profile), widest.task_cpus if widest else 1)
 
 
 def too_few_cores_notice(executor_cores: float, profile: Profile) -> Notice | None:
-    """The warning that executors have fewer cores than each task of the logs held, with which
-    Spark does not start; None where they have enough, and where that is not known (NaN)."""
-    held = task_cpus(profile)
-    if not executor_cores < held:
+    """The warning that executors have fewer cores than `spark.task.cpus` of the logs, with which
+    Spark does not start; None if they have enough, or if their cores are unknown (NaN)."""
+    cpus = task_cpus(profile)
+    if not executor_cores < cpus:
         return None
     return Notice(
         FEWER_TASK_CPUS,
-        f"tasks of the logs held {held} cores each ({TASK_CPUS}), executors here have "
+        f"tasks of the logs held {cpus} cores each ({TASK_CPUS}), executors here have "
         f"{executor_cores:.0f}: Spark refuses to start such, and the time is that of tasks with "
-        f"{held} cores",
-        f"take executors of {held} cores or more, or set {TASK_CPUS} to {executor_cores:.0f}, as "
+        f"{cpus} cores",
+        f"take executors of {cpus} cores or more, or set {TASK_CPUS} to {executor_cores:.0f}, as "
         "exports do",
     )
 
 
 def idle_cores_notice(executor_cores: float, profile: Profile) -> Notice | None:
-    """The warning that executors have cores that no task can hold: of all the logs, which the time
-    counts, or of the stage that asks for most, which it does not. None where they have none, where
-    they have too few for any task, and where that is not known (NaN)."""
-    held, stage = task_cpus(profile), wide_stage(profile)
-    who = f"tasks of the logs held {held} cores each ({TASK_CPUS})"
+    """The warning that executors have cores that no task can hold.
+
+    These are cores idle for all tasks of the logs, which the predicted time includes, or for those
+    of the stage that requests most cores, which it does not include. None if there are none, if
+    executors have too few cores for any task, or if their cores are unknown (NaN).
+    """
+    cpus, stage = task_cpus(profile), wide_stage(profile)
+    who = f"tasks of the logs held {cpus} cores each ({TASK_CPUS})"
     what = "never {} a task"
-    if stage is not None and not executor_cores % held:
-        held = stage.task_cpus
-        who = f"{numbered_label(stage)} asks for {held} cores for each task"
+    if stage is not None and not executor_cores % cpus:
+        cpus = stage.task_cpus
+        who = f"{numbered_label(stage)} asks for {cpus} cores for each task"
         what = "{} none of these, which its time does not count"
-    if not executor_cores > held or not (idle := executor_cores % held):
+    if not executor_cores > cpus or not (idle := executor_cores % cpus):
         return None
     return Notice(
         "idle-cores",
-        f"{who}, executors here have {executor_cores:.0f}: each runs {executor_cores // held:.0f} "
+        f"{who}, executors here have {executor_cores:.0f}: each runs {executor_cores // cpus:.0f} "
         f"at a time, and {idle:.0f} of its cores " + what.format("has" if idle == 1 else "have"),
-        f"take executors of {executor_cores - idle:.0f} or {executor_cores - idle + held:.0f} "
+        f"take executors of {executor_cores - idle:.0f} or {executor_cores - idle + cpus:.0f} "
         "cores: a task gets all of its cores on one executor",
     )
 
 
 def stage_without_room_notice(executor_cores: float, profile: Profile) -> Notice | None:
-    """The warning that executors have fewer cores than the program asks for each task of a stage,
-    which Spark 4.0 waits for without end; None where they have enough, and where that is not known
-    (NaN)."""
+    """The warning that executors have fewer cores than the program requests for each task of a
+    stage, for which Spark 4.0 waits forever; None if they have enough, or if their cores are
+    unknown (NaN)."""
     stage = wide_stage(profile)
     if stage is None or not executor_cores < stage.task_cpus:
         return None

@@ -1,7 +1,8 @@
-"""Which runs repeat one another: the one place that says what a configuration is.
+"""Groups runs into configurations: runs of one configuration are repetitions of one another.
 
-A repetition of something seen tests nothing. Whoever leaves out runs leaves out whole
-configurations, and counts these, not runs. What repetitions do tell is the noise between two runs.
+Cross-validation leaves out whole configurations and counts these, not runs, since predicting a
+repetition of a run in the training set tests nothing. Repetitions do measure the noise between
+runs.
 """
 
 from __future__ import annotations
@@ -14,21 +15,21 @@ from engine.forecast import FloatArray, IntArray
 from engine.profile import Run
 
 SAME_SIZE = 1.05
-"""Inputs within this factor are one size: re-reads and metadata differ as much, and it takes more
-to tell what grows with the input."""
+"""Inputs within this factor are one size: re-reads and metadata differ as much, and a larger
+difference is needed to measure growth with the input."""
 
 
 def configurations(runs: Sequence[Run]) -> IntArray:
-    """(r,) which configuration each of r runs is of, numbered from 0: task slots (nodes where these
-    are not known), composition, size of the input, iterations and job parameters.
+    """(r,) the configuration of each of r runs, numbered from 0: task slots (nodes if these are
+    unknown), composition, size of the input, iterations and job parameters.
 
-    Heap is none of it: data that is neither kept nor spilled takes as long with any.
+    Heap is not part of it: data that is neither cached nor spilled takes as long with any.
     """
     sizes = size_levels(np.asarray([run.workload.input_bytes or 0.0 for run in runs]))
-    told = [
+    keys = [
         (
             run.cluster.slots,
-            # Nodes of a type that is not known are in no composition.
+            # Nodes of an unknown type are in no composition.
             run.cluster.nodes if run.cluster.slots is None else None,
             tuple(sorted(run.cluster.composition.items())),
             size,
@@ -38,28 +39,28 @@ def configurations(runs: Sequence[Run]) -> IntArray:
         )
         for run, size in zip(runs, sizes.tolist(), strict=True)
     ]
-    return _numbered(told)
+    return _numbered(keys)
 
 
 def size_levels(sizes: FloatArray) -> IntArray:
-    """(r,) which size each run has, the smallest 0: a level reaches up to `SAME_SIZE` times its
-    smallest, whatever the order of the runs. Sizes in any unit; 0 where one is not known."""
+    """(r,) the size class of each run, numbered from the smallest, whatever the order of the runs:
+    a class reaches up to `SAME_SIZE` times its smallest. Sizes in any unit; 0 if unknown."""
     levels = np.zeros(len(sizes), dtype=np.int64)
     level, smallest = 0, float(min(sizes, default=np.inf))
-    for place in np.argsort(sizes, kind="stable").tolist():
-        if sizes[place] > SAME_SIZE * smallest:
-            level, smallest = level + 1, float(sizes[place])
-        levels[place] = level
+    for index in np.argsort(sizes, kind="stable").tolist():
+        if sizes[index] > SAME_SIZE * smallest:
+            level, smallest = level + 1, float(sizes[index])
+        levels[index] = level
     return levels
 
 
 def times_run(groups: IntArray) -> IntArray:
-    """(r,) how often the configuration (r,) of each run was run."""
+    """(r,) number of runs of each run's configuration, given (r,) `groups`."""
     return np.asarray(np.bincount(groups)[groups])
 
 
 def pairs_between(groups: IntArray) -> tuple[IntArray, IntArray]:
-    """Places (p,) and (p,) of every two runs that are of different configurations.
+    """(p,) and (p,) indices of all pairs of runs of different configurations.
 
     Args:
         groups: (r,) configuration of each run.
@@ -70,26 +71,25 @@ def pairs_between(groups: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def repetitions(runs: Sequence[Run]) -> list[list[Run]]:
-    """The runs of each configuration; of equal heap too, as less of it may take longer for a
+    """The runs of each configuration and heap size: with less heap a run may take longer for a
     reason."""
     heaps = [run.cluster.executor_memory_gib for run in runs]
     groups = _numbered(list(zip(configurations(runs).tolist(), heaps, strict=True)))
-    found: list[list[Run]] = [[] for _ in range(int(groups.max(initial=-1)) + 1)]
+    members: list[list[Run]] = [[] for _ in range(int(groups.max(initial=-1)) + 1)]
     for run, group in zip(runs, groups.tolist(), strict=True):
-        found[group].append(run)
-    return found
+        members[group].append(run)
+    return members
 
 
 def scatter(runs: Sequence[Run]) -> tuple[float, int]:
-    """Sum of squares of log time about the mean of each configuration, and its degrees of freedom:
-    the runs beyond the first of each."""
+    """Within-group sum of squares of log time over configurations, and its degrees of freedom: the
+    number of runs less that of configurations."""
     logs = [np.log([run.seconds for run in same]) for same in repetitions(runs)]
-    return float(sum(own.var() * len(own) for own in logs)), len(runs) - len(logs)
+    return float(sum(group.var() * len(group) for group in logs)), len(runs) - len(logs)
 
 
 def repetition_spread(runs: Sequence[Run]) -> float:
-    """Standard deviation of log time among repetitions, pooled over configurations; 0 where none
-    was repeated."""
+    """Pooled standard deviation of log time within configurations; 0 if none was repeated."""
     squares, repeated = scatter(runs)
     return float(np.sqrt(squares / repeated)) if repeated else 0.0
 

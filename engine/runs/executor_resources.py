@@ -1,7 +1,7 @@
-"""GPUs and the like for executors of other cores than those of the logs.
+"""Scales GPUs and other custom resources to executors with other cores than those of the logs.
 
-A prediction counts on as many for each core as the logs had. Settings name them for each executor,
-so that executors of half the cores, each with as many, would ask for twice as many nodes' worth.
+A prediction assumes as many per core as the logs had. Spark's settings give them per executor: left
+as they are, executors of half the cores would request twice as many in all.
 """
 
 from __future__ import annotations
@@ -19,10 +19,13 @@ ROUNDING = 1e-9
 
 
 class ScaledResource(NamedTuple):
-    """What executors hold of one resource: the setting, as the logs had it and as it is here.
+    """A resource of executors: its setting in the logs, and the scaled one.
 
     Args:
-        log_cores, cores: of their executors, and of those here.
+        key: the setting.
+        name: the resource, such as "gpu".
+        log_amount, amount: resources per executor in the logs, and scaled.
+        log_cores, cores: cores of an executor in the logs, and here.
     """
 
     key: str
@@ -34,7 +37,7 @@ class ScaledResource(NamedTuple):
 
     @property
     def note(self) -> str:
-        """What of it a handover says."""
+        """The comment on it in an export."""
         more = self.amount * self.log_cores > self.log_amount * self.cores * (1.0 + ROUNDING)
         beyond = (
             ", more for each core than the prediction counts on: whole ones, and no fewer than a "
@@ -51,15 +54,15 @@ class ScaledResource(NamedTuple):
 def scaled_resources(
     carried: Mapping[str, str], profile: Profile, cores: int
 ) -> list[ScaledResource]:
-    """Those of executors of so many cores that are others than in the logs: as many for each core,
-    a whole number, and no fewer than one task holds. None where the logs do not say, or differ in,
-    how many cores their executors had.
+    """The resources whose amount changes for executors of `cores`: as many per core as in the logs,
+    rounded up to a whole number, and at least what one task holds. Empty if the cores of the logs'
+    executors are unknown or differ.
 
     Args:
         carried: the settings of the logs (`carried_settings`).
     """
-    told = {run.cluster.executor_cores for run in profile.runs if run.stages}
-    log_cores = told.pop() if len(told) == 1 else None
+    distinct = {run.cluster.executor_cores for run in profile.runs if run.stages}
+    log_cores = distinct.pop() if len(distinct) == 1 else None
     if not log_cores:
         return []
     found = []
@@ -76,7 +79,7 @@ def scaled_resources(
 
 
 def _amount(text: str) -> float:
-    """A sensible amount; 0 for what is none."""
+    """A setting as a number; 0 if it is not a sensible amount."""
     try:
         value = float(text)
     except ValueError:
@@ -85,4 +88,4 @@ def _amount(text: str) -> float:
 
 
 MOST = 1e4
-"""No executor holds more of anything."""
+"""Largest sensible amount of a resource per executor."""

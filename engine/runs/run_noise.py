@@ -1,7 +1,7 @@
-"""How much two runs of the same thing differ, learnt from repetitions.
+"""Estimates the noise between runs of one configuration from repetitions, with a prior.
 
-Where nothing was repeated, a scatter of runs and what is peculiar to each place look the same; then
-a prior decides, which a few repetitions outweigh.
+Without repetitions, run-to-run noise and the error of the model at each configuration look the
+same. Then a prior decides, which a few repetitions outweigh.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from engine.profile import Profile
 from engine.runs.configurations import scatter
 
 RUN_NOISE, NOISE_DOF = 0.02, 4.0
-"""Prior: scale of log time between repetitions of one run, and for how many repetitions it counts.
+"""Prior scale of log time between repetitions, and its weight in repetitions (degrees of freedom).
 Published repetitions differ by 1 to 4 % (medians of a few, on public run tables, by 1.4 %): with so
 few degrees of freedom nine of ten lie within 4 %."""
 
-PECULIAR = 0.1
-"""Standard deviation of log time of what a place has of its own, such as the edge of a memory
-cliff: so far a model may be off where a run table was measured without its runs being noisy. The
-scale of `sparkplan` at its own runs is 0.05 to 0.07 in the middle of designs of 6 and 10 runs of
-public tables, and at most 0.15 in nine of ten; with another 0.4 of noise it is 0.13 to 0.22."""
+MODEL_SPREAD = 0.1
+"""Standard deviation of log time of a model's error at single configurations of a run table, such
+as the edge of a memory cliff: so much misfit does not imply noisy runs. The scale of `sparkplan` at
+its own runs is 0.05 to 0.07 in the middle of designs of 6 and 10 runs of public tables, and at most
+0.15 in nine of ten; with another 0.4 of noise it is 0.13 to 0.22."""
 
-OF_A_LOG = 0.5
-"""Share of the variance with which a model of logs misses them that is the noise of runs: it misses
-by that and by what it gets wrong there, and without repetitions the two look the same."""
+NOISE_SHARE_OF_LOG = 0.5
+"""Share of the error variance of a model of logs that is attributed to the noise of runs; the rest
+is model error. Without repetitions the two cannot be separated."""
 
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """A Student law of what one run differs by.
+    """Student's distribution of the log time of one run about the expected one.
 
     Args:
-        scale: of log time.
+        scale: scale of log time.
         dof: degrees of freedom: how well the scale is known.
     """
 
@@ -45,26 +45,27 @@ class Noise:
 
 
 def run_noise(profile: Profile, model_scale: FloatArray, *, fitted: float = 0.0) -> Noise:
-    """The noise of a profile's runs.
+    """The noise of a profile's runs: the posterior of a common scale of log time.
 
-    The variance has an inverse chi-square prior (Gelman et al., Bayesian Data Analysis, 3.2), which
-    the scatter within each configuration updates; all configurations share it. The prior is what
-    the model says of places where it has seen a run: `OF_A_LOG` of that for logs, each of which is
-    held against its own replay; for run times what is beyond `PECULIAR`, and not the scatter again,
-    or what a fit that tells noise from a smooth course took for noise.
+    The variance has a scaled inverse chi-square prior (Gelman et al., Bayesian Data Analysis, 3.2),
+    which the scatter within each configuration updates; all configurations share it. The scale of
+    the prior comes from the model's own scale at the observed runs. For logs, each of which is
+    compared with its own replay, it is the share `NOISE_SHARE_OF_LOG` of that variance. For run
+    times it is the variance beyond `MODEL_SPREAD`, without the scatter that counts already. A fit
+    that separates noise from a smooth course may give a larger one.
 
     Args:
-        model_scale: (r,) scale of log time that the model foretells for each of the runs; NaN where
-            it gives no interval.
-        fitted: scale of the noise that a fit to the runs found; 0 where none did.
+        model_scale: (r,) scale of log time that the model predicts for each run; NaN if it gives no
+            interval.
+        fitted: scale of the noise by a fit to the runs; 0 if there is none.
     """
     squares, repeated = scatter(profile.runs)
     dof = NOISE_DOF + repeated
     known = model_scale[np.isfinite(model_scale)]
     by_model = float(np.median(known)) ** 2 if len(known) else 0.0
     if profile.has_stages:
-        by_model *= OF_A_LOG
+        by_model *= NOISE_SHARE_OF_LOG
     else:
-        by_model -= PECULIAR**2 + squares / dof
+        by_model -= MODEL_SPREAD**2 + squares / dof
     prior = max(RUN_NOISE**2, by_model, fitted**2)
     return Noise(math.sqrt((NOISE_DOF * prior + squares) / dof), dof)

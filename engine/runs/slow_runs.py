@@ -1,10 +1,10 @@
-"""Runs that took far longer than others say: something went wrong.
+"""Detects slow outliers: runs that took far longer than other runs predict.
 
 With a lost node or a busy disk a run takes half as long again, or three times as long. In a mean it
-moves the time of its configuration by a third, and as noise it widens the interval of all others.
-Where the same was run at least twice besides, such a run is left aside. A run that was made once
-may have been slow for a reason that the next one meets too: what the other runs foretell decides
-how much it counts (`engine/models/laws/wrong_runs.py`), and it is named; so is the slower of two
+shifts the time of its configuration by a third, and as noise it widens the interval of all others.
+If its configuration was run at least twice besides, such a run is excluded. A run made once may
+have been slow for a reason that recurs. Then the prediction of the other runs decides how much it
+counts (`engine/models/laws/wrong_runs.py`), and it is reported, and so is the slower of two
 (`engine/models/laws/wrong_pairs.py`).
 """
 
@@ -24,22 +24,21 @@ from engine.text.lists import in_a_row
 from engine.units import format_number
 
 WENT_WRONG = 0.02
-"""Prior probability that something went wrong in a run."""
+"""Prior probability that a run is an outlier."""
 
 LEAST, MOST = 1.25, 4.0
-"""How many times as long a run then takes, evenly in log time."""
+"""Range of the factor on an outlier's time: log-uniform."""
 
 ODDS = 10.0
-"""Odds that something went wrong from which on a run is left aside."""
+"""Posterior odds of being an outlier above which a run is excluded."""
 
-FEWEST = 3
-"""Runs of one configuration that it takes."""
+FEWEST_RUNS = 3
+"""Fewest runs of one configuration among which outliers are detected."""
 
 
 @dataclass(frozen=True, eq=False)
 class SlowRun:
-    """A run in which something went wrong, and how many times as long as others of the same it
-    took."""
+    """An excluded outlier, and its time relative to other runs of its configuration."""
 
     run: Run
     times: float
@@ -47,62 +46,68 @@ class SlowRun:
 
 @dataclass(frozen=True, eq=False)
 class UnusualRun:
-    """A run made once, or the slower of two, that took so many times as long as the others
-    foretell, and what it counts for: the probability that nothing went wrong in it, 0 of two."""
+    """A suspected outlier: a run made once, or the slower of two.
+
+    Args:
+        times: its time relative to the prediction of the other runs.
+        count: its weight, the probability that it is no outlier; 0 for the slower of two.
+    """
 
     run: Run
     times: float
     count: float
 
 
-HARDLY = 0.01
-"""A run that counts for no more is not worth a number."""
+LEAST_REPORTED_WEIGHT = 0.01
+"""Largest weight that is reported as next to nothing."""
 
 
 def slow_runs(runs: Sequence[Run]) -> list[SlowRun]:
-    """The runs in which something went wrong: at most one of three of the same."""
+    """The outliers among repeated runs: at most a third of each configuration."""
     groups = [sorted(same, key=lambda run: run.seconds) for same in repetitions(runs)]
     noise, dof = _noise(groups)
     found = []
     for same in groups:
-        fast = math.ceil(2 * len(same) / FEWEST)
+        fast = math.ceil(2 * len(same) / FEWEST_RUNS)
         usual = float(np.log([run.seconds for run in same[:fast]]).mean())
         scale = noise * math.sqrt(1.0 + 1.0 / fast)
         for run in same[fast:]:
             longer = math.log(run.seconds) - usual
-            if _went_wrong(longer, scale, dof):
+            if _is_outlier(longer, scale, dof):
                 found.append(SlowRun(run, math.exp(longer)))
     return found
 
 
 def without(runs: Sequence[Run], wrong: Sequence[SlowRun | UnusualRun]) -> tuple[Run, ...]:
+    """The runs without the given outliers."""
     aside = {id(one.run) for one in wrong}
     return tuple(run for run in runs if id(run) not in aside)
 
 
 def calm(profile: Profile) -> Profile:
-    """A profile of run times without its slow runs; one with logs, all of which are replayed, as it
-    is."""
+    """A profile of run times without its outliers; a profile with logs, all of which are replayed,
+    unchanged."""
     if profile.has_stages:
         return profile
     return replace(profile, runs=without(profile.runs, slow_runs(profile.runs)))
 
 
 def _noise(groups: Sequence[Sequence[Run]]) -> tuple[float, float]:
-    """Scale of log time among repetitions that nothing speaks against, and its degrees of freedom:
-    those within `LEAST` of the median of at least `FEWEST`, and all of fewer."""
+    """Scale of log time among repetitions without candidates for outliers, and its degrees of
+    freedom. Candidates are runs beyond `LEAST` times the median of at least `FEWEST_RUNS` runs."""
     squares, dof = NOISE_DOF * RUN_NOISE**2, NOISE_DOF
     for same in groups:
         logs = np.log([run.seconds for run in same])
-        if len(logs) >= FEWEST:
+        if len(logs) >= FEWEST_RUNS:
             logs = logs[logs <= np.median(logs) + math.log(LEAST)]
         squares += float(logs.var()) * len(logs)
         dof += len(logs) - 1
     return math.sqrt(squares / dof), dof
 
 
-def _went_wrong(longer: float, scale: float, dof: float) -> bool:
-    """Whether log time so much longer is rather a run that went wrong than noise."""
+def _is_outlier(longer: float, scale: float, dof: float) -> bool:
+    """Whether a run whose log time is `longer` than usual is an outlier: by its posterior odds, the
+    log-uniform density of outliers against Student's density of noise."""
     if not math.log(LEAST) <= longer:
         return False
     density = math.lgamma(0.5 * (dof + 1.0)) - math.lgamma(0.5 * dof)
@@ -113,7 +118,7 @@ def _went_wrong(longer: float, scale: float, dof: float) -> bool:
 
 
 def slow_notices(slow: Sequence[SlowRun]) -> list[Notice]:
-    """That runs were left aside."""
+    """The warning that outliers were excluded."""
     if not slow:
         return []
     most = max(slow, key=lambda one: one.times)
@@ -130,7 +135,7 @@ def slow_notices(slow: Sequence[SlowRun]) -> list[Notice]:
 
 
 def unusual_notices(unusual: Sequence[UnusualRun]) -> list[Notice]:
-    """That runs made once count for less, since something rather went wrong in them."""
+    """The warning that runs made once count for less, since they are probably outliers."""
     if not unusual:
         return []
     names = [_named(one.run) for one in unusual]
@@ -138,7 +143,7 @@ def unusual_notices(unusual: Sequence[UnusualRun]) -> list[Notice]:
     times = list(dict.fromkeys(format_number(each, figures=2) for each in every))
     share = max(one.count for one in unusual)
     counts = f"as {'at most ' if len(names) > 1 else ''}{share:.2g} of a run"
-    counts = counts if share > HARDLY else "for next to nothing"
+    counts = counts if share > LEAST_REPORTED_WEIGHT else "for next to nothing"
     return [
         Notice(
             "unusual-run",
@@ -151,7 +156,7 @@ def unusual_notices(unusual: Sequence[UnusualRun]) -> list[Notice]:
 
 
 def _named(run: Run) -> str:
-    """Where a run stands, or what it was."""
+    """A run by the name of its file, or else by its time."""
     if run.source:
         return run.source.rsplit("/", 1)[-1]
     return f"the run of {format_number(run.seconds, figures=4)} s"

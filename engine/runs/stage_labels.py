@@ -1,11 +1,11 @@
-"""What a stage is called where people read it.
+"""Readable labels of stages.
 
-Spark names a stage after the place in the program that asked for it. Where Python called Spark
-through py4j, or Spark called itself from a thread of a pool, that place is Java's own: every
+Spark names a stage after its call site in the program. If Python called Spark through py4j, or
+Spark called itself from a pool thread, the call site is Java's own: every
 DataFrame action of a PySpark program is "at NativeMethodAccessorImpl.java:0", every broadcast and
 every shuffle of an adaptive plan "$anonfun$withThreadLocalCaptured$1 at FutureTask.java:264". Where
-a client of Spark Connect asked, no place is known at all. What the stage does, by its RDD scopes,
-then tells it from the others.
+a client of Spark Connect asked, no call site is known at all. Then the label says what the stage
+does, by its RDD scopes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _CALL_SITE = re.compile(r"^(\S+) at (\w+)\.java:\d+$")
 _REFLECTION = frozenset(
     ("NativeMethodAccessorImpl", "DirectMethodHandleAccessor", "DelegatingMethodAccessorImpl")
 )
-"""How Java calls a method by its name, up to Java 17 and since: the method is what was called."""
+"""Java's classes for calls by reflection, up to Java 17 and since: the method is the called one."""
 
 _POOLS = frozenset(
     (
@@ -32,14 +32,14 @@ _POOLS = frozenset(
         "AccessController",
     )
 )
-"""Where threads of Java's pools and the sessions of a server begin: the method is theirs, and tells
-nothing of the job."""
+"""Java's classes where pool threads and server sessions begin: the method is theirs and says
+nothing about the job."""
 
 _CONNECT = "Spark Connect"
 """What stages of its clients are called (`engine.sources.logs.lineage.stage_name`)."""
 
 _PLUMBING = ("WholeStageCodegen", "AdaptiveSparkPlan", "mapPartitionsInternal")
-"""Scopes of nearly every stage of a query."""
+"""Scopes of nearly every SQL stage, left out of labels."""
 
 _READS = (
     "Scan",
@@ -59,8 +59,8 @@ MOST_STEPS = 4
 
 
 def stage_label(stage: StageRun) -> str:
-    """ "parquet: Scan json, Exchange" for a stage whose call site is Java's own; the name that
-    Spark gave it where that is a place in the program, or where no scopes are known."""
+    """The label of a stage: the name that Spark gave it if that is a call site in the program or if
+    no scopes are known; else its operations, such as "parquet: Scan json, Exchange"."""
     if stage.name == _CONNECT:
         return ", ".join(_steps(stage)) or stage.name
     site = _CALL_SITE.match(stage.name)
@@ -73,27 +73,28 @@ def stage_label(stage: StageRun) -> str:
 
 
 def _generated(stage: StageRun) -> str:
-    """ "WholeStageCodegen (1)", as the SQL page of Spark names it, where a query has no other step:
-    a range of numbers, say. The place is a closure of Spark's own, which nobody knows."""
+    """The name of generated code, such as "WholeStageCodegen (1)" as on Spark's SQL page, for a
+    query without other operations (a range of numbers, say), whose call site is one of Spark's own
+    closures; else ""."""
     codes = (name for name in stage.operations if name.startswith(f"{_PLUMBING[0]} ("))
     return next(codes, "") if stage.name.startswith("$anonfun") else ""
 
 
 def asked_in_a_pool(stage: StageRun) -> bool:
-    """Whether its call site is where a thread of a pool begins, whose name and line are those of
-    the version of Spark and Java."""
+    """Whether a stage's call site is the start of a pool thread, whose name and line depend on the
+    versions of Spark and Java."""
     site = _CALL_SITE.match(stage.name)
     return site is not None and site[2] in _POOLS
 
 
 def numbered_label(stage: StageRun) -> str:
-    """ "stage 3 (reduce at rank.py:7)": stages of one label are told apart by the number."""
+    """A label with the stage's id, such as "stage 3 (reduce at rank.py:7)"."""
     return f"stage {stage.stage_id} ({stage_label(stage)})"
 
 
 def _steps(stage: StageRun) -> list[str]:
-    """What a task does, in the way of its data as far as the names tell: what reads first, what
-    writes last. Of many steps those in the middle are left out."""
+    """The operations of a task in the order of its data flow, as far as their names tell: reads
+    first, writes last. Beyond `MOST_STEPS` those in the middle are left out."""
     counts = stage.operation_counts or (1,) * len(stage.operations)
     done = [
         name.strip()

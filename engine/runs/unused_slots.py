@@ -1,9 +1,10 @@
-"""Slots of executors that never ran a task, and which of them the stages of an application meet.
+"""Unused slots, those of executors that never ran a task, and how many of a stage's tasks start on
+them.
 
 An executor is one JVM: its first tasks, on whichever of its slots, load code for all of them. Spark
 offers the slots of all executors in random order, one of each before a second, so a stage of few
-tasks meets as many executors. Tasks whose input lies on some executors are launched there, as long
-as these have slots (delay scheduling).
+tasks runs on as many executors. Tasks whose input lies on some executors are launched there, as
+long as these have free slots (delay scheduling).
 """
 
 from __future__ import annotations
@@ -16,35 +17,43 @@ from engine.forecast import FloatArray, IntArray
 
 
 class UnusedSlots:
-    """What stages leave of them, in the order in which they start."""
+    """The number of unused slots, updated by each stage in the order in which they start."""
 
     def __init__(self, slots: int, *, per_executor: int) -> None:
         self.left, self.per_executor = slots, max(1, per_executor)
 
-    def met(self, tasks: int, *, slots: int, near: bool, cpus: int = 1) -> int:
-        """How many tasks of a stage of so many, on so many slots, start on them: of those that are
-        offered in random order in proportion to their number. Every other slot of their executors
-        is used from then on.
+    def use(self, tasks: int, *, slots: int, near: bool, cpus: int = 1) -> int:
+        """Number of a stage's tasks that start on unused slots; marks all slots of their executors
+        as used.
+
+        Slots are offered in random order, so their number is in proportion to that of the unused
+        slots, rounded up.
 
         Args:
-            near: its tasks are launched where their input lies, on executors that ran tasks.
+            tasks: tasks of the stage.
+            slots: slots of the cluster.
+            near: its tasks are launched where their input lies, on executors that ran tasks before.
             cpus: slots that one task holds.
         """
         at_once = min(tasks, max(1, slots // cpus))
-        room = -(-self.left // cpus)
+        free_lanes = -(-self.left // cpus)
         if near:
-            executors = met = min(room, max(0, at_once - (slots - self.left) // cpus))
+            executors = cold_tasks = min(free_lanes, max(0, at_once - (slots - self.left) // cpus))
         else:
-            met = min(room, -(-at_once * self.left // slots))
+            cold_tasks = min(free_lanes, -(-at_once * self.left // slots))
             spread = min(at_once, -(-slots // self.per_executor))
             executors = -(-spread * self.left // slots)
-        self.left -= min(self.left, max(met * cpus, executors * self.per_executor))
-        return met
+        self.left -= min(self.left, max(cold_tasks * cpus, executors * self.per_executor))
+        return cold_tasks
 
-    def leave(self, count: int, *, slots: int, coming: int) -> None:
-        """So many slots go, and leave so many, of which some are yet to come: those of executors
-        that are there and never ran a task are idle, and go first."""
-        idle = max(0, self.left - coming)
+    def remove(self, count: int, *, slots: int, upcoming: int) -> None:
+        """Removes `count` slots, unused ones first, since they are idle.
+
+        Args:
+            slots: slots that remain, including those yet to come.
+            upcoming: slots yet to come.
+        """
+        idle = max(0, self.left - upcoming)
         self.left = min(slots, self.left - min(count, idle))
 
 
@@ -57,9 +66,19 @@ def unused_met(
     near: Sequence[bool],
     cpus: Sequence[int],
 ) -> IntArray:
-    """(s,) how many tasks of stages of so many start on such slots, in the order in which the
-    stages start."""
-    unused, found = UnusedSlots(slots, per_executor=per_executor), np.zeros(len(tasks), np.int64)
-    for place in np.argsort(start, kind="stable").tolist():
-        found[place] = unused.met(tasks[place], slots=slots, near=near[place], cpus=cpus[place])
-    return found
+    """(s,) number of each stage's tasks that start on unused slots.
+
+    Args:
+        start: (s,) when each stage starts, which gives their order.
+        tasks: (s,) tasks of each stage.
+        near, cpus: (s,) as in `UnusedSlots.use`.
+    """
+    unused, cold_tasks = (
+        UnusedSlots(slots, per_executor=per_executor),
+        np.zeros(len(tasks), np.int64),
+    )
+    for index in np.argsort(start, kind="stable").tolist():
+        cold_tasks[index] = unused.use(
+            tasks[index], slots=slots, near=near[index], cpus=cpus[index]
+        )
+    return cold_tasks

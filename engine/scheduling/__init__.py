@@ -1,1 +1,1 @@
-"""When tasks, stages and jobs run on a number of slots."""
+"""Scheduling of tasks, stages and jobs on a number of slots."""

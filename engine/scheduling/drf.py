@@ -1,8 +1,8 @@
-"""How many tasks of each job run at once: dominant resource fairness and its alternatives.
+"""Allocation of containers to jobs: dominant resource fairness (DRF), max-min fairness and FIFO.
 
-A scheduler grants containers one task at a time to the job that has the least; the result of that
-process is computed here without making every step of it. Claims of one job are served in their
-order, so that a job with several stages fills the first of them first.
+A fair scheduler grants containers one at a time to the job with the least share. The result is
+computed here without making every step. Claims of one job are served in their order, so a job with
+several stages fills the first of them first.
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ from engine.errors import UnknownName
 
 SHARE_DIGITS = 9
 SLACK = 1e-9
-"""Rounding: a task that exceeds what is left by less than this share of the whole still fits."""
+"""Rounding tolerance: a container that exceeds what is left by less than this share of the whole
+still fits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Tasks of one stage that want containers.
+    """A request of one stage for containers, one for each task.
 
     Args:
-        job: whose share they count to.
-        tasks: how many could run now.
-        cores, memory_gib: what a container of one task holds (C_i and M_i of BOE Eq. 6).
+        job: the job to whose share they count.
+        tasks: number of tasks that could run now.
+        cores, memory_gib: size of a container (C_i and M_i of BOE Eq. 6).
     """
 
     job: int
@@ -37,13 +38,14 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """What the containers of a cluster may hold together (N_cores and B_mem of BOE Eq. 6)."""
+    """The resources of a cluster's containers in all (N_cores and B_mem of BOE Eq. 6)."""
 
     cores: float
     memory_gib: float = math.inf
 
     def room(self, claim: Claim, *, cores: float = 0.0, memory_gib: float = 0.0) -> int:
-        """How many more containers of a claim fit beside those that hold `cores` and so on."""
+        """Number of containers of a claim that fit beside those that hold `cores` and
+        `memory_gib`."""
         most = math.inf
         if claim.cores > 0.0:
             most = (self.cores * (1.0 + SLACK) - cores) / claim.cores
@@ -73,8 +75,8 @@ def max_min(claims: Sequence[Claim], pool: Pool) -> list[int]:
 
 
 def fifo(claims: Sequence[Claim], pool: Pool) -> list[int]:
-    """(n,) containers when each claim takes what it can before the next one is served: what
-    Spark does with the stages of one application."""
+    """(n,) containers if each claim takes what it can before the next one is served, as Spark does
+    with the stages of one application."""
     granted, cores, memory = [], 0.0, 0.0
     for claim in claims:
         count = pool.room(claim, cores=cores, memory_gib=memory)
@@ -87,7 +89,7 @@ def fifo(claims: Sequence[Claim], pool: Pool) -> list[int]:
 Scheduler = Callable[[Sequence[Claim], Pool], list[int]]
 
 SCHEDULERS: dict[str, Scheduler] = {"drf": drf, "max-min": max_min, "fifo": fifo}
-"""By the name that a workflow file or an option gives."""
+"""Schedulers by their name in a workflow file or an option."""
 
 
 def scheduler_named(name: str, *, where: str | None = None) -> Scheduler:
@@ -104,10 +106,11 @@ def scheduler_named(name: str, *, where: str | None = None) -> Scheduler:
 def _fair(
     claims: Sequence[Claim], pool: Pool, share_of: Callable[[Claim, Pool], float]
 ) -> list[int]:
-    """Containers granted one at a time to the job of the least share, ties in order of jobs."""
+    """(n,) containers granted one at a time to the job of the least share; ties go by the order of
+    jobs."""
     queues: dict[int, list[int]] = {}
-    for place, claim in enumerate(claims):
-        queues.setdefault(claim.job, []).append(place)
+    for index, claim in enumerate(claims):
+        queues.setdefault(claim.job, []).append(index)
     if len(queues) <= 1:
         return fifo(claims, pool)
     shares = [share_of(claim, pool) for claim in claims]
@@ -118,23 +121,23 @@ def _fair(
 def _up_to_level(
     claims: Sequence[Claim], pool: Pool, queues: dict[int, list[int]], shares: Sequence[float]
 ) -> list[int]:
-    """What everybody has been granted when the first container does not fit, or a little before.
+    """(n,) containers granted when the first one does not fit, or a little before, by bisection.
 
-    A job is granted its next task while its share is the least, so all tasks that begin below a
-    level are granted before any that begins at it.
+    A job is granted its next container while its share is the least. So all containers that begin
+    below a level of the share are granted before any that begins at it.
     """
 
     def at(level: float) -> list[int]:
         granted = [0] * len(claims)
-        for places in queues.values():
+        for indices in queues.values():
             reached = 0.0
-            for place in places:
-                share, tasks = shares[place], claims[place].tasks
+            for index in indices:
+                share, tasks = shares[index], claims[index].tasks
                 if reached >= level * (1.0 - SLACK):
                     break
                 below = math.inf if share <= 0.0 else (level - reached) / share
                 wanted = tasks if below >= tasks else math.ceil(below - SLACK * below)
-                granted[place] = wanted
+                granted[index] = wanted
                 reached += wanted * share
                 if wanted < tasks:
                     break
@@ -162,23 +165,24 @@ def _one_by_one(
     shares: Sequence[float],
     granted: list[int],
 ) -> list[int]:
-    """Grants what is left singly; a job whose next container does not fit is served no more."""
+    """Grants the rest one by one; a job whose next container does not fit gets no more."""
     cores = sum(n * claim.cores for n, claim in zip(granted, claims, strict=True))
     memory = sum(n * claim.memory_gib for n, claim in zip(granted, claims, strict=True))
 
-    def share_of(places: list[int]) -> float:
-        """Of a job, so rounded that equal shares are equal however they were added up."""
-        return round(sum(granted[place] * shares[place] for place in places), SHARE_DIGITS)
+    def share_of(indices: list[int]) -> float:
+        """Share of a job, rounded so that equal shares are equal in whatever order they were
+        summed."""
+        return round(sum(granted[index] * shares[index] for index in indices), SHARE_DIGITS)
 
-    waiting = [(share_of(places), order, places) for order, places in enumerate(queues.values())]
+    waiting = [(share_of(indices), order, indices) for order, indices in enumerate(queues.values())]
     heapq.heapify(waiting)
     while waiting:
-        _, order, places = heapq.heappop(waiting)
-        place = next((p for p in places if granted[p] < claims[p].tasks), None)
-        if place is None or not pool.room(claims[place], cores=cores, memory_gib=memory):
+        _, order, indices = heapq.heappop(waiting)
+        index = next((p for p in indices if granted[p] < claims[p].tasks), None)
+        if index is None or not pool.room(claims[index], cores=cores, memory_gib=memory):
             continue
-        granted[place] += 1
-        cores += claims[place].cores
-        memory += claims[place].memory_gib
-        heapq.heappush(waiting, (share_of(places), order, places))
+        granted[index] += 1
+        cores += claims[index].cores
+        memory += claims[index].memory_gib
+        heapq.heappush(waiting, (share_of(indices), order, indices))
     return granted

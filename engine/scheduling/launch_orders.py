@@ -1,9 +1,10 @@
-"""How long a stage of few waves takes when nobody knows in which order its tasks are launched.
+"""The makespan of a stage of few waves averaged over launch orders, since its order is unknown.
 
-A log's quantiles do not say where the long tasks stand, and one order would decide it: on one slot
-more the longest task is suddenly among the first ones, which meet an executor never used before, or
-no longer has to wait for the second wave. So the end is the mean over turns of one order, and as
-many standard deviations from it as the log's own end was on its slots.
+A log's quantiles do not say when the long tasks are launched, and a single order would decide too
+much: on one slot more the longest task may suddenly be among the first ones, which meet an unused
+executor, or may no longer wait for the second wave. So the makespan is the mean over cyclic shifts
+of one random order, plus as many standard deviations over these as the log's own makespan lay above
+that mean on its slots.
 """
 
 from __future__ import annotations
@@ -19,106 +20,110 @@ from engine.scheduling.list_scheduling import makespan, makespan_of
 from engine.scheduling.waves import Tasks
 
 ORDERS = 16
-"""Launch orders over which the mean is taken: one order, turned by as many equal shares of it."""
+"""Number of launch orders over which the mean is taken: one order, shifted by equal shares of it.
+"""
 
 TURNED_TASKS = 1000
-"""Stages of more tasks take their one order: placing them so often would cost more than the order
-of so many tasks is worth."""
+"""Stages of more tasks keep their one order: scheduling them so often would cost more than their
+order matters."""
 
 
-def no_luck() -> float:
-    """Of a stage whose log does not tell it."""
+def zero_z_score() -> float:
+    """The z-score of a stage whose log does not tell it."""
     return 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class LaunchOrder:
-    """What a log tells of the order in which a stage's tasks are launched.
+    """What a log tells of the launch order of a stage.
 
     Args:
-        turn: share of a random order by which that of its `Tasks` is turned.
-        told: gives `luck`, for those who ask.
+        turn: cyclic shift of the order of its `Tasks` against the random order, as a share.
+        compute_z_score: computes `z_score` when first used.
     """
 
     turn: float
-    told: Callable[[], float] = no_luck
+    compute_z_score: Callable[[], float] = zero_z_score
 
     @cached_property
-    def luck(self) -> float:
-        """How far the stage's end on the log's slots lies above the mean over turns, in standard
-        deviations over these."""
-        return self.told()
+    def z_score(self) -> float:
+        """Z-score of the stage's makespan on the log's slots: how many standard deviations over
+        shifted orders it lies above their mean."""
+        return self.compute_z_score()
 
 
 def ends_by_turn(tasks: Tasks, slots: int, *, unused: int, turn: float) -> FloatArray:
-    """(`ORDERS`,) how long tasks take on idle slots in each turn of their launch order, in seconds.
+    """(`ORDERS`,) makespan in seconds of tasks on idle slots, for each shift of their launch order.
 
     Args:
-        unused: how many of the first ones meet slots that never ran a task.
-        turn: of the order in which they are.
+        unused: number of first tasks that meet unused slots, which never ran a task.
+        turn: shift of the order in which the tasks are given.
     """
-    # Lists: of few numbers they are turned and placed in a fraction of the time of arrays.
+    # Few numbers are shifted and scheduled much faster as lists than as arrays.
     seconds = tasks.seconds.tolist()
     cold = None if tasks.cold_seconds is None or not unused else tasks.cold_seconds.tolist()
     if tasks.longest_first:
         wave = min(len(seconds), slots)
-        starts = _begins(wave) if cold is not None and unused < wave else [0] * ORDERS
-        ordered = partial(_with_unused_from, seconds, cold, unused=unused, wave=wave)
+        starts = _shift_starts(wave) if cold is not None and unused < wave else [0] * ORDERS
+        ordered = partial(_longest_first_with_unused, seconds, cold, unused=unused, wave=wave)
     else:
         first = round(turn * len(seconds))
-        starts = [(first - begin) % len(seconds) for begin in _begins(len(seconds))]
-        ordered = partial(_turned, seconds, cold, unused=unused)
-    # Of few tasks, and where nothing turns, many orders are the same.
+        starts = [(first - begin) % len(seconds) for begin in _shift_starts(len(seconds))]
+        ordered = partial(_shifted, seconds, cold, unused=unused)
+    # With few tasks, or if nothing shifts, many orders are the same.
     ends = {start: makespan_of(ordered(start), slots) for start in set(starts)}
     return np.asarray([ends[start] for start in starts])
 
 
-def _begins(places: int) -> list[int]:
-    """Where each turn of so many places begins."""
+def _shift_starts(places: int) -> list[int]:
+    """The first position of each shift of an order of so many positions."""
     return [round(turn / ORDERS * places) % places for turn in range(ORDERS)]
 
 
-def _turned(seconds: list[float], cold: list[float] | None, by: int, *, unused: int) -> list[float]:
-    """Durations in launch order, from the task at place `by` on."""
-    turned = seconds[by:] + seconds[:by]
+def _shifted(
+    seconds: list[float], cold: list[float] | None, by: int, *, unused: int
+) -> list[float]:
+    """Durations in launch order, shifted to begin with the task at index `by`; the first `unused`
+    ones are cold."""
+    shifted = seconds[by:] + seconds[:by]
     if cold is not None:
-        turned[:unused] = (cold[by:] + cold[:by])[:unused]
-    return turned
+        shifted[:unused] = (cold[by:] + cold[:by])[:unused]
+    return shifted
 
 
-def _with_unused_from(
+def _longest_first_with_unused(
     seconds: list[float], cold: list[float] | None, start: int, *, unused: int, wave: int
 ) -> list[float]:
-    """Durations from the longest task to the shortest: that order stays, and what turns is which of
-    the first wave meet the unused slots, since these are anywhere among the others."""
+    """Durations from the longest task to the shortest. That order stays; what shifts is which tasks
+    of the first wave meet the unused slots, since these may be any of the slots."""
     if cold is None:
         return seconds
-    found = seconds.copy()
-    for place in range(start, start + min(unused, wave)):
-        found[place % wave] = cold[place % wave]
-    return found
+    durations = seconds.copy()
+    for index in range(start, start + min(unused, wave)):
+        durations[index % wave] = cold[index % wave]
+    return durations
 
 
 def luck_of(tasks: Tasks, slots: int, *, unused: int, turn: float) -> float:
-    """`LaunchOrder.luck` of the order in which tasks are; 0 where all take as long."""
+    """`LaunchOrder.z_score` of tasks in the order given; 0 if the order does not matter."""
     ends = ends_by_turn(tasks, slots, unused=unused, turn=turn)
     spread = float(ends.std())
-    if spread <= SAME * float(ends.mean()):
+    if spread <= ROUNDING * float(ends.mean()):
         return 0.0
     return (makespan(tasks.on(unused), slots) - float(ends.mean())) / spread
 
 
 def end_in_any_order(tasks: Tasks, slots: int, order: LaunchOrder, *, unused: int) -> float:
-    """How long tasks take on idle slots, in seconds: see the module."""
+    """Makespan in seconds of tasks on idle slots, averaged over launch orders: see the module."""
     if not unused and len(tasks) <= slots:
         return tasks.longest
     ends = ends_by_turn(tasks, slots, unused=unused, turn=order.turn)
     shortest, longest = float(ends.min()), float(ends.max())
     if shortest == longest:
         return longest
-    end = float(ends.mean()) + order.luck * float(ends.std())
+    end = float(ends.mean()) + order.z_score * float(ends.std())
     return min(max(end, shortest), longest)
 
 
-SAME = 1e-9
-"""Ends that differ by no more, relatively, differ by rounding."""
+ROUNDING = 1e-9
+"""Relative standard deviation of makespans below which they differ by rounding only."""

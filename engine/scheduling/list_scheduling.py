@@ -1,8 +1,8 @@
 """List scheduling: the tasks of one stage on slots that fall free at different times.
 
-Two forms, with the same arguments and results: `place` takes one task after the other from a heap;
-`place_fast` jumps over the bulk of many tasks (`_after_bulk`) or places batches (`_place_batches`),
-within 1 %.
+Two forms with the same arguments and results: `list_schedule` schedules one task after the other
+from a heap; `list_schedule_fast` skips the bulk of many tasks (`_after_bulk`) or schedules batches
+(`_place_batches`), within 1 %.
 """
 
 from __future__ import annotations
@@ -15,31 +15,31 @@ import numpy as np
 from engine.forecast import FloatArray
 
 FEW_TASKS = 300
-"""Stages of so many tasks are always placed one by one."""
+"""Stages of up to so many tasks are always scheduled one by one."""
 
 HEAP_TASKS = 3000
 """Up to so many tasks a heap is faster than batches."""
 
 BULK_TO_TAIL = 4
-"""The bulk is only jumped over when it has this many times the tasks of the tail: what the tail
-then gets wrong is a small part of the whole."""
+"""The bulk is only skipped if it has so many times the tasks of the tail: the error of the tail is
+then a small part of the whole."""
 
 TAIL_WAVES = 6
-"""Waves at the end of a stage that are always placed task by task, or in small batches."""
+"""Waves at the end of a stage that are always scheduled task by task, or in small batches."""
 
 TAIL_OF_LONGEST = 1.5
-"""The tail also lasts this many times the longest task: what ran at its start has ended by then."""
+"""The tail also lasts so many times the longest task: what ran at its start has ended by then."""
 
 FEWEST_BATCHES = 2
 MOST_BATCHES = 16
 BATCHED_WAVES = 32
-"""Batches per wave times waves, within these limits: an error of a share of a task's time weighs
-the less the more waves there are."""
+"""Batches per wave times number of waves, within these limits: the error, a share of a task's time,
+matters less the more waves there are."""
 
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 
 
-def place(
+def list_schedule(
     seconds: FloatArray, free: FloatArray, ready: float, until: float = math.inf
 ) -> tuple[FloatArray, int, float]:
     """List scheduling of a stage's tasks, in their order, each on the slot that is free first.
@@ -67,10 +67,11 @@ def place(
     return np.asarray(heap), len(ends), max(ends, default=ready)
 
 
-def place_fast(
+def list_schedule_fast(
     seconds: FloatArray, free: FloatArray, ready: float, until: float = math.inf
 ) -> tuple[FloatArray, int, float]:
-    """`place` for many tasks: the same arguments and results, within 1 % (see the module)."""
+    """`list_schedule` for many tasks: the same arguments and results, within 1 % (see the
+    module)."""
     open_slots = np.maximum(free, ready)
     if not len(seconds):
         return open_slots, 0, ready
@@ -78,12 +79,12 @@ def place_fast(
     if started is not None:
         return started
     if len(seconds) <= FEW_TASKS:
-        return place(seconds, free, ready, until)
+        return list_schedule(seconds, free, ready, until)
     bulk = _bulk_tasks(seconds, open_slots, until)
     if bulk:
         open_slots = _after_bulk(seconds[:bulk], open_slots)
     rest = seconds[bulk:]
-    method = place if len(rest) <= HEAP_TASKS else _place_batches
+    method = list_schedule if len(rest) <= HEAP_TASKS else _place_batches
     open_slots, placed, end = method(rest, open_slots, ready, until)
     return open_slots, bulk + placed, max(end, float(seconds[:bulk].max(initial=0.0)) + ready)
 
@@ -102,8 +103,8 @@ def _start_at_once(
 
 
 def _bulk_tasks(seconds: FloatArray, open_slots: FloatArray, until: float) -> int:
-    """How many of the first tasks can be jumped over: all but a tail (`TAIL_WAVES`,
-    `TAIL_OF_LONGEST`), and none that would start near `until`. 0 where that saves little."""
+    """How many of the first tasks can be skipped: all but a tail (`TAIL_WAVES`, `TAIL_OF_LONGEST`),
+    and none that would start near `until`. 0 if that saves little."""
     n, m = len(seconds), len(open_slots)
     mean, longest = float(seconds.mean()), float(seconds.max())
     if mean <= 0.0 or m == 0:
@@ -120,9 +121,9 @@ def _bulk_tasks(seconds: FloatArray, open_slots: FloatArray, until: float) -> in
 def _after_bulk(seconds: FloatArray, open_slots: FloatArray) -> FloatArray:
     """(m,) free times after a bulk of tasks during which no slot was idle.
 
-    Their mean follows from the work alone. Around it they lie as the rest of the running tasks
-    does at any moment: a running task is long in proportion to its length, and done to a share that
-    is uniform (the stationary residual life of a renewal process).
+    Their mean follows from the work alone. Their spread is that of the residual times of running
+    tasks at any moment (the stationary residual life of a renewal process): a task is running with
+    probability in proportion to its length, and the share of it that is done is uniform.
     """
     m = len(open_slots)
     ordered = np.sort(seconds)
@@ -138,11 +139,11 @@ def _after_bulk(seconds: FloatArray, open_slots: FloatArray) -> FloatArray:
 def _place_batches(
     seconds: FloatArray, free: FloatArray, ready: float, until: float
 ) -> tuple[FloatArray, int, float]:
-    """`place`, a batch of tasks at a time on the slots that fall free first.
+    """`list_schedule` in batches of tasks on the slots that fall free first.
 
-    A batch is exact while none of its tasks ends before the last slot of the batch falls free. It
-    is at least a share of a wave (`BATCHED_WAVES`); no slot idles either way, so that a batch too
-    large only shifts which task comes on which slot.
+    A batch is exact while none of its tasks ends before the last slot of the batch falls free. A
+    batch has at least a share of a wave (`BATCHED_WAVES`). No slot idles either way, so a batch
+    that is too large only changes which task runs on which slot.
     """
     open_slots = np.sort(np.maximum(free, ready))
     m, n = len(open_slots), len(seconds)
@@ -159,14 +160,14 @@ def _place_batches(
         size = min(size, max(exact, m // batches, 1))
         finish = np.sort(finish[:size])
         end = max(end, float(finish[-1]))
-        # Two rows in order, which a stable sort merges.
+        # Two sorted runs, which a stable sort merges.
         open_slots = np.sort(np.concatenate((open_slots[size:], finish)), kind="stable")
         placed += size
     return open_slots, placed, end
 
 
 def makespan(seconds: FloatArray, slots: int) -> float:
-    """How long n tasks take on idle slots (fast form)."""
+    """Makespan of n tasks on idle slots, in seconds (fast form)."""
     n = len(seconds)
     if n == 0:
         return 0.0
@@ -174,12 +175,11 @@ def makespan(seconds: FloatArray, slots: int) -> float:
         return float(seconds.max())
     if slots == 1:
         return float(seconds.sum())
-    return place_fast(seconds, np.zeros(slots), 0.0)[2]
+    return list_schedule_fast(seconds, np.zeros(slots), 0.0)[2]
 
 
 def makespan_of(seconds: list[float], slots: int) -> float:
-    """`makespan` of at most some thousand tasks, one by one: of idle slots each takes a task at
-    once."""
+    """`makespan` of at most some thousand tasks, one by one; all slots are idle at first."""
     heap, replace = seconds[:slots], heapq.heapreplace
     heapq.heapify(heap)
     for duration in seconds[slots:]:

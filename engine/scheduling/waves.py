@@ -1,8 +1,8 @@
-"""The tasks of a stage: their times in launch order, and how long they take in waves.
+"""The tasks of a stage: their times in launch order, and their expected makespan in closed form.
 
-`Tasks` are what the scheduler places one by one. Where that is not worth it (a stage of many waves
-whose longest task is short against it, or that is a small part of the whole) `Outline.makespan`
-says how long they take on idle slots in closed form.
+The scheduler places `Tasks` one by one. If that is not worth it (a stage of many waves whose
+longest task is short against it, or that is a small part of the whole), `Tasks.expected_makespan`
+gives their makespan on idle slots in closed form.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ import numpy as np
 from engine.forecast import FloatArray
 
 KEPT_OUTLINES = 1024
-"""Numbers of tasks whose outlines are kept: stages of one job often have the same number."""
+"""Cache size, in numbers of tasks: stages of one job often have the same number."""
 
 EVERY_TASK = 256
-"""Up to so many tasks an outline keeps all; of more it keeps `probabilities`."""
+"""Up to so many tasks an outline has every task; beyond, the `probabilities`."""
 
 BODY, TAIL_STEPS = 160, 4
-"""Evenly spaced points of the distribution of many task times, and points per halving of the
-share of longer tasks beyond the last one: the longest tasks decide when a stage ends."""
+"""Evenly spaced points of the distribution of many task times, and points per halving of the tail
+beyond the last of them: the longest tasks decide when a stage ends."""
 
 IN_STEP = 0.2
-"""Slots whose tasks spread less than this (relative to a task, over all waves) end their waves
-together: a partial wave costs a whole one."""
+"""If the sum of a slot's task times has a smaller standard deviation than this share of a task, all
+slots end their waves together: a partial wave costs a whole one."""
 
 NO_SPREAD = 1e-12
-"""A smaller relative variance of task times is rounding: they are of one length."""
+"""A smaller relative variance of task times is rounding error: they are of one length."""
 
 EXPECTED_MAXIMUM = math.exp(-0.5772156649015329)
 """The expected maximum of m values is where m P(X > x) is about exp(-Euler's gamma): the mean of
@@ -53,7 +53,7 @@ def waves(tasks: Count, slots: Count) -> Count:
 
 @dataclass(frozen=True, eq=False)
 class Residuals:
-    """What running tasks still need at a moment when all slots are busy, as any of n tasks.
+    """The distribution of the residual time of running tasks at a moment when all slots are busy.
 
     The residual life of a renewal process: P(R > r) = E[(d - r)+] / E[d], mean E[d^2] / (2 E[d]).
 
@@ -69,7 +69,7 @@ class Residuals:
 
     @classmethod
     def of(cls, ordered: FloatArray, counts: FloatArray) -> Residuals:
-        """From (n,) task times in ascending order, their sum above 0, and how many tasks each
+        """From (n,) ascending task times, with a positive sum, and the number of tasks that each
         stands for."""
         times, counts = ordered[::-1], counts[::-1]
         share, above = np.cumsum(times * counts), np.cumsum(counts)
@@ -78,7 +78,8 @@ class Residuals:
         return cls(mean, times.tolist(), beyond.tolist())
 
     def exceeded_by(self, share: float) -> float:
-        """What this share of the running tasks needs more than, in seconds."""
+        """The residual time in seconds that this share of the running tasks exceeds: the upper
+        quantile."""
         place = bisect_left(self.beyond, share)
         if place == 0:
             return self.points[0]
@@ -89,7 +90,8 @@ class Residuals:
 
 
 def outline(ordered: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """A few of (n,) ascending times, the longest among them, and how many tasks each stands for."""
+    """The outline of (n,) ascending times: some of them, including the longest, and the number of
+    tasks that each stands for."""
     n = len(ordered)
     if n <= EVERY_TASK:
         return ordered, np.ones(n)
@@ -99,7 +101,7 @@ def outline(ordered: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 @lru_cache(maxsize=KEPT_OUTLINES)
 def outline_of(tasks: int) -> tuple[FloatArray, FloatArray]:
-    """(p,) `probabilities` of so many tasks, and how many tasks each stands for."""
+    """(p,) `probabilities` for a number of tasks, and how many tasks each stands for."""
     at = probabilities(tasks)
     edges = np.concatenate(([0.0], (at[1:] + at[:-1]) / 2.0, [1.0]))
     counts = np.diff(edges) * tasks
@@ -108,8 +110,8 @@ def outline_of(tasks: int) -> tuple[FloatArray, FloatArray]:
 
 
 def probabilities(tasks: int) -> FloatArray:
-    """(p,) ascending probabilities at which the outline of so many tasks is taken: dense towards
-    the longest, which stands for itself."""
+    """(p,) ascending probabilities of the outline of a number of tasks: denser towards the longest,
+    which stands for itself."""
     body = (np.arange(BODY) + 0.5) / BODY
     halvings = np.arange(1, TAIL_STEPS * max(1, int(math.log2(tasks / BODY))) + 1) / TAIL_STEPS
     tail = 1.0 - (0.5 / BODY) * 0.5**halvings
@@ -118,7 +120,7 @@ def probabilities(tasks: int) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class ClosedForm:
-    """Sum and longest of some tasks' times, and `Tasks.expected_makespan` on so many slots."""
+    """Sum and longest of some tasks' times, and their `expected_makespan` on a number of slots."""
 
     total: float
     longest: float
@@ -162,7 +164,7 @@ class Tasks:
 
     @cached_property
     def cold_excess_seconds(self) -> float:
-        """Mean time by which a first task on its slot takes longer, 0 where it takes as long."""
+        """Mean time by which a first task on its slot is longer; 0 if it takes as long."""
         cold = self.cold_seconds
         return 0.0 if cold is None else max(0.0, float(cold.mean() - self.seconds.mean()))
 
@@ -183,7 +185,7 @@ class Tasks:
 
     @cached_property
     def residuals(self) -> Residuals:
-        """What running tasks still need."""
+        """Residual times of running tasks."""
         return Residuals.of(*self.outlined)
 
     @property
@@ -206,15 +208,15 @@ class Tasks:
         return self._capped[limit_seconds]
 
     def longest_residual(self, slots: int) -> float:
-        """Expected longest of what so many running tasks still need, in seconds."""
+        """Expected longest residual time among so many running tasks, in seconds."""
         return self.residuals.exceeded_by(EXPECTED_MAXIMUM / slots)
 
     def expected_makespan(self, slots: int) -> float:
-        """How long warm tasks take on idle slots, the mean over their launch orders.
+        """Makespan of warm tasks on idle slots in seconds, the mean over their launch orders.
 
-        Until the last task starts no slot idles, so the mean end of the slots is total / slots; the
-        latest end lies above it as the longest residual lies above the mean residual. From the
-        longest to the shortest nothing stands out at the end.
+        No slot idles until the last task starts, so the mean end of the slots is total / slots. The
+        latest end lies above it by the longest residual less the mean residual. If tasks are
+        launched from the longest to the shortest, it lies no higher than the mean.
         """
         if slots == 1 or self.total <= 0.0:
             return self.total
@@ -228,12 +230,12 @@ class Tasks:
             return max(self.longest, mean * rounds + above)
         if self.longest_first:
             return max(self.longest, self.total / slots)
-        # The limit law puts the longest of few residuals below their mean where tails are heavy.
+        # For heavy tails the limit law puts the longest of few residuals below their mean.
         above = max(0.0, self.longest_residual(slots) - self.mean_square / (2.0 * mean))
         return max(self.longest, self.total / slots + above)
 
     def on(self, cold_slots: int) -> FloatArray:
-        """(n,) durations when the first `cold_slots` tasks meet slots that never ran any."""
+        """(n,) durations if the first `cold_slots` tasks run on slots that never ran any."""
         seconds, cold_seconds = self.seconds, self.cold_seconds
         cold = min(cold_slots, len(seconds))
         if cold == 0 or cold_seconds is None:
@@ -248,10 +250,14 @@ class Tasks:
         speed: float,
         known: ClosedForm | None = None,
     ) -> Tasks:
-        """The tasks on slots of another speed, with more or fewer others beside them.
+        """The tasks at another speed and another contention.
 
-        Contention is a factor on the time of a typical task. A longer one outlives the others, and
-        from then on has the cluster to itself. `known` is what was computed of them already.
+        Args:
+            contention: factor on the time of a typical task, due to concurrent tasks. A longer task
+                outlives the others and then runs without contention.
+            typical_seconds: time of a typical task.
+            speed: relative speed of the slots.
+            known: closed form of the result, if already computed.
         """
         if known is None and contention == speed == 1.0:
             return self
@@ -259,12 +265,13 @@ class Tasks:
 
 
 class DrawnTasks(Tasks):
-    """Many tasks of which only an outline is known until somebody asks for each.
+    """Many tasks given by their outline; each task's time is computed when first used.
 
     Args:
-        ordered, counts: (p,) ascending times and how many tasks each stands for (`outline`).
-        draw: gives `seconds` and `cold_seconds`.
-        cold_excess_seconds: mean time by which a first task on its slot takes longer.
+        ordered, counts: (p,) ascending times and the number of tasks that each stands for
+            (`outline`).
+        draw: computes `seconds` and `cold_seconds`.
+        cold_excess_seconds: mean time by which a first task on its slot is longer.
     """
 
     def __init__(
@@ -311,7 +318,7 @@ class DrawnTasks(Tasks):
 
 
 class _Slowed(Tasks):
-    """Tasks whose times are computed from others' when they are asked for."""
+    """`Tasks.slowed`: tasks whose times are computed from others' when first used."""
 
     def __init__(
         self,
@@ -376,8 +383,8 @@ class _Slowed(Tasks):
         return square / len(self) / self._speed**2
 
     def longest_residual(self, slots: int) -> float:
-        """Long tasks need so much more, whatever is left of them; there are as many of them among
-        those running as their share of the total says."""
+        """A long task takes a constant excess longer, whatever is left of it; the share of long
+        tasks among the running ones changes as the total does."""
         share = self.total * self._speed / self._origin.total * EXPECTED_MAXIMUM / slots
         found = self._origin.residuals.exceeded_by(min(1.0, share))
         return (found + (self._contention - 1.0) * min(found, self._typical)) / self._speed

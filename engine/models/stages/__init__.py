@@ -1,1 +1,2 @@
-"""What a log tells of an application's stages and their tasks, for every model that reads logs."""
+"""Stages of logged runs and their tasks: growth, partitions and durations, for all models of
+logs."""

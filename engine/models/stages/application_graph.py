@@ -1,10 +1,10 @@
-"""What waited for what in an observed run: stages, jobs and the driver's time between them.
+"""The dependency graph of an observed run: its stages, job submissions, and driver time between.
 
-Stages wait for their parents and for the submission of their job. A job's submission waits for the
-driver, and a log does not say for what the driver waited:
+A stage depends on its parents and on the submission of its job. A job's submission depends on the
+driver. A log does not say for what the driver waited, so it is inferred:
 
-- when no other job was in flight, for everything that had ended;
-- when others were (AQE's query stages, broadcasts, thread pools), for the event that came last: the
+- if no other job was in flight, it waited for everything that had ended;
+- if others were (AQE's query stages, broadcasts, thread pools), it waited for the last event: the
   end of a job, or the submission of one.
 
 The time from there to the submission is driver time and stays the same on any cluster.
@@ -22,17 +22,17 @@ from engine.profile import JobRun, Run
 from engine.scheduling.stages import Node
 from engine.stage_run import StageRun
 
-SAME_MOMENT = 0.0015
-"""Times in a log are whole milliseconds: events less than this apart are one."""
+SIMULTANEOUS_SECONDS = 0.0015
+"""Events less than so many seconds apart count as simultaneous: logs have whole milliseconds."""
 
 
 @dataclass(frozen=True, eq=False)
 class ApplicationGraph:
-    """The steps of a run; predecessors stand before their successors.
+    """The nodes of a run in topological order.
 
     Args:
         nodes: as observed, without tasks; the last one is the end of the application.
-        stage_nodes: for each stage of the run, in its order, the place of its node.
+        stage_nodes: for each stage of the run, in its order, the index of its node.
         observed_start: when each node became ready in the run, in seconds.
     """
 
@@ -42,21 +42,27 @@ class ApplicationGraph:
 
 
 def graph_of(run: Run) -> ApplicationGraph:
-    """The graph of an observed run."""
+    """The dependency graph of an observed run."""
     return _Builder(run).graph()
 
 
 @dataclass(slots=True)
 class _Job:
-    """A job while the graph is built: its node, and what of it has ended when."""
+    """A job while the graph is built.
 
-    gate: int
+    Args:
+        submission_node: index of the node of its submission.
+        end_seconds: when the job ended.
+        steps: indices of its nodes: the submission and its stages.
+    """
+
+    submission_node: int
     end_seconds: float
     steps: list[int]
 
 
 class _Builder:
-    """Adds jobs and stages in the order of their submission."""
+    """Builds the graph by adding jobs and stages in the order of their submission."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
@@ -71,17 +77,17 @@ class _Builder:
 
     def graph(self) -> ApplicationGraph:
         jobs = sorted(_jobs(self.run), key=lambda j: (j.submitted_seconds, j.job_id))
-        owners = _owners(jobs, self.run.stages)
+        job_of_stage = _job_of_stage(jobs, self.run.stages)
         stages_of: dict[int, list[StageRun]] = {job.job_id: [] for job in jobs}
         for stage in self.run.stages:
-            stages_of[owners[stage.stage_id].job_id].append(stage)
-        fifo = sorted(self.run.stages, key=lambda s: (owners[s.stage_id].job_id, s.stage_id))
+            stages_of[job_of_stage[stage.stage_id].job_id].append(stage)
+        fifo = sorted(self.run.stages, key=lambda s: (job_of_stage[s.stage_id].job_id, s.stage_id))
         priority = {stage.stage_id: rank for rank, stage in enumerate(fifo)}
         order: list[tuple[float, int, int, JobRun, StageRun | None]] = [
             (job.submitted_seconds, 0, job.job_id, job, None) for job in jobs
         ]
         for stage in self.run.stages:
-            owner = owners[stage.stage_id]
+            owner = job_of_stage[stage.stage_id]
             at = max(stage.submitted_seconds, owner.submitted_seconds)
             order.append((at, 1, stage.stage_id, owner, stage))
         for _, _, _, job, step in sorted(order, key=lambda entry: entry[:3]):
@@ -90,14 +96,15 @@ class _Builder:
             else:
                 self._add_stage(step, job.job_id, priority[step.stage_id])
         self._add(tuple(self.sinks), at=self.run.seconds, end=self.run.seconds)
-        places = tuple(self.node_of_stage[s.stage_id] for s in self.run.stages)
-        return ApplicationGraph(tuple(self.nodes), places, tuple(self.starts))
+        indices = tuple(self.node_of_stage[s.stage_id] for s in self.run.stages)
+        return ApplicationGraph(tuple(self.nodes), indices, tuple(self.starts))
 
     def _add(
         self, after: Sequence[int], *, at: float, end: float, priority: int = 0, cpus: int = 1
     ) -> int:
-        """A node that became ready at `at`, after what it waited for and a constant delay."""
-        base = max((self.ends[place] for place in after), default=0.0)
+        """Adds a node that became ready at `at`, a constant delay after its predecessors; returns
+        its index."""
+        base = max((self.ends[index] for index in after), default=0.0)
         delay = max(0.0, at - base)
         self.nodes.append(Node(tuple(sorted(after)), delay, priority, cpus=cpus))
         self.starts.append(max(at, base))
@@ -108,38 +115,45 @@ class _Builder:
 
     def _add_job(self, job: JobRun, stages: Sequence[StageRun]) -> None:
         at = job.submitted_seconds
-        gate = self._add(self._awaited(at), at=at, end=at)
+        submission_node = self._add(self._driver_dependencies(at), at=at, end=at)
         ends = [stage.completed_seconds for stage in stages]
         if job.completed_seconds is not None:
             ends.append(job.completed_seconds)
-        self.jobs[job.job_id] = _Job(gate, max(ends, default=at), [gate])
+        self.jobs[job.job_id] = _Job(submission_node, max(ends, default=at), [submission_node])
         self.running.append(self.jobs[job.job_id])
 
-    def _awaited(self, at: float) -> tuple[int, ...]:
-        """What the driver waited for before it submitted a job."""
-        for job in [job for job in self.running if job.end_seconds <= at + SAME_MOMENT]:
+    def _driver_dependencies(self, at: float) -> tuple[int, ...]:
+        """Indices of the nodes for which the driver waited before it submitted a job."""
+        for job in [job for job in self.running if job.end_seconds <= at + SIMULTANEOUS_SECONDS]:
             self.running.remove(job)
             if self.last_ended is None or job.end_seconds >= self.last_ended.end_seconds:
                 self.last_ended = job
         if not self.running:
             return tuple(self.sinks)
-        gate = max((job.gate for job in self.running), key=lambda place: self.starts[place])
+        submission_node = max(
+            (job.submission_node for job in self.running), key=lambda index: self.starts[index]
+        )
         ended = self.last_ended
-        if ended is not None and ended.end_seconds >= self.starts[gate]:
+        if ended is not None and ended.end_seconds >= self.starts[submission_node]:
             return tuple(ended.steps)
-        return (gate,)
+        return (submission_node,)
 
     def _add_stage(self, stage: StageRun, owner: int, priority: int) -> None:
-        """A stage waits for its parents and its job; where the log does not tell parents, for the
-        last stage of its job that ended before."""
+        """Adds a stage, which waits for its parents and its job's submission. If it started later
+        than these ended, as without parents in the log, it also waits for the last stage of its job
+        that ended before."""
         job = self.jobs[owner]
         at = max(stage.submitted_seconds, first_executor_seconds(self.run))
         after = {self.node_of_stage[p] for p in stage.parents if p in self.node_of_stage}
-        after.add(job.gate)
-        base = max(self.ends[place] for place in after)
-        siblings = [p for p in job.steps if base + SAME_MOMENT < self.ends[p] <= at + SAME_MOMENT]
+        after.add(job.submission_node)
+        base = max(self.ends[index] for index in after)
+        siblings = [
+            p
+            for p in job.steps
+            if base + SIMULTANEOUS_SECONDS < self.ends[p] <= at + SIMULTANEOUS_SECONDS
+        ]
         if siblings:
-            after.add(max(siblings, key=lambda place: self.ends[place]))
+            after.add(max(siblings, key=lambda index: self.ends[index]))
         node = self._add(
             tuple(after),
             at=at,
@@ -152,8 +166,8 @@ class _Builder:
 
 
 def _jobs(run: Run) -> list[JobRun]:
-    """The run's jobs; stages of no known job get one each, which starts with them, under numbers
-    that no other job has: Spark 1.2 tells which job a stage is of, but not when that began."""
+    """The run's jobs. Each stage of no known job gets a job of its own that starts with it, under
+    an unused id: Spark 1.2 logs the job of a stage, but not when that began."""
     known = {job.job_id for job in run.jobs}
     listed = {stage_id for job in run.jobs for stage_id in job.stage_ids}
     lone = [s for s in run.stages if not known & set(s.job_ids) and s.stage_id not in listed]
@@ -161,41 +175,41 @@ def _jobs(run: Run) -> list[JobRun]:
     return [
         *run.jobs,
         *(
-            JobRun(free + place, s.submitted_seconds, s.completed_seconds, (s.stage_id,))
-            for place, s in enumerate(lone)
+            JobRun(free + number, s.submitted_seconds, s.completed_seconds, (s.stage_id,))
+            for number, s in enumerate(lone)
         ),
     ]
 
 
-def _owners(jobs: Sequence[JobRun], stages: Sequence[StageRun]) -> dict[int, JobRun]:
-    """The job that ran each stage: of those that hold it the last one submitted before it."""
+def _job_of_stage(jobs: Sequence[JobRun], stages: Sequence[StageRun]) -> dict[int, JobRun]:
+    """By stage id the job that ran it: the last of its jobs that was submitted before it."""
     by_id = {job.job_id: job for job in jobs}
     holders: dict[int, list[JobRun]] = {}
     for job in jobs:
         for stage_id in job.stage_ids:
             holders.setdefault(stage_id, []).append(job)
-    owners: dict[int, JobRun] = {}
+    job_of_stage: dict[int, JobRun] = {}
     for stage in stages:
         named = [by_id[job_id] for job_id in stage.job_ids if job_id in by_id]
         candidates = named or holders[stage.stage_id]
-        latest = stage.submitted_seconds + SAME_MOMENT
+        latest = stage.submitted_seconds + SIMULTANEOUS_SECONDS
         before = [job for job in candidates if job.submitted_seconds <= latest]
-        owners[stage.stage_id] = before[-1] if before else candidates[0]
-    return owners
+        job_of_stage[stage.stage_id] = before[-1] if before else candidates[0]
+    return job_of_stage
 
 
 def ran_alone(stages: Sequence[StageRun]) -> list[bool]:
-    """(s,) whether no other stage ran during more than a twentieth of each stage's time."""
+    """(s,) whether other stages ran for at most a twentieth of each stage's time."""
     spans = [(s.submitted_seconds, s.completed_seconds) for s in stages]
-    order = sorted(range(len(spans)), key=lambda place: spans[place])
+    order = sorted(range(len(spans)), key=lambda index: spans[index])
     shared = np.zeros(len(spans))
-    for rank, place in enumerate(order):
-        end = spans[place][1]
+    for rank, one in enumerate(order):
+        end = spans[one][1]
         for other in order[rank + 1 :]:
             if spans[other][0] >= end:
                 break
             both = min(end, spans[other][1]) - spans[other][0]
-            shared[place] += both
+            shared[one] += both
             shared[other] += both
     lengths = np.asarray([end - start for start, end in spans])
     return [bool(part <= 0.05 * length) for part, length in zip(shared, lengths, strict=True)]

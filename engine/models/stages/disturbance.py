@@ -1,11 +1,11 @@
-"""How far other programs disturbed a run, as its own tasks tell.
+"""Disturbance of a run by other programs, inferred from how much its tasks waited.
 
 A task that neither computes, collects garbage nor waits for a shuffle waits for a disk, a network
-or a core that somebody else has. Some stages wait for good reasons, and not all of them: what even
-the calmest ones waited is taken to be the machine's doing, and may be less or more the next time.
-Jobs that compute in Python are judged by what is Spark's own in them, loading their tasks' code;
-and where all tasks wait for a server, that loading shows that the machine was calm. What tasks
-waited for blocks of a shuffle is the doing of the network and of who else uses it.
+or a core that something else uses. Some stages wait for reasons of their own, but not all of them.
+So the waiting of even the calmest stages is attributed to the machine, and may be less or more in
+the next run. Jobs that compute in Python are judged by Spark's own part of their work, loading the
+tasks' code; and if all tasks wait for a server, that loading shows that the machine was calm.
+Waiting for blocks of a shuffle is attributed to the network and its other users.
 """
 
 from __future__ import annotations
@@ -21,46 +21,47 @@ from engine.profile import Run
 from engine.stage_run import PYTHON_OPERATIONS, StageRun, total_of
 
 CALMEST = 0.1
-"""Share of the computing that the calmest stages do: how far theirs was stretched counts."""
+"""Share of the computing time that counts as the calmest stages, whose stretch is taken."""
 
 CALM = 1.25
-"""Tasks on a machine of their own run up to so many times as long as they compute in those stages
-(public logs of whole clusters: 1.0 to 1.3)."""
+"""Largest stretch, run time over CPU time, of those stages on an undisturbed machine (public logs
+of whole clusters: 1.0 to 1.3)."""
 
 MOST_FETCHING = 0.9
-"""A run of hardly anything but waiting for shuffles is as unsure as one of so large a share."""
+"""Largest share of waiting for shuffles that counts."""
 
 LEAST_CPU_SECONDS = 0.5
-"""Less computing tells nothing: tasks of milliseconds mostly start and end."""
+"""Least CPU time from which a stretch is measured: tasks of milliseconds mostly start and end."""
 
-EVENLY = 2.0 / math.sqrt(12.0)
-"""Standard deviation of the log of the next run's stretch, relative to the log of this one's: it
-may be anything from none to twice as much (in log), evenly."""
+UNIFORM_SCALE = 2.0 / math.sqrt(12.0)
+"""Standard deviation of the log stretch of the next run, relative to the log stretch of this one:
+it is taken to be uniform between none and twice that."""
 
 ELSEWHERE = (*PYTHON_OPERATIONS, "Gpu")
-"""Operations whose computing happens in other processes, or elsewhere, and is not in CPU times."""
+"""Operations that compute in other processes, or elsewhere, and not in the CPU time of tasks."""
 
 
 CALM_LOADING = 2.5
-"""Tasks on a machine of their own take up to so many times as long to load their code as that
-computes: archives are read, and the task is fetched from the driver (public logs and jobs on a
-quiet machine: 1.0 to 2.7)."""
+"""Largest ratio of elapsed to CPU time of loading a task's code on an undisturbed machine: archives
+are read, and the task is fetched from the driver (public logs and jobs on a quiet machine: 1.0 to
+2.7)."""
 
 LEAST_LOADING_CPU_SECONDS = 0.1
-"""Less is a handful of tasks; the start of one executor is 0.1 to 0.3."""
+"""Least CPU time of loading from which its stretch is measured: less is a handful of tasks; the
+start of one executor is 0.1 to 0.3."""
 
 BEYOND_LOADING = 2.0
 """A busy machine stretches tasks up to about so many times as much as the loading of their code
-(docs/models/sparkplan_rules_logs.md): what tasks waited beyond is their own."""
+(docs/models/sparkplan_rules_logs.md): waiting beyond that is the tasks' own."""
 
 
 def stretch_of(run: Run) -> float | None:
-    """By which factor other programs stretched the time of tasks, `CALM` being none to speak of;
-    None where the log does not tell.
+    """Factor by which other programs stretched the time of tasks; up to `CALM` is normal. None if
+    the log does not tell.
 
-    Functions in Python compute where no CPU time is counted. Where there is hardly anything else,
-    the loading of their tasks' code tells, which is Spark's own: so many times as much as where it
-    is calm. Elsewhere it says how much of what tasks waited can be others' doing.
+    The CPU time of Python functions is not counted. If there is hardly anything else, the stretch
+    of loading the tasks' code is used, relative to a calm machine. Otherwise it limits how much of
+    the waiting can be due to other programs.
     """
     computing, loading = computing_stretch(run), loading_stretch(run)
     if loading is None:
@@ -72,19 +73,19 @@ def stretch_of(run: Run) -> float | None:
 
 
 def computing_stretch(run: Run) -> float | None:
-    """By which factor tasks ran longer than they computed in the calmest stages; None where the
-    log does not tell (before Spark 2.1, or too little computing)."""
-    told = [
+    """Ratio of run time to CPU time in the calmest stages, without garbage collection and waiting
+    for shuffles; None if the log does not tell (before Spark 2.1, or too little computing)."""
+    measured = [
         (s.cpu_seconds, s.run_seconds, s)
         for s in run.stages
         if s.cpu_seconds is not None and s.run_seconds is not None and not computes_elsewhere(s)
     ]
-    cpu = np.asarray([measure.total for measure, _, _ in told])
+    cpu = np.asarray([measure.total for measure, _, _ in measured])
     if cpu.sum() < LEAST_CPU_SECONDS:
         return None
     ran = [
         measure.total - total_of(stage.gc_seconds) - total_of(stage.fetch_wait_seconds)
-        for _, measure, stage in told
+        for _, measure, stage in measured
     ]
     kept = cpu > 0.0
     stretch, cpu = np.asarray(ran)[kept] / cpu[kept], cpu[kept]
@@ -94,55 +95,58 @@ def computing_stretch(run: Run) -> float | None:
 
 
 def loading_stretch(run: Run) -> float | None:
-    """By which factor loading the code of a run's tasks took longer than it computed; None where
-    the log does not tell (before Spark 2.1, or too little of it)."""
-    told = [
+    """Ratio of elapsed to CPU time of loading the code of a run's tasks; None if the log does not
+    tell (before Spark 2.1, or too little of it)."""
+    measured = [
         (stage.deserialize_seconds, stage.deserialize_cpu_seconds)
         for stage in run.stages
         if stage.deserialize_seconds is not None and stage.deserialize_cpu_seconds is not None
     ]
-    cpu = sum(computed for _, computed in told)
+    cpu = sum(computed for _, computed in measured)
     if cpu < LEAST_LOADING_CPU_SECONDS:
         return None
-    return max(1.0, sum(taken for taken, _ in told) / cpu)
+    return max(1.0, sum(elapsed for elapsed, _ in measured) / cpu)
 
 
 def disturbance_spread(runs: Sequence[Run]) -> float:
-    """Standard deviation of log time that the disturbance of the runs behind a prediction brings,
-    of their machines and of the network between them; 0 for calm ones, and where no log tells."""
+    """Standard deviation of log time due to disturbances of the runs behind a prediction, of their
+    machines and of the network between them; 0 for calm runs, and if no log tells."""
     network = [fetching(run) for run in runs if run.stages]
     mean = sum(network) / len(network) if network else 0.0
-    return math.hypot(machine_spread(runs), EVENLY * mean)
+    return math.hypot(machine_spread(runs), UNIFORM_SCALE * mean)
 
 
 def machine_spread(runs: Sequence[Run]) -> float:
-    """What of `disturbance_spread` other programs on the machines bring, while anything works."""
+    """The part of `disturbance_spread` due to other programs on the machines, for time in which
+    anything works."""
     known = [stretch for run in runs if (stretch := stretch_of(run)) is not None]
     machines = [max(0.0, math.log(stretch / CALM)) for stretch in known]
-    return EVENLY * sum(machines) / len(machines) if machines else 0.0
+    return UNIFORM_SCALE * sum(machines) / len(machines) if machines else 0.0
 
 
 def fetching(run: Run) -> float:
-    """Log of how many times as long a run took as without its waiting for blocks of a shuffle,
-    which others on the network decide: one stage of one query waited for them 24 s a task in one
-    run, and next to nothing in two others (docs/models/sparkplan_measured_clusters.md)."""
+    """Log of the factor by which waiting for blocks of a shuffle lengthened a run.
+
+    It depends on others on the network: a stage of one query waited 24 s per task in one run, and
+    next to nothing in two others (docs/models/sparkplan_measured_clusters.md).
+    """
     share = min(phases_of(run).communication / run.seconds, MOST_FETCHING)
     return -math.log1p(-share)
 
 
 def with_disturbance(spread: float, runs: Sequence[Run], *, tested: bool) -> float:
-    """A standard deviation of log time with the disturbance of the runs behind a prediction.
+    """A standard deviation of log time, widened by the disturbance of the runs behind a prediction.
 
     Args:
-        tested: whether `spread` comes from how well enough runs foretell each other. It holds some
-            of the disturbance then, which is the least that it is; a prior knows nothing of it.
+        tested: whether `spread` is measured by how well runs predict each other. Then it includes
+            some of the disturbance, which is its lower bound; a prior does not include it.
     """
     disturbance = disturbance_spread(runs)
     return max(spread, disturbance) if tested else math.hypot(spread, disturbance)
 
 
 def busy_notice(runs: Sequence[Run]) -> Notice | None:
-    """The warning that the machines were busy, where one was twice as slow as it could be."""
+    """The warning that a machine was busy, if the stretch of a run is at least `WORTH_SAYING`."""
     worst = max(runs, key=lambda run: stretch_of(run) or 1.0, default=None)
     if worst is None or (stretch_of(worst) or 1.0) < WORTH_SAYING:
         return None
@@ -189,21 +193,21 @@ WORTH_SAYING_FETCHING = 1.25
 
 
 def held_up_notices(runs: Sequence[Run]) -> tuple[Notice | None, ...]:
-    """What held a model's runs up that may be otherwise the next time."""
+    """Warnings of disturbances of a model's runs, which may differ the next time."""
     return busy_notice(runs), network_notice(runs)
 
 
 def computes_elsewhere(stage: StageRun) -> bool:
-    """Whether other processes do its work: Python functions, or a graphics card.
-
-    A Python program names the stages of its SQL queries too, but their plan says what runs in
-    Python.
-    """
+    """Whether a stage's work is done in other processes: by Python functions, or by a GPU."""
     return computes_in_python(stage) or _does(stage, ELSEWHERE)
 
 
 def computes_in_python(stage: StageRun) -> bool:
-    """Whether Python workers do its work."""
+    """Whether a stage's work is done by Python workers.
+
+    Stages of a Python program's SQL queries are named after it too, but their plan says what runs
+    in Python.
+    """
     of_python = stage.sql_execution_id is None and ".py:" in stage.name
     return of_python or _does(stage, PYTHON_OPERATIONS)
 

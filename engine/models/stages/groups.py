@@ -1,4 +1,4 @@
-"""Stage groups: the stages of a run by when they were scheduled, and the same groups in other runs.
+"""PERIDOT's stage groups: stages that were scheduled together, and their match between runs.
 
 PERIDOT IV-A (see `engine.models.peridot`): a group is all stages scheduled at the same time, and an
 application is a sequence of groups that stays the same on other data and other cores. What the
@@ -18,7 +18,8 @@ from engine.stage_run import StageRun
 Signature = tuple[tuple[str, frozenset[str]], ...]
 
 _PLAN_DETAILS = ("WholeStageCodegen", "AQEShuffleRead")
-"""Operations that Spark adds or numbers as the size of the data has it: no difference in kind."""
+"""Operations that Spark adds or numbers depending on the size of the data: not part of a
+signature."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class StageGroup:
 
     @property
     def name(self) -> str:
-        """What its largest stage is called, and how many run beside it."""
+        """The label of its largest stage, and the number of stages in parallel to it."""
         largest = max(self.stages, key=lambda stage: stage.task_seconds.total)
         beside = len(self.stages) - 1
         label = stage_label(largest)
@@ -61,7 +62,7 @@ class StageGroup:
 
     @property
     def signature(self) -> Signature:
-        """What the group does: names and operations of its stages, whatever their order."""
+        """The names and operations of its stages, in any order: what the group computes."""
         entries = [(stage.name, _kinds(stage.operations)) for stage in self.stages]
         return tuple(sorted(entries, key=lambda entry: (entry[0], sorted(entry[1]))))
 
@@ -98,7 +99,7 @@ def stage_groups(run: Run) -> tuple[StageGroup, ...]:
 
 
 def matched(runs: Sequence[Sequence[StageGroup]]) -> list[tuple[int, ...]]:
-    """Places of the groups that all runs have, in order: one tuple per group, one place per run.
+    """Indices of the groups that all runs have, in order: one tuple per group, one index per run.
 
     Groups match when their stages have the same names and operations. Where between two matches
     every run has the same number of groups left, they also match by names alone (an adaptive plan
@@ -107,11 +108,11 @@ def matched(runs: Sequence[Sequence[StageGroup]]) -> list[tuple[int, ...]]:
     first, *others = runs
     found = [_aligned(first, other) for other in others]
     common = set(range(len(first))).intersection(*found)
-    return [(place, *(pairs[place] for pairs in found)) for place in sorted(common)]
+    return [(index, *(pairs[index] for pairs in found)) for index in sorted(common)]
 
 
 def _aligned(one: Sequence[StageGroup], other: Sequence[StageGroup]) -> dict[int, int]:
-    """Places in `one` -> places in `other` of the groups that match."""
+    """Index in `one` -> index in `other` of the groups that match."""
     signatures = [group.signature for group in one], [group.signature for group in other]
     pairs: dict[int, int] = {}
     steps = SequenceMatcher(None, *signatures, autojunk=False).get_opcodes()

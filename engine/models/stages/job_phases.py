@@ -1,7 +1,7 @@
-"""The phases of OptEx in a run that was logged, and what its unit RDD operations took.
+"""The phases of OptEx in a logged run, and the times of its unit RDD operations.
 
 Sidhanta, Golab, Mukhopadhyay, "OptEx", CCGrid 2016, II and III-C. The paper measured the phases of
-a representative job with a profiler of the JVM; an event log tells them by the rules below
+a representative job with a JVM profiler; here they follow from an event log by the rules below
 (docs/models/optex.md). They add up to the run's time.
 """
 
@@ -18,14 +18,14 @@ from engine.forecast import FloatArray
 from engine.profile import Run
 from engine.stage_run import Measure, StageRun, total_of
 
-REPEATED = 3
-"""A stage that a run does at least so many times makes it iterative."""
+ITERATIVE_REPETITIONS = 3
+"""Fewest repetitions of one stage that make a run iterative."""
 
-ROUNDS = 1000
-"""Rounds in which the time of stages is shared among their operations."""
+EM_ITERATIONS = 1000
+"""Iterations of the expectation-maximisation that attributes stage times to operations."""
 
-EVEN = 0.002
-"""Weight of even shares in each round."""
+EQUAL_WEIGHT = 0.002
+"""Weight of the initial, equal attribution in each iteration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +57,9 @@ def phases_of(run: Run) -> Phases:
     began = min(stage.submitted_seconds for stage in run.stages)
     init = min(run.cores[0][0] if run.cores else began, began, driver)
     busy = run.seconds - driver
-    held = sum(stage.task_seconds.total for stage in run.stages)
-    sharing = busy * _share([stage.overhead_seconds for stage in run.stages], held)
-    waiting = busy * _share([stage.fetch_wait_seconds for stage in run.stages], held)
+    slot_seconds = sum(stage.task_seconds.total for stage in run.stages)
+    sharing = busy * _share([stage.overhead_seconds for stage in run.stages], slot_seconds)
+    waiting = busy * _share([stage.fetch_wait_seconds for stage in run.stages], slot_seconds)
     sharing, waiting = min(sharing, busy), min(waiting, busy - min(sharing, busy))
     return Phases(
         init=max(0.0, init),
@@ -67,17 +67,22 @@ def phases_of(run: Run) -> Phases:
         sharing=sharing,
         communication=waiting,
         execution=busy - sharing - waiting,
-        busy_slots=held / busy if busy > 0.0 else 1.0,
+        busy_slots=slot_seconds / busy if busy > 0.0 else 1.0,
     )
 
 
-def _share(measures: Sequence[Measure | None], held: float) -> float:
-    """Of the slot time; a measure that no task reported is no time: nothing was fetched."""
-    return sum(found.total for found in measures if found is not None) / held if held else 0.0
+def _share(measures: Sequence[Measure | None], slot_seconds: float) -> float:
+    """Share of the slot time `slot_seconds`; a measure that no task reported counts 0: nothing was
+    fetched."""
+    return (
+        sum(found.total for found in measures if found is not None) / slot_seconds
+        if slot_seconds
+        else 0.0
+    )
 
 
 def driver_seconds(run: Run) -> float:
-    """The time in which no stage of a run was running, as its log says it or its stages tell."""
+    """Time in which no stage of a run was running, from its log or else from its stages."""
     driver = (
         run.seconds - _covered(run.stages) if run.driver_seconds is None else run.driver_seconds
     )
@@ -96,38 +101,37 @@ def _covered(stages: Sequence[StageRun]) -> float:
 _NUMBERED = re.compile(r"^(WholeStageCodegen) \(\d+\)$")
 _CALL_SITE = re.compile(r"^\s*(\S+) at ")
 _PLAN_DETAILS = frozenset({"AQEShuffleRead"})
-"""Operations that adaptive execution adds where the data is small: no work of their own."""
+"""Operations that adaptive execution adds if the data is small, without work of their own."""
 
 
 def operations_of(stage: StageRun) -> Mapping[str, int]:
-    """How often a task of the stage does each unit RDD operation.
+    """How often a task of the stage performs each unit RDD operation.
 
-    They are the RDD scopes, and the action that the stage's call site names (count, collect, first:
-    actions make no RDD) where that is no scope. A stage of an SQL query is named after the query's
-    action as a whole, so its scopes alone count, and a
-    closure ($anonfun$...) names none. Spark before 1.4 writes no scopes: then the call
-    site is all there is.
+    The operations are the RDD scopes, and the action that the stage's call site names (count,
+    collect, first: actions make no RDD) if it is not a scope. A stage of an SQL query is named
+    after the query's action as a whole, so only its scopes count, and a closure ($anonfun$...)
+    names none. Spark before 1.4 writes no scopes: then the call site is all there is.
     """
     counts = stage.operation_counts or (1,) * len(stage.operations)
-    found: Counter[str] = Counter()
+    operations: Counter[str] = Counter()
     for name, count in zip(stage.operations, counts, strict=True):
         if count and name not in _PLAN_DETAILS:
-            found[_NUMBERED.sub(r"\1", name.strip())] += count
+            operations[_NUMBERED.sub(r"\1", name.strip())] += count
     site = _CALL_SITE.match(stage.name)
     action = site and stage.sql_execution_id is None and not site[1].startswith("$")
     if site and action and site[1] not in stage.operations:
-        found[site[1]] += 1
-    return found or {stage.name: 1}
+        operations[site[1]] += 1
+    return operations or {stage.name: 1}
 
 
 def is_iterative(run: Run) -> bool:
-    """Whether the job iterates: it was told to, or does the same stage several times."""
-    told = run.workload.iterations
-    return told > 1.0 if told is not None else repetitions(run) >= REPEATED
+    """Whether the job iterates: by its number of iterations if known, else by repeated stages."""
+    iterations = run.workload.iterations
+    return iterations > 1.0 if iterations is not None else repetitions(run) >= ITERATIVE_REPETITIONS
 
 
 def repetitions(run: Run) -> int:
-    """How often the run does its most repeated stage (same call site, same operations)."""
+    """How often the run performs its most repeated stage (same call site, same operations)."""
     kinds = Counter(
         (stage.name, frozenset(operations_of(stage)))
         for stage in run.stages
@@ -138,8 +142,7 @@ def repetitions(run: Run) -> int:
 
 @dataclass(frozen=True, eq=False)
 class UnitOperations:
-    """The unit RDD operations of some runs: k names with their mean time, and how often each run
-    did them.
+    """The k unit RDD operations of some runs: names, mean times, and counts in each run.
 
     Args:
         mean_seconds: (k,) slot time of one operation in one task, without waiting for shuffles.
@@ -152,14 +155,14 @@ class UnitOperations:
 
 
 def unit_operations(runs: Sequence[Run]) -> UnitOperations:
-    """Mean time and count of each unit RDD operation (III-C: M_a^k), the average over all its
+    """Mean time and count of each unit RDD operation (III-C: M_a^k), averaged over all its
     occurrences.
 
-    Spark runs the operations of a stage as one pipeline and times only the task as a whole. Its
-    time is shared among them in proportion to what each takes in all stages together, from even
-    shares on, until that agrees with itself (expectation and maximisation for a sum of Poisson
-    times). `EVEN` keeps a little of the even shares: where stages always hold the same operations
-    together, nothing else tells them apart. The total stays that of the tasks.
+    Spark runs the operations of a stage as one pipeline and times only the task as a whole. Task
+    time is attributed to operations by expectation-maximisation for a sum of Poisson times: in
+    proportion to the mean time of each operation over all stages, from equal shares on, until
+    converged. `EQUAL_WEIGHT` keeps a little of the equal shares, since operations that always occur
+    together cannot be separated otherwise. The total stays that of the tasks.
     """
     mixes: dict[frozenset[tuple[str, int]], int] = {}
     rows: list[tuple[int, int, StageRun]] = []
@@ -174,22 +177,25 @@ def unit_operations(runs: Sequence[Run]) -> UnitOperations:
         tasks[place, row] += stage.task_seconds.count
         seconds[row] += _computing(stage)
     occurrences = tasks.sum(axis=0)[:, None] * per_task
-    often = np.maximum(occurrences.sum(axis=0), SMALLEST)
-    even = mean = _shared(occurrences, np.ones(len(names)), seconds) / often
-    for _ in range(ROUNDS):
-        mean = _shared(occurrences, (1.0 - EVEN) * mean + EVEN * even, seconds) / often
+    often = np.maximum(occurrences.sum(axis=0), TINY)
+    even = mean = _attributed(occurrences, np.ones(len(names)), seconds) / often
+    for _ in range(EM_ITERATIONS):
+        mean = (
+            _attributed(occurrences, (1.0 - EQUAL_WEIGHT) * mean + EQUAL_WEIGHT * even, seconds)
+            / often
+        )
     return UnitOperations(names, mean, tasks @ per_task)
 
 
-def _shared(occurrences: FloatArray, weights: FloatArray, seconds: FloatArray) -> FloatArray:
-    """(k,) time of each operation when the (m,) seconds of stages are shared among (m, k)
-    occurrences, each of weight (k,)."""
+def _attributed(occurrences: FloatArray, weights: FloatArray, seconds: FloatArray) -> FloatArray:
+    """(k,) time of each operation if the (m,) seconds of stages are divided among (m, k)
+    occurrences in proportion to their (k,) weights."""
     spent = occurrences * weights
-    shares = spent / np.maximum(spent.sum(axis=1, keepdims=True), SMALLEST)
+    shares = spent / np.maximum(spent.sum(axis=1, keepdims=True), TINY)
     return np.asarray((shares * seconds[:, None]).sum(axis=0))
 
 
-SMALLEST = 1e-300
+TINY = 1e-300
 
 
 def _computing(stage: StageRun) -> float:

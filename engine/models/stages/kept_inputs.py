@@ -1,4 +1,4 @@
-"""What a replay keeps of the inputs that it was asked about."""
+"""Caches of a replay by input."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from engine.models.stages.partition_counts import CountedStages, PartitionCounts
 from engine.models.stages.prepared import PreparedStages
 
 KEPT_INPUTS = 16
-"""Inputs of which something is kept: enough to step a slider back and forth."""
+"""Cache size in inputs: enough to step a slider back and forth."""
 
 
 @dataclass(frozen=True)
 class KeptInputs:
-    """By input, relative to the log's, and number of shuffle partitions.
+    """Recent results of a replay, by the input relative to the log's and the number of shuffle
+    partitions.
 
     Args:
-        stages: those on the run's own slots.
-        counts: their partitions, and `counted` what these follow from, by the number of shuffle
-            partitions alone.
-        useful: slots beyond which none is ever busy.
+        stages: the stages on the run's own slots.
+        counts: their numbers of partitions.
+        counted: what these are computed from, by the number of shuffle partitions alone.
+        useful: number of slots beyond which no more are ever busy.
     """
 
     stages: Recent[PreparedStages] = field(default_factory=lambda: Recent(KEPT_INPUTS))

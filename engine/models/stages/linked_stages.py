@@ -1,4 +1,4 @@
-"""The stages of a run, with what each hangs on as it is among them: its partitions, its files."""
+"""Renews the references between the stages of a run after some stages were replaced."""
 
 from __future__ import annotations
 
@@ -10,31 +10,34 @@ from engine.models.stages.durations.task_times import StageShape
 
 
 def linked(shapes: Iterable[StageShape]) -> list[StageShape]:
-    """The stages in their order, each with those before that it hangs on (`follows`, `part_of`,
-    `written_by`, `counted_by`) as they are now: what was learnt of one counts for those that have
-    its partitions."""
+    """The stages in their order, each referring to the current version of the earlier stages on
+    which its partitions depend (`follows`, `part_of`, `written_by`, `input_stages`). So what was
+    fitted to one stage counts for those that take over its partitions."""
     by_id, found = dict[int, StageShape](), list[StageShape]()
     for shape in shapes:
-        new = _with_those(shape, by_id)
-        by_id[shape.stage.stage_id] = new
-        found.append(new)
+        renewed = _renewed(shape, by_id)
+        by_id[shape.stage.stage_id] = renewed
+        found.append(renewed)
     return found
 
 
-def _with_those(shape: StageShape, by_id: dict[int, StageShape]) -> StageShape:
-    """One of them, given those before it: itself where it hangs on none that changed. What it reads
-    of a shuffle, as a stage of its own, has its number and is not among those."""
+def _renewed(shape: StageShape, by_id: dict[int, StageShape]) -> StageShape:
+    """A stage with renewed references to `by_id`; the same object if none of these changed.
 
-    def now(one: PartitionedStage) -> PartitionedStage:
+    A shuffled input, as a stage of its own, has the id of this stage and is not in `by_id`.
+    """
+
+    def current(one: PartitionedStage) -> PartitionedStage:
         return by_id.get(one.stage.stage_id, one)
 
-    follows, part_of = shape.follows and now(shape.follows), shape.part_of and now(shape.part_of)
-    written_by = shape.written_by and now(shape.written_by)
-    counted_by = tuple(one and now(one) for one in shape.counted_by)
-    before = (shape.follows, shape.part_of, shape.written_by, *shape.counted_by)
-    told = (follows, part_of, written_by, *counted_by)
-    if all(one is other for one, other in zip(before, told, strict=True)):
+    follows = shape.follows and current(shape.follows)
+    part_of = shape.part_of and current(shape.part_of)
+    written_by = shape.written_by and current(shape.written_by)
+    input_stages = tuple(one and current(one) for one in shape.input_stages)
+    old = (shape.follows, shape.part_of, shape.written_by, *shape.input_stages)
+    new = (follows, part_of, written_by, *input_stages)
+    if all(one is other for one, other in zip(old, new, strict=True)):
         return shape
     return replace(
-        shape, follows=follows, part_of=part_of, written_by=written_by, counted_by=counted_by
+        shape, follows=follows, part_of=part_of, written_by=written_by, input_stages=input_stages
     )

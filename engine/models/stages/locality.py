@@ -1,4 +1,4 @@
-"""Stages whose tasks are launched where their input lies, on executors that ran tasks before.
+"""Data locality: stages whose tasks are launched where their input lies, on used executors.
 
 Spark prefers the executors that hold a cached block, and for what is shuffled the hosts with a
 fifth or more of the output (`REDUCER_PREF_LOCS_FRACTION` of its MapOutputTracker, up to 1,000
@@ -18,18 +18,19 @@ from engine.profile import Run
 from engine.stage_run import StageRun, total_of
 
 FEW_OUTPUTS = 5
-"""Outputs of equal size of which each has a fifth of all."""
+"""Most map outputs of equal size of which each has a fifth of all."""
 
 
 @dataclass(frozen=True)
 class Locality:
-    """Of the s stages of a run.
+    """What determines the data locality of the s stages of a run.
 
     Args:
-        cached: (s,) whether a stage reads most of its input from a cache, what is shuffled apart.
-        sources: (s,) places of the stages whose shuffled output it reads; its own where these were
-            skipped, which have about as many partitions.
-        joins: (s,) whether one of these is enough: its partitions are joined with the others'.
+        cached: (s,) whether the stage reads most of its input from a cache, shuffles aside.
+        sources: (s,) indices of the stages whose shuffle output it reads; its own index if these
+            were skipped, since they have about as many partitions.
+        joins: (s,) whether one local source is enough, since its partitions are joined with the
+            others'.
     """
 
     cached: tuple[bool, ...]
@@ -38,31 +39,32 @@ class Locality:
 
     @classmethod
     def of(cls, run: Run) -> Locality:
-        """Of a run's stages, in its order."""
-        place = {stage.stage_id: number for number, stage in enumerate(run.stages)}
+        """From a run's stages, in its order."""
+        index = {stage.stage_id: number for number, stage in enumerate(run.stages)}
         sources = []
         for number, stage in enumerate(run.stages):
             shuffled = stage.shuffle_read_bytes is not None and stage.shuffle_read_bytes.total > 0.0
-            known = tuple(place[parent] for parent in stage.parents if parent in place)
+            known = tuple(index[parent] for parent in stage.parents if parent in index)
             sources.append(known or (number,) * shuffled)
         cached = tuple(_reads_cache(stage) for stage in run.stages)
         return cls(cached, tuple(sources), tuple(_joins(stage) for stage in run.stages))
 
     def near(self, tasks: Sequence[int]) -> tuple[bool, ...]:
-        """(s,) whether the stages, of so many tasks each, have their input on used executors."""
+        """(s,) whether the stages have their input on used executors, given their (s,) tasks."""
         found = []
         for cached, sources, joins in zip(self.cached, self.sources, self.joins, strict=True):
-            few = [tasks[place] <= FEW_OUTPUTS for place in sources]
+            few = [tasks[index] <= FEW_OUTPUTS for index in sources]
             found.append(cached or (any(few) if joins else bool(few) and all(few)))
         return tuple(found)
 
 
 def _joins(stage: StageRun) -> bool:
-    """Whether its tasks put together what is shuffled from several stages; where a union puts it
-    side by side, each task has its own."""
+    """Whether each task of a stage reads all of its shuffles, as in a join; in a union each task
+    reads only one."""
     return stage.sql_execution_id is not None and not BESIDE.intersection(stage.operations)
 
 
 def _reads_cache(stage: StageRun) -> bool:
-    """Where its cached blocks lie counts before where other data does, shuffled data too."""
+    """Whether a stage reads most of its input from a cache: the location of cached blocks takes
+    precedence over that of other data, including shuffles."""
     return 2.0 * (stage.cached_input_bytes or 0.0) > total_of(stage.input_bytes)

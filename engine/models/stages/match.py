@@ -1,11 +1,11 @@
-"""Which stage of one run is which of another: the same code on other data or another cluster.
+"""Matches the stages of two runs: the same code on other data or another cluster.
 
-Stages are known by their call site, their operations (the nodes of the SQL plan, or RDD scopes) and
-what they read and write, and scans also by how much of the input they read; then by all that they
-come from, by what their parents are, and among equals by their order. What adaptive execution
-changes from run to run (numbers of generated code, merged reads) does not count, but where both
-runs have the same numbers: of scans of one table that threads submit side by side in any order
-these alone tell which is which.
+A stage is identified by its call site, its operations (nodes of the SQL plan, or RDD scopes) and
+the kinds of data that it reads and writes; a scan also by its share of the input. Then its whole
+lineage counts, then its parents, and among equals the order. What adaptive execution changes from
+run to run (numbers of generated code, coalesced reads) does not count, unless both runs have the
+same numbers: if threads submit scans of one table side by side in any order, only these numbers
+tell the scans apart.
 """
 
 from __future__ import annotations
@@ -22,92 +22,96 @@ from engine.stage_run import StageRun
 
 _CODEGEN = re.compile(r"WholeStageCodegen.*|AQEShuffleRead|mapPartitions|ShuffleQueryStage")
 
-ALIKE = 1.1
-"""Scans of the same columns of a table read shares of the input within so much of each other: files
-of other lengths pack them a little closer or less."""
+SHARE_FACTOR = 1.1
+"""Scans of the same columns of a table read shares of the input within this factor: files of other
+lengths are compressed a little more or less."""
 
 POOLED_SINCE = 4
-"""The version of Spark from which on the shuffles of a query are asked for in threads of a pool."""
+"""Spark version since which the shuffles of a query are submitted by threads of a pool."""
 
 Key = Hashable
 Keys = tuple[Sequence[Key], Sequence[Key]]
-"""Of the stages of either run."""
+"""The keys of the stages of either run. Stages with equal keys may be counterparts."""
 
 
 def matches(run: Run, other: Run) -> list[int | None]:
-    """For each stage of `run` the place of its counterpart in `other`, or None.
+    """For each stage of `run` the index of its counterpart in `other`, or None.
 
-    A step that is repeated more often than in `other` goes with its last repetition there.
+    If a step is repeated more often in `run`, the surplus repetitions match the last one in
+    `other`.
     """
     found: list[int | None] = [None] * len(run.stages)
     runs = run, other
-    named = _named_alike(run, other)
-    codes = _own_keys(run, named=named), _own_keys(other, named=named)
-    parents = _with_parents(run, codes[0]), _with_parents(other, codes[1])
-    sites = _call_sites(run, named=named), _call_sites(other, named=named)
-    _match(runs, _lineages(runs, codes), found)
+    named = _same_naming(run, other)
+    codes = _code_keys(run, named=named), _code_keys(other, named=named)
+    parents = _parent_keys(run, codes[0]), _parent_keys(other, codes[1])
+    sites = _call_site_keys(run, named=named), _call_site_keys(other, named=named)
+    _match_in_order(runs, _lineages(runs, codes), found)
     for keys in (parents, codes, sites):
-        _match(runs, _of_scans(runs, keys), found)
-    _match(runs, parents, found)
+        _match_in_order(runs, _with_input_share(runs, keys), found)
+    _match_in_order(runs, parents, found)
     last = _last_repetitions(runs, parents)
-    scans = _amounts(runs, codes)[0]
-    # A step would else be taken for a stage of another plan, as all of SQL have one call site.
+    scans = _input_share_classes(runs, codes)[0]
+    # Otherwise a step could match a stage of another plan, since all SQL stages share a call site.
     found = [
         repeated if place is None and scan is None else place
         for place, scan, repeated in zip(found, scans, last, strict=True)
     ]
     for keys in (codes, sites):
-        _match(runs, keys, found)
+        _match_in_order(runs, keys, found)
     return [
         repeated if place is None else place for place, repeated in zip(found, last, strict=True)
     ]
 
 
-def _named_alike(run: Run, other: Run) -> bool:
-    """Whether queries of both runs name their stages alike: before Spark 4, or since. A log that
-    does not tell its version is taken to be of the other's."""
+def _same_naming(run: Run, other: Run) -> bool:
+    """Whether queries of both runs name their stages alike: both before Spark 4, or both since. A
+    run of unknown version is taken to be of the other's."""
     versions = [spark_version(one)[0] for one in (run, other)]
     return len({version >= POOLED_SINCE for version in versions if version}) < 2
 
 
 def _last_repetitions(runs: tuple[Run, Run], keys: Keys) -> list[int | None]:
-    """For each stage of the first run the last one in the other that has its key."""
-    ours, theirs = _told_by_numbers(runs, keys)
+    """For each stage of the first run the index of the last one in the other with its key."""
+    ours, theirs = _with_codegen_numbers(runs, keys)
     last = {key: place for place, key in enumerate(theirs)}
     return [last.get(key) for key in ours]
 
 
-def _of_scans(runs: tuple[Run, Run], keys: Keys) -> Keys:
-    """The keys of scans with how much of the input they read; None for other stages."""
+def _with_input_share(runs: tuple[Run, Run], keys: Keys) -> Keys:
+    """Keys of scans with the class of their share of the input (`_input_share_classes`); None for
+    others."""
     ours, theirs = (
         [None if amount is None else (key, amount) for key, amount in zip(*one, strict=True)]
-        for one in zip(keys, _amounts(runs, keys), strict=True)
+        for one in zip(keys, _input_share_classes(runs, keys), strict=True)
     )
     return ours, theirs
 
 
-def _match(runs: tuple[Run, Run], keys: Keys, found: list[int | None]) -> None:
-    """Fills in what is not found yet, by the order of the stages that have a key in either run and
-    are none's counterpart before; those without one (None) stay."""
+def _match_in_order(runs: tuple[Run, Run], keys: Keys, found: list[int | None]) -> None:
+    """Matches, in place, stages without a counterpart in `found` to unmatched stages of the same
+    key, in their order. Stages whose key is None stay unmatched."""
     taken = set(found)
-    ours, theirs = _told_by_numbers(runs, keys)
+    ours, theirs = _with_codegen_numbers(runs, keys)
     free: dict[Key, list[int]] = {}
-    for place, key in enumerate(theirs):
-        if place not in taken and keys[1][place] is not None:
-            free.setdefault(key, []).append(place)
-    seen: dict[Key, int] = {}
-    for place, key in enumerate(ours):
-        if found[place] is not None or key not in free:
+    for index, key in enumerate(theirs):
+        if index not in taken and keys[1][index] is not None:
+            free.setdefault(key, []).append(index)
+    matched: dict[Key, int] = {}
+    for index, key in enumerate(ours):
+        if found[index] is not None or key not in free:
             continue
-        rank = seen.get(key, 0)
-        seen[key] = rank + 1
-        found[place] = free[key][min(rank, len(free[key]) - 1)]
+        rank = matched.get(key, 0)
+        matched[key] = rank + 1
+        found[index] = free[key][min(rank, len(free[key]) - 1)]
 
 
-def _amounts(runs: tuple[Run, Run], keys: Keys) -> Keys:
-    """Which scans of one key read as much of the input, a number for those of the same columns of
-    a table in both runs; None for other stages. What a run reads of files that it wrote itself is
-    none of its input."""
+def _input_share_classes(runs: tuple[Run, Run], keys: Keys) -> Keys:
+    """Classes of scans of one key by their share of the input.
+
+    Scans with the same number read the same columns of a table in both runs. None for other stages.
+    Files that a run wrote itself are not part of its input.
+    """
     inputs = [run.workload.input_bytes for run in runs]
     if not all(inputs):
         inputs = [sum(stage.outside_bytes for stage in run.stages) for run in runs]
@@ -117,64 +121,68 @@ def _amounts(runs: tuple[Run, Run], keys: Keys) -> Keys:
             if whole and stage.outside_bytes > 0.0 and stage.files_by is None:
                 share = stage.outside_bytes / whole
                 scans.setdefault(keys[side][place], []).append((share, side, place))
-    found = list[Key]([None] * len(keys[0])), list[Key]([None] * len(keys[1]))
-    for alike in scans.values():
+    classes = list[Key]([None] * len(keys[0])), list[Key]([None] * len(keys[1]))
+    for same_key in scans.values():
         number, last = 0, math.inf
-        for share, side, place in sorted(alike):
-            number += share > ALIKE * last
-            found[side][place], last = number, share
-    return found
+        for share, side, index in sorted(same_key):
+            number += share > SHARE_FACTOR * last
+            classes[side][index], last = number, share
+    return classes
 
 
 def _lineages(runs: tuple[Run, Run], codes: Keys) -> Keys:
-    """A number for each stage, the same in both runs for the same code over what has the same
-    numbers: steps are told apart by where in a chain they are, and by the tables at its beginning.
+    """A number for each stage that identifies its whole lineage in both runs: its code and, by
+    recursion, the numbers of its parents.
+
+    So equal steps differ by their position in a chain and by the tables at its beginning.
     """
-    numbers, amounts = dict[Key, int](), _amounts(runs, codes)
-    found = list[Key](), list[Key]()
+    numbers, amounts = dict[Key, int](), _input_share_classes(runs, codes)
+    lineages = list[Key](), list[Key]()
     for side, run in enumerate(runs):
         by_id: dict[int, int] = {}
         for stage, code, amount in zip(run.stages, codes[side], amounts[side], strict=True):
             parents = tuple(sorted(by_id.get(parent, -1) for parent in stage.parents))
             by_id[stage.stage_id] = numbers.setdefault((code, amount, parents), len(numbers))
-            found[side].append(by_id[stage.stage_id])
-    return found
+            lineages[side].append(by_id[stage.stage_id])
+    return lineages
 
 
-def _told_by_numbers(runs: tuple[Run, Run], keys: Keys) -> Keys:
-    """Keys with the numbers of generated code, where both runs have the same under one."""
+def _with_codegen_numbers(runs: tuple[Run, Run], keys: Keys) -> Keys:
+    """Keys extended by the numbers of generated code, for keys whose stages have the same numbers
+    in both runs."""
     pairs = list(zip(runs, keys, strict=True))
-    here, there = (_numbers_under(run, own) for run, own in pairs)
-    told = {key: numbers for key, numbers in here.items() if there.get(key) == numbers}
-    ours, theirs = (_numbered(run, own, told) for run, own in pairs)
+    here, there = (_codegen_numbers_by_key(run, own) for run, own in pairs)
+    stable = {key: numbers for key, numbers in here.items() if there.get(key) == numbers}
+    ours, theirs = (_extended(run, own, stable) for run, own in pairs)
     return ours, theirs
 
 
-def _numbered(run: Run, keys: Sequence[Key], told: Mapping[Key, object]) -> list[Key]:
-    """The keys of a run with the numbers of generated code, of those that are `told` apart."""
+def _extended(run: Run, keys: Sequence[Key], stable: Mapping[Key, object]) -> list[Key]:
+    """The keys of a run, those in `stable` extended by the numbers of generated code."""
     pairs = zip(keys, run.stages, strict=True)
-    return [(key, _numbers(stage) if key in told else ()) for key, stage in pairs]
+    return [(key, _codegen_numbers(stage) if key in stable else ()) for key, stage in pairs]
 
 
-def _numbers_under(run: Run, keys: Sequence[Key]) -> dict[Key, set[Key]]:
-    """The numbers of generated code that stages of each key have."""
-    found: dict[Key, set[Key]] = {}
+def _codegen_numbers_by_key(run: Run, keys: Sequence[Key]) -> dict[Key, set[Key]]:
+    """For each key the numbers of generated code of its stages."""
+    numbers: dict[Key, set[Key]] = {}
     for key, stage in zip(keys, run.stages, strict=True):
-        found.setdefault(key, set()).add(_numbers(stage))
-    return found
+        numbers.setdefault(key, set()).add(_codegen_numbers(stage))
+    return numbers
 
 
-def _numbers(stage: StageRun) -> Key:
+def _codegen_numbers(stage: StageRun) -> Key:
+    """A stage's numbers of generated code, such as "WholeStageCodegen (3)"."""
     return tuple(sorted(name for name in stage.operations if name.startswith("WholeStageCodegen")))
 
 
-def _own_keys(run: Run, *, named: bool) -> list[Key]:
-    """By its code. A stage that only wrote again what was lost is no other's counterpart."""
+def _code_keys(run: Run, *, named: bool) -> list[Key]:
+    """Keys by code alone. A stage that only recomputed lost output matches only such stages."""
     return [(stage.recomputed, code_of(stage, named=named)) for stage in run.stages]
 
 
-def _with_parents(run: Run, codes: Sequence[Key]) -> list[Key]:
-    """Own key and those of the parents."""
+def _parent_keys(run: Run, codes: Sequence[Key]) -> list[Key]:
+    """Keys by code and by the codes of the parents."""
     by_id = {stage.stage_id: code for stage, code in zip(run.stages, codes, strict=True)}
     return [
         (code, tuple(sorted(repr(by_id.get(parent)) for parent in stage.parents)))
@@ -182,33 +190,38 @@ def _with_parents(run: Run, codes: Sequence[Key]) -> list[Key]:
     ]
 
 
-def _call_sites(run: Run, *, named: bool) -> list[Key]:
-    """Plans change with the data: what is left is matched by call site and kind."""
+def _call_site_keys(run: Run, *, named: bool) -> list[Key]:
+    """Keys by call site and kind alone, for stages whose plan changes with the data."""
     return [(stage.recomputed, _call_site(stage, named), _kind(stage)) for stage in run.stages]
 
 
 def code_of(stage: StageRun, *, named: bool = True) -> Key:
-    """Call site, operations and kind: equal for stages that run the same code.
+    """A key of the code of a stage: call site, operations and kind.
 
     Args:
-        named: whether queries of the other run name their stages alike.
+        named: whether call sites of queries count: only if both runs name their stages alike.
     """
     operations = {name for name in stage.operations if not _CODEGEN.fullmatch(name)}
     return (_call_site(stage, named), tuple(sorted(operations)), _kind(stage))
 
 
 def _call_site(stage: StageRun, named: bool) -> str:
-    """The stage's name without line numbers' neighbours that a plan generates. Spark 4 asks for the
-    shuffles of a query in threads of a pool, and Spark 3 where the program does."""
+    """The stage's name without generated numbers ("$12").
+
+    Spark 4 submits the shuffles of a query in threads of a pool, Spark 3 where the program asks for
+    them; between the two the names of SQL stages do not count.
+    """
     if not named and (stage.sql_execution_id is not None or asked_in_a_pool(stage)):
         return ""
     return re.sub(r"\$\d+", "$", stage.name)
 
 
 def _kind(stage: StageRun) -> tuple[bool, bool, bool]:
-    """Whether it reads data from outside or a cache, reads a shuffle, writes a shuffle. Those that
-    aggregate in a tree write one where they have more than a few partitions
-    (`RDD.treeAggregate`), and are the same code."""
+    """Whether a stage reads input or a cache, reads a shuffle, and writes a shuffle.
+
+    Tree aggregations write a shuffle only if they have more than a few partitions
+    (`RDD.treeAggregate`), so for them writing does not count.
+    """
     read: Callable[[object], bool] = bool
     return (
         read(stage.input_bytes and stage.input_bytes.total),

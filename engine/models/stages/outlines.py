@@ -1,8 +1,8 @@
-"""The task times of many stages for one input, as rows of arrays.
+"""The outlines of many stages' task times at one input, computed as arrays.
 
-What `StageShape.tasks` gives one by one, for all stages of a log at once: an outline of each (its
-times in ascending order and how many tasks each stands for) and their sum. Stages of alike many
-tasks are answered together.
+As `StageShape.tasks`, but for all stages of a log at once: for each its outline, which is some of
+its task times in ascending order and the number of tasks that each stands for, and the sum of all
+times. Stages with similar numbers of tasks are computed together.
 """
 
 from __future__ import annotations
@@ -13,28 +13,28 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.forecast import FloatArray, IntArray
-from engine.models.stages.durations.drawn_sums import DrawnSums
 from engine.models.stages.durations.launch_order import last_launched
+from engine.models.stages.durations.quantile_sums import QuantileSums
 from engine.models.stages.durations.task_times import PLACED_TASKS
 from engine.models.stages.set_up import SET_UP_SECONDS
 from engine.models.stages.table import BASE, Cuts, StageTable
 from engine.scheduling.waves import BODY, EVERY_TASK, TAIL_STEPS
 
 FEW_TASKS = 32
-"""Stages of no more tasks than this are apart: thousands of them take no more room than they
-need."""
+"""Stages of up to so many tasks are a group of their own, so that thousands of them need no wider
+arrays."""
 
 ROUNDING = 1e-12
-"""By so much, relatively, equal times may differ."""
+"""Relative tolerance of equal times."""
 
 
 @dataclass(frozen=True, eq=False)
 class Outlines:
-    """Task times of m stages.
+    """The outlines of m stages.
 
     Args:
-        ordered: (m, p) ascending times; a row that has fewer repeats its longest.
-        counts: (m, p) how many tasks each stands for, 0 where it only fills the row.
+        ordered: (m, p) ascending times; shorter rows repeat their longest.
+        counts: (m, p) number of tasks that each time stands for; 0 for repetitions.
         total: (m,) sum of the times of all tasks.
     """
 
@@ -43,51 +43,57 @@ class Outlines:
     total: FloatArray
 
 
-def groups(places: IntArray, cuts: Cuts) -> list[tuple[IntArray, IntArray]]:
-    """Stages that are answered together: rows of `cuts`, and their places."""
+def groups(stages: IntArray, cuts: Cuts) -> list[tuple[IntArray, IntArray]]:
+    """Groups of stages of similar size that are computed together.
+
+    Returns:
+        For each group, its rows of `cuts` and the indices of its stages in the log.
+    """
     size = np.searchsorted((FEW_TASKS, EVERY_TASK, PLACED_TASKS), cuts.tasks)
-    found = (np.flatnonzero(size == kind) for kind in range(4))
-    return [(rows, places[rows]) for rows in found if rows.size]
+    by_size = (np.flatnonzero(size == kind) for kind in range(4))
+    return [(rows, stages[rows]) for rows in by_size if rows.size]
 
 
-def outlines(table: StageTable, places: IntArray, cuts: Cuts) -> Outlines:
-    """The stages of one group."""
+def outlines(table: StageTable, stages: IntArray, cuts: Cuts) -> Outlines:
+    """The outlines of the stages of one group."""
     tasks = cuts.tasks[0]
     if tasks > PLACED_TASKS:
-        found = _outlined(table, places, cuts)
+        result = _outlined(table, stages, cuts)
     else:
-        found = (_ranked if tasks <= EVERY_TASK else _summed)(table, places, cuts)
-    return _with_drawn(table, found, places, cuts, np.flatnonzero(table.hot[places]))
+        result = (_ranked if tasks <= EVERY_TASK else _summed)(table, stages, cuts)
+    return _with_drawn(table, result, stages, cuts, np.flatnonzero(table.hot[stages]))
 
 
-def _outlined(table: StageTable, places: IntArray, cuts: Cuts) -> Outlines:
-    """As `drawn_outline` and `StageShape.tasks` of many tasks."""
+def _outlined(table: StageTable, stages: IntArray, cuts: Cuts) -> Outlines:
+    """Outlines of stages of more than `PLACED_TASKS` tasks, as `drawn_outline` and
+    `StageShape.tasks`."""
     n, (at, counts, end) = cuts.tasks[:, None], _grid(cuts.tasks)
     column = np.arange(at.shape[1])
-    depth = table.base_depth[places, : len(column)]
-    gap, (longest, before) = table.last_gap[places][:, None], table.ends_at(places, n)
+    depth = table.base_depth[stages, : len(column)]
+    gap, (longest, before) = table.last_gap[stages][:, None], table.ends_at(stages, n)
     tail = (at > 1.0 - gap) & (column <= end)
     tail &= tail.sum(axis=1, keepdims=True) > 1
     above = before + (longest - before) * (depth / np.log(gap * 2.0 * n))
-    times = np.where(tail, above, table.base_times[places, : len(column)])
+    times = np.where(tail, above, table.base_times[stages, : len(column)])
     times = np.where(column < end, times, longest)
     rest = np.einsum("ij,ij->i", times, np.where(column < end, counts, 0.0))[:, None]
     own = np.take_along_axis(counts, end, axis=1)
-    times *= np.where(column < end, table.factor(places, n, longest * own, rest), 1.0)
-    ordered = table.stretched(places, times, cuts.work[:, None])
+    times *= np.where(column < end, table.factor(stages, n, longest * own, rest), 1.0)
+    ordered = table.stretched(stages, times, cuts.work[:, None])
     return Outlines(ordered, counts, np.einsum("ij,ij->i", ordered, counts))
 
 
-def _ranked(table: StageTable, places: IntArray, cuts: Cuts) -> Outlines:
-    """As `drawn` and `StageShape.tasks` of few tasks, each of them."""
-    n, points = cuts.tasks[:, None], table.points[places][:, None]
+def _ranked(table: StageTable, stages: IntArray, cuts: Cuts) -> Outlines:
+    """Outlines of stages of up to `EVERY_TASK` tasks, with every task, as `drawn` and
+    `StageShape.tasks`."""
+    n, points = cuts.tasks[:, None], table.points[stages][:, None]
     rank = np.arange(int(cuts.tasks.max()))
-    there, alike = rank < n, n == points
+    exists, alike = rank < n, n == points
     middle = np.minimum((rank + 0.5) / n, 1.0 - 0.5 / n)
     at = np.where(alike, np.minimum(rank, n - 1.0), middle * (points - 1.0))
-    times = table.between(places, at)
-    gap, (longest, before) = table.last_gap[places][:, None], table.ends_at(places, n)
-    tail = (middle > 1.0 - gap) & there
+    times = table.between(stages, at)
+    gap, (longest, before) = table.last_gap[stages][:, None], table.ends_at(stages, n)
+    tail = (middle > 1.0 - gap) & exists
     tail &= (tail.sum(axis=1, keepdims=True) > 1) & ~alike
     if tail.any():
         depth, reach = np.log(gap) - np.log(1.0 - middle), np.log(gap * 2.0 * n)
@@ -95,144 +101,146 @@ def _ranked(table: StageTable, places: IntArray, cuts: Cuts) -> Outlines:
         times = np.where(tail, before + (longest - before) * part, times)
     keeps = (n > points) & (points > 1)
     kept = np.where(keeps, longest, 0.0)
-    free = there & (rank < n - keeps)
-    times = np.where(there & ~free, longest, times)
+    free = exists & (rank < n - keeps)
+    times = np.where(exists & ~free, longest, times)
     rest = np.where(free, times, 0.0).sum(axis=1, keepdims=True)
-    factor = table.factor(places, n, kept, rest)
+    factor = table.factor(stages, n, kept, rest)
     times *= np.where(free & ~alike & (points > 1), factor, 1.0)
-    if (fewer := (n < points)[:, 0] | (alike[:, 0] & table.sampled[places])).any():
-        some = table.put_together(places[fewer], n[fewer])
+    if (fewer := (n < points)[:, 0] | (alike[:, 0] & table.sampled[stages])).any():
+        some = table.put_together(stages[fewer], n[fewer])
         times[fewer, : some.shape[1]] = some
-    ordered = table.stretched(places, times, _work_by_rank(table, places, cuts, len(rank)))
-    ordered = _ascending(np.where(there, ordered, np.inf))
-    total = np.where(there, ordered, 0.0).sum(axis=1)
+    ordered = table.stretched(stages, times, _work_by_rank(table, stages, cuts, len(rank)))
+    ordered = _ascending(np.where(exists, ordered, np.inf))
+    total = np.where(exists, ordered, 0.0).sum(axis=1)
     return Outlines(
-        np.where(there, ordered, np.take_along_axis(ordered, n.astype(np.int64) - 1, axis=1)),
-        there.astype(float),
+        np.where(exists, ordered, np.take_along_axis(ordered, n.astype(np.int64) - 1, axis=1)),
+        exists.astype(float),
         total,
     )
 
 
-def _summed(table: StageTable, places: IntArray, cuts: Cuts) -> Outlines:
-    """As `drawn`, `StageShape.tasks` and `outline` of tasks of which some are kept: those are
-    drawn, and all are summed. Rows in which two are out of place are drawn one by one."""
-    drawn = _SomeDrawn.of(table, places, cuts)
+def _summed(table: StageTable, stages: IntArray, cuts: Cuts) -> Outlines:
+    """Outlines of stages between the two sizes, as `drawn`, `StageShape.tasks` and `outline`: some
+    task times are computed, and the sum of all in closed form. Stages in which two tasks are out of
+    order are computed one by one."""
+    drawn = _SomeDrawn.of(table, stages, cuts)
     n, longest = cuts.tasks, drawn.longest
-    last, shorter = _last_tasks(table, places, cuts, drawn.times)
-    as_others = table.stretched(places, drawn.times(last), cuts.work[:, None])
-    total = _total(table, places, cuts, drawn) + (shorter - as_others)[:, 0]
+    last, shorter = _last_tasks(table, stages, cuts, drawn.times)
+    as_others = table.stretched(stages, drawn.times(last), cuts.work[:, None])
+    total = _total(table, stages, cuts, drawn) + (shorter - as_others)[:, 0]
     at, counts, _ = _grid(n)
     rank = np.minimum(np.floor(at * n[:, None]), n[:, None] - 1.0)
     partial = cuts.last < 1.0
     passed = drawn.times(n[:, None] - 2.0)[:, 0] > longest * (1.0 + ROUNDING)
-    # One may be out of place: the last one launched, or the longest where others, scaled to the
-    # mean, pass it.
-    one = np.where(partial, table.unstretched(places, shorter[:, 0], cuts.work), longest)
-    seconds = table.stretched(places, longest[:, None], cuts.work[:, None])
+    # One task may be out of order: the last one launched, or the longest if others, scaled to the
+    # mean, exceed it.
+    one = np.where(partial, table.unstretched(stages, shorter[:, 0], cuts.work), longest)
+    seconds = table.stretched(stages, longest[:, None], cuts.work[:, None])
     seconds = np.where(partial[:, None], shorter, seconds)
     last = np.where(partial[:, None], last, n[:, None] - 1.0)
     to, moved = drawn.sums.below(one / drawn.factor)[:, None], (partial | passed)[:, None]
     shifted = moved & (rank > to) & (rank <= last)
-    ordered = table.stretched(places, drawn.times(rank - shifted), cuts.work[:, None])
+    ordered = table.stretched(stages, drawn.times(rank - shifted), cuts.work[:, None])
     ordered = np.where(moved & (rank == to), seconds, ordered)
-    found, both = Outlines(ordered, counts, total), partial & passed
-    points = np.maximum(table.points[places], 2)
-    return _with_drawn(table, found, places, cuts, np.flatnonzero(both | (n <= points)))
+    result, both = Outlines(ordered, counts, total), partial & passed
+    points = np.maximum(table.points[stages], 2)
+    return _with_drawn(table, result, stages, cuts, np.flatnonzero(both | (n <= points)))
 
 
 @dataclass(frozen=True, eq=False)
 class _SomeDrawn:
-    """Tasks of m stages before their work is stretched: the longest of each is kept, the others are
+    """Task times of m stages at the observed size: the longest of each is kept, the others are
     scaled to the mean.
 
     Args:
-        n: (m,) tasks.
-        longest: (m,) time of the longest.
-        rest: (m,) sum of the times of all others, before they are scaled.
-        factor: (m,) by which those are scaled.
+        sums: the times before scaling, and their partial sums.
+        n: (m,) number of tasks.
+        longest: (m,) longest time.
+        rest: (m,) sum of all other times before scaling.
+        factor: (m,) scale factor of these.
     """
 
-    sums: DrawnSums
+    sums: QuantileSums
     n: FloatArray
     longest: FloatArray
     rest: FloatArray
     factor: FloatArray
 
     @classmethod
-    def of(cls, table: StageTable, places: IntArray, cuts: Cuts) -> _SomeDrawn:
-        """The tasks of the stages of a group."""
-        n, points = cuts.tasks, np.maximum(table.points[places], 2)
+    def of(cls, table: StageTable, stages: IntArray, cuts: Cuts) -> _SomeDrawn:
+        """The task times of the stages of a group."""
+        n, points = cuts.tasks, np.maximum(table.points[stages], 2)
         tail = n - np.floor(n - n / (points - 1.0) - 0.5) > 2.0
-        longest = table.ends_at(places, n[:, None])[0]
-        sums = DrawnSums.of(table.values_of(places, longest), points, n, tail)
+        longest = table.ends_at(stages, n[:, None])[0]
+        sums = QuantileSums.of(table.values_of(stages, longest), points, n, tail)
         longest, rest = longest[:, 0], sums.sum_to(n - 1.0)
-        factor = table.factor(places, n[:, None], longest[:, None], rest[:, None])[:, 0]
-        factor = np.where(table.points[places] > 1, factor, 1.0)
+        factor = table.factor(stages, n[:, None], longest[:, None], rest[:, None])[:, 0]
+        factor = np.where(table.points[stages] > 1, factor, 1.0)
         return cls(sums, n, longest, rest, factor)
 
     def times(self, rank: FloatArray) -> FloatArray:
-        """(m, p) times of some ranks."""
-        found = self.sums.at(rank) * self.factor[:, None]
-        return np.where(rank < self.n[:, None] - 1.0, found, self.longest[:, None])
+        """(m, p) times at (m, p) ranks."""
+        result = self.sums.at(rank) * self.factor[:, None]
+        return np.where(rank < self.n[:, None] - 1.0, result, self.longest[:, None])
 
     def sum_up_to(self, limit: FloatArray) -> FloatArray:
-        """(m,) sum of the times, each up to a limit."""
+        """(m,) sum of all times, each counted up to (m,) limits."""
         some = self.sums.below(limit / self.factor)
         beyond = limit * (self.n - 1.0 - some) + np.minimum(self.longest, limit)
         return self.factor * self.sums.sum_to(some) + beyond
 
 
-def _total(table: StageTable, places: IntArray, cuts: Cuts, drawn: _SomeDrawn) -> FloatArray:
-    """(m,) sum of the times of all tasks, as if each had a whole partition."""
-    overhead, share = table.overhead[places], table.set_up_share[places]
+def _total(table: StageTable, stages: IntArray, cuts: Cuts, drawn: _SomeDrawn) -> FloatArray:
+    """(m,) sum of the times of all tasks if each had a whole partition."""
+    overhead, share = table.overhead[stages], table.set_up_share[stages]
     half = drawn.sum_up_to(overhead), drawn.sum_up_to(overhead + SET_UP_SECONDS / share)
     fixed = (1.0 - share) * half[0] + share * half[1]
     total = fixed + (drawn.factor * drawn.rest + drawn.longest - fixed) * cuts.work
-    return total + cuts.tasks * table.dispatch_seconds[places]
+    return total + cuts.tasks * table.dispatch_seconds[stages]
 
 
 def _with_drawn(
-    table: StageTable, found: Outlines, places: IntArray, cuts: Cuts, rows: IntArray
+    table: StageTable, result: Outlines, stages: IntArray, cuts: Cuts, rows: IntArray
 ) -> Outlines:
-    """With some rows of tasks that are drawn."""
+    """The outlines with some rows replaced by those of tasks computed one by one."""
     each = cuts.taken(rows).each()
-    for row, place, scaled in zip(rows.tolist(), places[rows].tolist(), each, strict=True):
-        tasks = table.drawn(place, scaled)
+    for row, index, scaled in zip(rows.tolist(), stages[rows].tolist(), each, strict=True):
+        tasks = table.drawn(index, scaled)
         times, number = tasks.outlined
-        found.ordered[row, : len(times)], found.ordered[row, len(times) :] = times, times[-1]
-        found.counts[row, : len(times)], found.counts[row, len(times) :] = number, 0.0
-        found.total[row] = tasks.total
-    return found
+        result.ordered[row, : len(times)], result.ordered[row, len(times) :] = times, times[-1]
+        result.counts[row, : len(times)], result.counts[row, len(times) :] = number, 0.0
+        result.total[row] = tasks.total
+    return result
 
 
 def _last_tasks(
-    table: StageTable, places: IntArray, cuts: Cuts, times: Callable[[FloatArray], FloatArray]
+    table: StageTable, stages: IntArray, cuts: Cuts, times: Callable[[FloatArray], FloatArray]
 ) -> tuple[FloatArray, FloatArray]:
-    """(m, 1) rank of the task that is launched last, which has part of a partition, and how
-    long it takes; of whole ones rank 0."""
-    rank = np.zeros((len(places), 1))
+    """(m, 1) rank and (m, 1) time of the task that is launched last and has a partial partition;
+    rank 0 for stages without one."""
+    rank = np.zeros((len(stages), 1))
     for row in np.flatnonzero(cuts.last < 1.0).tolist():
-        place, n = int(places[row]), int(cuts.tasks[row])
-        rank[row] = last_launched(table.shapes[place].stage.stage_id, n, table.turns[place])
-    return rank, table.stretched(places, times(rank), (cuts.work * cuts.last)[:, None])
+        index, n = int(stages[row]), int(cuts.tasks[row])
+        rank[row] = last_launched(table.shapes[index].stage.stage_id, n, table.turns[index])
+    return rank, table.stretched(stages, times(rank), (cuts.work * cuts.last)[:, None])
 
 
-def _work_by_rank(table: StageTable, places: IntArray, cuts: Cuts, ranks: int) -> FloatArray:
-    """(m, 1) or (m, ranks) relative work of each task; of the last one launched a part."""
+def _work_by_rank(table: StageTable, stages: IntArray, cuts: Cuts, ranks: int) -> FloatArray:
+    """(m, 1) or (m, ranks) relative work of each task; less for a last one that is partial."""
     partial = np.flatnonzero(cuts.last < 1.0)
     if not partial.size:
         return cuts.work[:, None]
     work = np.repeat(cuts.work[:, None], ranks, axis=1)
     for row in partial.tolist():
-        place, n = int(places[row]), int(cuts.tasks[row])
-        rank = last_launched(table.shapes[place].stage.stage_id, n, table.turns[place])
+        index, n = int(stages[row]), int(cuts.tasks[row])
+        rank = last_launched(table.shapes[index].stage.stage_id, n, table.turns[index])
         work[row, rank] *= cuts.last[row]
     return work
 
 
 def _grid(tasks: FloatArray) -> tuple[FloatArray, FloatArray, IntArray]:
-    """(m, p) `outline_of` m numbers of tasks: probabilities and how many tasks each stands for,
-    none beyond the (m, 1) last column of each."""
+    """`outline_of` for (m,) numbers of tasks: (m, p) probabilities, (m, p) tasks that each stands
+    for, and the (m, 1) last column of each row, beyond which there are none."""
     halvings = TAIL_STEPS * np.maximum(1.0, np.floor(np.log2(tasks / BODY)))
     kept = np.searchsorted(BASE[BODY:], 1.0 - 1.0 / tasks)
     end = BODY + np.minimum(kept, halvings).astype(np.int64)[:, None]
@@ -244,7 +252,7 @@ def _grid(tasks: FloatArray) -> tuple[FloatArray, FloatArray, IntArray]:
 
 
 def _ascending(rows: FloatArray) -> FloatArray:
-    """(m, p) each row in ascending order; most are."""
+    """(m, p) rows sorted in ascending order; most already are."""
     falling = np.flatnonzero((rows[:, 1:] < rows[:, :-1]).any(axis=1))
     if falling.size:
         rows[falling] = np.sort(rows[falling], axis=1)

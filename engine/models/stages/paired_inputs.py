@@ -1,4 +1,5 @@
-"""The work of a stage that pairs every row of two inputs: pairs, and reading what is paired."""
+"""The work of a Cartesian product of two inputs: evaluating pairs of rows, and reading both
+inputs."""
 
 from __future__ import annotations
 
@@ -15,21 +16,21 @@ from engine.stage_run import StageRun, total_of
 def grown_pairs(
     ratio: float, cut: float | FloatArray, *, share: float | FloatArray, power: float | FloatArray
 ) -> FloatArray:
-    """() or (m,) work of a stage that pairs two inputs, or of each of m, relative to the observed,
-    at `ratio` times both in `cut` times as many pairs of partitions.
+    """() or (m,) growth of the work of a product, or of each of m, at `ratio` times both inputs in
+    `cut` times as many pairs of partitions.
 
     Args:
-        share: of its work that goes to pairs; the rest reads, each partition once for each of the
-            other input's.
-        power: of the input with which pairs grow.
+        share: share of its work that goes to pairs of rows. The rest goes to reading, where each
+            partition is read once for each partition of the other input.
+        power: power of the input with which the number of pairs grows.
     """
     reading = ratio * np.sqrt(cut)
     return np.asarray(share * np.power(ratio, power) + (1.0 - share) * reading)
 
 
 def pairs_share(stage: StageRun) -> float:
-    """How much of a stage's work goes to pairs: what it computes beyond what a core takes for what
-    it reads, by the prior of `set_up.py`; all of it where nothing was counted."""
+    """Share of a stage's work that goes to pairs of rows: its computing time beyond the time that a
+    core takes for what it reads, by the prior of `set_up.py`; 1 if no time was counted."""
     computed, ran = total_of(stage.cpu_seconds), total_of(stage.run_seconds)
     seconds = ran if computes_in_python(stage) or not computed else computed
     records = stage.input_records or 0.0
@@ -38,18 +39,18 @@ def pairs_share(stage: StageRun) -> float:
 
 
 def pairs_power(stage: StageRun) -> float:
-    """The power of the input with which pairs grow: rows that the program makes itself stay as
-    many, and all others are taken to grow."""
+    """Power of the input with which the number of pairs grows: 1 if the program makes the rows of
+    one input, which stay as many; else 2."""
     return 1.0 if any(one.origin == "made" for one in stage.inputs) else 2.0
 
 
 def keys_of_same_rows(stage: StageRun, before: Mapping[int, StageRun]) -> bool:
-    """Whether both inputs that a stage pairs are the keys of the same rows, each stored once these
-    had been grouped by it: users and items of ratings. More rows are as dense among their pairs as
-    those of the log, so that pairs grow as the rows do.
+    """Whether both inputs of a product are keys of the same rows, stored after these were grouped
+    by each key, as users and items of ratings. More rows are taken to have the same density among
+    the pairs, so the number of pairs grows in proportion to the rows.
 
     Args:
-        before: the stages before it, by their number.
+        before: the earlier stages by id.
     """
     makers = {one.stored_by for one in stage.inputs if one.origin == "stored"}
     found = [before[one] for one in makers if one is not None and one in before]
@@ -60,7 +61,7 @@ def keys_of_same_rows(stage: StageRun, before: Mapping[int, StageRun]) -> bool:
 
 
 def _roots(stage: StageRun, before: Mapping[int, StageRun]) -> frozenset[int]:
-    """The stages that all which one reads of shuffles comes from at first."""
+    """Ids of the stages at the beginning of a stage's lineage of shuffles."""
     roots, visited, waiting = set[int](), set[int](), [stage]
     while waiting:
         one = waiting.pop()
@@ -73,4 +74,4 @@ def _roots(stage: StageRun, before: Mapping[int, StageRun]) -> frozenset[int]:
 
 
 GROUPING = frozenset(("groupByKey", "reduceByKey", "aggregateByKey", "combineByKey", "foldByKey"))
-"""Operations of RDDs that leave one row of each key."""
+"""RDD operations that leave one row per key."""

@@ -1,7 +1,7 @@
-"""Partitions of all stages of a run at once, on any number of slots.
+"""The numbers of partitions of all stages of a run at once, on any number of slots.
 
-The planner asks the same stages on hundreds of clusters; those that one rule of Spark's tells are
-answered together, as rows of arrays.
+The planner evaluates the same stages on hundreds of clusters. Stages whose partitions follow the
+same kind of rule are computed together, as arrays.
 """
 
 from __future__ import annotations
@@ -15,50 +15,56 @@ import numpy as np
 
 from engine.forecast import FloatArray, IntArray
 from engine.models.stages.cutting.combined_inputs import CombinedPartitions
-from engine.models.stages.cutting.partitions import LEAST_CORES, AtGrowth, ByCores, ByInput
+from engine.models.stages.cutting.partitions import (
+    LEAST_CORES,
+    PartitionRule,
+    RuleByReadGrowth,
+    ScalingPartitionRule,
+)
 from engine.models.stages.cutting.written_files import WrittenSplits
 from engine.models.stages.durations.task_times import StageShape
 
-Rule = TypeVar("Rule", bound=ByCores)
+Rule = TypeVar("Rule", bound=PartitionRule)
 
 
 @dataclass(frozen=True, eq=False)
 class PartitionCounts:
-    """Partitions of s stages at one input.
+    """The partitions of s stages at one input, as a function of the slots.
 
     Args:
-        own: (s,) on the run's own slots, and on any for stages without a rule.
-        own_slots: the run's.
+        own: (s,) partitions on the run's own slots, and on any for stages without a rule.
+        own_slots: the run's slots.
         ratio: the input relative to the run's.
-        ruled: stages of which there may be others on another cluster.
-        cores_per_slot: as `Partitioning.cores_per_slot`.
-        planned_on: (s,) cores for which the log's own were counted, where executors came and went;
-            None where those are the run's.
+        ruled: indices of stages whose number depends on the cluster, with the rule of all of them.
+        cores_per_slot: as `PartitioningSettings.cores_per_slot`.
+        planned_on: (s,) cores for which each stage was planned in the log, if executors came and
+            went; None if those are the run's.
     """
 
     own: FloatArray
     own_slots: int
     ratio: float
-    ruled: list[tuple[IntArray, ByCores]]
+    ruled: list[tuple[IntArray, PartitionRule]]
     cores_per_slot: float = 1.0
     planned_on: FloatArray | None = None
 
     def at(self, slots: float) -> FloatArray:
-        """(s,) on so many slots, as `PartitionCount.at`."""
+        """(s,) partitions on a number of slots, as `PartitionCount.at`."""
         if slots == self.own_slots and self.planned_on is None:
             return self.own
-        found, there = self.own.copy(), slots * self.cores_per_slot
-        cores = np.asarray(max(there, LEAST_CORES))
-        for places, rule in self.ruled:
-            found[places] = rule.count(cores, self.ratio)
+        result, cluster_cores = self.own.copy(), slots * self.cores_per_slot
+        cores = np.asarray(max(cluster_cores, LEAST_CORES))
+        for stages, rule in self.ruled:
+            result[stages] = rule.count(cores, self.ratio)
         if self.planned_on is not None:
-            found = np.where(self.planned_on == there, self.own, found)
-        return found
+            result = np.where(self.planned_on == cluster_cores, self.own, result)
+        return result
 
 
 @dataclass(frozen=True, eq=False)
 class CountedStages:
-    """The stages of a run, with one number of shuffle partitions or None for the log's."""
+    """The partitions of a run's stages as a function of the input, for one configured number of
+    shuffle partitions (None for the log's)."""
 
     shapes: Sequence[StageShape]
     slots: int
@@ -66,14 +72,14 @@ class CountedStages:
 
     def at(self, ratio: float) -> PartitionCounts:
         """Their partitions at `ratio` times the input, as `StageShape.partition_count`."""
-        own, others = np.empty(len(self.shapes)), list[tuple[int, ByCores]]()
-        for places, rule in self._ruled:
-            own[places] = rule.on_own(ratio)
-        for place in self._others:
-            count = self.shapes[place].partition_count(ratio, self.shuffle_partitions)
-            own[place] = count.own
-            if count.by_cores is not None:
-                others.append((place, count.by_cores))
+        own, others = np.empty(len(self.shapes)), list[tuple[int, PartitionRule]]()
+        for stages, rule in self._ruled:
+            own[stages] = rule.on_log_cores(ratio)
+        for index in self._others:
+            count = self.shapes[index].partition_count(ratio, self.shuffle_partitions)
+            own[index] = count.own
+            if count.rule is not None:
+                others.append((index, count.rule))
         counting = [(at, rule) for at, rule in self._ruled if self.shapes[at[0]].counts_slots]
         ruled = [*counting, *by_kind(others)]
         per_slot, planned_on = self._cores_per_slot, self._planned_on
@@ -86,56 +92,56 @@ class CountedStages:
     @cached_property
     def _planned_on(self) -> FloatArray | None:
         """As `PartitionCounts.planned_on`."""
-        told_by = [shape.told_by(self.shuffle_partitions) for shape in self.shapes]
-        cores = [stage.partitioning.own_cores for stage in told_by]
-        alike = set(cores) <= {round(self.slots * self._cores_per_slot)}
-        return None if alike else np.asarray(cores, dtype=float)
+        sources = [shape.partition_source(self.shuffle_partitions) for shape in self.shapes]
+        cores = [stage.partitioning.log_cores for stage in sources]
+        same = set(cores) <= {round(self.slots * self._cores_per_slot)}
+        return None if same else np.asarray(cores, dtype=float)
 
     @cached_property
-    def _rules(self) -> list[ByInput | None]:
+    def _rules(self) -> list[ScalingPartitionRule | None]:
         return [shape.rule(self.shuffle_partitions) for shape in self.shapes]
 
     @cached_property
-    def _ruled(self) -> list[tuple[IntArray, ByInput]]:
-        """Those told by a rule: where slots count apart from where they do not."""
-        found: list[tuple[IntArray, ByInput]] = []
+    def _ruled(self) -> list[tuple[IntArray, ScalingPartitionRule]]:
+        """Stages with a rule, those whose number depends on the cluster before the others."""
+        result: list[tuple[IntArray, ScalingPartitionRule]] = []
         for counts in (True, False):
-            found += by_kind(
+            result += by_kind(
                 [
-                    (place, rule)
-                    for place, rule in enumerate(self._rules)
-                    if rule is not None and self.shapes[place].counts_slots == counts
+                    (index, rule)
+                    for index, rule in enumerate(self._rules)
+                    if rule is not None and self.shapes[index].counts_slots == counts
                 ]
             )
-        return found
+        return result
 
     @cached_property
     def _others(self) -> list[int]:
-        return [place for place, rule in enumerate(self._rules) if rule is None]
+        return [index for index, rule in enumerate(self._rules) if rule is None]
 
 
 def by_kind(rules: Sequence[tuple[int, Rule]]) -> list[tuple[IntArray, Rule]]:
-    """Places of stages with the rule of all of them, one for each kind of rule."""
+    """Groups stages by the kind of their rule: (m,) indices, and one rule for all m of them."""
     kinds: dict[Hashable, list[tuple[int, Rule]]] = {}
-    for place, rule in rules:
-        kinds.setdefault(_kind(rule), []).append((place, rule))
+    for index, rule in rules:
+        kinds.setdefault(_kind(rule), []).append((index, rule))
     return [
-        (np.asarray([place for place, _ in alike]), stacked([rule for _, rule in alike]))
-        for alike in kinds.values()
+        (np.asarray([index for index, _ in same_kind]), stacked([rule for _, rule in same_kind]))
+        for same_kind in kinds.values()
     ]
 
 
-def _kind(rule: ByCores) -> Hashable:
-    """The kind of a rule, and of those that it is made of."""
+def _kind(rule: PartitionRule) -> Hashable:
+    """The type of a rule, and of the rules that it is composed of."""
     if isinstance(rule, CombinedPartitions):
         return type(rule), _kind(rule.one), _kind(rule.other)
     if isinstance(rule, WrittenSplits):
         return type(rule), _kind(rule.writer)
-    return (type(rule), _kind(rule.rule)) if isinstance(rule, AtGrowth) else type(rule)
+    return (type(rule), _kind(rule.rule)) if isinstance(rule, RuleByReadGrowth) else type(rule)
 
 
 def stacked(rules: Sequence[Any]) -> Any:
-    """One rule whose numbers are (m,) arrays, of m rules of one kind."""
+    """Combines m rules of one kind into a rule whose numbers are (m,) arrays."""
     values = {}
     for field in fields(rules[0]):
         of_all = [getattr(rule, field.name) for rule in rules]

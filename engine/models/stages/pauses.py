@@ -1,8 +1,9 @@
-"""Long times between the jobs of an application: somebody or something outside was waited for.
+"""Pauses: long gaps between the jobs of an application, in which it may have waited for somebody or
+something outside.
 
 A log does not say what the driver did while no job was in flight. A minute of it may be work (a
 commit of many files) or a notebook that waits for its reader: only the application knows. So such
-times stay driver time, and are said.
+gaps stay driver time, and a warning reports them.
 """
 
 from __future__ import annotations
@@ -14,25 +15,24 @@ from engine.profile import Run
 from engine.units import format_seconds
 
 PAUSE_SECONDS = 60.0
-"""A time without any job from which on it is said."""
+"""Shortest time without any job that is reported."""
 
 
 IDLE_SECONDS = 30.0
 IDLE_SHARE = 0.1
-"""A gap between jobs of so long, and of this share of the run, is a pause (a person, a schedule,
-another program), not work of the driver: it stays as it is."""
+"""A gap between jobs of at least so many seconds and this share of the run is a pause (a person, a
+schedule, another program), not work of the driver: it does not grow."""
 
 
 def idle_seconds(run: Run) -> float:
-    """How long a gap between jobs of a run is from which on it is a pause, where nothing else
-    explains it."""
+    """Shortest gap between jobs of a run that counts as a pause, unless something explains it."""
     return max(IDLE_SECONDS, IDLE_SHARE * run.seconds)
 
 
 def long_pauses(run: Run) -> tuple[float, ...]:
-    """Seconds of each time of `PAUSE_SECONDS` and more after the first job in which neither a job
-    nor a stage was in flight, the one before the end of the application too. A job whose end the
-    log did not see was in flight to the end of the run."""
+    """Lengths in seconds of the gaps of `PAUSE_SECONDS` and more after the first job, in which
+    neither a job nor a stage was in flight, including the gap before the end of the application. A
+    job whose end the log did not see counts as in flight to the end of the run."""
     spans = [(stage.submitted_seconds, stage.completed_seconds) for stage in run.stages]
     for job in run.jobs:
         ended = run.seconds if job.completed_seconds is None else job.completed_seconds
@@ -47,8 +47,8 @@ def long_pauses(run: Run) -> tuple[float, ...]:
 
 
 def pause_notice(runs: Sequence[Run]) -> Notice | None:
-    """The warning of the log that paused the largest share of its time; None where none did, or
-    where reading that log has said it already."""
+    """The warning for the log that paused for the largest share of its time; None if none did, or
+    if reading that log has given it already."""
     worst = max(runs, key=lambda run: sum(long_pauses(run)) / run.seconds)
     pauses = long_pauses(worst)
     if not pauses or any(notice.code == "long-pauses" for notice in worst.notices):

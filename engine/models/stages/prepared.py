@@ -1,4 +1,4 @@
-"""The stages of a log for one input: their tasks, and all of them in closed form at once."""
+"""The stages of a log at one input: their tasks, and the closed forms of all at once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from engine.forecast import FloatArray, IntArray
-from engine.models.stages.batch import FEWEST_STAGES, StageBatch
+from engine.models.stages.closed_forms import FEWEST_STAGES, StageBatch
 from engine.models.stages.cutting.partitions import Scaled
 from engine.models.stages.durations.warm_up import Cut, Slowdown
 from engine.models.stages.outlines import groups, outlines
@@ -19,11 +19,12 @@ from engine.scheduling.waves import ClosedForm, Tasks
 
 @dataclass(frozen=True, eq=False)
 class PreparedStages:
-    """The stages of a log for one input.
+    """The stages of a log at one input.
 
     Args:
-        scaled, tasks: of each.
-        batches: the same in closed form, by how many tasks they have; none for short logs.
+        scaled, tasks: number and size of partitions, and tasks, of each stage.
+        batches: closed forms of groups of stages with similar numbers of tasks; empty for logs of
+            few stages.
     """
 
     scaled: tuple[Scaled, ...]
@@ -36,47 +37,48 @@ class PreparedStages:
         table: StageTable,
         ratio: float,
         wanted: FloatArray,
-        places: IntArray | None = None,
+        stages: IntArray | None = None,
         cores: float | None = None,
     ) -> PreparedStages:
         """The stages of a log, or some of them.
 
         Args:
             wanted: (m,) partitions at `ratio` times the input.
-            places: (m,) which stages; None for all.
-            cores: of the cluster; None for the log's.
+            stages: (m,) indices of the stages; None for all.
+            cores: cores of the cluster; None for the log's.
         """
-        places = np.arange(len(table.shapes)) if places is None else places
-        cuts = table.cut(places, ratio, wanted, cores)
+        stages = np.arange(len(table.shapes)) if stages is None else stages
+        cuts = table.cut(stages, ratio, wanted, cores)
         scaled = cuts.each()
-        if len(places) < FEWEST_STAGES:
-            drawn = [table.drawn(*one) for one in zip(places.tolist(), scaled, strict=True)]
+        if len(stages) < FEWEST_STAGES:
+            drawn = [table.drawn(*one) for one in zip(stages.tolist(), scaled, strict=True)]
             return cls(tuple(scaled), tuple(drawn))
-        tasks = [table.deferred(*one) for one in zip(places.tolist(), scaled, strict=True)]
+        tasks = [table.deferred(*one) for one in zip(stages.tolist(), scaled, strict=True)]
         batches = []
-        for rows, members in groups(places, cuts):
+        for rows, members in groups(stages, cuts):
             some = cuts.taken(rows)
             found = outlines(table, members, some)
             batches.append(StageBatch.of(table, members, some, found))
         return cls(tuple(scaled), tuple(tasks), tuple(batches))
 
-    def replaced(self, places: Sequence[int], others: PreparedStages) -> PreparedStages:
-        """With others in some places; their closed forms stay apart."""
+    def replaced(self, stages: Sequence[int], others: PreparedStages) -> PreparedStages:
+        """A copy with the stages at some indices replaced; the closed forms stay those of
+        before."""
         scaled, tasks = list(self.scaled), list(self.tasks)
-        for place, many, drawn in zip(places, others.scaled, others.tasks, strict=True):
-            scaled[place], tasks[place] = many, drawn
+        for index, many, drawn in zip(stages, others.scaled, others.tasks, strict=True):
+            scaled[index], tasks[index] = many, drawn
         return PreparedStages(tuple(scaled), tuple(tasks), self.batches)
 
-    def cut(self, place: int) -> Cut:
-        """One of them."""
-        return self.scaled[place], self.tasks[place]
+    def cut(self, index: int) -> Cut:
+        """The partitions and tasks of one stage."""
+        return self.scaled[index], self.tasks[index]
 
     @cached_property
     def in_log(self) -> FloatArray:
         """(2, s) `StageBatch.in_log` of all stages of the log."""
         found = np.ones((2, len(self.scaled)))
         for batch in self.batches:
-            found[:, batch.places] = batch.in_log
+            found[:, batch.stages] = batch.in_log
         return found
 
     def closed_forms(
@@ -87,21 +89,21 @@ class PreparedStages:
         without: frozenset[int] = frozenset(),
         in_log: FloatArray | None = None,
     ) -> dict[int, tuple[Slowdown, ClosedForm]]:
-        """Slowdown and closed form of stages by their place, but for some.
+        """Slowdown and closed form of stages on `slots`, by their index.
 
         Args:
-            speed: (s,) of all stages of the log.
-            without: places of stages that need not be answered.
-            in_log: (2, s) `in_log` of all stages, where these are cut otherwise there.
+            speed: (s,) speed of all stages of the log.
+            without: indices of stages that are not needed; a group is skipped if none of it is.
+            in_log: (2, s) `in_log` of all stages, if they have other partitions on the log's slots.
         """
         found: dict[int, tuple[Slowdown, ClosedForm]] = {}
         for batch in self.batches:
-            places = batch.places.tolist()
-            if without.issuperset(places):
+            stages = batch.stages.tolist()
+            if without.issuperset(stages):
                 continue
-            own = batch.in_log if in_log is None else in_log[:, batch.places]
+            own = batch.in_log if in_log is None else in_log[:, batch.stages]
             contention, warm = batch.slowdowns(slots, own)
-            forms = batch.closed_forms(slots, contention, speed[batch.places] / warm)
+            forms = batch.closed_forms(slots, contention, speed[batch.stages] / warm)
             slowdowns = map(Slowdown, contention.tolist(), warm.tolist())
-            found.update(zip(places, zip(slowdowns, forms, strict=True), strict=True))
+            found.update(zip(stages, zip(slowdowns, forms, strict=True), strict=True))
         return found

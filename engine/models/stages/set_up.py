@@ -1,8 +1,8 @@
-"""How much of a task's run time has nothing to do with its data.
+"""The set-up time of tasks: the part of their run time that does not depend on their data.
 
-Readers, writers and connections take so long however little there is to read. A log tells the two
-apart by no number of its own, but by how much a task read: of 50 ms in which it read 10 kB hardly
-anything can have been work on these.
+Readers, writers and connections take time however little there is to read. A log does not report
+this part. It is inferred from how much a task read: of 50 ms in which it read 10 kB hardly anything
+can have been work on these.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ from engine.stage_run import StageRun
 
 SET_UP_SECONDS = 0.2
 SET_UP_SHARE = 0.5
-"""Prior: so much of a task's run time, or this share of it if that is less, goes to readers,
-writers, connections and code that is not compiled yet, however much data it has."""
+"""Prior of the set-up time: so many seconds, or this share of a task's run time if that is less, go
+to readers, writers, connections and code that is not compiled yet, whatever the data."""
 
 MOST_SET_UP = 0.9
-"""The share is more where a task is very short or read next to nothing, and never more than this:
-what it read next to nothing of may be what it waits for."""
+"""Largest share of set-up. The share is larger for tasks that are very short or read next to
+nothing, but these may wait for what they read."""
 
 TYPICAL_SECONDS, LOG_SCALE = 0.05, 1.0
-"""Prior of the part that is fixed: a log-normal."""
+"""Log-normal prior of the set-up time: median and standard deviation of the logarithm."""
 
 BYTES_PER_SECOND, RECORDS_PER_SECOND, LOG_SCALE_OF_RATES = 10e6, 1e6, 2.0
-"""Prior of how fast a core goes through what it reads: log-normal too, and so wide that functions
-in Python and rows that become many are in it."""
+"""Log-normal prior of the rates at which a core processes what it reads, so wide that it covers
+Python functions and rows that are multiplied."""
 
 SHARES = (np.arange(100) + 0.5) / 100
-"""Where the posterior is taken: inner points of [0, 1]."""
+"""Grid of the posterior: inner points of [0, 1]."""
 
 
 def set_up_share(stage: StageRun, seconds: float) -> float:
-    """Share of so many seconds of run time that does not grow with the task's data, as far as they
-    are within `SET_UP_SECONDS`: its posterior mean, with the two priors above, given their sum.
-    Where a log does not say what was read it is `SET_UP_SHARE`."""
+    """Share of a run time of `seconds` that does not grow with the task's data, up to
+    `SET_UP_SECONDS`: the posterior mean under the two priors above, given their sum. `SET_UP_SHARE`
+    if the log does not say what was read."""
     on_data = reading_seconds(stage)
     if on_data <= 0.0 or seconds <= 0.0:
         return SET_UP_SHARE
@@ -43,14 +43,14 @@ def set_up_share(stage: StageRun, seconds: float) -> float:
 
 
 def share_of_reading(stage: StageRun) -> float:
-    """Posterior mean share of a task's time that goes to what it reads; all of it where a log does
-    not say what was read."""
+    """Posterior mean share of a task's time that goes to what it reads; 1 if the log does not say
+    what was read."""
     on_data, seconds = reading_seconds(stage), stage.task_seconds.mean or 0.0
     return share_of_data(seconds, on_data) if on_data > 0.0 and seconds > 0.0 else 1.0
 
 
 def reading_seconds(stage: StageRun) -> float:
-    """How long the prior expects a task of a stage to take for what it reads."""
+    """Prior median of the time that a task of a stage takes for what it reads."""
     records = (stage.input_records or 0.0) + (stage.shuffle_read_records or 0.0)
     on_data = max(stage.read_bytes / BYTES_PER_SECOND, records / RECORDS_PER_SECOND)
     return on_data / max(1, stage.task_seconds.count)  # of a log that breaks off: those that ended
@@ -63,16 +63,17 @@ def stretched(
     overhead_seconds: FloatArray | float,
     share: FloatArray | float,
 ) -> FloatArray:
-    """(...) times of tasks whose data is `work` times as much: what is outside their run time
-    stays, and so does the `share` of that, up to `SET_UP_SECONDS`. All broadcast."""
+    """(...) times of tasks with `work` times the data. The overhead outside their run time stays,
+    and so does their set-up: the `share` of their run time, up to `SET_UP_SECONDS`. All arguments
+    broadcast."""
     outside = np.minimum(seconds, overhead_seconds)
     fixed = outside + np.minimum(share * (seconds - outside), SET_UP_SECONDS)
     return np.asarray(fixed + (seconds - fixed) * work)
 
 
 def share_of_data(seconds: float, on_data: float) -> float:
-    """Posterior mean share of `seconds` that went to data which the prior expects to take
-    `on_data` seconds."""
+    """Posterior mean share of `seconds` that went to data, for which the prior median is `on_data`
+    seconds."""
     return float(posterior_of_shares(seconds, on_data) @ SHARES)
 
 
@@ -83,8 +84,11 @@ def posterior_of_shares(
     typical_seconds: float = TYPICAL_SECONDS,
     log_scale: float = LOG_SCALE,
 ) -> FloatArray:
-    """(100,) how likely each of `SHARES` of `seconds` went to data which the prior expects to take
-    `on_data` seconds, where the part that is fixed has the given log-normal prior."""
+    """(100,) posterior probability of each of `SHARES`, the share of `seconds` that went to data.
+
+    Both parts have a log-normal prior: the data part with median `on_data` and the scale
+    `LOG_SCALE_OF_RATES`, the fixed part with the given median and scale. Their sum is known.
+    """
     fixed = np.log((1.0 - SHARES) * seconds / typical_seconds) / log_scale
     data = np.log(SHARES * seconds / on_data) / LOG_SCALE_OF_RATES
     log_density = -0.5 * (fixed**2 + data**2) - np.log(SHARES * (1.0 - SHARES))

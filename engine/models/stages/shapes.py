@@ -1,4 +1,4 @@
-"""How the stages of an observed run behave: where their partitions come from, cold tasks, order."""
+"""Builds a `StageShape` for each stage of an observed run: partitions, task times, references."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ import numpy as np
 
 from engine.forecast import FloatArray
 from engine.models.stages.cutting.data_flow import DataFlow
+from engine.models.stages.cutting.inferred_files import PlannedScans, inferred_files, planned_files
 from engine.models.stages.cutting.partitioned_stage import PartitionedStage
-from engine.models.stages.cutting.partitions import Growth, Partitioning
+from engine.models.stages.cutting.partitions import Growth, PartitioningSettings
 from engine.models.stages.cutting.small_tables import small_tables
 from engine.models.stages.cutting.stage_growth import (
     growth_of,
     is_merged,
     shuffle_partitions_of,
 )
-from engine.models.stages.cutting.unplanned_scans import Scans, planned_files, unplanned_files
 from engine.models.stages.disturbance import computes_in_python
 from engine.models.stages.durations.drawn_times import drawn
 from engine.models.stages.durations.first_tasks import starts_executors, warm_task
 from engine.models.stages.durations.python_workers import start_share, without_start
 from engine.models.stages.durations.task_times import LEAST_WARM, StageShape
-from engine.models.stages.durations.warm_up import falling_to, warm_up_of
+from engine.models.stages.durations.warm_up import assumed_warm_up, warm_up_of
 from engine.models.stages.linked_stages import linked
 from engine.models.stages.match import code_of
 from engine.models.stages.paired_inputs import keys_of_same_rows, pairs_power, pairs_share
@@ -35,155 +35,171 @@ from engine.stage_run import Measure, StageRun, total_of
 
 
 def shapes_of(run: Run, slots: int) -> list[StageShape]:
-    """The stages of a run on so many slots, in its order."""
+    """The stages of a run on `slots` task slots, in its order."""
     reading = [stage for stage in run.stages if stage.outside_bytes > 0.0]
     knows_input = bool(reading) and run.workload.input_bytes is not None
-    rules, planned = Partitioning.of(run, slots), planned_files(run)
-    cores, had = planned_on(run), slots_of_stages(run)
-    alike: dict[Hashable, list[StageShape]] = {}
+    settings, planned = PartitioningSettings.of(run, slots), planned_files(run)
+    planning_cores, slots_of = planned_on(run), slots_of_stages(run)
+    same_code: dict[Hashable, list[StageShape]] = {}
     python = next((stage.stage_id for stage in run.stages if computes_in_python(stage)), None)
     shapes = []
     for stage in run.stages:
-        before = alike.setdefault(code_of(stage), [])
-        own = rules.on(cores.get(stage.stage_id))
-        there = had.get(stage.stage_id, slots)
-        shape = _shape(run, stage, own, planned, ran_on=there, knows_input=knows_input)
+        before = same_code.setdefault(code_of(stage), [])
+        planned_for = settings.planned_on(planning_cores.get(stage.stage_id))
+        ran_on = slots_of.get(stage.stage_id, slots)
+        shape = _shape(run, stage, planned_for, planned, ran_on=ran_on, knows_input=knows_input)
         starts = stage.stage_id == python
         once = without_start(stage) if start_share(run, stage) else stage
-        warm_up = warm_up_of(once, there, before=len(before), starts_python=starts)
+        warm_up = warm_up_of(once, ran_on, before=len(before), starts_python=starts)
         shape = replace(shape, warm_up=warm_up)
-        shape = _from_first_tasks(shape, max(1, there // stage.task_cpus), before)
+        shape = _with_inferred_times(shape, max(1, ran_on // stage.task_cpus), before)
         shapes.append(shape)
         before.append(shape)
     small = small_tables(run)
     shapes = [replace(one, small_table=one.stage.stage_id in small) for one in shapes]
     excess = EXECUTOR_SHARE * _cold_excess(shapes)
     warm = [_with_cold(shape, excess) for shape in shapes]
-    return linked(_with_flow(_with_outputs(_with_followers(run, warm))))
+    return linked(_with_read_growths(_with_map_outputs(_with_references(run, warm))))
 
 
 MOST_WRITERS = 8
-"""So many writers, each of files that the one before wrote, say how the last files are cut: each is
-asked anew for every cluster, and a loop that writes and reads its files has one in each turn."""
+"""Longest chain of writers, each reading files that the one before wrote, that is followed to find
+the number of splits. Each writer is evaluated again for every cluster, and a loop that writes and
+reads its files adds one in each iteration."""
 
 
-def _from_first_tasks(shape: StageShape, lanes: int, before: Sequence[StageShape]) -> StageShape:
-    """A stage in which a log breaks off before later tasks show what they take: they are inferred
-    (`first_tasks.py`). Others are as they are.
+def _with_inferred_times(shape: StageShape, lanes: int, before: Sequence[StageShape]) -> StageShape:
+    """Infers the times of later tasks for a stage in which the log breaks off before it shows them
+    (`first_tasks.py`); returns other stages unchanged.
 
     Args:
+        lanes: tasks of the stage that run at once.
         before: the stages of the same code that ran before.
     """
     stage, mean = shape.stage, shape.mean_seconds
     seen_whole = (other.late_seconds for other in reversed(before) if not other.late_scale)
     sister = next(seen_whole, None)
-    found = warm_task(stage, lanes, before=len(before), sister_seconds=sister)
-    if found is None:
+    warm_time = warm_task(stage, lanes, before=len(before), sister_seconds=sister)
+    if warm_time is None:
         return shape
-    later = min(found.seconds, mean)
-    told = replace(
+    later = min(warm_time.seconds, mean)
+    inferred = replace(
         shape,
         overhead_seconds=shape.overhead_seconds * later / (stage.task_seconds.mean or mean),
-        late_scale=found.log_scale,
+        late_scale=warm_time.log_scale,
     )
     if starts_executors(stage):
         warm = shape.warm * (later / mean)
-        return replace(told, warm=warm, mean_seconds=later, cold=shape.warm, warm_up=None)
+        return replace(inferred, warm=warm, mean_seconds=later, cold=shape.warm, warm_up=None)
     waves = max(1.0, stage.task_seconds.count / lanes)
-    return replace(told, warm_up=falling_to(later / mean, waves))
+    return replace(inferred, warm_up=assumed_warm_up(later / mean, waves))
 
 
-def _with_followers(run: Run, shapes: Sequence[StageShape]) -> list[StageShape]:
-    """The stages, with those whose number of partitions they take over (`_following`); each stored
-    input of a union or a product has that of the stage that made it, and each shuffled input
-    follows rules of its own."""
-    named = "spark.default.parallelism" in run.config
-    followers, by_id, writers = list(shapes), dict[int, StageShape](), dict[int, int]()
-    outside = dict[int, StageShape]()
-    for place, shape in enumerate(shapes):
+def _with_references(run: Run, shapes: Sequence[StageShape]) -> list[StageShape]:
+    """The stages, with references to those on which their number of partitions depends.
+
+    These are the stage whose number they take over (`_with_followed_stage`), for each input of a
+    union or product the stage that stored or shuffles it, and the writer of scanned files.
+    """
+    explicit = "spark.default.parallelism" in run.config
+    by_id, chain_length = dict[int, StageShape](), dict[int, int]()
+    outside, found = dict[int, StageShape](), list[StageShape]()
+    for shape in shapes:
         stage = shape.stage
         if shape.growth is Growth.WORK:
-            followers[place] = _following(shape, by_id, outside.get(stage.tasks), named=named)
+            last = outside.get(stage.tasks)
+            shape = _with_followed_stage(shape, by_id, last, explicit=explicit)
         if stage.inputs:
-            counted_by = _counted_by(run, shape, by_id, named=named)
-            followers[place] = replace(followers[place], counted_by=counted_by)
+            input_stages = _input_stages(run, shape, by_id, explicit=explicit)
+            shape = replace(shape, input_stages=input_stages)
         if stage.paired:
-            before = {number: one.stage for number, one in by_id.items()}
-            if keys_of_same_rows(stage, before):
-                followers[place] = replace(followers[place], pairs_power=1.0)
-        told_by = (followers[place].follows, *followers[place].counted_by)
-        behind = max((writers.get(one.stage.stage_id, 0) for one in told_by if one), default=0)
-        if stage.files_by in by_id and writers[stage.files_by] < MOST_WRITERS:
-            followers[place] = replace(followers[place], written_by=by_id[stage.files_by])
-            behind = max(behind, 1 + writers[stage.files_by])
-        by_id[stage.stage_id], writers[stage.stage_id] = followers[place], behind
+            before = {stage_id: one.stage for stage_id, one in by_id.items()}
+            shape = replace(shape, pairs_power=1.0) if keys_of_same_rows(stage, before) else shape
+        sources = (shape.follows, *shape.input_stages)
+        length = max((chain_length.get(one.stage.stage_id, 0) for one in sources if one), default=0)
+        if stage.files_by in by_id and chain_length[stage.files_by] < MOST_WRITERS:
+            shape = replace(shape, written_by=by_id[stage.files_by])
+            length = max(length, 1 + chain_length[stage.files_by])
+        by_id[stage.stage_id], chain_length[stage.stage_id] = shape, length
         if shape.growth is Growth.TASKS and stage.outside_bytes > 0.0:
-            outside[stage.tasks] = followers[place]
-    return followers
+            outside[stage.tasks] = shape
+        found.append(shape)
+    return found
 
 
-def _following(
-    shape: StageShape, by_id: Mapping[int, StageShape], outside: StageShape | None, *, named: bool
+def _with_followed_stage(
+    shape: StageShape,
+    by_id: Mapping[int, StageShape],
+    outside: StageShape | None,
+    *,
+    explicit: bool,
 ) -> StageShape:
-    """A stage with the one whose number of partitions it takes over, of those before it.
+    """A stage with the earlier one whose number of partitions it takes over.
 
-    What reads a cache or a checkpoint has those of the stage that made it, whatever decides how
-    many these are; where that is not known, of the last that read as many from outside. Shuffles
-    of RDDs that name no number take the largest of their inputs', unless
-    `spark.default.parallelism` says one (Spark's default partitioner). Who takes the first rows of
-    these has some of those partitions, which are as large as they are.
+    - A stage that reads a cache or checkpoint has the partitions of the stage that stored it. If
+      that is unknown, those of the last stage that read input in as many tasks.
+    - RDD shuffles without an explicit number take the largest of their inputs', unless
+      `spark.default.parallelism` is set (Spark's default partitioner).
+    - A stage that takes the first rows runs some of these partitions, of the same size.
 
     Args:
-        outside: the last that read from outside in as many tasks.
-        named: whether it does.
+        by_id: the earlier stages by id.
+        outside: the last stage that read from outside in as many tasks.
+        explicit: whether `spark.default.parallelism` is set.
     """
     stage, maker, above = shape.stage, shape.stage.stored_by, list[StageShape]()
     if maker is not None:
         above = [by_id[maker]] if maker in by_id else []
     elif _reads_cache_alone(stage):
         above = [outside] if outside is not None else []
-    elif not named and stage.sql_execution_id is None and (stage.tasks > 1 or stage.in_part):
-        above = [by_id[p] for p in stage.parents if p in by_id and _hands_on(by_id[p])]
+    elif not explicit and stage.sql_execution_id is None and (stage.tasks > 1 or stage.in_part):
+        above = [by_id[p] for p in stage.parents if p in by_id and _varies_in_partitions(by_id[p])]
     largest = max(above, key=lambda one: one.stage.tasks, default=None)
     if largest is None:
         return shape
     if stage.in_part:
-        whole = maker is not None or _has_its_share(stage, largest, by_id)
+        whole = maker is not None or _reads_like_partitions_of(stage, largest, by_id)
         return replace(shape, part_of=largest) if whole else shape
     return replace(shape, follows=largest) if largest.stage.tasks == stage.tasks else shape
 
 
 def _reads_cache_alone(stage: StageRun) -> bool:
-    """Whether all that a stage reads is from a cache, whose partitions it has."""
+    """Whether a stage reads nothing but a cache, whose partitions it has."""
     cached = total_of(stage.input_bytes) > 0.0 and stage.outside_bytes <= 0.0
     return cached and not (total_of(stage.shuffle_read_bytes) or stage.coalesced or stage.in_part)
 
 
-def _has_its_share(stage: StageRun, whole: StageShape, by_id: Mapping[int, StageShape]) -> bool:
-    """Whether the tasks of a stage read as much of its shuffles as so many partitions have where
-    there are as many as `whole` has: the program asked for no other number."""
+def _reads_like_partitions_of(
+    stage: StageRun, whole: StageShape, by_id: Mapping[int, StageShape]
+) -> bool:
+    """Whether the tasks of a stage that runs some partitions of a shuffle read as much each as if
+    the shuffle had as many partitions as `whole`: then the program set no other number."""
     read = total_of(stage.shuffle_read_bytes) / stage.tasks
     before = (by_id[parent].stage for parent in stage.parents if parent in by_id)
     wrote = sum(total_of(one.shuffle_write_bytes) for one in before) / whole.stage.tasks
-    return read > 0.0 and 1.0 / UNEVEN < wrote / read < UNEVEN
+    return read > 0.0 and 1.0 / MAX_SIZE_FACTOR < wrote / read < MAX_SIZE_FACTOR
 
 
-UNEVEN = 1.5
-"""So many times the mean a partition may have."""
+MAX_SIZE_FACTOR = 1.5
+"""Largest factor by which a partition may differ from the mean."""
 
 
-def _counted_by(
-    run: Run, shape: StageShape, by_id: Mapping[int, StageShape], *, named: bool
+def _input_stages(
+    run: Run, shape: StageShape, by_id: Mapping[int, StageShape], *, explicit: bool
 ) -> tuple[PartitionedStage | None, ...]:
-    """What says how many partitions each input of a union or a product has (`by_id` are the stages
-    before). Shuffles of RDDs take over those of a stage before, as in `_following`."""
+    """For each input of a union or product the stage that determines its number of partitions. RDD
+    shuffles take over the number of an earlier stage, as in `_with_followed_stage`."""
     found = list[PartitionedStage | None]()
     for place, one in enumerate(shape.stage.inputs):
         if one.origin == "shuffled":
             one_input = _shuffled_input(run, shape, place)
-            before = [by_id[p] for p in shape.stage.parents if p in by_id and _hands_on(by_id[p])]
+            before = [
+                by_id[p]
+                for p in shape.stage.parents
+                if p in by_id and _varies_in_partitions(by_id[p])
+            ]
             alike = [other for other in before if other.stage.tasks == one_input.stage.tasks]
-            if alike and shape.stage.sql_execution_id is None and not named:
+            if alike and shape.stage.sql_execution_id is None and not explicit:
                 one_input = replace(one_input, follows=alike[0])
             found.append(one_input)
         else:
@@ -192,11 +208,11 @@ def _counted_by(
 
 
 def _shuffled_input(run: Run, shape: StageShape, place: int) -> PartitionedStage:
-    """One of the inputs that a stage combines, of those that it reads of shuffles, as a stage of
-    its own. In a product each of its partitions is read once for each of the other input's."""
+    """A shuffled input of a union or product as a stage of its own. In a product each of its
+    partitions is read once for each partition of the other input."""
     stage, numbers = shape.stage, shape.stage.paired or shape.stage.united
-    tasks, told = numbers[place], zip(numbers, stage.inputs, strict=True)
-    together = sum(number for number, one in told if one.origin == "shuffled")
+    tasks, inputs = numbers[place], zip(numbers, stage.inputs, strict=True)
+    together = sum(number for number, one in inputs if one.origin == "shuffled")
     read = total_of(stage.shuffle_read_bytes) * tasks / together
     read *= tasks / stage.tasks if stage.paired else 1.0
     alone = replace(
@@ -216,8 +232,9 @@ def _shuffled_input(run: Run, shape: StageShape, place: int) -> PartitionedStage
     )
 
 
-def _with_outputs(shapes: Sequence[StageShape]) -> list[StageShape]:
-    """The stages, with the largest output of one task whose like more data makes more of."""
+def _with_map_outputs(shapes: Sequence[StageShape]) -> list[StageShape]:
+    """The stages, with the largest shuffle output of one map task before them
+    (`StageShape.map_output_bytes`), if more data makes more such tasks, not larger ones."""
     largest = {
         shape.stage.stage_id: written.maximum
         for shape in shapes
@@ -233,37 +250,40 @@ def _with_outputs(shapes: Sequence[StageShape]) -> list[StageShape]:
     return [with_output(shape) for shape in shapes]
 
 
-def _with_flow(shapes: list[StageShape]) -> list[StageShape]:
-    """The stages, with what says how much more those read that do not grow in proportion."""
+def _with_read_growths(shapes: list[StageShape]) -> list[StageShape]:
+    """The stages, with the growth of what they read if it is out of proportion to the input."""
     flow = DataFlow.of(shapes)
     if flow is None:
         return shapes
     return [
-        _bending(shape, flow, place) if flow.bends(place) else shape
+        _with_read_growth(shape, flow, place) if flow.is_out_of_proportion(place) else shape
         for place, shape in enumerate(shapes)
     ]
 
 
-def _bending(shape: StageShape, flow: DataFlow, place: int) -> StageShape:
-    """A stage that reads more as the data flow says, and so do its shuffled inputs."""
-    own, shuffled = shape.stage.stage_id, partial(flow.shuffled_by, place)
-    counted_by = [
+def _with_read_growth(shape: StageShape, flow: DataFlow, place: int) -> StageShape:
+    """A stage whose read growth, and that of its shuffled inputs, comes from the data flow."""
+    own, shuffled = shape.stage.stage_id, partial(flow.shuffle_read_growth, place)
+    input_stages = [
         replace(one, growing=shuffled) if one and one.stage.stage_id == own else one
-        for one in shape.counted_by
+        for one in shape.input_stages
     ]
-    return replace(shape, growing=partial(flow.read_by, place), counted_by=tuple(counted_by))
+    return replace(
+        shape, growing=partial(flow.read_growth, place), input_stages=tuple(input_stages)
+    )
 
 
-def _hands_on(shape: StageShape) -> bool:
-    """Whether shuffles of RDDs that read a stage have as many partitions as an input has."""
+def _varies_in_partitions(shape: StageShape) -> bool:
+    """Whether the number of partitions of a stage varies: RDD shuffles that read it take it
+    over."""
     return shape.growth is Growth.TASKS or shape.counts_slots or shape.follows is not None
 
 
 def _shape(
     run: Run,
     stage: StageRun,
-    partitioning: Partitioning,
-    planned: Scans,
+    partitioning: PartitioningSettings,
+    planned: PlannedScans,
     *,
     ran_on: int,
     knows_input: bool,
@@ -282,17 +302,20 @@ def _shape(
         pairs_share=pairs_share(stage) if stage.paired else 0.0,
         pairs_power=pairs_power(stage),
         partitioning=partitioning,
-        unplanned=unplanned_files(stage, partitioning, planned),
+        unplanned=inferred_files(stage, partitioning, planned),
     )
 
 
 def warm_and_cold(stage: StageRun) -> tuple[FloatArray, float, FloatArray]:
-    """(q,) ascending times in seconds that all tasks of a stage take on slots that ran tasks
-    before, their mean, and the same on slots that never did; none of the latter where all tasks
-    were first tasks, since then nothing tells them apart.
+    """Separates the times of a stage's tasks from the start of executors.
 
-    What data a task has is none of its slot's doing: a first task is one like the others, and what
-    starting its executor took it. So a long one stays, whatever slot it meets elsewhere.
+    A first task on a slot is taken to be one like the others plus the start of its executor. Its
+    data is independent of its slot, so a long task stays long on any slot.
+
+    Returns:
+        (q,) ascending times in seconds of all tasks if they ran on warm slots, which ran tasks
+        before; their mean; and (q,) the times on cold slots, which never did. The latter is empty
+        if all tasks were first tasks, since then the two cannot be separated.
     """
     every = stage.task_seconds
     values, first = np.asarray(every.quantiles, dtype=float), first_tasks(stage)
@@ -300,7 +323,7 @@ def warm_and_cold(stage: StageRun) -> tuple[FloatArray, float, FloatArray]:
     if not 0 < len(first) <= every.count - MINIMUM_WARM:
         return values, mean, np.empty(0)
     later = _without(drawn(values, every.count, mean), first)
-    excess = _start_seconds(first, later)
+    excess = _executor_start_seconds(first, later)
     most = max(float(later.max()), float(later.mean()) * uneven_data(stage))
     least = np.minimum(first, later.min())
     started = np.clip(first - excess, least, np.maximum(least, most))
@@ -309,60 +332,61 @@ def warm_and_cold(stage: StageRun) -> tuple[FloatArray, float, FloatArray]:
 
 
 def first_tasks(stage: StageRun) -> FloatArray:
-    """(k,) times of the tasks that met a slot that never ran one."""
+    """(k,) times of the tasks that were the first on their slot."""
     first = stage.first_wave_seconds
     if first is None or not first.count:
         return np.empty(0)
     return drawn(np.asarray(first.quantiles, dtype=float), first.count, first.mean or 0.0)
 
 
-def _start_seconds(first: FloatArray, later: FloatArray) -> float:
-    """What first tasks take longer than later ones of the same rank, in the median: a long one
-    among them counts as one."""
+def _executor_start_seconds(first: FloatArray, later: FloatArray) -> float:
+    """Median time by which first tasks are longer than later ones of the same rank; the median
+    keeps one long task from dominating."""
     ranks = (np.arange(len(first)) + 0.5) / len(first)
     return max(0.0, float(np.median(np.sort(first) - np.quantile(later, ranks))))
 
 
 def uneven_data(stage: StageRun) -> float:
-    """How many times the mean the task has that reads most. What a first task takes beyond that,
-    and beyond all later ones, is a slow start of its executor and none of its data."""
+    """Bytes read by the largest task over the mean. The time of a first task beyond this factor,
+    and beyond all later tasks, is a slow start of its executor and not due to its data."""
     read = (stage.shuffle_read_bytes, stage.input_bytes)
     found = [m.maximum / m.mean for m in read if m is not None and m.maximum and m.mean]
     return max(found, default=1.0)
 
 
 MINIMUM_WARM = 3
-"""Fewer warm tasks say nothing about the difference to cold ones."""
+"""Fewer warm tasks are too few to measure the difference to cold ones."""
 
 
-def _without(values: FloatArray, taken: FloatArray) -> FloatArray:
-    """Sorted values less, for each one taken, the nearest that is still there."""
-    left = values.tolist()
-    for value in np.sort(taken)[::-1].tolist():
-        place = bisect_left(left, value)
-        near = [p for p in (place - 1, place) if 0 <= p < len(left)]
-        left.pop(min(near, key=lambda p: abs(left[p] - value)))
-    return np.asarray(left)
+def _without(values: FloatArray, removed: FloatArray) -> FloatArray:
+    """Sorted values without, for each of `removed`, the nearest that remains."""
+    remaining = values.tolist()
+    for value in np.sort(removed)[::-1].tolist():
+        index = bisect_left(remaining, value)
+        near = [i for i in (index - 1, index) if 0 <= i < len(remaining)]
+        remaining.pop(min(near, key=lambda i: abs(remaining[i] - value)))
+    return np.asarray(remaining)
 
 
 EXECUTOR_SHARE = 0.6
-"""Of what the first task on a slot takes longer, this is the start of its executor, and comes again
-in whatever stage meets a slot never used before. The rest is the new code of its own stage, which
-other stages have of their own (`warm_up.py`). Processor time of tasks on six executors of one core,
-of which later stages met four first: there a first task took 0.8 and 0.95 s longer than the first
-one of the stage on a used executor, and the first of all 1.3 and 1.6 s longer than later ones."""
+"""Share of the extra time of a first task on a slot that is the start of its executor, which recurs
+in any stage that meets an unused slot. The rest is new code of its own stage, of which each stage
+has its own (`warm_up.py`). Measured as CPU time on six executors of one core, of which later stages
+met four first: there a first task took 0.8 and 0.95 s longer than the first one of the stage on a
+used executor, and the first of all 1.3 and 1.6 s longer than later ones."""
 
 
 def _cold_excess(shapes: list[StageShape]) -> float:
-    """Seconds by which a first task takes longer, over the stages that show both kinds."""
+    """Mean seconds by which a first task is longer, over the stages that show both kinds."""
     seen = [(len(first_tasks(s.stage)), s.cold_excess) for s in shapes if len(s.cold)]
     count = sum(n for n, _ in seen)
     return sum(n * excess for n, excess in seen) / count if count else 0.0
 
 
 def _with_cold(shape: StageShape, excess: float) -> StageShape:
-    """Stages that saw no first task would, on more slots: their tasks plus the excess. Where all
-    tasks were first tasks, the excess is in their times already."""
+    """Gives a stage without separate cold times some: its warm times plus the excess. If all of its
+    tasks were first tasks, its times are the cold ones, and the excess is subtracted for the warm.
+    """
     stage = shape.stage
     if len(shape.cold) or excess == 0.0:
         return shape

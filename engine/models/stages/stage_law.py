@@ -1,4 +1,4 @@
-"""What several logs tell of a stage beyond the rules for one log."""
+"""The fitted growth law of a stage: corrections to the prior rules, learnt from several logs."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from engine.forecast import FloatArray
 
 @dataclass(frozen=True, slots=True)
 class StageLaw:
-    """What several logs tell of a stage beyond its prior (`stage_laws.py`).
+    """How a stage grows, as fitted to several logs beyond its prior (`stage_laws.py`).
 
     Args:
-        work: below 0 this share of its work stays whatever the input; above 0 work grows with
-            the input to the power of 1 + this, cut as in the logs (else see `faster_by`).
-        partitions: power of the input with which its partitions grow; None for the rule of its
-            `Growth`.
-        slots: log of task time per doubling of tasks at once, beyond the prior's.
-        data: power of the input with which the bytes that it reads grow; None where no other log
-            tells. Apart from `work`: seconds that stay whatever the input are not bytes.
-        cut: power of the input with which its tasks grew in the logs that tell `work`; None where
-            they had the same input, or none told.
-        by_cores: whether it has a partition for each core in a log of another number of cores too.
+        work: if negative, minus the share of its work that does not grow with the input; if
+            positive, its work grows with the input to the power of 1 + this, with as many tasks as
+            in the logs (else see `faster_by`).
+        partitions: power of the input with which its number of partitions grows; None for the rule
+            of its `Growth`.
+        slots: increase of log task time per doubling of concurrent tasks, beyond the prior's.
+        data: power of the input with which the bytes that it reads grow; None if no other log
+            shows it. Separate from `work`: constant seconds are not constant bytes.
+        cut: power of the input with which its number of tasks grew in the logs that `work` was
+            fitted to; None if they had the same input, or if `work` was not fitted.
+        by_cores: whether it had one partition per core also in a log with another number of cores.
     """
 
     work: float = 0.0
@@ -35,8 +36,12 @@ class StageLaw:
     by_cores: bool = False
 
     def total(self, ratio: float, base: float, *, tasks: float | None = None) -> float:
-        """Work at `ratio` times the input in `tasks` times as many tasks where the prior says
-        `base`, all relative; in as many as in the logs without `tasks`."""
+        """Growth of the work at `ratio` times the input.
+
+        Args:
+            base: growth by the prior.
+            tasks: growth of the number of tasks; None for as many as in the logs.
+        """
         if self.work < 0.0:
             return -self.work + (1.0 + self.work) * base
         grown = math.log(ratio)
@@ -46,13 +51,16 @@ class StageLaw:
 
 
 def faster_by(ratio: float, tasks: FloatArray, cut: FloatArray) -> FloatArray:
-    """(n,) log of the growth by which work grows faster than the input, at `ratio` times the input
-    in (n,) times as many tasks, where the power of that growth is from logs in which tasks grew
-    with the (n,) power `cut` of the input; NaN for as they did.
+    """(n,) log of the growth to which the fitted power `StageLaw.work` applies, at `ratio` times
+    the input in (n,) times as many tasks.
 
-    Sorts, spills and full heaps slow a task by the data that it has itself; joins that multiply
-    rows, by that of the whole. So what was seen of tasks that grew larger counts half for more of
-    them as large as before.
+    Sorts, spills and full heaps slow a task by its own data; joins that multiply rows, by the whole
+    data. So superlinear growth observed on tasks that grew larger counts half for more tasks of the
+    same size.
+
+    Args:
+        cut: (n,) power of the input with which tasks grew in the fitted logs; NaN if the whole
+            growth counts.
     """
     whole = math.log(ratio)
     grown = np.clip(whole - BY_TASK * np.log(tasks), min(0.0, whole), max(0.0, whole))
@@ -60,6 +68,6 @@ def faster_by(ratio: float, tasks: FloatArray, cut: FloatArray) -> FloatArray:
 
 
 BY_TASK = 0.5
-"""Share of the growth of work beyond the input's that is by the data of a single task."""
+"""Share of the superlinear growth of work that is due to the data of a single task."""
 
 PRIOR_LAW = StageLaw()

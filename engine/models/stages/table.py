@@ -1,4 +1,4 @@
-"""What of a log's stages does not depend on the input, as arrays over the stages."""
+"""The properties of a log's stages that do not depend on the input, as arrays over the stages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.stages.cutting.partitions import LARGEST_TASKS, Growth, Scaled, whole_tasks
-from engine.models.stages.durations.drawn_times import longest_share, stand_for_more
+from engine.models.stages.durations.drawn_times import are_subsampled, longest_share
 from engine.models.stages.durations.launch_order import LONGEST_FIRST
 from engine.models.stages.durations.ranked_tasks import DeferredTasks
 from engine.models.stages.durations.task_times import PLACED_TASKS, StageShape
@@ -21,12 +21,12 @@ from engine.models.stages.stage_law import faster_by
 from engine.scheduling.waves import Tasks, probabilities
 
 BASE = probabilities(4 * LARGEST_TASKS)[:-1]
-"""Where outlines of any number of tasks are taken: the longer ones go on where shorter ones end."""
+"""Probabilities of the outlines of any number of tasks: that of a smaller number is a prefix."""
 
 
 @dataclass(frozen=True, eq=False)
 class Cuts:
-    """(m,) `Scaled` of m stages: tasks, work of each, share that the last one holds."""
+    """`Scaled` of m stages as (m,) arrays: tasks, work of each, size of the last partition."""
 
     tasks: FloatArray
     work: FloatArray
@@ -38,22 +38,22 @@ class Cuts:
         return self.tasks - 1.0 + self.last
 
     def each(self) -> list[Scaled]:
-        """The same one by one."""
+        """One `Scaled` for each stage."""
         columns = (self.tasks.astype(np.int64), self.work, self.last)
         return [Scaled(*values) for values in zip(*(c.tolist() for c in columns), strict=True)]
 
     def taken(self, rows: IntArray) -> Cuts:
-        """Those of some rows."""
+        """Those of a subset of rows."""
         return Cuts(self.tasks[rows], self.work[rows], self.last[rows])
 
 
 @dataclass(frozen=True, eq=False)
 class StageTable:
-    """What of s stages does not depend on the input.
+    """The properties of s stages that do not depend on the input.
 
     Args:
         dispatch_seconds, rotation: (s,) as in `StageShape.tasks`.
-        contention_growth: (s,) of log task time, per doubling of tasks at once: the prior.
+        contention_growth: (s,) prior growth of log task time per doubling of concurrent tasks.
     """
 
     shapes: tuple[StageShape, ...]
@@ -63,7 +63,7 @@ class StageTable:
 
     @cached_property
     def turns(self) -> list[float]:
-        """(s,) `rotation` as plain numbers."""
+        """(s,) `rotation` as Python floats."""
         return list(map(float, self.rotation))
 
     @cached_property
@@ -92,22 +92,23 @@ class StageTable:
 
     @cached_property
     def law_slots(self) -> FloatArray:
-        """(s,) what logs tell of their growth per doubling of tasks at once."""
+        """(s,) `StageLaw.slots`: fitted growth of log task time per doubling of concurrent
+        tasks."""
         return np.asarray([shape.law.slots for shape in self.shapes])
 
     @cached_property
     def hot(self) -> BoolArray:
-        """(s,) whether some of its partitions are larger than others can be."""
+        """(s,) whether the stage has hot partitions."""
         return np.asarray([shape.hot is not None for shape in self.shapes])
 
     @cached_property
     def warm_ups(self) -> WarmUps:
-        """How their task times fall while code is new."""
+        """The warm-up curves."""
         return WarmUps.of([shape.warm_up for shape in self.shapes])
 
     @cached_property
     def longest_first(self) -> FloatArray:
-        """(s,) 1 where the launch order is from the longest to the shortest."""
+        """(s,) 1 if tasks are launched from the longest to the shortest."""
         return np.asarray(self.rotation == LONGEST_FIRST, dtype=float)
 
     @cached_property
@@ -125,29 +126,29 @@ class StageTable:
 
     @cached_property
     def _not_in_proportion(self) -> list[int]:
-        return [place for place, shape in enumerate(self.shapes) if not shape.in_proportion]
+        return [index for index, shape in enumerate(self.shapes) if not shape.in_proportion]
 
     def grown(self, ratio: float, cores: float | None = None) -> FloatArray:
-        """(s,) `StageShape.grown`, in as many partitions as there were."""
-        found = np.where(self._grows, ratio, 1.0)
-        for place in self._not_in_proportion:
-            found[place] = self.shapes[place].grown(ratio, 1.0, cores)
-        return found
+        """(s,) `StageShape.grown` in the observed number of partitions."""
+        result = np.where(self._grows, ratio, 1.0)
+        for index in self._not_in_proportion:
+            result[index] = self.shapes[index].grown(ratio, 1.0, cores)
+        return result
 
     @cached_property
     def _pairs(self) -> FloatArray:
-        """(3, s) whether each pairs two inputs, and its `pairs_share` and `pairs_power`."""
-        told = [(shape.pairs, shape.pairs_share, shape.pairs_power) for shape in self.shapes]
-        return np.asarray(told, dtype=float).T
+        """(3, s) whether the stage is a product, its `pairs_share` and its `pairs_power`."""
+        rows = [(shape.pairs, shape.pairs_share, shape.pairs_power) for shape in self.shapes]
+        return np.asarray(rows, dtype=float).T
 
     @cached_property
     def overhead(self) -> FloatArray:
-        """(s,) seconds of a task outside its run time."""
+        """(s,) `StageShape.overhead_seconds`."""
         return np.asarray([shape.overhead_seconds for shape in self.shapes])
 
     @cached_property
     def set_up_share(self) -> FloatArray:
-        """(s,) of a task's run time, up to `SET_UP_SECONDS`."""
+        """(s,) `StageShape.set_up_share`."""
         return np.asarray([shape.set_up_share for shape in self.shapes])
 
     @cached_property
@@ -158,25 +159,23 @@ class StageTable:
 
     @cached_property
     def points(self) -> IntArray:
-        """(s,) how many quantiles are stored."""
+        """(s,) number of stored quantiles."""
         return np.asarray([len(shape.warm) for shape in self.shapes])
 
     @cached_property
     def sampled(self) -> BoolArray:
-        """(s,) whether these stand for more tasks."""
+        """(s,) whether the quantiles stand for more tasks than there are of them."""
         shapes = self.shapes
-        return np.asarray([stand_for_more(one.warm, one.mean_seconds) for one in shapes])
+        return np.asarray([are_subsampled(one.warm, one.mean_seconds) for one in shapes])
 
     @cached_property
     def values(self) -> FloatArray:
         """(s, q) the quantiles, at least two; shorter rows repeat their last one."""
-        found = np.empty((len(self.shapes), max(2, int(self.points.max()))))
+        values = np.empty((len(self.shapes), max(2, int(self.points.max()))))
         for row, shape in enumerate(self.shapes):
-            found[row, : len(shape.warm)], found[row, len(shape.warm) :] = (
-                shape.warm,
-                shape.warm[-1],
-            )
-        return found
+            values[row, : len(shape.warm)] = shape.warm
+            values[row, len(shape.warm) :] = shape.warm[-1]
+        return values
 
     @cached_property
     def _sums(self) -> FloatArray:
@@ -186,7 +185,7 @@ class StageTable:
 
     @cached_property
     def ends(self) -> tuple[FloatArray, FloatArray]:
-        """(s,) the longest time and the one before it, between which lies the tail."""
+        """(s,) the longest time and the quantile before it, between which the tail lies."""
         rows = np.arange(len(self.shapes))
         return self.values[rows, self.points - 1], self.values[rows, self.points - 2]
 
@@ -196,117 +195,117 @@ class StageTable:
         return 1.0 / np.maximum(1, self.points - 1)
 
     def cut(
-        self, places: IntArray, ratio: float, wanted: FloatArray, cores: float | None = None
+        self, stages: IntArray, ratio: float, wanted: FloatArray, cores: float | None = None
     ) -> Cuts:
         """`StageShape.cut` of some stages at `ratio` times the input in (m,) partitions."""
-        law = self._law_work[places]
+        law = self._law_work[stages]
         tasks, partitions, last = whole_tasks(wanted)
-        base = self.grown(ratio, cores)[places]
-        pairs, share, power = self._pairs[:, places]
+        base = self.grown(ratio, cores)[stages]
+        pairs, share, power = self._pairs[:, stages]
         if pairs.any():
-            cut = partitions / self.observed[places]
+            cut = partitions / self.observed[stages]
             both = grown_pairs(ratio, cut, share=share, power=power)
             base = np.where(pairs > 0.0, both, base)
-        grown = faster_by(ratio, partitions / self.observed[places], self._law_cut[places])
+        grown = faster_by(ratio, partitions / self.observed[stages], self._law_cut[stages])
         faster = base * np.exp(np.maximum(law, 0.0) * grown)
         total = np.where(law >= 0.0, faster, -law + (1.0 + law) * base)
-        return Cuts(tasks, total * self.observed[places] / partitions, last)
+        return Cuts(tasks, total * self.observed[stages] / partitions, last)
 
-    def drawn(self, place: int, scaled: Scaled) -> Tasks:
-        """The tasks of one stage."""
-        return self.shapes[place].tasks(
+    def drawn(self, index: int, scaled: Scaled) -> Tasks:
+        """The tasks of the stage at index `index`."""
+        return self.shapes[index].tasks(
             scaled,
-            dispatch_seconds=self._idle[place],
-            rotation=self.turns[place],
+            dispatch_seconds=self._idle[index],
+            rotation=self.turns[index],
         )
 
-    def deferred(self, place: int, scaled: Scaled) -> Tasks:
-        """The same, not drawn before somebody asks."""
-        shape, excess = self.shapes[place], None
+    def deferred(self, index: int, scaled: Scaled) -> Tasks:
+        """As `drawn`, computed when first used."""
+        shape, excess = self.shapes[index], None
         if (scaled.tasks > PLACED_TASKS and shape.hot is None) or not len(shape.cold):
             excess = shape.cold_excess
         return DeferredTasks(
             scaled.tasks,
-            partial(self.drawn, place, scaled),
-            longest_first=self.turns[place] == LONGEST_FIRST,
+            partial(self.drawn, index, scaled),
+            longest_first=self.turns[index] == LONGEST_FIRST,
             cold_excess_seconds=excess,
         )
 
     @cached_property
     def base_times(self) -> FloatArray:
-        """(s, p) straight lines between the quantiles at `BASE`."""
+        """(s, p) times at the probabilities `BASE`, interpolated linearly between quantiles."""
         at = BASE * (self.points[:, None] - 1.0)
         return self.between(np.arange(len(self.shapes)), at)
 
     @cached_property
     def base_depth(self) -> FloatArray:
-        """(s, p) how deep in the tail `BASE` lies: log of the last gap over what is beyond."""
+        """(s, p) depth of `BASE` in the tail: log of the last gap over the probability beyond."""
         return np.log(self.last_gap[:, None]) - np.log(1.0 - BASE)
 
-    def ends_at(self, places: IntArray, n: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(m, 1) the longest of (m, 1) tasks, no fewer than there are quantiles, and the quantile
-        before it."""
-        longest, before = (end[places][:, None] for end in self.ends)
-        seen, gap = self.observed[places][:, None], self.last_gap[places][:, None]
-        share = longest_share(np.maximum(n, self.points[places][:, None]), seen, gap)
+    def ends_at(self, stages: IntArray, n: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(m, 1) expected longest time of (m, 1) tasks, taken to be at least as many as quantiles,
+        and the quantile before the longest."""
+        longest, before = (end[stages][:, None] for end in self.ends)
+        seen, gap = self.observed[stages][:, None], self.last_gap[stages][:, None]
+        share = longest_share(np.maximum(n, self.points[stages][:, None]), seen, gap)
         return np.where(seen > n, before + (longest - before) * share, longest), before
 
-    def values_of(self, places: IntArray, longest: FloatArray) -> FloatArray:
-        """(m, q) the quantiles, (m, 1) others in place of the longest."""
-        last = np.arange(self.values.shape[1]) >= np.maximum(self.points[places], 2)[:, None] - 1
-        return np.where(last, longest, self.values[places])
+    def values_of(self, stages: IntArray, longest: FloatArray) -> FloatArray:
+        """(m, q) the quantiles, the longest replaced by (m, 1) others."""
+        last = np.arange(self.values.shape[1]) >= np.maximum(self.points[stages], 2)[:, None] - 1
+        return np.where(last, longest, self.values[stages])
 
-    def between(self, places: IntArray, at: FloatArray) -> FloatArray:
-        """(m, p) straight lines between the quantiles, `at` in gaps from the first of them."""
-        values, last = self.values[places], np.maximum(self.points[places] - 2, 0)[:, None]
+    def between(self, stages: IntArray, at: FloatArray) -> FloatArray:
+        """(m, p) linear interpolation between the quantiles at fractional indices `at`."""
+        values, last = self.values[stages], np.maximum(self.points[stages] - 2, 0)[:, None]
         low = np.clip(at.astype(np.int64), 0, last)
         first = np.take_along_axis(values, low, axis=1)
         return np.asarray(
             first + (np.take_along_axis(values, low + 1, axis=1) - first) * (at - low)
         )
 
-    def put_together(self, places: IntArray, n: FloatArray) -> FloatArray:
-        """(m, p) times by rank where there are no more tasks (m, 1) than quantiles, as `drawn`
-        has them; beyond the last of a row its longest."""
-        rank, each = np.arange(int(n.max()) + 1), self.points[places][:, None] / n
+    def put_together(self, stages: IntArray, n: FloatArray) -> FloatArray:
+        """(m, p) times by rank of (m, 1) tasks, no more than there are quantiles, as `drawn`; rows
+        are filled up with their longest."""
+        rank, each = np.arange(int(n.max()) + 1), self.points[stages][:, None] / n
         ends = np.minimum(rank, n) * each
-        whole = np.minimum(ends.astype(np.int64), self.points[places][:, None] - 1)
-        sums = np.take_along_axis(self._sums[places], whole, axis=1)
-        sums += (ends - whole) * np.take_along_axis(self.values[places], whole, axis=1)
+        whole = np.minimum(ends.astype(np.int64), self.points[stages][:, None] - 1)
+        sums = np.take_along_axis(self._sums[stages], whole, axis=1)
+        sums += (ends - whole) * np.take_along_axis(self.values[stages], whole, axis=1)
         times, last = np.diff(sums, axis=1) / each, n.astype(np.int64) - 1
-        there, wanted = rank[:-1] <= last, self.mean_seconds[places][:, None] * n
+        exists, wanted = rank[:-1] <= last, self.mean_seconds[stages][:, None] * n
         rest = np.where(rank[:-1] < last, times, 0.0)
         longest = np.minimum(np.take_along_axis(times, last, axis=1), wanted - _total(rest))
         longest = np.maximum(longest, rest.max(axis=1, keepdims=True))
         times = np.where(rank[:-1] < last, times, longest)
-        total = _total(np.where(there, times, 0.0))
+        total = _total(np.where(exists, times, 0.0))
         return times * np.divide(wanted, total, out=np.ones_like(total), where=total > 0.0)
 
     def factor(
-        self, places: IntArray, n: FloatArray, kept: FloatArray, rest: FloatArray
+        self, stages: IntArray, n: FloatArray, kept: FloatArray, rest: FloatArray
     ) -> FloatArray:
-        """(m, 1) by what the other times are scaled for all to have their mean."""
-        wanted = self.mean_seconds[places][:, None] * n - kept
+        """(m, 1) factor on all times but the longest (`kept`) that gives the stage's mean."""
+        wanted = self.mean_seconds[stages][:, None] * n - kept
         factor = np.divide(wanted, rest, out=np.ones_like(rest), where=rest > 0.0)
         return np.where((factor > 0.5) & (factor < 2.0), factor, 1.0)
 
-    def unstretched(self, places: IntArray, seconds: FloatArray, work: FloatArray) -> FloatArray:
-        """(m,) the time of observed size that `stretched` makes so long."""
-        low, share = self.overhead[places], self.set_up_share[places]
+    def unstretched(self, stages: IntArray, seconds: FloatArray, work: FloatArray) -> FloatArray:
+        """(m,) inverse of `stretched`: the time at the observed size."""
+        low, share = self.overhead[stages], self.set_up_share[stages]
         grown, reach = share + (1.0 - share) * work, SET_UP_SECONDS / share
-        above = seconds - self.dispatch_seconds[places] - low
+        above = seconds - self.dispatch_seconds[stages] - low
         beyond = low + reach + (above - reach * grown) / work
         return np.where(
             above <= 0.0, low + above, np.where(above <= reach * grown, low + above / grown, beyond)
         )
 
-    def stretched(self, places: IntArray, seconds: FloatArray, work: FloatArray) -> FloatArray:
-        """(m, p) `set_up.stretched` of (m, p) seconds, with what a slot idles before each task."""
-        column = places[:, None]
-        found = stretched(
+    def stretched(self, stages: IntArray, seconds: FloatArray, work: FloatArray) -> FloatArray:
+        """(m, p) `set_up.stretched` of (m, p) seconds, plus the idle time before each task."""
+        column = stages[:, None]
+        result = stretched(
             seconds, work, overhead_seconds=self.overhead[column], share=self.set_up_share[column]
         )
-        return found + self.dispatch_seconds[column]
+        return result + self.dispatch_seconds[column]
 
 
 def _total(rows: FloatArray) -> FloatArray:

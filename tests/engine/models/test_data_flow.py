@@ -28,7 +28,7 @@ from engine.models.replay.stage_laws import pair_fit, with_laws
 from engine.models.stages.cutting.data_flow import (
     DataFlow,
     group_power,
-    leaves_as_many,
+    limits_rows_per_task,
 )
 from engine.models.stages.match import matches
 from engine.models.stages.shapes import shapes_of
@@ -264,9 +264,9 @@ def test_of_shuffles_alone_the_cache_does_not_count() -> None:
     assert flow is not None
     last = len(FEW.stages)
     of_shuffles = (wrote[0] + FILES * wrote[1]) / sum(wrote)
-    assert flow.shuffled_by(last, FILES) == pytest.approx(of_shuffles)
-    assert flow.read_by(last, FILES) == pytest.approx((of_shuffles + FILES) / 2.0)
-    assert flow.shuffled_by(last + 1, FILES) == FILES
+    assert flow.shuffle_read_growth(last, FILES) == pytest.approx(of_shuffles)
+    assert flow.read_growth(last, FILES) == pytest.approx((of_shuffles + FILES) / 2.0)
+    assert flow.shuffle_read_growth(last + 1, FILES) == FILES
 
 
 def test_a_shuffle_that_nobody_is_known_to_have_written_is_in_proportion() -> None:
@@ -280,7 +280,7 @@ def test_a_shuffle_that_nobody_is_known_to_have_written_is_in_proportion() -> No
     )  # fmt: skip
     flow = DataFlow.of(shapes_of(replace(FEW, stages=(*lost, other)), 2))
     assert flow is not None
-    assert flow.read_by(len(lost), FILES) == FILES
+    assert flow.read_growth(len(lost), FILES) == FILES
 
 
 def test_what_reads_a_shuffle_ends_what_tasks_before_it_left() -> None:
@@ -288,10 +288,10 @@ def test_what_reads_a_shuffle_ends_what_tasks_before_it_left() -> None:
         FEW.stages[0], operations=("LocalLimit",), input_records=100.0, shuffle_read_bytes=None,
         shuffle_write_records=49.0,
     )  # fmt: skip
-    assert leaves_as_many(stage)
+    assert limits_rows_per_task(stage)
     half = Measure(2, 2e6, (1e6,))
     for change in (
         {"shuffle_read_bytes": half}, {"shuffle_write_records": 50.0},
         {"shuffle_write_records": None}, {"operations": ("Project",)}, {"input_records": None},
     ):  # fmt: skip
-        assert not leaves_as_many(replace(stage, **change))
+        assert not limits_rows_per_task(replace(stage, **change))

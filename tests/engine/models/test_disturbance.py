@@ -18,8 +18,8 @@ from engine.models.stages.disturbance import (
     BEYOND_LOADING,
     CALM,
     CALM_LOADING,
-    EVENLY,
     MOST_FETCHING,
+    UNIFORM_SCALE,
     busy_notice,
     disturbance_spread,
     fetching,
@@ -73,7 +73,7 @@ def test_waiting_for_shuffles_is_as_unsure_as_the_network() -> None:
     share = phases_of(run).communication / run.seconds
     assert share == pytest.approx(1 / 3, rel=0.1)
     assert fetching(run) == pytest.approx(-math.log(1 - share))
-    assert disturbance_spread([run]) == pytest.approx(EVENLY * fetching(run))
+    assert disturbance_spread([run]) == pytest.approx(UNIFORM_SCALE * fetching(run))
     assert stretch_of(run) == pytest.approx(1.0)
     silent = replace(run, stages=tuple(replace(s, cpu_seconds=None) for s in run.stages))
     assert disturbance_spread([silent]) == disturbance_spread([run])
@@ -90,7 +90,7 @@ def test_waiting_for_shuffles_is_as_unsure_as_the_network() -> None:
 def test_every_stage_held_up_is_a_busy_machine() -> None:
     run = run_of([3.0, 4.0])
     assert stretch_of(run) == pytest.approx(3.0)
-    assert disturbance_spread([run]) == pytest.approx(EVENLY * math.log(3.0 / CALM))
+    assert disturbance_spread([run]) == pytest.approx(UNIFORM_SCALE * math.log(3.0 / CALM))
     notice = busy_notice([run])
     assert notice.code == "busy-machine"
     assert "3.0 times" in notice.text
@@ -139,7 +139,7 @@ def python_job(loading: float, *, cpu_seconds: float = 0.5) -> dict[str, object]
 def test_loading_code_tells_of_jobs_in_python_that_the_machine_was_busy() -> None:
     run = run_of([20.0, 20.0], **python_job(4.0 * CALM_LOADING))
     assert stretch_of(run) == pytest.approx(4.0 * CALM)
-    assert disturbance_spread([run]) == pytest.approx(EVENLY * math.log(4.0))
+    assert disturbance_spread([run]) == pytest.approx(UNIFORM_SCALE * math.log(4.0))
     notice = busy_notice([run])
     assert (notice.code, "to load their code tasks took 10.0 times" in notice.text) == (
         "busy-machine",
@@ -237,7 +237,7 @@ def test_a_pause_lasts_as_long_however_busy_the_machine_is() -> None:
     """A run of 60 s that then waited for 540 s: others may stretch a tenth of it."""
     busy = run_of([3.0, 3.0])
     paused = replace(busy, seconds=10.0 * busy.seconds)
-    machine = EVENLY * math.log(3.0 / CALM)
+    machine = UNIFORM_SCALE * math.log(3.0 / CALM)
     scales = [ask(run).forecast.log_scale[0] for run in (busy, paused)]
     calm = [ask(replace(run_of([1.0, 1.0]), seconds=run.seconds)) for run in (busy, paused)]
     own = [found.forecast.log_scale[0] for found in calm]

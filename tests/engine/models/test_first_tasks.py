@@ -12,10 +12,10 @@ from engine.cluster import Cluster
 from engine.models.base import Prediction
 from engine.models.replay.unseen_tasks import FROM_FIRST, as_if_whole, in_part_notice, unseen_spread
 from engine.models.stages.durations.first_tasks import (
+    MOST_WAVES_INFERRED,
     NEW_EXECUTOR,
     NEW_STAGE,
-    WAVES,
-    WarmTask,
+    WarmTaskTime,
     warm_given_first,
     warm_task,
 )
@@ -66,7 +66,7 @@ def stage_of(run: Run) -> StageRun:
     return stage
 
 
-def inferred(run: Run, *, before: int = 0, sister_seconds: float | None = None) -> WarmTask:
+def inferred(run: Run, *, before: int = 0, sister_seconds: float | None = None) -> WarmTaskTime:
     found = warm_task(stage_of(run), SLOTS, before=before, sister_seconds=sister_seconds)
     assert found is not None
     return found
@@ -140,9 +140,9 @@ def test_tasks_on_used_slots_correct_the_prior() -> None:
 
 def test_a_stage_of_the_same_code_tells_too() -> None:
     alone = inferred(broken_off(SLOTS, new_executors=False), before=1)
-    beside = inferred(broken_off(SLOTS, new_executors=False), before=1, sister_seconds=0.9)
-    assert abs(math.log(beside.seconds / 0.9)) < abs(math.log(alone.seconds / 0.9))
-    assert beside.log_scale < alone.log_scale
+    combined_with = inferred(broken_off(SLOTS, new_executors=False), before=1, sister_seconds=0.9)
+    assert abs(math.log(combined_with.seconds / 0.9)) < abs(math.log(alone.seconds / 0.9))
+    assert combined_with.log_scale < alone.log_scale
 
 
 def test_the_sister_is_found_in_the_run() -> None:
@@ -216,7 +216,7 @@ def test_who_needs_no_inference_gets_none() -> None:
     what tasks spent outside their run time."""
     part = stage_of(broken_off(SLOTS))
     whole = replace(part, tasks=SLOTS)
-    many = stage_of(broken_off(WAVES * SLOTS))
+    many = stage_of(broken_off(MOST_WAVES_INFERRED * SLOTS))
     silent = replace(part, overhead_seconds=None)
     for stage in (whole, many, silent):
         assert warm_task(stage, SLOTS, before=0, sister_seconds=None) is None

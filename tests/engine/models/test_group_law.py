@@ -19,13 +19,13 @@ def law_of(keys: np.ndarray, tasks: int, *, told: bool = True) -> GroupLaw:
     stage = replace(
         stage,
         ungrouped_rows=float(len(keys)) if told else None,
-        grouped_rows=handed_on(keys, tasks),
-        groups=handed_on(keys, 1),
+        grouped_rows=partial_groups(keys, tasks),
+        groups=partial_groups(keys, 1),
     )
     return GroupLaw.of(stage, group_power(stage))
 
 
-def handed_on(keys: np.ndarray, tasks: int) -> float:
+def partial_groups(keys: np.ndarray, tasks: int) -> float:
     return float(sum(len(np.unique(part)) for part in np.array_split(keys, tasks)))
 
 
@@ -51,9 +51,9 @@ def test_the_tasks_of_a_log_tell_what_others_hand_on(kind: str, tasks: int, aske
     """Within 9 % of three times as many or as few, and 15 % of five and ten times. Heaps' law alone
     says up to 2.6 times as many of ten times the tasks."""
     keys = drawn(kind)
-    found = law_of(keys, tasks).handed_on(1.0, asked / tasks) * handed_on(keys, tasks)
+    found = law_of(keys, tasks).partial_groups(1.0, asked / tasks) * partial_groups(keys, tasks)
     within = 0.15 if max(asked, tasks) > 6 else 0.09
-    assert found == pytest.approx(handed_on(keys, asked), rel=within)
+    assert found == pytest.approx(partial_groups(keys, asked), rel=within)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -61,9 +61,11 @@ def test_less_data_has_the_groups_that_it_would_have(kind: str) -> None:
     keys = drawn(kind)
     law = law_of(keys, 6)
     few = keys[: ROWS // 3]
-    assert law.groups(1 / 3) * handed_on(keys, 1) == pytest.approx(handed_on(few, 1), rel=0.06)
-    found = law.handed_on(1 / 3, 1 / 3) * handed_on(keys, 6)
-    assert found == pytest.approx(handed_on(few, 2), rel=0.02)
+    assert law.groups(1 / 3) * partial_groups(keys, 1) == pytest.approx(
+        partial_groups(few, 1), rel=0.06
+    )
+    found = law.partial_groups(1 / 3, 1 / 3) * partial_groups(keys, 6)
+    assert found == pytest.approx(partial_groups(few, 2), rel=0.02)
 
 
 def test_more_data_goes_on_with_the_power_that_was_seen() -> None:
@@ -76,19 +78,19 @@ def test_more_data_goes_on_with_the_power_that_was_seen() -> None:
 def test_where_rows_are_not_told_the_power_goes_for_any_number() -> None:
     law = law_of(drawn("uneven"), 2, told=False)
     assert law.shape is None
-    assert law.handed_on(1.0, 3.0) == pytest.approx(3.0 ** (1.0 - law.power))
+    assert law.partial_groups(1.0, 3.0) == pytest.approx(3.0 ** (1.0 - law.power))
 
 
 def test_one_group_is_one_group_of_each_task() -> None:
     law = law_of(np.zeros(100, dtype=int), 4)
-    assert law.handed_on(3.0, 5.0) == 5.0
+    assert law.partial_groups(3.0, 5.0) == 5.0
     assert law.groups(3.0) == law.groups(0.1) == 1.0
 
 
 def test_rows_with_keys_of_their_own_are_as_many_groups_in_any_tasks() -> None:
     law = law_of(np.arange(1000), 4)
-    assert law.handed_on(1.0, 10.0) == pytest.approx(1.0)
-    assert law.handed_on(3.0, 2.0) == pytest.approx(3.0)
+    assert law.partial_groups(1.0, 10.0) == pytest.approx(1.0)
+    assert law.partial_groups(3.0, 2.0) == pytest.approx(3.0)
 
 
 @pytest.mark.parametrize("tasks", [2, 6, 100])
@@ -96,13 +98,15 @@ def test_rows_with_keys_of_their_own_are_as_many_groups_in_any_tasks() -> None:
     ("shape", "scale"), [(-50.0, 1.0), (-2.0, 0.3), (-0.3, 0.01), (0.3, 1e-4), (0.8, 1e-6)]
 )
 def test_shape_and_scale_are_found_again(tasks: int, shape: float, scale: float) -> None:
-    one, every = (scale * group_law._grown(shape, rows / scale) for rows in (1.0 / tasks, 1.0))
-    found = group_law._fitted(tasks, tasks * one, every / one)
+    one, every = (
+        scale * group_law._relative_groups(shape, rows / scale) for rows in (1.0 / tasks, 1.0)
+    )
+    found = group_law._fit(tasks, tasks * one, every / one)
     assert found == pytest.approx((shape, scale), rel=1e-3, abs=1e-9)
 
 
 def test_the_logarithmic_series_lies_between_its_neighbours() -> None:
-    low, middle, high = (group_law._grown(shape, 9.0) for shape in (-1e-6, 0.0, 1e-6))
+    low, middle, high = (group_law._relative_groups(shape, 9.0) for shape in (-1e-6, 0.0, 1e-6))
     assert low < middle < high
     assert middle == pytest.approx(np.log(10.0))
 
@@ -121,24 +125,26 @@ def test_less_data_of_tasks_that_have_all_keys_has_all_keys() -> None:
     law = law_of(keys, tasks)
     for fewer in (1, 2, 4, 6):
         assert law.groups(fewer / tasks) == pytest.approx(1.0)
-    assert law.handed_on(1.0, 0.5) * handed_on(keys, tasks) == pytest.approx(handed_on(keys, 4))
-    finer = law.handed_on(1.0, 4.0) * handed_on(keys, tasks)
-    assert finer == pytest.approx(handed_on(keys, 32), rel=0.08)
+    assert law.partial_groups(1.0, 0.5) * partial_groups(keys, tasks) == pytest.approx(
+        partial_groups(keys, 4)
+    )
+    finer = law.partial_groups(1.0, 4.0) * partial_groups(keys, tasks)
+    assert finer == pytest.approx(partial_groups(keys, 32), rel=0.08)
 
 
 @pytest.mark.parametrize("power", [0.0, 0.3, 0.9, 0.9999])
 @pytest.mark.parametrize("share", [1e-6, 0.3, 0.9, 0.9999])
 def test_more_rows_or_tasks_never_hand_on_fewer(power: float, share: float) -> None:
-    law = GroupLaw(50, power, *group_law._fitted(50, share, 50.0**power))
+    law = GroupLaw(50, power, *group_law._fit(50, share, 50.0**power))
     rows, tasks = np.geomspace(1e-4, 10.0, 200), np.geomspace(0.02, 50.0, 200)
     assert np.all(np.diff(law.groups(rows)) >= -1e-9)
-    assert np.all(np.diff(law.handed_on(0.7, tasks)) >= -1e-6)
-    assert law.handed_on(1.0, 1.0) == 1.0
+    assert np.all(np.diff(law.partial_groups(0.7, tasks)) >= -1e-6)
+    assert law.partial_groups(1.0, 1.0) == 1.0
 
 
 def test_what_no_law_says_has_the_nearest() -> None:
     """Tasks that share more keys than by chance: as many of equal frequency."""
-    shape, scale = group_law._fitted(2, 0.5, 1.0001)
+    shape, scale = group_law._fit(2, 0.5, 1.0001)
     assert shape == group_law.LEAST_SHAPE
     assert scale > 0.0
 

@@ -78,7 +78,7 @@ def hangs_on_its_own(replay: Replay) -> bool:
     before = [
         one
         for shape in replay.shapes
-        for one in (shape.follows, shape.part_of, shape.written_by, *shape.counted_by)
+        for one in (shape.follows, shape.part_of, shape.written_by, *shape.input_stages)
         if one is not None and one.stage.stage_id != shape.stage.stage_id
     ]
     return bool(before) and all(any(one is own for own in replay.shapes) for one in before)

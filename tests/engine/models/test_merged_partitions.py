@@ -93,7 +93,7 @@ def test_more_input_never_has_fewer_partitions(
     )
     ratios = np.geomspace(0.01, 100.0, 300)
     by_cores = np.asarray([shuffle.count(CORES, ratio) for ratio in ratios]).T
-    own = np.asarray([shuffle.on_own(ratio) for ratio in ratios])
+    own = np.asarray([shuffle.on_log_cores(ratio) for ratio in ratios])
     assert own[ratios.searchsorted(1.0)] == pytest.approx(min(seen, partitions), rel=0.05)
     for found in (own, *by_cores):
         assert (np.diff(found) >= -1e-9).all()
@@ -123,9 +123,9 @@ def test_one_more_than_the_rule_is_one_more_of_twice_the_input(
     """1 GiB is 16 partitions of 64 MiB; a leftover makes 17, and of 2 GiB 33. 1,040 MiB are 16.25
     by the rule: 17 are 0.75 more, and so they are of twice as much."""
     shuffle = MergedPartitions(200.0, mib * MIB, MIB, 64.0 * MIB, 2.0, seen, seen_of=200.0)
-    assert shuffle.on_own(2.0) == pytest.approx(twice)
+    assert shuffle.on_log_cores(2.0) == pytest.approx(twice)
     if seen < 18.0:
-        assert shuffle.on_own(1.05) == pytest.approx(seen + 0.05 * mib / 64.0)
+        assert shuffle.on_log_cores(1.05) == pytest.approx(seen + 0.05 * mib / 64.0)
 
 
 def test_fewer_than_the_rule_s_number_is_never_less_than_one() -> None:
@@ -137,7 +137,7 @@ def test_fewer_than_the_rule_s_number_is_never_less_than_one() -> None:
 
 def test_the_log_s_own_cluster_has_what_was_seen() -> None:
     for seen in (2.0, 3.0, 7.0):
-        assert merged(seen=seen).on_own(1.0) == pytest.approx(seen)
+        assert merged(seen=seen).on_log_cores(1.0) == pytest.approx(seen)
 
 
 @pytest.mark.parametrize("seen", [1.0, 8.0, 199.0])
@@ -145,8 +145,8 @@ def test_partitions_too_large_to_merge_are_those_that_hold_anything(seen: float)
     """48 GiB ask for 768 partitions of 64 MiB, so that none of 200 is merged: a log with 8 tasks
     has 192 empty ones (keys of few values), on any cluster and of more data."""
     keys = MergedPartitions(200.0, 48.0 * 1024.0 * MIB, MIB, 64.0 * MIB, 16.0, seen, seen_of=200.0)
-    assert keys.on_own(1.0) == pytest.approx(seen)
-    assert keys.on_own(30.0) == pytest.approx(seen)
+    assert keys.on_log_cores(1.0) == pytest.approx(seen)
+    assert keys.on_log_cores(30.0) == pytest.approx(seen)
     assert keys.count(CORES, 1.0) == pytest.approx([seen] * len(CORES))
 
 
@@ -158,7 +158,7 @@ def test_as_many_keys_fill_another_number_of_partitions(seen: float, spark: dict
     by another one."""
     for partitions, tasks in spark.items():
         keys = MergedPartitions(float(partitions), 48e3 * MIB, MIB, 64.0 * MIB, 16.0, seen, 200.0)
-        found = [float(keys.on_own(1.0)), float(keys.count(np.asarray(64.0), 3.0))]
+        found = [float(keys.on_log_cores(1.0)), float(keys.count(np.asarray(64.0), 3.0))]
         assert found == pytest.approx([tasks] * 2, rel=0.03, abs=0.5)
 
 

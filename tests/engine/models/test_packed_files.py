@@ -62,7 +62,7 @@ def test_files_that_are_not_cut_stay_whole() -> None:
     any number from there on."""
     sizes = FileSizes(12.0, 20.0 * MIB, 128.0 * MIB, 4.0 * MIB)
     packed = PackedFiles.of(sizes, scans=1, cores=100, splits=12)
-    assert not packed.sizes.cut
+    assert not packed.sizes.splittable
     found = packed.count(np.asarray([2.0, 4.0, 8.0, 36.0, 200.0]), 1.0)
     assert np.ceil(found).tolist() == [3, 4, 12, 12, 12]
     assert packed.count(np.asarray([20.0, 200.0]), 3.0).tolist() == [20.0, 36.0]

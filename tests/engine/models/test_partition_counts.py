@@ -9,7 +9,7 @@ from test_partitions import plan, shapes
 
 from engine.models.stages.cutting.merged_partitions import MergedPartitions
 from engine.models.stages.cutting.packed_files import PackedFiles
-from engine.models.stages.cutting.partitions import Growth, PerCore
+from engine.models.stages.cutting.partitions import Growth, PartitionsPerCore
 from engine.models.stages.cutting.written_files import WrittenSplits
 from engine.models.stages.durations.task_times import StageShape
 from engine.models.stages.partition_counts import CountedStages
@@ -77,7 +77,7 @@ def test_together_as_each_by_itself(ratio: float, shuffle_partitions: int | None
 def test_each_kind_is_there() -> None:
     counts = CountedStages(of_every_kind(), OWN, None).at(1.3)
     assert {type(rule) for _, rule in counts.ruled} == {
-        PackedFiles, MergedPartitions, PerCore, WrittenSplits,
+        PackedFiles, MergedPartitions, PartitionsPerCore, WrittenSplits,
     }  # fmt: skip
     assert counts.at(500).tolist() != counts.own.tolist()
 
@@ -107,13 +107,13 @@ def test_a_long_job_of_shuffles_takes_over_the_partitions_of_its_input(
         law = replace(source.law, partitions=0.5) if place == middle else source.law
         chain.append(replace(source, growth=Growth.WORK, law=law, follows=chain[-1]))
     asked: Counter[int] = Counter()
-    plain = StageShape._counts_alone
+    plain = StageShape._has_own_count
 
     def counted(shape: StageShape, wanted: int | None) -> bool:
         asked[id(shape)] += 1
         return plain(shape, wanted)
 
-    monkeypatch.setattr(StageShape, "_counts_alone", counted)
+    monkeypatch.setattr(StageShape, "_has_own_count", counted)
     assert chain[middle - 1].counts_slots == source.counts_slots
     counts = CountedStages(chain, OWN, shuffle_partitions).at(2.0)
     assert sum(asked.values()) < 8 * CHAIN, "each looks no further than one that knows"

@@ -8,7 +8,11 @@ import pytest
 from made_runs import Job, Stage, observed
 
 from engine.models.replay.replayed_run import Replay
-from engine.models.stages.cutting.partitions import Partitioning, configured_number, spark_version
+from engine.models.stages.cutting.partitions import (
+    PartitioningSettings,
+    configured_number,
+    spark_version,
+)
 from engine.models.stages.durations.task_times import StageShape
 from engine.models.stages.stage_law import StageLaw
 from engine.profile import Run
@@ -49,7 +53,7 @@ def shapes(run: Run) -> tuple[StageShape, ...]:
 )
 def test_merged_partitions(total_mib: float, slots: int, partitions: float) -> None:
     """Spark 3.5, ShufflePartitionsUtil.coalescePartitions with its defaults."""
-    found = Partitioning(4).merged(total_mib * MIB, slots)
+    found = PartitioningSettings(4).merged(total_mib * MIB, slots)
     assert found == pytest.approx(partitions)
 
 
@@ -259,9 +263,9 @@ def test_scans_on_every_cluster_are_cut_for_the_cores_down_to_the_cost_of_openin
         for slots in SLOTS:
             least = min(max(2.0, slots), size / rule.open_cost_bytes)
             expected = max(min(own, shape.stage.tasks * ratio) if ratio < 1.0 else own, least)
-            if slots < rule.own_cores and shape.stage.tasks <= 1.5 * rule.own_cores:
+            if slots < rule.log_cores and shape.stage.tasks <= 1.5 * rule.log_cores:
                 expected = min(own, max(least, size / rule.split_bytes))
-            if slots == rule.own_cores:
+            if slots == rule.log_cores:
                 expected = own
             assert shape.partition_count(ratio, None).at(slots) == pytest.approx(expected)
 
@@ -313,7 +317,7 @@ def test_a_smallest_merged_partition_is_known_since_3_2(
     version: str | None, partitions: float
 ) -> None:
     run = replace(plan(), spark_version=version)
-    assert Partitioning.of(run, 4).merged(10.0 * MIB, 40) == pytest.approx(partitions)
+    assert PartitioningSettings.of(run, 4).merged(10.0 * MIB, 40) == pytest.approx(partitions)
 
 
 def test_settings_of_the_log_decide() -> None:
@@ -330,7 +334,7 @@ def test_settings_of_the_log_decide() -> None:
             "spark_sql_leafNodeDefaultParallelism": "6",
         }
     )
-    found = Partitioning(4, 7, 32 * MIB, 2 * MIB, 3, 256 * MIB, 8 * MIB, scanned_for=5)
-    assert Partitioning.of(run, 4) == found
+    found = PartitioningSettings(4, 7, 32 * MIB, 2 * MIB, 3, 256 * MIB, 8 * MIB, scanned_for=5)
+    assert PartitioningSettings.of(run, 4) == found
     older = plan(spark_sql_adaptive_shuffle_targetPostShuffleInputSize="16m")
-    assert Partitioning.of(older, 4).advisory_bytes == 16 * MIB
+    assert PartitioningSettings.of(older, 4).advisory_bytes == 16 * MIB

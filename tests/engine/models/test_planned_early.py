@@ -56,7 +56,7 @@ def test_cores_that_were_there_are_as_large_a_share_of_another_cluster() -> None
     """Three splits for 16 slots: what three cores make of these files, or a sixth of 96."""
     sizes = FileSizes(40.0, 2.0 * MIB, 128.0 * MIB, 4.0 * MIB)
     packed = PackedFiles.of(sizes, scans=1, cores=16, splits=3, may_be_early=True)
-    assert packed.counted == pytest.approx(3.0 / 16.0)
+    assert packed.counted_share == pytest.approx(3.0 / 16.0)
     found = packed.count(np.asarray([16.0, 96.0]), 1.0)
     assert found[0] == 3.0
     assert found[1] == pytest.approx(float(sizes.splits(np.asarray(18.0))))

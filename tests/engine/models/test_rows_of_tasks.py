@@ -14,8 +14,8 @@ from engine import read
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.cutting.data_flow import (
     DataFlow,
-    _more_tasks,
-    leaves_as_many,
+    _task_growth,
+    limits_rows_per_task,
 )
 from engine.models.stages.cutting.partitioned_stage import PartitionedStage
 from engine.models.stages.cutting.partitions import PartitionCount
@@ -42,16 +42,16 @@ def test_more_tasks_on_more_slots_shuffle_more_rows(known: Run, asked: Run) -> N
 
 def test_a_table_of_clusters_asks_once_for_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not once for each cluster, of which there may be hundreds."""
-    asked, told = list[object](), DataFlow._amounts_at
+    asked, original = list[object](), DataFlow._compute_growths
 
     def counted(self: DataFlow, ratio: float, cores: np.ndarray | None) -> np.ndarray:
         asked.append(cores)
-        return told(self, ratio, cores)
+        return original(self, ratio, cores)
 
     slots = np.arange(1.0, 301.0)
     shapes = [reader(MORE, shape) for shape in grouping(MORE)]
     singly = [[shape.data(1.7, many) for many in slots] for shape in shapes]
-    monkeypatch.setattr(DataFlow, "_amounts_at", counted)
+    monkeypatch.setattr(DataFlow, "_compute_growths", counted)
     for shape, alone in zip(shapes, singly, strict=True):
         tasks, data = shape.data_on(1.7, None, slots)
         whole = shape.partition_count(1.7, None).on(slots)
@@ -95,9 +95,9 @@ def test_what_ends_a_limit_behind_a_shuffle_leaves_what_it_reads() -> None:
     limit = ("WindowGroupLimit", "Exchange")
     before = replace(first, operations=limit, shuffle_write_records=360.0)
     assert before.input_records
-    assert leaves_as_many(before)
+    assert limits_rows_per_task(before)
     behind = replace(before, shuffle_read_bytes=reading.shuffle_read_bytes)
-    assert not leaves_as_many(behind)
+    assert not limits_rows_per_task(behind)
 
 
 @pytest.mark.parametrize(("rows", "found"), [(0.5, 0.5), (1.0, 1.0), (3.0, 3.0)])
@@ -109,9 +109,9 @@ def test_tasks_that_group_rows_are_as_many_more_as_these_at_most(rows: float, fo
         partition_count=lambda ratio, _: PartitionCount(4.0 * 10.0 ** np.sign(ratio - 1.0)),
     )
     shape = cast(PartitionedStage, made)
-    own = _more_tasks(shape, np.asarray(rows), np.asarray(rows), None)
+    own = _task_growth(shape, np.asarray(rows), np.asarray(rows), None)
     assert own == found
-    there = _more_tasks(shape, np.full(2, rows), np.full(2, rows), np.asarray([4.0, 8.0]))
+    there = _task_growth(shape, np.full(2, rows), np.full(2, rows), np.asarray([4.0, 8.0]))
     assert there.tolist() == [found, found]
 
 

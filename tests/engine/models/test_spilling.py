@@ -21,14 +21,14 @@ from engine.models.replay.memory.spilling import (
 )
 from engine.models.replay.replayed_run import Replay
 from engine.models.sparkplan import Sparkplan
-from engine.models.stages.cutting.partitions import Partitioning
+from engine.models.stages.cutting.partitions import PartitioningSettings
 from engine.models.stages.stage_law import StageLaw
 from engine.profile import Profile, Run
 
 MIB = 1024.0**2
 TASKS = 40
 PEAK = 300 * MIB
-WIDE = Partitioning(8, advisory_bytes=4096 * MIB)
+WIDE = PartitioningSettings(8, advisory_bytes=4096 * MIB)
 
 
 def run_of(*, spilled: float = 0.0, disk: float = 0.0, waited: float = 0.0) -> Run:

@@ -12,7 +12,7 @@ from engine.experiments.belief import Points, believe
 from engine.optimiser import recommend
 from engine.profile import Profile, Run
 from engine.runs.configurations import repetitions
-from engine.runs.run_noise import NOISE_DOF, OF_A_LOG, PECULIAR, RUN_NOISE, run_noise
+from engine.runs.run_noise import MODEL_SPREAD, NOISE_DOF, NOISE_SHARE_OF_LOG, RUN_NOISE, run_noise
 
 WORK = Workload(20e9)
 UNKNOWN = np.array([math.nan])
@@ -73,11 +73,13 @@ def test_many_repetitions_say_what_the_noise_is() -> None:
 def test_what_a_model_misses_of_most_of_its_runs_is_noise() -> None:
     """Of a run table beyond what is peculiar to places; of logs half of the variance."""
     once = table((4, 480.0), (8, 300.0))
-    assert run_noise(once, np.array([PECULIAR, PECULIAR])).scale == pytest.approx(RUN_NOISE)
+    assert run_noise(once, np.array([MODEL_SPREAD, MODEL_SPREAD])).scale == pytest.approx(RUN_NOISE)
     beyond = run_noise(once, np.array([0.3, 0.3])).scale
-    assert beyond == pytest.approx(math.sqrt(0.09 - PECULIAR**2))
+    assert beyond == pytest.approx(math.sqrt(0.09 - MODEL_SPREAD**2))
     logged = read("nightly-features")
-    assert run_noise(logged, np.array([0.3])).scale == pytest.approx(0.3 * math.sqrt(OF_A_LOG))
+    assert run_noise(logged, np.array([0.3])).scale == pytest.approx(
+        0.3 * math.sqrt(NOISE_SHARE_OF_LOG)
+    )
 
 
 def test_what_repetitions_tell_is_not_counted_again() -> None:

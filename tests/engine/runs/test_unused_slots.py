@@ -50,12 +50,12 @@ def test_tasks_of_several_cpus_are_fewer_than_the_slots_that_they_use() -> None:
 def test_of_slots_that_go_those_that_never_ran_a_task_go_first() -> None:
     """Of a hundred slots three are used, and ten stay; of those to come none goes."""
     unused = UnusedSlots(100, per_executor=1)
-    unused.met(3, slots=100, near=False)
-    unused.leave(90, slots=10, coming=0)
-    assert unused.met(60, slots=10, near=False) == 7
+    unused.use(3, slots=100, near=False)
+    unused.remove(90, slots=10, upcoming=0)
+    assert unused.use(60, slots=10, near=False) == 7
     unused = UnusedSlots(100, per_executor=1)
-    unused.met(40, slots=100, near=False)
-    unused.leave(45, slots=55, coming=50)
+    unused.use(40, slots=100, near=False)
+    unused.remove(45, slots=55, upcoming=50)
     assert unused.left == 50
 
 
@@ -72,10 +72,10 @@ def test_no_slot_is_new_twice_and_a_full_cluster_is_used(
     unused, found = UnusedSlots(slots, per_executor=per_executor), []
     for tasks, near in stages:
         left = unused.left
-        found.append(unused.met(tasks, slots=slots, near=near, cpus=cpus))
+        found.append(unused.use(tasks, slots=slots, near=near, cpus=cpus))
         assert 0 <= found[-1] <= min(tasks, max(1, slots // cpus))
         assert left - unused.left >= min(left, found[-1] * cpus)
-    assert unused.met(slots, slots=slots, near=False) <= slots - sum(found)
+    assert unused.use(slots, slots=slots, near=False) <= slots - sum(found)
     assert unused.left == 0
 
 
@@ -84,8 +84,8 @@ def test_no_more_tasks_are_first_than_run_at_once_when_slots_have_gone(
     used: int, went: int, coming: int, tasks: int
 ) -> None:
     unused = UnusedSlots(100, per_executor=2)
-    unused.met(used, slots=100, near=False)
+    unused.use(used, slots=100, near=False)
     left, slots = unused.left, 100 - went
-    unused.leave(went, slots=slots, coming=coming)
+    unused.remove(went, slots=slots, upcoming=coming)
     assert min(left, coming, slots) <= unused.left <= left
-    assert unused.met(tasks, slots=slots, near=True) <= min(tasks, slots)
+    assert unused.use(tasks, slots=slots, near=True) <= min(tasks, slots)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.scheduling.list_scheduling import makespan, place, place_fast
+from engine.scheduling.list_scheduling import list_schedule, list_schedule_fast, makespan
 from engine.scheduling.stages import Node, schedule
 from engine.scheduling.waves import Tasks, waves
 
@@ -99,14 +99,14 @@ def test_peridot_figure_2() -> None:
     assert (waves(8, 2), waves(8, 6)) == (4, 2)
     assert makespan(tasks, 2) == 40.0
     assert makespan(tasks, 6) == 20.0
-    free, placed, end = place(tasks, np.zeros(6), 0.0)
+    free, placed, end = list_schedule(tasks, np.zeros(6), 0.0)
     assert (sorted(free), placed, end) == ([10.0] * 4 + [20.0] * 2, 8, 20.0)
 
 
 def test_nothing_starts_before_it_is_ready_or_at_the_limit() -> None:
-    free, placed, end = place(np.full(5, 2.0), np.asarray([0.0, 5.0]), 1.0, 5.0)
+    free, placed, end = list_schedule(np.full(5, 2.0), np.asarray([0.0, 5.0]), 1.0, 5.0)
     assert (sorted(free), placed, end) == ([5.0, 5.0], 2, 5.0)
-    assert place(np.full(2, 2.0), np.asarray([7.0]), 1.0, 5.0)[1:] == (0, 1.0)
+    assert list_schedule(np.full(2, 2.0), np.asarray([7.0]), 1.0, 5.0)[1:] == (0, 1.0)
 
 
 def test_a_task_of_two_cpus_takes_two_slots() -> None:
@@ -211,7 +211,7 @@ def test_fast_form_agrees_within_one_percent(shape: str, tasks: int) -> None:
     times = SHAPES[shape](np.random.default_rng(7), tasks)
     for slots in np.unique(np.geomspace(1, tasks, 14).astype(int)).tolist():
         idle = np.zeros(slots)
-        exact, fast = place(times, idle, 0.0), place_fast(times, idle, 0.0)
+        exact, fast = list_schedule(times, idle, 0.0), list_schedule_fast(times, idle, 0.0)
         assert fast[1] == exact[1] == tasks
         assert fast[2] == pytest.approx(exact[2], rel=0.01)
         assert makespan(times, slots) == pytest.approx(exact[2], rel=0.01)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from engine.scheduling.list_scheduling import place
+from engine.scheduling.list_scheduling import list_schedule
 from engine.scheduling.waves import Tasks, outline, waves
 
 LAWS = {
@@ -23,7 +23,9 @@ def test_waves_are_rounded_up() -> None:
 def test_expected_makespan_is_the_mean_over_random_orders(law: str, slots: int) -> None:
     random = np.random.default_rng(4)
     seconds = LAWS[law](random, 200)
-    orders = [place(random.permutation(seconds), np.zeros(slots), 0.0)[2] for _ in range(200)]
+    orders = [
+        list_schedule(random.permutation(seconds), np.zeros(slots), 0.0)[2] for _ in range(200)
+    ]
     assert Tasks(seconds).expected_makespan(slots) == pytest.approx(np.mean(orders), rel=0.03)
 
 
@@ -35,7 +37,9 @@ def test_expected_makespan_of_a_few_waves_of_many_tasks(law: str, waves_of: floa
     means = []
     for _ in range(4):
         seconds = LAWS[law](random, round(300 * waves_of))
-        orders = [place(random.permutation(seconds), np.zeros(300), 0.0)[2] for _ in range(6)]
+        orders = [
+            list_schedule(random.permutation(seconds), np.zeros(300), 0.0)[2] for _ in range(6)
+        ]
         means.append(Tasks(seconds).expected_makespan(300) / np.mean(orders))
     assert np.mean(means) == pytest.approx(1.0, abs=0.06)
 
@@ -59,7 +63,7 @@ def test_from_the_longest_on_nothing_stands_out() -> None:
     seconds = np.sort(np.random.default_rng(1).lognormal(0.0, 1.0, 5000))[::-1]
     tasks = Tasks(seconds, longest_first=True)
     for slots in (7, 60, 400):
-        found = place(seconds, np.zeros(slots), 0.0)[2]
+        found = list_schedule(seconds, np.zeros(slots), 0.0)[2]
         assert tasks.expected_makespan(slots) == pytest.approx(found, rel=0.01)
 
 

@@ -1,1 +1,1 @@
-"""Into how many partitions a stage is cut, for another input and on another cluster."""
+"""The number and size of a stage's partitions at another input and on another cluster."""

@@ -1,11 +1,12 @@
-"""How the data that stages read of each other grows with the input.
+"""Growth of the data between the stages of a run: what each reads of others' output, by input.
 
-What a stage reads grows as what the stages before hand on, which is in proportion to the input but
-for rows that were grouped. Groups become more by Heaps' law (Heaps 1978), with a power of the data:
-each task of a log is a part of the data, and how many groups it has beside those of all tasks tells
-the power. Where all tasks have the same groups it is 0, as for sums of each day or shop; where each
-has its own it is 1, as for sums of each order. Each task groups its own rows, so that more tasks of
-the same rows, as a larger cluster cuts a small input, hand on more of them (`group_law.py`).
+What a stage reads grows as the output of the stages that it reads. That output is in proportion to
+the input unless rows were grouped. The number of groups grows by Heaps' law (Heaps 1978), with a
+power of the number of rows. Each task of a log is a sample of the rows: its number of groups
+against that of all tasks gives the power. It is 0 if all tasks have the same groups, as for sums
+per day or shop, and 1 if each has its own, as for sums per order. Each task first groups its own
+rows (partial aggregation). So more tasks of the same rows write more of them, as when a larger
+cluster splits a small input finer (`group_law.py`).
 """
 
 from __future__ import annotations
@@ -25,217 +26,248 @@ from engine.models.stages.cutting.partitions import Growth
 from engine.models.stages.cutting.small_tables import SMALL_TABLE_POWER
 from engine.stage_run import StageRun, total_of
 
-ASKED_RATIOS = (0.5, 2.0)
-"""Inputs that show whether a stage grows in proportion."""
+PROBE_RATIOS = (0.5, 2.0)
+"""Input ratios at which it is tested whether a stage grows in proportion."""
 
-LIMITS = frozenset(("WindowGroupLimit", "LocalLimit", "TakeOrderedAndProject"))
-"""Operations that leave so many rows of each task at most, or of each group in it: more tasks leave
-more, whatever rows there are of each."""
+ROW_LIMITS = frozenset(("WindowGroupLimit", "LocalLimit", "TakeOrderedAndProject"))
+"""Operations that keep a limited number of rows per task, or per group in a task: their output
+grows with the number of tasks, not of rows."""
 
-DIVIDED_POWER = 0.5
-"""Prior: the power of rows with which groups become more that tasks tell nothing about, since no
-two of them can have one in common: half way between none and as many more."""
+PARTITIONED_BY_KEY_POWER = 0.5
+"""Prior of the power with which groups grow with rows, if the tasks cannot show it because rows are
+partitioned by key and no two tasks have a group in common: half way between no growth and
+proportion."""
 
-LEFT = 0.5
-"""Of the rows of its tasks: who leaves less has more than are left, and so has who gets more."""
+LIMIT_REACHED_SHARE = 0.5
+"""A task that keeps less than this share of its rows has reached its limit, and still does with
+more rows."""
 
 TREES = frozenset(("treeAggregate", "treeReduce"))
-"""How Spark calls the operations of RDDs that aggregate in several steps."""
+"""RDD operations that aggregate in several rounds."""
 
 ROUNDING = 1e-9
-"""Of shares that together are all."""
+"""Tolerance of shares that add up to 1."""
 
-OTHER_CORES = 16.0
-"""So many times the log's cores show whether a stage reads more on them."""
+PROBE_CORES_FACTOR = 16.0
+"""Factor on the log's cores at which it is tested whether what a stage reads depends on the
+cluster."""
 
-KEPT = 256
-"""Inputs and clusters for which growth is kept."""
+CACHED_GROWTHS = 256
+"""Cache size: pairs of input and cluster for which growth is kept."""
 
-KEPT_TABLES = 4
-"""And inputs with a table of clusters, of which all stages ask the same."""
+CACHED_GROWTH_TABLES = 4
+"""Cache size for inputs with an array of clusters, which is the same for all stages."""
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """A stage that another reads.
+class UpstreamStage:
+    """An upstream stage whose output another stage reads.
 
     Args:
-        place: of it in the run.
-        share: of all bytes that the other reads.
-        stored: whether these are what it cached or wrote to files, and no shuffle.
+        index: index of the upstream stage in the run.
+        share: share of all bytes that the reader reads.
+        stored: whether the output was cached or written to files, and not shuffled.
     """
 
-    place: int
+    index: int
     share: float
     stored: bool
 
 
 @dataclass(frozen=True, eq=False)
 class DataFlow:
-    """The stages of a run, and how much more each reads of another input.
+    """Growth of what each stage of a run reads, as a function of the input and the cluster.
 
     Args:
-        shapes: the stages as if all that they read grew in proportion.
-        sources: of each the stages that it reads; what these leave of what it reads is from
-            outside, or nobody knows from where.
-        laws: of each how its groups grow with its rows, where it groups them before it hands them
-            on; None elsewhere.
+        shapes: the stages, taken to read in proportion to the input.
+        sources: for each stage the upstream stages that it reads; the rest of what it reads comes
+            from outside, or from unknown sources.
+        laws: for each stage the growth of its groups with its rows, if it groups rows before it
+            writes them; else None.
     """
 
     shapes: Sequence[PartitionedStage]
-    sources: Sequence[Sequence[Source]]
+    sources: Sequence[Sequence[UpstreamStage]]
     laws: Sequence[GroupLaw | None]
-    _read: Recent[FloatArray] = field(default_factory=lambda: Recent(KEPT), repr=False)
-    _tables: Recent[FloatArray] = field(default_factory=lambda: Recent(KEPT_TABLES), repr=False)
+    _read: Recent[FloatArray] = field(default_factory=lambda: Recent(CACHED_GROWTHS), repr=False)
+    _tables: Recent[FloatArray] = field(
+        default_factory=lambda: Recent(CACHED_GROWTH_TABLES), repr=False
+    )
 
     @classmethod
     def of(cls, shapes: Sequence[PartitionedStage]) -> DataFlow | None:
-        """None where no stage groups rows of which tasks have some in common, leaves so many of
-        each task, or scans a small table: all is in proportion."""
-        laws = [_law(shape.stage) for shape in shapes]
-        bent = any(one.small_table or leaves_as_many(one.stage) for one in shapes)
-        if not bent and all(law is None or law.power >= 1.0 for law in laws):
+        """From the stages of a run; None if all reads are in proportion to the input: no stage has
+        groups that several tasks share, keeps a limited number of rows per task, or scans a small
+        table."""
+        laws = [_group_law(shape.stage) for shape in shapes]
+        special = any(one.small_table or limits_rows_per_task(one.stage) for one in shapes)
+        if not special and all(law is None or law.power >= 1.0 for law in laws):
             return None
-        places = {shape.stage.stage_id: place for place, shape in enumerate(shapes)}
-        sources, made = list[list[Source]](), set[int]()
-        for place, shape in enumerate(shapes):
-            found = _sources(shape.stage, shapes, places, made)
-            sources.append(found)
-            of_made = all(one.place in made for one in found)
-            whole = sum(one.share for one in found) > 1.0 - ROUNDING
+        indices = {shape.stage.stage_id: index for index, shape in enumerate(shapes)}
+        sources, made = list[list[UpstreamStage]](), set[int]()
+        for index, shape in enumerate(shapes):
+            upstream = _sources(shape.stage, shapes, indices, made)
+            sources.append(upstream)
+            of_made = all(one.index in made for one in upstream)
+            whole = sum(one.share for one in upstream) > 1.0 - ROUNDING
             if shape.growth is Growth.NONE or (of_made and whole):
-                made.add(place)
+                made.add(index)
         return cls(shapes, sources, laws)
 
-    def read_by(self, place: int, ratio: float, cores: FloatArray | None = None) -> FloatArray:
-        """(n,) or () what a stage reads at `ratio` times the input on (n,) or () cores, None for
-        the log's, relative to the log; () where it is the same on any."""
-        return np.asarray(self._amounts(ratio, cores)[0, place])
+    def read_growth(self, index: int, ratio: float, cores: FloatArray | None = None) -> FloatArray:
+        """Growth of what a stage reads, relative to the log.
 
-    def shuffled_by(self, place: int, ratio: float, cores: FloatArray | None = None) -> FloatArray:
-        """(n,) or () what it reads of shuffles alone, relative to the log."""
-        return np.asarray(self._amounts(ratio, cores)[1, place])
+        Args:
+            index: index of the stage.
+            ratio: input relative to the log's.
+            cores: (n,) or () cores of the cluster; None for the log's.
 
-    def bends(self, place: int) -> bool:
-        """Whether what it reads is not in proportion to the input, or not the same on any
+        Returns:
+            (n,) or (); () also if it is the same on any cluster.
+        """
+        return np.asarray(self._growths(ratio, cores)[0, index])
+
+    def shuffle_read_growth(
+        self, index: int, ratio: float, cores: FloatArray | None = None
+    ) -> FloatArray:
+        """(n,) or () growth of what it reads from shuffles alone, as `read_growth`."""
+        return np.asarray(self._growths(ratio, cores)[1, index])
+
+    def is_out_of_proportion(self, index: int) -> bool:
+        """Whether what a stage reads is not in proportion to the input, or depends on the
         cluster."""
-        grows = self.shapes[place].growth is not Growth.NONE
+        grows = self.shapes[index].growth is not Growth.NONE
         return grows and (
-            any(self.read_by(place, ratio) != ratio for ratio in ASKED_RATIOS)
-            or self.read_by(place, 1.0, self._others) != 1.0
+            any(self.read_growth(index, ratio) != ratio for ratio in PROBE_RATIOS)
+            or self.read_growth(index, 1.0, self._probe_cores) != 1.0
         )
 
     @cached_property
-    def _others(self) -> FloatArray:
-        """() cores of another cluster."""
-        most = max(shape.partitioning.own_cores for shape in self.shapes)
-        return np.asarray(OTHER_CORES * most)
+    def _probe_cores(self) -> FloatArray:
+        """() cores of the other cluster of `PROBE_CORES_FACTOR`."""
+        most = max(shape.partitioning.log_cores for shape in self.shapes)
+        return np.asarray(PROBE_CORES_FACTOR * most)
 
     @cached_property
-    def _counts_cores(self) -> bool:
-        """Whether the cluster decides how many tasks group rows of which they have some in common,
-        or leave so many rows each."""
+    def _depends_on_cluster(self) -> bool:
+        """Whether the number of tasks depends on the cluster for any stage whose tasks share groups
+        or keep a limited number of rows each."""
         return any(
-            shape.counts_slots and (leaves_as_many(shape.stage) if law is None else law.power < 1.0)
+            shape.counts_slots
+            and (limits_rows_per_task(shape.stage) if law is None else law.power < 1.0)
             for law, shape in zip(self.laws, self.shapes, strict=True)
         )
 
-    def _amounts(self, ratio: float, cores: FloatArray | None) -> FloatArray:
-        """(2, s, n) or (2, s) what each stage reads, and what of shuffles."""
-        there = cores if self._counts_cores else None
+    def _growths(self, ratio: float, cores: FloatArray | None) -> FloatArray:
+        """(2, s, n) or (2, s) growth of what each of s stages reads, and of what it reads from
+        shuffles; cached."""
+        there = cores if self._depends_on_cluster else None
         kept = self._tables if there is not None and there.ndim else self._read
         key = None if there is None else there.tobytes()
-        return kept.get((ratio, key), lambda: self._amounts_at(ratio, there))
+        return kept.get((ratio, key), lambda: self._compute_growths(ratio, there))
 
-    def _amounts_at(self, ratio: float, cores: FloatArray | None) -> FloatArray:
-        """Stages in their order: what one reads was written before. Of each: what it reads, and of
-        shuffles alone, its rows once groups are brought together, what it hands on, and that once
-        brought together."""
+    def _compute_growths(self, ratio: float, cores: FloatArray | None) -> FloatArray:
+        """As `_growths`, computed stage by stage in their order: what one reads was written before.
+
+        Per stage: growth of what it reads, of what it reads from shuffles, of its rows after
+        partial groups were merged, of its shuffle output (partial groups), and of that output once
+        merged.
+        """
         each = () if cores is None else cores.shape
         read, shuffled, rows, sent, merged = np.full((5, len(self.shapes), *each), float(ratio))
-        for place, shape in enumerate(self.shapes):
+        for stage, shape in enumerate(self.shapes):
             if shape.growth is Growth.NONE:
-                read[place] = shuffled[place] = rows[place] = 1.0
+                read[stage] = shuffled[stage] = rows[stage] = 1.0
             else:
-                read[place] = self._of_sources(place, ratio, rows, sent)
-                shuffled[place] = self._of_shuffles(place, ratio, sent)
-                rows[place] = self._of_sources(place, ratio, rows, merged)
-            limited = not LIMITS.isdisjoint(shape.stage.operations)
-            sent[place] = merged[place] = (read if limited else rows)[place]
-            law, as_many = self.laws[place], leaves_as_many(shape.stage)
-            if law is None and not as_many:
+                read[stage] = self._of_sources(stage, ratio, rows, sent)
+                shuffled[stage] = self._of_shuffles(stage, ratio, sent)
+                rows[stage] = self._of_sources(stage, ratio, rows, merged)
+            limited = not ROW_LIMITS.isdisjoint(shape.stage.operations)
+            sent[stage] = merged[stage] = (read if limited else rows)[stage]
+            law, per_task = self.laws[stage], limits_rows_per_task(shape.stage)
+            if law is None and not per_task:
                 continue
-            tasks = _more_tasks(shape, read[place], rows[place], cores)
-            if as_many:
-                sent[place] = tasks
+            tasks = _task_growth(shape, read[stage], rows[stage], cores)
+            if per_task:
+                sent[stage] = tasks
             if law is not None:
-                sent[place] = law.handed_on(rows[place], tasks)
-                merged[place] = law.groups(rows[place])
+                sent[stage] = law.partial_groups(rows[stage], tasks)
+                merged[stage] = law.groups(rows[stage])
         return np.stack((read, shuffled))
 
     def _of_sources(
-        self, place: int, ratio: float, rows: FloatArray, sent: FloatArray
+        self, index: int, ratio: float, rows: FloatArray, sent: FloatArray
     ) -> FloatArray:
-        """(n,) the mean over what a stage reads: (s, n) `rows` of those that stored them, what
-        others have (s, n) `sent`, in proportion for the rest."""
-        told = self.sources[place]
-        outside = ratio**SMALL_TABLE_POWER if self.shapes[place].small_table else ratio
-        found = np.asarray((1.0 - sum(one.share for one in told)) * outside)
-        for one in told:
-            found = found + one.share * (rows if one.stored else sent)[one.place]
-        return found
+        """(n,) mean growth of a stage's sources by their share: (s, n) `rows` for stored ones,
+        (s, n) `sent` for shuffles, in proportion to the input for the rest."""
+        sources = self.sources[index]
+        outside = ratio**SMALL_TABLE_POWER if self.shapes[index].small_table else ratio
+        growth = np.asarray((1.0 - sum(one.share for one in sources)) * outside)
+        for one in sources:
+            growth = growth + one.share * (rows if one.stored else sent)[one.index]
+        return growth
 
-    def _of_shuffles(self, place: int, ratio: float, sent: FloatArray) -> FloatArray:
-        """(n,) the mean over the shuffles that a stage reads, in proportion where it reads none."""
-        told = [one for one in self.sources[place] if not one.stored]
-        every = sum(one.share for one in told)
-        found = sum((one.share * sent[one.place] for one in told), np.zeros(()))
-        return np.asarray(found / every if every else ratio)
+    def _of_shuffles(self, index: int, ratio: float, sent: FloatArray) -> FloatArray:
+        """(n,) mean growth of the shuffles that a stage reads; in proportion if it reads none."""
+        shuffles = [one for one in self.sources[index] if not one.stored]
+        every = sum(one.share for one in shuffles)
+        growth = sum((one.share * sent[one.index] for one in shuffles), np.zeros(()))
+        return np.asarray(growth / every if every else ratio)
 
 
-def _more_tasks(
+def _task_growth(
     shape: PartitionedStage, read: FloatArray, rows: FloatArray, cores: FloatArray | None
 ) -> FloatArray:
-    """(n,) how many times as many tasks group (n,) so many times the rows on (n,) cores: on any
-    number of these none has fewer with more data, or more with less."""
-    there, as_in_log = (_tasks(shape, more, cores) for more in (read, np.ones_like(read)))
+    """(n,) growth of the number of tasks on (n,) cores, relative to the log.
+
+    On any number of cores it is limited to between no change and the growth of the (n,) `rows`, so
+    that more data never has fewer tasks, nor less data more.
+    """
+    tasks, as_in_log = (_tasks(shape, growth, cores) for growth in (read, np.ones_like(read)))
     least, most = as_in_log * np.minimum(1.0, rows), as_in_log * np.maximum(1.0, rows)
-    return np.asarray(np.minimum(np.maximum(there, least), most) / shape.stage.tasks)
+    return np.asarray(np.minimum(np.maximum(tasks, least), most) / shape.stage.tasks)
 
 
 def _tasks(shape: PartitionedStage, read: FloatArray, cores: FloatArray | None) -> FloatArray:
-    """(n,) tasks of a stage that reads (n,) so many times as much on (n,) cores."""
+    """(n,) tasks of a stage on (n,) cores when what it reads grows by the factors (n,) `read`."""
     if cores is None or not cores.ndim:
-        there = None if cores is None else float(cores)
-        return np.asarray(shape.partition_count(float(read), None).at(there))
-    found = np.empty(cores.shape)
-    for more in np.unique(read):
-        at = read == more
-        found[at] = shape.partition_count(float(more), None).on(cores[at])
-    return found
+        one = None if cores is None else float(cores)
+        return np.asarray(shape.partition_count(float(read), None).at(one))
+    tasks = np.empty(cores.shape)
+    for growth in np.unique(read):
+        at = read == growth
+        tasks[at] = shape.partition_count(float(growth), None).on(cores[at])
+    return tasks
 
 
-def _law(stage: StageRun) -> GroupLaw | None:
-    """How the groups of a stage grow; None where it hands on none."""
+def _group_law(stage: StageRun) -> GroupLaw | None:
+    """The growth of a stage's groups with its rows; None if it writes no groups."""
     power = group_power(stage)
     if math.isnan(power):
         return None
-    if are_divided_by_key(stage):
-        return GroupLaw(stage.tasks, DIVIDED_POWER, apart=True)
+    if is_partitioned_by_key(stage):
+        return GroupLaw(stage.tasks, PARTITIONED_BY_KEY_POWER, partitioned_by_key=True)
     return GroupLaw.of(stage, power)
 
 
-def are_divided_by_key(stage: StageRun) -> bool:
-    """Whether rows were brought together by what a stage groups by when the run wrote them to
-    files: its tasks have groups of several rows each, and none in common."""
-    handed_on, rows = stage.grouped_rows or 0.0, stage.ungrouped_rows or 0.0
-    return stage.files_by is not None and stage.groups == handed_on and 0.0 < handed_on < rows
+def is_partitioned_by_key(stage: StageRun) -> bool:
+    """Whether the files that a stage scans are partitioned by its grouping key because the run
+    wrote them so: its tasks have groups of several rows, and none in common."""
+    partial_groups, rows = stage.grouped_rows or 0.0, stage.ungrouped_rows or 0.0
+    return (
+        stage.files_by is not None
+        and stage.groups == partial_groups
+        and 0.0 < partial_groups < rows
+    )
 
 
 def group_power(stage: StageRun) -> float:
-    """The power of its rows with which the groups of a stage grow: from one of its tasks to all of
-    them they become more by it. NaN where it hands on no groups, or has one task alone. Tasks that
-    aggregate in a tree hand on one aggregate each, whatever rows they have."""
+    """Exponent of Heaps' law for the groups of a stage: groups grow with rows to this power.
+
+    It follows from the groups of one task and of all n: log(all / one) / log(n). NaN if the stage
+    writes no groups or has only one task. Tree aggregations have 0: each task writes one aggregate,
+    whatever its rows.
+    """
     if aggregates_in_a_tree(stage) and stage.shuffle_write_bytes is not None:
         return 0.0
     if not stage.grouped_rows or not stage.groups or stage.tasks < 2:
@@ -244,50 +276,58 @@ def group_power(stage: StageRun) -> float:
     return min(1.0, math.log(times) / math.log(stage.tasks)) if times > 1.0 else 0.0
 
 
-def leaves_as_many(stage: StageRun) -> bool:
-    """Whether each of its tasks leaves so many of the rows that it reads from outside, however many
-    these are. What reads a shuffle ends what tasks before it left."""
+def limits_rows_per_task(stage: StageRun) -> bool:
+    """Whether each task of a stage keeps a fixed number of the rows that it reads from outside,
+    however many these are. A limit in a stage that reads a shuffle only completes that of the
+    tasks before it."""
     read, left = stage.input_records or 0.0, stage.shuffle_write_records
-    limited = not LIMITS.isdisjoint(stage.operations) and not total_of(stage.shuffle_read_bytes)
-    return limited and left is not None and left < LEFT * read
+    limited = not ROW_LIMITS.isdisjoint(stage.operations) and not total_of(stage.shuffle_read_bytes)
+    return limited and left is not None and left < LIMIT_REACHED_SHARE * read
 
 
 def aggregates_in_a_tree(stage: StageRun) -> bool:
-    """Whether each of its tasks makes one aggregate of all its rows, or of aggregates of others."""
+    """Whether each task of a stage makes one aggregate of its rows or of others' aggregates."""
     return not TREES.isdisjoint(stage.operations)
 
 
 def _sources(
     stage: StageRun,
     shapes: Sequence[PartitionedStage],
-    places: Mapping[int, int],
+    indices: Mapping[int, int],
     made: Container[int],
-) -> list[Source]:
-    """The stages that one reads: of shuffles by what each wrote, of a cache or of files that one
-    stored. Files of rows that the program itself made (`made` are the places of stages that have
-    no others) are input of the run, which counts what it reads of them."""
+) -> list[UpstreamStage]:
+    """The upstream stages of one stage: for shuffles in proportion to what each wrote, and those
+    that stored its cache or files.
+
+    Args:
+        indices: index of each stage by its id.
+        made: indices of the stages whose rows are all made by the program. Files of such rows are
+            input of the run, which counts the bytes that it reads of them.
+    """
     shuffled, every = total_of(stage.shuffle_read_bytes), stage.read_bytes
-    stored = [places[one] for one in _makers(stage, places, made) if one in places]
-    kept = 1.0 - shuffled / every if every > 0.0 else 1.0
-    before = [places[one] for one in stage.parents if one in places] if shuffled > 0.0 else []
-    wrote = {one: total_of(shapes[one].stage.shuffle_write_bytes) for one in before}
+    stored = [indices[one] for one in _storing_stages(stage, indices, made) if one in indices]
+    stored_share = 1.0 - shuffled / every if every > 0.0 else 1.0
+    parents = [indices[one] for one in stage.parents if one in indices] if shuffled > 0.0 else []
+    wrote = {one: total_of(shapes[one].stage.shuffle_write_bytes) for one in parents}
     all_wrote = sum(wrote.values())
-    found = [
-        Source(one, (1.0 - kept) * size / all_wrote, False)
+    shuffles = [
+        UpstreamStage(one, (1.0 - stored_share) * size / all_wrote, False)
         for one, size in wrote.items()
         if size > 0.0
     ]
-    return [*found, *(Source(one, kept / len(stored), True) for one in stored)]
+    return [*shuffles, *(UpstreamStage(one, stored_share / len(stored), True) for one in stored)]
 
 
-def _makers(stage: StageRun, places: Mapping[int, int], made: Container[int]) -> list[int]:
-    """The stages that stored what one reads beside shuffles. Of a union or a product those of all
-    inputs, which are taken to be alike; none where some inputs are files, whose share nobody
-    knows. Rows that the program makes are not read."""
+def _storing_stages(stage: StageRun, indices: Mapping[int, int], made: Container[int]) -> list[int]:
+    """Ids of the stages that stored what one reads beside shuffles.
+
+    For a union or product those of all inputs, which are taken to be of one size; none if some
+    inputs are files, whose share is unknown. Rows that the program makes are not read.
+    """
     if stage.stored_by is not None:
         return [stage.stored_by]
     writer = stage.files_by
-    if writer is not None and writer in places and places[writer] not in made:
+    if writer is not None and writer in indices and indices[writer] not in made:
         return [writer]
-    kept = [one.stored_by for one in stage.inputs if one.origin in ("files", "stored")]
-    return [one for one in kept if one is not None] if None not in kept else []
+    stored = [one.stored_by for one in stage.inputs if one.origin in ("files", "stored")]
+    return [one for one in stored if one is not None] if None not in stored else []

@@ -1,8 +1,8 @@
-"""Into how many splits the input of a stage is cut, on any cluster and for any amount of data.
+"""The number of input splits of a stage, on any cluster and for any amount of data.
 
-Spark cuts a scan by the size of its files (`FilePartition.maxSplitBytes`), whatever its tasks then
-read of them. Of columns that nobody asks for no byte is counted, so that what was read is often a
-fraction of what was cut.
+Spark splits a scan by the size of its files (`FilePartition.maxSplitBytes`), whatever its tasks
+then read of them. Bytes of columns that are not selected are not counted as read, so the bytes read
+are often a fraction of the bytes that were split.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from engine.models.stages.cutting.packed_files import ALIKE, FileSizes, PackedFiles
+from engine.models.stages.cutting.packed_files import PACKING_TOLERANCE, FileSizes, PackedFiles
 from engine.models.stages.cutting.partitions import (
     LEAST_CORES,
     PartitionCount,
-    Partitioning,
-    PerCore,
+    PartitioningSettings,
+    PartitionsPerCore,
 )
 from engine.stage_run import StageRun
 from engine.units import MIB
@@ -23,253 +23,277 @@ from engine.units import MIB
 
 @dataclass(frozen=True)
 class InputSplits:
-    """The splits of one observed stage.
+    """The input splits of one observed stage.
 
     Args:
-        tasks: as many as it had.
-        read_bytes: by all of its tasks, and `largest_read_bytes` by one; None where not known.
-        cut_bytes: what Spark cut: the size of the files, which it takes for larger where they are
-            many (`openCostInBytes`); or what is known of it.
+        tasks: splits in the log.
+        read_bytes: bytes read by all of its tasks; None if unknown.
+        largest_read_bytes: most bytes read by one task.
+        scanned_bytes: bytes that Spark split, as far as known: the size of the files, to which it
+            adds a cost for each file (`openCostInBytes`).
         is_scan: whether it reads files whose splits Spark SQL chooses.
-        is_hadoop: whether it reads files that Hadoop's `FileInputFormat` cuts, each for itself:
+        is_hadoop: whether it reads files that Hadoop's `FileInputFormat` splits, each by itself:
             RDDs of files, and Hive's tables.
-        for_cores: whether its rows, which the program made itself, are in as many partitions as
-            Spark gives them where it asks for no number: one for each core (`defaultParallelism`).
-        scans: how many; each of a union is cut for itself, and they are taken to be alike. Of rows
-            that the program made, how many ranges or collections.
-        at_most: whether the program may have asked for no more, by a `coalesce` that left them, and
-            nothing says how many that allows.
-        packed: how its files were packed, where their number is known and says as many splits.
-        most: as many as the program leaves at most, where the plan says so.
+        one_per_core: whether its rows are made by the program in the default number of partitions:
+            one per core (`defaultParallelism`).
+        scans: number of scans; those of a union are split separately and taken to be alike. For
+            rows that the program makes, the number of ranges or collections.
+        maybe_coalesced: whether a `coalesce` of unknown limit may have capped the number of splits.
+        packed: how its files were packed into splits, if their number is known and explains the
+            splits of the log.
+        most: the limit of a `coalesce`, if the plan says it; else infinite.
     """
 
     tasks: int
     read_bytes: float | None
     largest_read_bytes: float
-    cut_bytes: float
+    scanned_bytes: float
     is_scan: bool
     is_hadoop: bool
-    for_cores: bool
+    one_per_core: bool
     scans: int
-    at_most: bool
-    rule: Partitioning
+    maybe_coalesced: bool
+    settings: PartitioningSettings
     packed: PackedFiles | None
     most: float
 
     @classmethod
-    def of(cls, stage: StageRun, rule: Partitioning, *, in_splits: bool) -> InputSplits:
-        """Of a stage whose partitions are those of its input, or are not."""
+    def of(
+        cls, stage: StageRun, settings: PartitioningSettings, *, reads_splits: bool
+    ) -> InputSplits:
+        """From an observed stage.
+
+        Args:
+            reads_splits: whether the stage's partitions are input splits.
+        """
         read = stage.input_bytes
-        hadoop = in_splits and _by_hadoop(stage)
+        hadoop = reads_splits and _split_by_hadoop(stage)
         scans_files = any(name.startswith("Scan ") for name in stage.operations)
-        scan = in_splits and scans_files and not hadoop
-        scans = _beside(stage) if scan else 1
+        scan = reads_splits and scans_files and not hadoop
+        scans = _scan_count(stage) if scan else 1
         total = read.total if read is not None else None
         cut = max(total or 0.0, (stage.files_bytes or 0.0) if scan else 0.0)
-        full = stage.tasks * rule.split_bytes
-        by_size = stage.tasks >= BY_SIZE * scans * rule.cores_for_scans
-        if scan and by_size and cut < LEAST_FULL * full:
+        full = stage.tasks * settings.split_bytes
+        by_size = stage.tasks >= SIZE_SPLITS_PER_CORE * scans * settings.scan_parallelism
+        if scan and by_size and cut < LEAST_FILL * full:
             cut = full
         largest = (read.maximum or 0.0) if read is not None else 0.0
-        told = stage.coalesced_most or 0
-        most = float(told) if scan and told >= stage.tasks else math.inf
-        packed = _packed(stage, scans, rule) if scan else None
+        limit = stage.coalesced_most or 0
+        most = float(limit) if scan and limit >= stage.tasks else math.inf
+        packed = _packed_files(stage, scans, settings) if scan else None
         packed = replace(packed, most=most) if packed is not None else None
-        for_cores = rule.scans_count_slots and _one_for_each_core(stage, rule)
-        scans = max(1, len(stage.united)) if for_cores else scans
+        one_per_core = settings.scans_depend_on_cluster and _in_default_partitions(stage, settings)
+        scans = max(1, len(stage.united)) if one_per_core else scans
         return cls(
-            stage.tasks, total, largest, cut, scan, hadoop, for_cores, scans,
-            in_splits and most == math.inf and not COALESCES.isdisjoint(stage.operations), rule,
-            packed, most,
+            stage.tasks, total, largest, cut, scan, hadoop, one_per_core, scans,
+            reads_splits and most == math.inf and not COALESCES.isdisjoint(stage.operations),
+            settings, packed, most,
         )  # fmt: skip
 
     @property
-    def count_slots(self) -> bool:
-        """Whether their number depends on the cluster."""
-        return self.for_cores or (self.is_scan and self.rule.scans_count_slots)
+    def depends_on_cluster(self) -> bool:
+        """Whether the number of splits depends on the cluster."""
+        return self.one_per_core or (self.is_scan and self.settings.scans_depend_on_cluster)
 
     @property
     def may_stay(self) -> bool:
-        """Whether more data may come in as many. The program may have asked for that number: of
-        Hadoop, which then cuts files to about it, or of a `coalesce` that found no more than it
-        allows. And files that are not cut may get larger."""
+        """Whether the number of splits may stay with more data. The program may have asked for that
+        number, from Hadoop, which then splits files to about it, or by a `coalesce` whose limit was
+        not reached. And files that cannot be split may get larger."""
         if self.is_hadoop:
             return self._whole_files and not self._whole_blocks
-        return self.at_most or (self.packed is not None and self.packed.may_stay)
+        return self.maybe_coalesced or (self.packed is not None and self.packed.may_stay)
 
     @property
     def may_be_files(self) -> bool:
-        """Whether splits that are taken for those of one small file may be files, of which more
-        data has more."""
-        return self.is_hadoop and self.tasks > 1 and not self._each_multiplies
+        """Whether splits that are taken for parts of one small file may be whole files, of which
+        more data has more."""
+        return self.is_hadoop and self.tasks > 1 and not self._scales_with_input
 
-    def one_each(self) -> PartitionCount:
-        """One for each core and range, whatever the input."""
-        each = PerCore(self.rule.own_cores, float(self.scans), 0.0, math.inf, 0.0, math.inf)
-        return PartitionCount(float(self.tasks), self.rule.own_cores, each)
+    def per_core_count(self) -> PartitionCount:
+        """One partition for each core and range, whatever the input."""
+        each = PartitionsPerCore(
+            self.settings.log_cores, float(self.scans), 0.0, math.inf, 0.0, math.inf
+        )
+        return PartitionCount(float(self.tasks), self.settings.log_cores, each)
 
     @property
     def in_a_loop(self) -> bool:
-        """Whether more data is taken to be more scans, as of a program that unites the files of a
-        folder one by one, and not more of each."""
-        return self.scans > WRITTEN_OUT
+        """Whether more data is taken to mean more scans, not larger ones: a program that unites the
+        files of a folder in a loop."""
+        return self.scans > MAX_UNION_TABLES
 
-    def alone(self, ratio: float) -> PartitionCount:
-        """Splits of `ratio` times the input on any number of slots."""
+    def splits_at(self, ratio: float) -> PartitionCount:
+        """Splits at `ratio` times the input on any number of cores."""
         if self.packed is None:
-            return self.count(ratio)
-        own = float(self.packed.on_own(ratio))
-        if not self.count_slots:
+            return self.count_by_size(ratio)
+        own = float(self.packed.on_log_cores(ratio))
+        if not self.depends_on_cluster:
             return PartitionCount(own)
-        return PartitionCount(own, self.rule.own_cores, self.packed, ratio)
+        return PartitionCount(own, self.settings.log_cores, self.packed, ratio)
 
-    def count(self, ratio: float) -> PartitionCount:
-        """Splits of `ratio` times the input on any number of slots, where nothing tells how files
-        were packed."""
+    def count_by_size(self, ratio: float) -> PartitionCount:
+        """As `splits_at`, if it is not known how files were packed."""
         return self.for_slots(self.partitions(ratio), ratio)
 
     def partitions(self, ratio: float) -> float:
-        """Splits of `ratio` times the input on the run's own slots.
+        """Splits at `ratio` times the input on the log's own cores.
 
-        They are filled to the split size before there are more of them: a small input is cut in as
-        many as the cluster has cores, or in two, and less of a large one too. Of a scan with two
-        for each core that is not what cut it: by files or by size there are so many. Of a union in
-        a loop there are more scans, each cut as before.
+        Splits grow to the split size before their number grows: a small input, or a small part of a
+        large one, is divided into as many as the cluster has cores, or into two. A scan with two
+        splits or more per core was not divided for the cores but by files or by size. For a union
+        in a loop there are more scans, each split as before.
         """
-        n, cores = self.tasks, self.scans * self.rule.cores_for_scans
-        if self.read_bytes is None or self.in_a_loop or self._each_multiplies:
+        n, cores = self.tasks, self.scans * self.settings.scan_parallelism
+        if self.read_bytes is None or self.in_a_loop or self._scales_with_input:
             return n * ratio
         if self.is_hadoop and ratio < 1.0:
             return float(n)
         if self.is_scan and ratio < 1.0:
-            return max(n * ratio, min(n, cores, self.rule.most_splits(self.cut_bytes * ratio)))
-        if ratio <= 1.0 or (self.is_scan and n >= BY_SIZE * cores):
+            return max(
+                n * ratio, min(n, cores, self.settings.max_splits(self.scanned_bytes * ratio))
+            )
+        if ratio <= 1.0 or (self.is_scan and n >= SIZE_SPLITS_PER_CORE * cores):
             return n * ratio
-        of_file = self.cut_bytes / self.read_bytes if self.read_bytes > 0.0 else 1.0
-        split = BLOCK_BYTES if self.is_hadoop else self.rule.split_bytes
+        of_file = self.scanned_bytes / self.read_bytes if self.read_bytes > 0.0 else 1.0
+        split = BLOCK_BYTES if self.is_hadoop else self.settings.split_bytes
         largest = max(split, self.largest_read_bytes * of_file)
-        if self.cut_bytes / n > largest / 2.0 or n > FEW_SPLITS * self.scans:
+        if self.scanned_bytes / n > largest / 2.0 or n > MAX_SMALL_SPLITS * self.scans:
             return n * ratio
-        return max(float(n), self.cut_bytes * ratio / largest)
+        return max(float(n), self.scanned_bytes * ratio / largest)
 
     @property
     def early_cores(self) -> int | None:
-        """How many cores its scans were cut for, where these are far fewer than those of the log:
-        executors may have come after the query was planned. None where they are not, or the program
-        says how many count."""
-        if not self.is_scan or not self.rule.scans_count_slots:
+        """The cores for which its scans were split, if far fewer than those of the log: executors
+        may have come after the query was planned. None if not, or if the program sets the number.
+        """
+        if not self.is_scan or not self.settings.scans_depend_on_cluster:
             return None
-        cores = self.rule.cores_for_scans
+        cores = self.settings.scan_parallelism
         if self.packed is not None:
-            counted = float(self.packed.counted)
-            return round(counted * cores) if 0.0 < counted < 1.0 else None
-        each, most = self.tasks / self.scans, self.rule.most_splits(self.cut_bytes) / self.scans
-        early = each > LEAST_CORES and ALIKE * each < min(cores, most)
+            counted_share = float(self.packed.counted_share)
+            return round(counted_share * cores) if 0.0 < counted_share < 1.0 else None
+        each, most = (
+            self.tasks / self.scans,
+            self.settings.max_splits(self.scanned_bytes) / self.scans,
+        )
+        early = each > LEAST_CORES and PACKING_TOLERANCE * each < min(cores, most)
         return math.ceil(each) if early else None
 
     @property
-    def _each_multiplies(self) -> bool:
-        """Whether the splits that Hadoop cut are whole files or whole blocks. It puts no two files
-        together, and cuts a file in two for want of splits, or where a block ends."""
+    def _scales_with_input(self) -> bool:
+        """Whether Hadoop's splits are whole files or whole blocks, whose number grows with the
+        data. It joins no files, and splits one at block ends, or in two for lack of splits."""
         return self.is_hadoop and (self._whole_blocks or self._whole_files)
 
     @property
     def _whole_files(self) -> bool:
-        """Whether none of the splits that Hadoop cut is a part of a file for want of splits: where
-        two are wanted (`defaultMinPartitions`) a file that is cut is cut at half of all bytes. So
-        the largest has half of them, but for what its reader reads on, or is a whole file."""
-        if self.tasks > OF_ONE_FILE or not self.read_bytes:
-            return self.tasks > OF_ONE_FILE
+        """Whether Hadoop split no file just for lack of splits. If two are wanted
+        (`defaultMinPartitions`), a file is split at half of all bytes. So the largest split then
+        holds half of them, up to what its reader reads beyond its end; else it is a whole file."""
+        if self.tasks > MAX_SPLITS_OF_FILE or not self.read_bytes:
+            return self.tasks > MAX_SPLITS_OF_FILE
         share = self.largest_read_bytes / self.read_bytes
-        beyond = max(READ_ON_BYTES / self.read_bytes, 1.0 - 1.0 / READ_BEYOND)
-        return share < NEARLY_HALF or beyond < abs(share - 0.5) < ALL_IN_ONE
+        beyond = max(OVERREAD_BYTES / self.read_bytes, 1.0 - 1.0 / OVERREAD_FACTOR)
+        return share < LEAST_HALF or beyond < abs(share - 0.5) < EMPTY_SPLIT_EXCESS
 
     @property
     def _whole_blocks(self) -> bool:
-        """Whether the largest is as large as a block."""
+        """Whether the largest split is as large as a block."""
         blocks = [BLOCK_BYTES * 2.0**power for power in BLOCK_POWERS]
-        return any(1.0 <= self.largest_read_bytes / block <= READ_BEYOND for block in blocks)
+        return any(1.0 <= self.largest_read_bytes / block <= OVERREAD_FACTOR for block in blocks)
 
     def for_slots(self, partitions: float, ratio: float) -> PartitionCount:
-        """Splits of a scan on any number of slots, from those on the run's own."""
-        rule, size, partitions = self.rule, self.cut_bytes * ratio, min(partitions, self.most)
-        if not self.is_scan or not rule.scans_count_slots or self.read_bytes is None:
+        """Splits of a scan on any number of cores, given those on the log's own cores."""
+        settings, size, partitions = (
+            self.settings,
+            self.scanned_bytes * ratio,
+            min(partitions, self.most),
+        )
+        if not self.is_scan or not settings.scans_depend_on_cluster or self.read_bytes is None:
             return PartitionCount(partitions)
-        most = min(rule.most_splits(size), self.most)
+        most = min(settings.max_splits(size), self.most)
         scans = self.scans * (ratio if self.in_a_loop else 1.0)
         least = min(partitions, self.tasks * ratio) if ratio < 1.0 else partitions
         fewer = more = least / scans, max(partitions, most) / scans
-        counted = self._counted(partitions / scans, more[1])
-        if self.tasks <= ONE_EACH * self.scans * rule.cores_for_scans:
-            fewer = min(partitions, size / rule.split_bytes) / scans, partitions / scans
-        by_cores = PerCore(rule.own_cores, scans, *fewer, *more, counted)
-        return PartitionCount(partitions, rule.own_cores, by_cores, ratio)
+        counted_share = self._counted_share(partitions / scans, more[1])
+        if self.tasks <= MAX_PER_CORE * self.scans * settings.scan_parallelism:
+            fewer = min(partitions, size / settings.split_bytes) / scans, partitions / scans
+        rule = PartitionsPerCore(settings.log_cores, scans, *fewer, *more, counted_share)
+        return PartitionCount(partitions, settings.log_cores, rule, ratio)
 
-    def _counted(self, each: float, most: float) -> float:
-        """The share of a larger cluster's cores that a scan is cut for: all of them, unless it had
-        fewer splits than the log's own make, up to as many as its size allows. None but the least
-        where it had no more than these."""
-        cores = float(self.rule.cores_for_scans)
+    def _counted_share(self, each: float, most: float) -> float:
+        """The share of a larger cluster's cores for which a scan is split. It is 1 unless the scan
+        had fewer splits than the log's cores (or its size) give; 0 if it had only the least.
+
+        Args:
+            each: splits of each scan on the log's cores.
+            most: the most that the size of each scan allows.
+        """
+        cores = float(self.settings.scan_parallelism)
         if each >= min(cores, most):
             return 1.0
         return each / cores if self.tasks > LEAST_CORES * self.scans else 0.0
 
 
-def _by_hadoop(stage: StageRun) -> bool:
-    """Whether Hadoop's rules cut what a stage reads. An RDD that `coalesce` left as it was has the
-    number that the program asked for, as those of GraphX do, and is none."""
+def _split_by_hadoop(stage: StageRun) -> bool:
+    """Whether Hadoop's `FileInputFormat` splits what a stage reads. An RDD under a `coalesce` does
+    not count: its number of partitions is what the program asked for, as in GraphX."""
     if any(name.startswith("Scan hive") for name in stage.operations):
         return True
     return not HADOOP.isdisjoint(stage.operations) and "coalesce" not in stage.operations
 
 
-def _one_for_each_core(stage: StageRun, rule: Partitioning) -> bool:
-    """Whether its rows, which the program made itself, are in a partition for each core, or so are
-    those of each range that a union puts beside others."""
+def _in_default_partitions(stage: StageRun, settings: PartitioningSettings) -> bool:
+    """Whether the program makes its rows in one partition per core; in a union, each range."""
     made = stage.united or (stage.tasks,)
-    return stage.generated and not stage.in_part and set(made) == {rule.cores(None)}
+    return (
+        stage.generated and not stage.in_part and set(made) == {settings.default_parallelism(None)}
+    )
 
 
-def _packed(stage: StageRun, scans: int, rule: Partitioning) -> PackedFiles | None:
+def _packed_files(
+    stage: StageRun, scans: int, settings: PartitioningSettings
+) -> PackedFiles | None:
     if not stage.files_read or not stage.files_bytes:
-        return _one_uncut(stage, rule)
-    if scans > WRITTEN_OUT:
+        return _one_unsplittable_file(stage, settings)
+    if scans > MAX_UNION_TABLES:
         return None
     files = stage.files_read / scans
     sizes = FileSizes(
-        files, stage.files_bytes / scans / files, rule.split_bytes, rule.open_cost_bytes
+        files, stage.files_bytes / scans / files, settings.split_bytes, settings.open_cost_bytes
     )
     return PackedFiles.of(
         sizes,
         scans=scans,
-        cores=rule.cores_for_scans,
+        cores=settings.scan_parallelism,
         splits=stage.tasks,
-        whole=_are_whole(stage),
-        may_be_early=rule.scans_count_slots,
+        unsplittable=_unsplittable(stage),
+        may_be_early=settings.scans_depend_on_cluster,
     )
 
 
-def _are_whole(stage: StageRun) -> bool | None:
-    """Whether Spark cuts no file of the formats that a stage scans; None where that hangs on how
-    each is compressed, or on an option."""
+def _unsplittable(stage: StageRun) -> bool | None:
+    """Whether files of the formats that a stage scans are never split; None if that depends on
+    their compression or on an option."""
     formats = {name.split()[1] for name in stage.operations if name.startswith("Scan ")}
-    if formats and formats <= ALWAYS_CUT:
+    if formats and formats <= ALWAYS_SPLIT:
         return False
-    return True if formats and formats <= NEVER_CUT else None
+    return True if formats and formats <= NEVER_SPLIT else None
 
 
-def _one_uncut(stage: StageRun, rule: Partitioning) -> PackedFiles | None:
-    """The one file that a single task read, where no plan tells of files (as where Spark looks for
-    a schema) and it is more than a split may hold: nothing cuts it."""
+def _one_unsplittable_file(stage: StageRun, settings: PartitioningSettings) -> PackedFiles | None:
+    """The unsplittable file that a single task read, if no plan describes files (as when Spark
+    infers a schema) and it is larger than a split may be."""
     if stage.tasks != 1 or not COALESCES.isdisjoint(stage.operations):
         return None
-    sizes = FileSizes(1.0, stage.outside_bytes, rule.split_bytes, rule.open_cost_bytes)
-    found = PackedFiles.of(sizes, scans=1, cores=rule.cores_for_scans, splits=1)
+    sizes = FileSizes(1.0, stage.outside_bytes, settings.split_bytes, settings.open_cost_bytes)
+    found = PackedFiles.of(sizes, scans=1, cores=settings.scan_parallelism, splits=1)
     return found if found is not None and found.may_stay else None
 
 
-def _beside(stage: StageRun) -> int:
-    """How many scans a union of Spark SQL puts beside each other; else 1."""
+def _scan_count(stage: StageRun) -> int:
+    """Number of scans in a union of Spark SQL; else 1."""
     if "Union" not in stage.operations:
         return 1
     counts = stage.operation_counts or (1,) * len(stage.operations)
@@ -281,49 +305,50 @@ HADOOP = frozenset(
     ("textFile", "hadoopFile", "sequenceFile", "objectFile", "newAPIHadoopFile", "hadoopRDD",
      "newAPIHadoopRDD")
 )  # fmt: skip
-"""How Spark calls what reads files into an RDD by Hadoop's input formats."""
+"""RDD operations that read files by Hadoop's input formats."""
 
-ALWAYS_CUT = frozenset(("parquet", "orc", "avro"))
-NEVER_CUT = frozenset(("binaryFile", "image"))
-"""Formats whose files Spark cuts however they are compressed, and those that it never cuts."""
+ALWAYS_SPLIT = frozenset(("parquet", "orc", "avro"))
+NEVER_SPLIT = frozenset(("binaryFile", "image"))
+"""Formats whose files Spark can split whatever their compression, and those that it never splits.
+"""
 
 COALESCES = frozenset(("Coalesce", "coalesce"))
-"""How Spark calls what puts partitions together to no more than a number, in SQL and of RDDs."""
+"""Operations that join partitions to at most a given number, in SQL and of RDDs."""
 
-OF_ONE_FILE = 3
-"""More splits than this are files, whatever each holds."""
+MAX_SPLITS_OF_FILE = 3
+"""More splits than this are taken to be files, whatever their sizes."""
 
-NEARLY_HALF = 0.45
-"""A split of fewer of all bytes is no half of them, however small they are."""
+LEAST_HALF = 0.45
+"""A largest split with a smaller share of all bytes is not half of a file, however small it is."""
 
-READ_ON_BYTES = 256.0 * 1024
-"""Who reads half of a file reads on to the end of a line, and as far as buffers of 64 KiB reach,
-which others read as well; of small files that is a part of all."""
+OVERREAD_BYTES = 256.0 * 1024
+"""Bytes read beyond the end of a split: to the end of a line, and to the end of buffers of 64 KiB,
+which the next task reads as well. In small files that is a considerable share."""
 
-ALL_IN_ONE = 0.45
-"""A split that has half of all bytes and this share more may be the whole of one file, of which
-another split finds nothing to read (a single group of rows)."""
+EMPTY_SPLIT_EXCESS = 0.45
+"""A split whose share of all bytes exceeds a half by this may be the whole of one file, of which
+another split finds nothing to read (a single row group)."""
 
 BLOCK_BYTES = 128.0 * MIB
 BLOCK_POWERS = (-2, -1, 0, 1, 2)
-READ_BEYOND = 1.02
-"""Blocks have 128 MiB, or 32 (local files, S3A) to 512. Who reads one reads on to the end of its
-last line, and as far as buffers reach: 33.62 MB of 33.55 in 3.5.9."""
+OVERREAD_FACTOR = 1.02
+"""Blocks have 128 MiB, or 32 (local files, S3A) to 512. A task reads on beyond its block to the end
+of the last line and of its buffers: 33.62 MB for 33.55 in 3.5.9."""
 
-ONE_EACH = 1.5
-"""No more input partitions per core than this: they were cut for the cores, not by their size."""
+MAX_PER_CORE = 1.5
+"""Up to so many splits per core a scan was divided for the cores, not by size."""
 
-WRITTEN_OUT = 3
-"""Of no more tables than this somebody writes out the union; of more a loop does."""
+MAX_UNION_TABLES = 3
+"""A union of more tables than this was made in a loop, not written out in the program."""
 
-LEAST_FULL = 0.5
-"""Splits that were cut by size are as full as that; of fewer bytes the rest is columns that were
-not read, or the cost of opening many files, by which they are cut just the same."""
+LEAST_FILL = 0.5
+"""Splits made by size are at least this full. If fewer bytes are known, the rest is columns that
+were not read, or the cost of opening many files, which counts for the splits just the same."""
 
-BY_SIZE = 2
-"""So many input partitions per core are never cut for the cores: files packed into one share for
-each core make fewer."""
+SIZE_SPLITS_PER_CORE = 2
+"""A scan of so many splits per core or more was not divided for the cores: packing files into one
+share per core makes fewer."""
 
-FEW_SPLITS = 64
-"""More input partitions of a scan than this are taken to be files or blocks, whatever their size:
-no small input is cut into so many."""
+MAX_SMALL_SPLITS = 64
+"""A scan of more splits than this consists of files or blocks, whatever their size: no small input
+is divided into so many."""

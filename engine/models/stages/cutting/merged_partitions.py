@@ -1,9 +1,9 @@
-"""Into how many partitions adaptive execution merges a shuffle, on any number of cores.
+"""The number of partitions to which adaptive execution coalesces a shuffle, by cores and data.
 
-`ShufflePartitionsUtil.coalescePartitions` gives each core an equal share of the bytes, between the
-smallest and the advisory size, and puts partitions beside each other until the next one would not
-fit. Whole partitions seldom fill a share, so that there are somewhat more than cores: a second
-wave.
+`ShufflePartitionsUtil.coalescePartitions` sets the target size to an equal share of the bytes for
+each core, between the least and the advisory size. It joins neighbouring partitions until the next
+one would not fit. Whole partitions seldom fill the target, so there are somewhat more than cores: a
+second wave.
 """
 
 from __future__ import annotations
@@ -15,63 +15,69 @@ import numpy as np
 
 from engine.forecast import FloatArray
 
-SPREAD = 0.05
-"""Relative standard deviation of the partitions of a shuffle: hashing spreads some hundred keys in
-each. Only where a share holds nearly a whole number of partitions does it matter."""
+SIZE_SPREAD = 0.05
+"""Relative standard deviation of the sizes of a shuffle's partitions: hashing spreads some hundred
+keys in each. It matters only if nearly a whole number of partitions fills the target."""
 
 LOGISTIC = 1.702
-"""Makes the logistic function a normal distribution's, within 0.01."""
+"""Scale at which the logistic function approximates the normal distribution function within
+0.01."""
 
 
-TOLD = 1.05
-"""Sizes of blocks are told to the driver in steps of a tenth, rounded up (`MapStatus`)."""
+REPORTED_SIZE_FACTOR = 1.05
+"""Mean factor by which reported block sizes exceed the real ones: `MapStatus` reports them to the
+driver in steps of a tenth, rounded up."""
 
 DIGITS = 9
-"""A chance below this is none."""
+"""Expected counts are rounded to so many digits: smaller probabilities count as 0."""
 
 
 def merged_into_one(share: FloatArray) -> FloatArray:
-    """(n,) how many partitions are merged on average where (n,) so many would fill a share: as many
-    as fit, which of a whole number is a matter of chance."""
-    return np.maximum(1.0, _that_fit(share))
+    """(n,) expected number of partitions coalesced into one whose target size is (n,) times that of
+    a mean partition. Near a whole number it is random whether the last one fits."""
+    return np.maximum(1.0, _expected_fit(share))
 
 
 def merged_until(least: FloatArray) -> FloatArray:
-    """(n,) how many partitions are merged on average until they hold as much as (n,) so many of the
-    mean do: one more than do not reach it. What holds less than the smallest size takes the next
-    one too, whatever the share."""
-    return 1.0 + _that_fit(least)
+    """(n,) expected number of partitions coalesced until they hold (n,) times a mean partition: one
+    more than fit below that. A partition below the least size takes the next one too, whatever
+    the target."""
+    return 1.0 + _expected_fit(least)
 
 
-def _that_fit(share: FloatArray) -> FloatArray:
-    """(n,) how many of the first partitions together hold no more than (n,) so many of the mean."""
+def _expected_fit(share: FloatArray) -> FloatArray:
+    """(n,) expected number of leading partitions whose sum is at most (n,) times the mean."""
     fit = np.maximum(1.0, np.floor(share))
-    likely, next_one = _likely(share - fit, fit), _likely(share - fit - 1.0, fit + 1.0)
-    return np.round(fit - 1.0 + likely + next_one, DIGITS)
+    fits, next_fits = (
+        _fit_probability(share - fit, fit),
+        _fit_probability(share - fit - 1.0, fit + 1),
+    )
+    return np.round(fit - 1.0 + fits + next_fits, DIGITS)
 
 
-def _likely(spare: FloatArray, number: FloatArray) -> FloatArray:
-    """(n,) how likely so many partitions leave some room, of which (n,) is spare on average."""
-    deviations = spare / (SPREAD * np.sqrt(number))
+def _fit_probability(spare: FloatArray, number: FloatArray) -> FloatArray:
+    """(n,) probability that the sum of (n,) partitions stays below a limit that lies (n,) `spare`
+    mean partitions above its expectation: a normal distribution by its logistic approximation."""
+    deviations = spare / (SIZE_SPREAD * np.sqrt(number))
     steep = np.minimum(np.maximum(-LOGISTIC * deviations, -40.0), 40.0)
     return np.asarray(1.0 / (1.0 + np.exp(steep)))
 
 
 MERGED_BEYOND = 2.0
-"""So many times the partitions that the rule of merging says are not its doing: packing whole
-partitions and two shuffles merged alike make up to half as many more or fewer."""
+"""Above so many times the partitions that the coalescing rule gives, something else made them:
+packing whole partitions and coalescing two shuffles alike shift the number by up to half."""
 
 
 @dataclass(frozen=True)
 class MergedPartitions:
-    """The partitions of one observed shuffle, or (as arrays) of each of m.
+    """The coalesced partitions of one observed shuffle, or (as arrays) of each of m.
 
     Args:
-        partitions: before any were merged.
-        total_bytes: of all.
-        smallest_bytes, advisory_bytes: what a merged one holds at least and at most.
-        cores: for which the log's were merged, or which are counted on every cluster.
-        seen: as many as the log had, of `seen_of` before merging.
+        partitions: number before coalescing.
+        total_bytes: size of the shuffle.
+        smallest_bytes, advisory_bytes: least and advisory size of a coalesced partition.
+        cores: number of partitions that coalescing aimed at in the log, or aims at on any cluster.
+        seen, seen_of: partitions of the log after and before coalescing.
     """
 
     partitions: float | FloatArray
@@ -83,59 +89,63 @@ class MergedPartitions:
     seen_of: float | FloatArray
 
     def count(self, cores: FloatArray, ratio: float) -> FloatArray:
-        """(n,) partitions of `ratio` times the input on so many cores. A log with another number
-        than the rule's, by more than one, has as much more or fewer everywhere."""
-        ruled, by_rule = self._ruled(cores, ratio, self.partitions), self._own_rule
-        off = np.where(np.abs(self.seen - by_rule) > 1.0, self.seen / by_rule, 1.0)
-        return np.asarray(np.minimum(np.maximum(ruled * off, 1.0), self._filled))
+        """(n,) partitions at `ratio` times the input on (n,) cores. If the log's number differs
+        from the rule's by more than one, the same factor holds everywhere."""
+        ruled, by_rule = self._by_rule(cores, ratio, self.partitions), self._rule_of_log
+        factor = np.where(np.abs(self.seen - by_rule) > 1.0, self.seen / by_rule, 1.0)
+        return np.asarray(np.minimum(np.maximum(ruled * factor, 1.0), self._nonempty))
 
-    def on_own(self, ratio: float) -> FloatArray:
-        """() or (m,) the same on the log's own cluster, where it had as many as were seen."""
-        by_rule = self._own_rule
-        grown = self._ruled(np.asarray(self.cores), ratio, self.partitions)
+    def on_log_cores(self, ratio: float) -> FloatArray:
+        """() or (m,) partitions on the log's own cluster; at the log's input the observed
+        number."""
+        by_rule = self._rule_of_log
+        grown = self._by_rule(np.asarray(self.cores), ratio, self.partitions)
         found = self.seen * grown / by_rule
         if ratio >= 1.0:
             more = self.seen - by_rule
             as_ruled = (more >= 0.0) & (more <= 1.0) & (self.partitions == np.asarray(self.seen_of))
             found = np.where(as_ruled, grown + more, found)
-        return np.asarray(np.minimum(found, self._filled))
+        return np.asarray(np.minimum(found, self._nonempty))
 
     @cached_property
-    def _own_rule(self) -> FloatArray:
-        """() or (m,) what the rule says of the log."""
-        return np.asarray(np.minimum(self._asked, self.seen_of))
+    def _rule_of_log(self) -> FloatArray:
+        """() or (m,) partitions that the rule gives for the log."""
+        return np.asarray(np.minimum(self._unlimited_rule, self.seen_of))
 
     @cached_property
-    def _asked(self) -> FloatArray:
-        """() or (m,) what the log's bytes ask for, were there as many partitions to merge."""
-        return self._ruled(np.asarray(self.cores), 1.0, self.seen_of)
+    def _unlimited_rule(self) -> FloatArray:
+        """() or (m,) partitions that the rule gives for the log's bytes, not limited by the number
+        before coalescing."""
+        return self._by_rule(np.asarray(self.cores), 1.0, self.seen_of)
 
     @cached_property
-    def _filled(self) -> FloatArray:
-        """() or (m,) partitions that hold anything: Spark drops empty ones. Where the log's bytes
-        leave none to merge, those that it had are all that keys were hashed to; of another number
-        as many as as many keys fill."""
-        few = np.asarray(self._asked >= self.seen_of)
-        empty = np.where(few, np.maximum(0.0, 1.0 - self.seen / self.seen_of), 0.0)
+    def _nonempty(self) -> FloatArray:
+        """() or (m,) partitions that are not empty: Spark drops empty ones. If the log's bytes left
+        none to coalesce, the partitions that it had are all that keys were hashed to; of another
+        number of partitions the same keys fill the share that is expected of random hashing."""
+        uncoalesced = np.asarray(self._unlimited_rule >= self.seen_of)
+        empty = np.where(uncoalesced, np.maximum(0.0, 1.0 - self.seen / self.seen_of), 0.0)
         partitions = np.asarray(self.partitions)
         return np.asarray(partitions * (1.0 - empty ** (self.seen_of / partitions)))
 
-    def _ruled(self, cores: FloatArray, ratio: float, partitions: float | FloatArray) -> FloatArray:
-        """(n,) by the rule alone. Filled to the advisory size they grow with the input; until then
-        their number stays, so that more input is never less time. What is left for a last one is
-        merged with that before where it is smaller than the smallest."""
+    def _by_rule(
+        self, cores: FloatArray, ratio: float, partitions: float | FloatArray
+    ) -> FloatArray:
+        """(n,) partitions by the rule alone. Once they are of the advisory size their number grows
+        with the input; until then it stays, so that the time never falls with more input. A last
+        partition below the least size joins the one before it."""
         total = self.total_bytes * ratio
-        told = np.maximum(TOLD * total, LEAST_BYTES)
-        least = partitions * self.smallest_bytes / told
+        reported = np.maximum(REPORTED_SIZE_FACTOR * total, LEAST_BYTES)
+        least = partitions * self.smallest_bytes / reported
         into_one = np.maximum(
             merged_into_one(np.asarray(partitions / cores)), merged_until(np.asarray(least))
         )
         for_cores = partitions / into_one
         whole = np.floor(for_cores)
-        last_is_small = (for_cores - whole) * told < self.smallest_bytes * for_cores
+        last_is_small = (for_cores - whole) * reported < self.smallest_bytes * for_cores
         for_cores = np.where(last_is_small, whole, for_cores)
         return np.asarray(np.maximum(1.0, np.maximum(total / self.advisory_bytes, for_cores)))
 
 
 LEAST_BYTES = 1e-9
-"""Stands for a smallest size of nothing."""
+"""Least reported size of a shuffle: avoids division by zero."""

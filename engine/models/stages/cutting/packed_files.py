@@ -1,9 +1,9 @@
-"""Into how many splits Spark packs the files of a scan, on any number of cores.
+"""The number of splits into which Spark packs the files of a scan, by cores and data.
 
-`FilePartition.maxSplitBytes` gives each core an equal share of all bytes, between the cost of
-opening a file and the largest split. Files larger than a split are cut; what is left of them, and
-smaller ones, are packed whole (`FilePartition.getFilePartitions`). Whole files seldom fill a split,
-so that a small input has somewhat more splits than there are cores: a second wave.
+`FilePartition.maxSplitBytes` gives each core an equal share of all bytes, limited to between the
+cost of opening a file and the largest split. Files larger than a split are divided. Their
+remainders and smaller files are packed whole (`FilePartition.getFilePartitions`). Whole files
+seldom fill a split, so a small input has somewhat more splits than there are cores: a second wave.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ import numpy as np
 from engine.forecast import BoolArray, FloatArray
 from engine.models.stages.cutting.partitions import LEAST_CORES
 
-ALIKE = 1.5
-"""A scan that had up to so many times as many splits as files of one size would, or as few, was
-packed like them; others were cut by something else (buckets, a format that says its own)."""
+PACKING_TOLERANCE = 1.5
+"""Packing files of one size explains the observed splits up to this factor either way; others were
+made by something else (buckets, a format with a rule of its own)."""
 
-AS_PACKED = 0.1
-"""Fewer cores than the log's were counted where these make as many splits, within one or this."""
+EARLY_TOLERANCE = 0.1
+"""The scan was packed for fewer cores than the log's if these give the observed splits within one
+or within this share."""
 
 _WHOLE = 1e-9
-"""Less than this is a rounding error of a number of files or splits."""
+"""A smaller part of a file or split is rounding error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,57 +34,57 @@ class FileSizes:
     """The files of one scan (or, as arrays, of each of m), taken to be of one size.
 
     Args:
-        files: how many.
+        files: number of files.
         file_bytes: size of each.
-        split_bytes, open_cost_bytes: largest split, and what opening a file counts for.
-        cut: whether a file larger than a split is cut, as a compressed text is not.
+        split_bytes, open_cost_bytes: largest split, and the size that opening a file counts for.
+        splittable: whether files are splittable; compressed text is not.
     """
 
     files: float | FloatArray
     file_bytes: float | FloatArray
     split_bytes: float | FloatArray
     open_cost_bytes: float | FloatArray
-    cut: bool | BoolArray = True
+    splittable: bool | BoolArray = True
 
-    def largest(self, cores: FloatArray) -> FloatArray:
-        """(n,) bytes that a split may hold on so many cores."""
+    def max_split_bytes(self, cores: FloatArray) -> FloatArray:
+        """(n,) largest size of a split on (n,) cores, in bytes (`maxSplitBytes`)."""
         share = self.files * (self.file_bytes + self.open_cost_bytes) / cores
         return np.minimum(self.split_bytes, np.maximum(self.open_cost_bytes, share))
 
     def splits(self, cores: FloatArray) -> FloatArray:
-        """(n,) splits on so many cores."""
-        return self.packed(self.largest(cores))
+        """(n,) splits on (n,) cores."""
+        return self.splits_up_to(self.max_split_bytes(cores))
 
-    def packed(self, largest: FloatArray) -> FloatArray:
-        """(n,) splits of which none holds more than so many bytes."""
-        pieces = np.floor(self.file_bytes / largest + _WHOLE)
-        rest = np.maximum(0.0, self.file_bytes - pieces * largest)
-        rest = np.where(self.cut, rest, np.where(pieces > 0.0, 0.0, self.file_bytes))
-        pieces = np.where(self.cut, pieces, np.minimum(pieces, 1.0))
+    def splits_up_to(self, max_split_bytes: FloatArray) -> FloatArray:
+        """(n,) splits of at most (n,) bytes."""
+        pieces = np.floor(self.file_bytes / max_split_bytes + _WHOLE)
+        rest = np.maximum(0.0, self.file_bytes - pieces * max_split_bytes)
+        rest = np.where(self.splittable, rest, np.where(pieces > 0.0, 0.0, self.file_bytes))
+        pieces = np.where(self.splittable, pieces, np.minimum(pieces, 1.0))
         opened = rest + self.open_cost_bytes
-        together = np.floor((largest + self.open_cost_bytes) / opened + _WHOLE)
+        together = np.floor((max_split_bytes + self.open_cost_bytes) / opened + _WHOLE)
         packed = np.where(rest > _WHOLE, self.files / together, 0.0)
         return np.asarray(self.files * pieces + packed)
 
 
 @dataclass(frozen=True)
 class PackedFiles:
-    """The splits of one observed stage, or (as arrays) of each of m.
+    """The splits of one observed stage whose files were packed, or (as arrays) of each of m.
 
     Args:
         sizes: the files of each of its scans.
-        scans: how many; each is packed for itself, and they are taken to be alike.
-        cores: of the cluster of the log, and `splits`, as many as it had.
-        counted: the share of a cluster's cores that it is packed for, as far as that is more than
-            the least: those that were there when the query was planned.
-        most: as many splits as the program leaves at most.
+        scans: number of scans, each packed separately and taken to be alike.
+        cores, splits: of the log.
+        counted_share: share of a cluster's cores for which files are packed, where these are more
+            than the least: the share that had come when the query was planned.
+        most: most splits, by the program's `coalesce`.
     """
 
     sizes: FileSizes
     scans: float | FloatArray
     cores: float | FloatArray
     splits: float | FloatArray
-    counted: float | FloatArray = 1.0
+    counted_share: float | FloatArray = 1.0
     most: float | FloatArray = math.inf
 
     @classmethod
@@ -94,95 +95,107 @@ class PackedFiles:
         scans: int,
         cores: int,
         splits: int,
-        whole: bool | None = None,
+        unsplittable: bool | None = None,
         may_be_early: bool = False,
     ) -> PackedFiles | None:
-        """None where as many splits are not those of such files, cut or uncut: whichever comes
-        nearer, so that one large file in one split is not taken for one of two.
+        """The packing that explains the observed `splits`; None if none does.
+
+        Files are taken to be splittable or not, whichever comes nearer, so that one large file in
+        one split is not taken for one in two.
 
         Args:
-            whole: whether Spark cuts no file of this format; None where that hangs on the file.
-            may_be_early: whether executors may have come after the query was planned, which then
-                was packed for fewer cores.
+            unsplittable: whether files of this format are never split; None if that depends on the
+                file.
+            may_be_early: whether the query may have been planned before all executors had come, and
+                its files packed for fewer cores.
         """
-        own = [replace(sizes, cut=cut) for cut in (True, False) if whole is not cut]
-        by_rule = [scans * float(one.splits(np.asarray(float(cores)))) for one in own]
-        count, found = min(zip(by_rule, own, strict=True), key=lambda one: abs(one[0] - splits))
-        if abs(count - splits) <= 1.0 or 1.0 / ALIKE <= count / splits <= ALIKE:
-            return cls(found, scans, float(cores), float(splits))
-        found = own[0]
+        options = [
+            replace(sizes, splittable=splittable)
+            for splittable in (True, False)
+            if unsplittable is not splittable
+        ]
+        by_rule = [scans * float(one.splits(np.asarray(float(cores)))) for one in options]
+        count, best = min(zip(by_rule, options, strict=True), key=lambda one: abs(one[0] - splits))
+        near = 1.0 / PACKING_TOLERANCE <= count / splits <= PACKING_TOLERANCE
+        if near or abs(count - splits) <= 1.0:
+            return cls(best, scans, float(cores), float(splits))
+        first = options[0]
         fewer = np.arange(LEAST_CORES, cores) if may_be_early else np.empty(0)
-        off = np.abs(scans * found.splits(fewer) - splits)
-        if not off.size or off.min() > max(1.0, AS_PACKED * splits):
+        errors = np.abs(scans * first.splits(fewer) - splits)
+        if not errors.size or errors.min() > max(1.0, EARLY_TOLERANCE * splits):
             return None
-        nearest = float(fewer[off == off.min()].max())
-        counted = nearest / cores if nearest > LEAST_CORES else 0.0
-        return cls(found, scans, float(cores), float(splits), counted)
+        nearest = float(fewer[errors == errors.min()].max())
+        counted_share = nearest / cores if nearest > LEAST_CORES else 0.0
+        return cls(first, scans, float(cores), float(splits), counted_share)
 
     @property
     def may_stay(self) -> bool:
-        """Whether more data may be larger files and no more splits: of files that are not cut."""
-        return not self.sizes.cut
+        """Whether the number of splits may stay with more data: unsplittable files may get
+        larger."""
+        return not self.sizes.splittable
 
     def count(self, cores: FloatArray, ratio: float) -> FloatArray:
-        """(n,) splits of `ratio` times the input on so many cores.
+        """(n,) splits at `ratio` times the input on (n,) cores.
 
-        More input are more files of that size: fewer splits than cores become more up to one for
-        each, and all once they are as large as they may be. Between these they get larger and their
-        number stays, so that more is never less time. Less of the input is cut for the cores as
-        well.
+        More input is taken to be more files of the same size. The number of splits grows up to one
+        per core, and again once they are of the largest size. In between they get larger and their
+        number stays, so that the time never falls with more input. Less input is divided for the
+        cores as well.
         """
-        cores = self._counted(cores)
-        own, for_each = self._own(cores), self.scans * cores
+        cores = self._counted_cores(cores)
+        own, per_core = self._of_log_input(cores), self.scans * cores
         if ratio < 1.0:
-            kept = np.minimum(np.minimum(own, for_each), self._finest * ratio)
+            kept = np.minimum(np.minimum(own, per_core), self._finest_splits * ratio)
             return np.asarray(np.minimum(self.most, np.maximum(own * ratio, kept)))
-        grown = np.maximum(np.minimum(own * ratio, for_each), self._full * ratio)
+        grown = np.maximum(np.minimum(own * ratio, per_core), self._largest_splits * ratio)
         return np.asarray(np.minimum(self.most, np.maximum(own, grown)))
 
     def in_files(
         self, cores: FloatArray, ratio: float | FloatArray, times: FloatArray
     ) -> FloatArray:
-        """(n,) splits of `ratio` times the input on so many cores, where it lies in `times` as many
-        files: as many as seen where files of one size would make as many as in the log, no fewer
-        where they would make more, and no more where fewer."""
+        """(n,) splits at `ratio` times the input in `times` as many files on (n,) cores.
+
+        The observed number, unless packing files of one size gives more (or fewer) splits than it
+        gives for the log: then at least (or at most) the observed number.
+        """
         each = self.sizes.file_bytes * ratio / times
         more = replace(self.sizes, files=self.sizes.files * times, file_bytes=each)
-        by_rule = self.scans * more.splits(self._counted(cores))
-        own = self.scans * self.sizes.splits(self._counted(np.asarray(self.cores)))
+        by_rule = self.scans * more.splits(self._counted_cores(cores))
+        own = self.scans * self.sizes.splits(self._counted_cores(np.asarray(self.cores)))
         found = np.where(by_rule > own, np.maximum(by_rule, self.splits), self.splits)
         found = np.where(by_rule < own, np.minimum(by_rule, self.splits), found)
         return np.asarray(np.minimum(self.most, found))
 
-    def _counted(self, cores: FloatArray) -> FloatArray:
-        """(n,) cores for which files are packed where there are so many."""
-        return np.maximum(cores * self.counted, np.minimum(cores, LEAST_CORES))
+    def _counted_cores(self, cores: FloatArray) -> FloatArray:
+        """(n,) cores for which files are packed on a cluster of (n,) cores."""
+        return np.maximum(cores * self.counted_share, np.minimum(cores, LEAST_CORES))
 
-    def on_own(self, ratio: float) -> FloatArray:
-        """() or (m,) the same on the cores of the log."""
+    def on_log_cores(self, ratio: float) -> FloatArray:
+        """() or (m,) splits at `ratio` times the input on the cores of the log."""
         return self.count(np.asarray(self.cores), ratio)
 
-    def _own(self, cores: FloatArray) -> FloatArray:
-        """(n,) splits of the observed input: as many as seen where they may be as large as there,
-        no fewer where they may not, and no more where they may be larger."""
-        largest, seen = self.sizes.largest(cores), self._largest_on_own
+    def _of_log_input(self, cores: FloatArray) -> FloatArray:
+        """(n,) splits of the observed input on (n,) cores: the observed number where the largest
+        split size is that of the log, at least that number where it is smaller, and at most that
+        number where it is larger."""
+        max_split_bytes, seen = self.sizes.max_split_bytes(cores), self._log_split_bytes
         by_rule = self.scans * self.sizes.splits(cores)
-        smaller = np.where(largest < seen, np.maximum(by_rule, self.splits), self.splits)
-        return np.where(largest > seen, np.minimum(by_rule, self.splits), smaller)
+        smaller = np.where(max_split_bytes < seen, np.maximum(by_rule, self.splits), self.splits)
+        return np.where(max_split_bytes > seen, np.minimum(by_rule, self.splits), smaller)
 
     @cached_property
-    def _largest_on_own(self) -> FloatArray:
-        """() or (m,) bytes that a split of the log's might hold."""
-        return self.sizes.largest(self._counted(np.asarray(self.cores)))
+    def _log_split_bytes(self) -> FloatArray:
+        """() or (m,) largest size of a split in the log, in bytes."""
+        return self.sizes.max_split_bytes(self._counted_cores(np.asarray(self.cores)))
 
     @cached_property
-    def _finest(self) -> FloatArray:
-        """() or (m,) splits on more cores than there are data for."""
+    def _finest_splits(self) -> FloatArray:
+        """() or (m,) splits on unlimited cores: the finest that the open cost allows."""
         return np.asarray(self.scans * self.sizes.splits(np.asarray(math.inf)))
 
     @cached_property
-    def _full(self) -> FloatArray:
-        """() or (m,) splits where each is as large as it may be."""
+    def _largest_splits(self) -> FloatArray:
+        """() or (m,) splits of the observed input at the largest split size."""
         most = np.asarray(self.sizes.split_bytes)
-        by_rule = np.minimum(self.splits, self.scans * self.sizes.packed(most))
-        return np.where(self._largest_on_own == most, self.splits, by_rule)
+        by_rule = np.minimum(self.splits, self.scans * self.sizes.splits_up_to(most))
+        return np.where(self._log_split_bytes == most, self.splits, by_rule)

@@ -1,9 +1,9 @@
-"""Into how many partitions Spark cuts data: rules that look at the size and at the cluster's cores.
+"""Spark's settings and rules for the number of partitions of a stage, by data size and cores.
 
-Adaptive execution merges shuffle partitions to a target size (Spark's `ShufflePartitionsUtil`), and
-a small input of files is cut for every core to have some (`FilePartition.maxSplitBytes`). Both
-count `spark.default.parallelism`, the number of cores unless it is set. So the same data has more
-partitions on a larger cluster, and more data does not always have more of them.
+Adaptive execution coalesces shuffle partitions to a target size (Spark's `ShufflePartitionsUtil`).
+A small input of files is split so that every core gets a part (`FilePartition.maxSplitBytes`). Both
+depend on `spark.default.parallelism`, which is the number of cores unless it is set. So the same
+data has more partitions on a larger cluster, and more data does not always have more partitions.
 """
 
 from __future__ import annotations
@@ -27,58 +27,62 @@ SPLIT_BYTES = 128.0 * MIB
 """Default size of an input partition (`spark.sql.files.maxPartitionBytes`, HDFS blocks)."""
 
 OPEN_COST_BYTES = 4.0 * MIB
-"""Default of `spark.sql.files.openCostInBytes`: no smaller splits for the sake of more of them."""
+"""Default of `spark.sql.files.openCostInBytes`: splits get no smaller to give more cores one."""
 
 ADVISORY_BYTES = 64.0 * MIB
 """Default of `spark.sql.adaptive.advisoryPartitionSizeInBytes`."""
 
 SMALLEST_MERGED_BYTES = 1.0 * MIB
-"""Default of `spark.sql.adaptive.coalescePartitions.minPartitionSize`, known since 3.2."""
+"""Default of `spark.sql.adaptive.coalescePartitions.minPartitionSize`."""
 
 SMALLEST_SINCE = (3, 2)
+"""Spark version that introduced `minPartitionSize`."""
 
 LEAST_CORES = 2.0
-"""Spark takes no smaller number of cores for the parallelism of a cluster."""
+"""Least default parallelism of a cluster: Spark takes at least two cores."""
 
 SKEWED_BYTES = 256.0 * MIB
 """Default of `spark.sql.adaptive.skewJoin.skewedPartitionThresholdInBytes`."""
 
 
 class Growth(Enum):
-    """How a stage grows with the input."""
+    """What of a stage grows with the input: its number of partitions or their size."""
 
     TASKS = "tasks"
-    """Partitions come from the input: more of the same size."""
+    """Input splits: more partitions of the same size."""
     MERGED = "merged"
-    """Shuffle partitions merged to a size: more of them, up to the configured number."""
+    """Coalesced shuffle partitions: more of them, up to the configured number."""
     WORK = "work"
-    """A fixed number of partitions: each grows."""
+    """A fixed number of partitions: each gets larger."""
     NONE = "none"
-    """Reads nothing, or the first rows alone: stays as it is."""
+    """Reads nothing, or only the first rows: does not change."""
 
 
 @dataclass(frozen=True, slots=True)
-class Partitioning:
-    """The settings of a run that decide.
+class PartitioningSettings:
+    """The settings of a run that decide how many partitions its stages have.
 
     Args:
-        own_cores: that it ran on, those that no task can hold among them.
-        parallelism: `spark.default.parallelism` where it is set.
-        advisory_bytes, smallest_bytes: of merged shuffle partitions.
-        merged_for: cores for which merging leaves partitions; None for the parallelism.
-        split_bytes, open_cost_bytes: largest input partition, and what opening a file counts for.
-        skewed_bytes: from this size on a join splits a partition that is much larger than others;
-            infinite where it does not.
-        scanned_for: cores for which files are cut; None for the parallelism.
-        cores_per_slot: more than one where executors have cores that no task can hold
+        log_cores: cores of the run's cluster, including those that no task can hold.
+        parallelism: `spark.default.parallelism`; None if it is not set.
+        advisory_bytes, smallest_bytes: advisory and least size of coalesced shuffle partitions.
+        min_merged_partitions: `coalescePartitions.minPartitionNum`: coalescing leaves at least so
+            many partitions; None for the default parallelism.
+        split_bytes, open_cost_bytes: largest input split, and the size that opening a file counts
+            for.
+        skewed_bytes: size from which a join splits a partition that is much larger than others;
+            infinite if skew joins are off.
+        scanned_for: `files.minPartitionNum`: the number of splits that a small scan is divided
+            into; None for the default parallelism.
+        cores_per_slot: more than one if executors have cores that no task can hold
             (`engine.cluster.cores_held`).
     """
 
-    own_cores: int
+    log_cores: int
     parallelism: int | None = None
     advisory_bytes: float = ADVISORY_BYTES
     smallest_bytes: float = SMALLEST_MERGED_BYTES
-    merged_for: int | None = None
+    min_merged_partitions: int | None = None
     split_bytes: float = SPLIT_BYTES
     open_cost_bytes: float = OPEN_COST_BYTES
     skewed_bytes: float = SKEWED_BYTES
@@ -86,8 +90,8 @@ class Partitioning:
     cores_per_slot: float = 1.0
 
     @classmethod
-    def of(cls, run: Run, slots: int) -> Partitioning:
-        """As the configuration of a run on so many slots says."""
+    def of(cls, run: Run, slots: int) -> PartitioningSettings:
+        """From the configuration of a run on `slots` task slots."""
         config, cores_per_slot = run.config, _cores_per_slot(run.cluster)
         merging = "spark.sql.adaptive.coalescePartitions."
         smallest = SMALLEST_MERGED_BYTES if spark_version(run) >= SMALLEST_SINCE else 0.0
@@ -111,147 +115,149 @@ class Partitioning:
             cores_per_slot,
         )
 
-    def on(self, cores: int | None) -> Partitioning:
-        """The same of a stage that was planned when there were so many; None for the run's."""
-        return self if cores is None else replace(self, own_cores=cores)
+    def planned_on(self, cores: int | None) -> PartitioningSettings:
+        """The settings of a stage that was planned when the cluster had `cores`; None for the
+        run's own cores."""
+        return self if cores is None else replace(self, log_cores=cores)
 
-    def cores(self, cores: int | None) -> int:
-        """What Spark takes for the parallelism on so many cores; None for the run's own."""
-        return self.parallelism or max(int(LEAST_CORES), cores or self.own_cores)
+    def default_parallelism(self, cores: int | None) -> int:
+        """Spark's default parallelism on a cluster of `cores`; None for the run's own."""
+        return self.parallelism or max(int(LEAST_CORES), cores or self.log_cores)
 
     @property
-    def cores_for_scans(self) -> int:
-        """The same for the files of a scan, as the run itself took it."""
-        return self.scanned_for or self.cores(None)
+    def scan_parallelism(self) -> int:
+        """The number of splits that a small scan is divided into on the run's own cores."""
+        return self.scanned_for or self.default_parallelism(None)
 
     def merged(self, total_bytes: float, cores: int | None) -> float:
-        """To how many partitions adaptive execution merges a shuffle, as a fraction."""
+        """Number of partitions, as a fraction, to which adaptive execution coalesces a shuffle of
+        `total_bytes`."""
         return max(1.0, total_bytes / self.target_bytes(total_bytes, cores))
 
     def target_bytes(self, total_bytes: float, cores: int | None) -> float:
-        """To what size it merges them: each is no smaller than the smallest size and no larger than
-        the advisory one, and within those there is one for every core."""
-        for_each = total_bytes / (self.merged_for or self.cores(cores))
-        return max(self.smallest_bytes, min(self.advisory_bytes, for_each), 1.0)
+        """Target size of a coalesced partition: an equal share of the bytes for every core, limited
+        to between the least and the advisory size."""
+        per_core = total_bytes / (self.min_merged_partitions or self.default_parallelism(cores))
+        return max(self.smallest_bytes, min(self.advisory_bytes, per_core), 1.0)
 
     @property
     def counts_slots(self) -> bool:
-        """Whether what Spark takes for the parallelism follows the cluster."""
+        """Whether the default parallelism depends on the cluster."""
         return self.parallelism is None
 
     @property
-    def scans_count_slots(self) -> bool:
-        """The same for the files of a scan."""
+    def scans_depend_on_cluster(self) -> bool:
+        """Whether the number of splits of a small scan depends on the cluster."""
         return self.scanned_for is None and self.counts_slots
 
-    def most_splits(self, total_bytes: float) -> float:
-        """Files of so many bytes are cut in a split for every core, but in no more than this for
-        the cores' sake."""
+    def max_splits(self, total_bytes: float) -> float:
+        """The most splits into which Spark divides `total_bytes` to give every core one."""
         return total_bytes / self.open_cost_bytes
 
 
-class ByCores(Protocol):
-    """A rule of Spark's that counts cores, for one stage or (as arrays) for each of m."""
+class PartitionRule(Protocol):
+    """The number of partitions as a function of the cores, for one stage or (as arrays) for m."""
 
     def count(self, cores: FloatArray, ratio: float) -> FloatArray:
-        """(n,) partitions of `ratio` times the input on so many cores; of m stages (m,), on one
-        number of cores."""
+        """Partitions at `ratio` times the input: (n,) on (n,) numbers of cores for one stage, (m,)
+        on one number of cores for m stages."""
         ...
 
 
-class ByInput(ByCores, Protocol):
-    """One that holds for any input."""
+class ScalingPartitionRule(PartitionRule, Protocol):
+    """A `PartitionRule` that holds at any `ratio`; others are made for one input."""
 
-    def on_own(self, ratio: float) -> FloatArray:
-        """() or (m,) the same on the cluster of the log."""
+    def on_log_cores(self, ratio: float) -> FloatArray:
+        """() or (m,) partitions on the cluster of the log."""
         ...
 
 
 @dataclass(frozen=True)
-class PerCore:
-    """So many partitions for each core, between limits that follow from one input.
+class PartitionsPerCore:
+    """A fixed number of partitions per core, between limits that follow from one input.
 
     Args:
-        own_cores: of the cluster of the log.
+        log_cores: cores of the log's cluster.
         per_core: partitions for each core.
-        fewest, most: cores that count at least and at most on fewer than the log's, and
-            `fewest_beyond`, `most_beyond` on more.
-        counted_beyond: the share of the cores that counts on more: as in the log, so that one slot
-            more is no jump.
+        min_cores, max_cores: limits of the cores that count on clusters smaller than the log's;
+            `min_cores_beyond`, `max_cores_beyond` on larger ones.
+        counted_share_beyond: share of the cores that counts on larger clusters: that of the log, so
+            that one slot more makes no jump.
     """
 
-    own_cores: float
+    log_cores: float
     per_core: float
-    fewest: float
-    most: float
-    fewest_beyond: float
-    most_beyond: float
-    counted_beyond: float = 1.0
+    min_cores: float
+    max_cores: float
+    min_cores_beyond: float
+    max_cores_beyond: float
+    counted_share_beyond: float = 1.0
 
     def count(self, cores: FloatArray, ratio: float) -> FloatArray:
-        fewer = cores < self.own_cores
-        least = np.where(fewer, self.fewest, self.fewest_beyond)
-        most = np.where(fewer, self.most, self.most_beyond)
-        counted = np.where(fewer, cores, cores * self.counted_beyond)
+        fewer = cores < self.log_cores
+        least = np.where(fewer, self.min_cores, self.min_cores_beyond)
+        most = np.where(fewer, self.max_cores, self.max_cores_beyond)
+        counted = np.where(fewer, cores, cores * self.counted_share_beyond)
         return np.asarray(self.per_core * np.minimum(np.maximum(counted, least), most))
 
 
 @dataclass(frozen=True)
-class AtGrowth:
-    """A rule of Spark's for what a stage reads, which grows otherwise than the input.
+class RuleByReadGrowth:
+    """A partition rule applied to the bytes that a stage reads, if these are not in proportion to
+    the input.
 
     Args:
-        rule: what says how many partitions so many times as much has.
-        growing: how much more it reads on (n,) cores, at the one input for which this holds; of m
-            stages (m,).
+        rule: partitions by cores and by the growth of what the stage reads.
+        growing: that growth as a function of (n,) cores, at the one input for which this holds; an
+            (m,) array of such functions for m stages.
     """
 
-    rule: ByCores
+    rule: PartitionRule
     growing: Callable[[FloatArray], FloatArray] | NDArray[np.object_]
 
     def count(self, cores: FloatArray, ratio: float) -> FloatArray:
-        """(n,) partitions on so many cores."""
+        """(n,) partitions on (n,) cores."""
         growing = self.growing
         growth = growing(cores) if callable(growing) else _GROWTH(growing, cores)
         return self.rule.count(cores, growth)  # type: ignore[arg-type]
 
 
 _GROWTH = np.vectorize(lambda growing, cores: growing(np.asarray(cores)), otypes=[float])
-"""(m,) what (m,) functions say of (m,) numbers of cores, or of one."""
+"""(m,) values of (m,) functions at (m,) numbers of cores, or at one."""
 
 
 @dataclass(frozen=True)
 class PartitionCount:
-    """Partitions of a stage at one input, as a function of the cluster's cores.
+    """The partitions of a stage at one input, as a function of the cluster's cores.
 
     Args:
-        own: on the run's own cores, and on any where there is no `by_cores`.
-        own_cores: the run's.
-        by_cores: what says how many there are on others, at `ratio` times the input.
+        own: partitions on the log's cores, and on any number of cores without a `rule`.
+        log_cores: cores of the log's cluster.
+        rule: partitions on other numbers of cores, at `ratio` times the input.
     """
 
     own: float
-    own_cores: int = 0
-    by_cores: ByCores | None = None
+    log_cores: int = 0
+    rule: PartitionRule | None = None
     ratio: float = 1.0
 
     @property
     def counts_slots(self) -> bool:
-        """Whether there may be others on another cluster."""
-        return self.by_cores is not None
+        """Whether the number may be another on another cluster."""
+        return self.rule is not None
 
     def at(self, cores: float | None) -> float:
-        """On so many cores; None for the run's own."""
-        if cores is None or cores == self.own_cores or self.by_cores is None:
+        """Partitions on a number of cores; None for the log's own."""
+        if cores is None or cores == self.log_cores or self.rule is None:
             return self.own
-        return float(self.by_cores.count(np.asarray(max(cores, LEAST_CORES)), self.ratio))
+        return float(self.rule.count(np.asarray(max(cores, LEAST_CORES)), self.ratio))
 
     def on(self, cores: FloatArray) -> FloatArray:
-        """(n,) `at`."""
-        if self.by_cores is None:
+        """(n,) partitions on (n,) numbers of cores, as `at`."""
+        if self.rule is None:
             return np.full(len(cores), self.own)
-        counted = self.by_cores.count(np.maximum(cores, LEAST_CORES), self.ratio)
-        return np.where(cores == self.own_cores, self.own, counted)
+        counted = self.rule.count(np.maximum(cores, LEAST_CORES), self.ratio)
+        return np.where(cores == self.log_cores, self.own, counted)
 
 
 def _cores_per_slot(cluster: Cluster) -> float:
@@ -265,34 +271,36 @@ _WHOLE = re.compile(r"([0-9]{1,19})([kmgtp]?)b?")
 
 
 def spark_version(run: Run) -> tuple[int, ...]:
-    """Major and minor version; (0,) where a log does not tell."""
+    """Major and minor version; (0,) if the log does not say."""
     parts = (run.spark_version or "").split(".")[:2]
     return tuple(map(int, parts)) if all(map(_VERSION_PART.fullmatch, parts)) else (0,)
 
 
 def configured_number(config: Mapping[str, str], key: str) -> int | None:
-    """A configured number (of bytes, with or without a unit; of partitions)."""
+    """A setting that is a number of partitions or of bytes, with or without a unit; None if it is
+    missing, 0 or no number."""
     match = _WHOLE.fullmatch(config.get(key, "").strip().lower())
     return int(match[1]) * _SIZE_UNITS.get(match[2], 1) or None if match else None
 
 
 def _open_cost_bytes(config: Mapping[str, str]) -> float:
-    """What opening a file counts for: a byte where it is nothing, the least that a split holds."""
+    """The size that opening a file counts for; one byte, the least that a split holds, if it is set
+    to 0."""
     key = "spark.sql.files.openCostInBytes"
-    told = _WHOLE.fullmatch(config.get(key, "").strip().lower())
-    if told is not None and int(told[1]) == 0:
+    match = _WHOLE.fullmatch(config.get(key, "").strip().lower())
+    if match is not None and int(match[1]) == 0:
         return 1.0
     return configured_number(config, key) or OPEN_COST_BYTES
 
 
 @dataclass(frozen=True, slots=True)
 class Scaled:
-    """A stage for another input.
+    """The tasks of a stage at another input or on another cluster: their number and size.
 
     Args:
-        tasks: how many it has.
-        work: of a task of a whole partition, relative to the observed (overhead apart).
-        last: share of a whole partition that the last one holds.
+        tasks: number of tasks.
+        work: work of a task with a whole partition relative to an observed task, without overhead.
+        last: size of the last partition as a share of a whole one.
     """
 
     tasks: int
@@ -301,13 +309,17 @@ class Scaled:
 
     @property
     def partitions(self) -> float:
-        """Whole partitions and the part of the last one."""
+        """Number of partitions, the last one counted by its size."""
         return self.tasks - 1.0 + self.last
 
 
 def whole_tasks(wanted: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """(n,) tasks of as many stages in (n,) wanted partitions, the partitions that they get, and the
-    share of a whole one that the last task holds."""
+    """Rounds (n,) fractional numbers of partitions up to whole tasks.
+
+    Returns:
+        (n,) tasks, (n,) partitions within the limits below, and (n,) the size of the last partition
+        as a share of a whole one.
+    """
     partitions = np.clip(wanted, SMALLEST_STAGE, LARGEST_TASKS)
     tasks = np.maximum(1.0, np.ceil(partitions - WHOLE))
     last = partitions - tasks + 1.0
@@ -315,10 +327,10 @@ def whole_tasks(wanted: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]
 
 
 LARGEST_TASKS = 2_000_000
-"""No stage is given more tasks than this: Spark's own scheduler does not bear more."""
+"""Most tasks of a stage: Spark's own scheduler cannot handle more."""
 
 SMALLEST_STAGE = 1e-6
-"""A stage has no fewer partitions: part of one."""
+"""Fewest partitions of a stage, as a fraction of one."""
 
 WHOLE = 1e-9
-"""A last partition smaller than this is none."""
+"""A last partition of a smaller share than this is rounding error, and is dropped."""

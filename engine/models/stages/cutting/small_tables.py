@@ -1,8 +1,8 @@
-"""Small tables in one file beside larger ones in several: the dimensions of a star.
+"""Dimension tables: small tables in one file beside larger ones in several files (star schema).
 
-More input of such a run is more rows of the large tables, which become more files. A table that
-lies in one file, no larger than one of theirs, is written as a whole: with more rows its file gets
-larger, and its rows become more far slower.
+More input of such a run means more rows of the large tables, in more files. A table in one file
+that is no larger than one of theirs is written as a whole. With more rows its file gets larger, and
+its number of rows grows far slower than the input.
 """
 
 from __future__ import annotations
@@ -17,15 +17,18 @@ from engine.profile import Run
 from engine.stage_run import StageRun, total_of
 
 SMALL_TABLE_POWER = 0.25
-"""The power of the input with which such a table grows: the mean of the 17 dimensions of TPC-DS
+"""Power of the input with which a dimension table grows. The mean of the 17 dimensions of TPC-DS
 (specification 3.2.0, table 3-2) from 1 to 1,000 GB is 0.24, from 0 (dates, demographics) to 0.69
-(customers), of those that grow at all 0.37."""
+(customers); of those that grow at all it is 0.37."""
 
 
 def small_tables(run: Run) -> frozenset[int]:
-    """The stages that scan one of these and nothing else. None in a micro-batch, whose input may
-    well be one small file beside a table that stays, and none beside what the run wrote alone: the
-    file that it made that of is its input."""
+    """Ids of the stages that scan a dimension table and nothing else.
+
+    There are none in a micro-batch, whose input may well be one small file beside a table that
+    stays. There are also none if the run wrote all tables of several files itself: the one file
+    that it made these of is its input.
+    """
     if run.batch_id is not None:
         return frozenset()
     given = [stage for stage in run.stages if stage.files_by is None]
@@ -40,7 +43,7 @@ def small_tables(run: Run) -> frozenset[int]:
 
 
 def _in_one_file(stage: StageRun) -> bool:
-    """Whether it scans one file and reads nothing else."""
+    """Whether a stage scans one file and reads nothing else."""
     beside = stage.inputs or stage.in_part or total_of(stage.shuffle_read_bytes) > 0.0
     return stage.files_read == 1.0 and not beside
 
@@ -51,18 +54,18 @@ def _size(stage: StageRun) -> float:
 
 @dataclass(frozen=True)
 class SmallTableSplits:
-    """The splits of a scan of such a table, of one stage or (as arrays) of each of m.
+    """The splits of a scan of a dimension table, of one stage or (as arrays) of each of m.
 
     Args:
-        packed: how its file was cut in the log.
+        packed: the splits of its file in the log.
     """
 
     packed: PackedFiles
 
     def count(self, cores: FloatArray, ratio: float) -> FloatArray:
-        """(n,) of `ratio` times the input on so many cores."""
+        """(n,) splits at `ratio` times the input on (n,) cores."""
         return self.packed.in_files(cores, ratio**SMALL_TABLE_POWER, np.ones(()))
 
-    def on_own(self, ratio: float) -> FloatArray:
-        """() or (m,) the same on the cores of the log."""
+    def on_log_cores(self, ratio: float) -> FloatArray:
+        """() or (m,) splits at `ratio` times the input on the cores of the log."""
         return self.count(np.asarray(self.packed.cores), ratio)

@@ -1,1 +1,1 @@
-"""How long the tasks of a stage take: known ones, first ones, and those of other inputs."""
+"""Durations of a stage's tasks: quantile functions, warm-up, contention, launch order."""

@@ -1,5 +1,5 @@
-"""How task times grow with the number of tasks that run at once, a prior; and together with how
-new the code is to the slots."""
+"""Contention: the prior growth of task times with the number of concurrent tasks, combined with the
+warm-up of the slots."""
 
 from __future__ import annotations
 
@@ -12,14 +12,18 @@ from engine.models.stages.durations.warm_up import Cut, Slowdown, combined, warm
 GROWTH_CPU = 0.05
 GROWTH_WAITING = 0.20
 GROWTH_UNKNOWN = 0.10
-"""Prior: growth of log task time per doubling of the tasks that run at once, of the part spent
-computing and of the part spent waiting (where from: docs/models/sparkplan_rules_replay.md)."""
+"""Prior growth of log task time per doubling of the concurrent tasks, of the part spent computing,
+of the part spent waiting, and if neither is known (sources in
+docs/models/sparkplan_rules_replay.md)."""
 
 
 def contention_growth(shape: StageShape) -> float:
-    """Growth of a stage's log task time per doubling of tasks at once: waiting (disk, network,
-    remote blocks) grows faster than computing (shared caches and memory bandwidth). Where the log
-    does not say how much a task computed, waiting for remote blocks at least is known."""
+    """Prior growth of a stage's log task time per doubling of concurrent tasks.
+
+    Waiting (disk, network, remote blocks) grows faster than computing (shared caches and memory
+    bandwidth). If the log does not say how much a task computed, its wait for remote blocks at
+    least is known.
+    """
     stage = shape.stage
     cpu, ran, waited = stage.cpu_seconds, stage.run_seconds, stage.fetch_wait_seconds
     if ran is None or not ran.total:
@@ -34,12 +38,12 @@ def contention_growth(shape: StageShape) -> float:
 def slowdown_of(
     shape: StageShape, per_doubling: float, here: Cut, in_log: Cut, slots: int
 ) -> Slowdown:
-    """Time of a typical task relative to the observed one of the same size: more run at once, and
-    slots run the stage's code for longer or shorter.
+    """Factors on the task times of a stage on `slots`, relative to observed tasks of the same size:
+    by the number of concurrent tasks, and by the warm-up of the slots.
 
     Args:
         per_doubling: its `contention_growth`.
-        here, in_log: its tasks on so many slots, and on the log's, where they may be others.
+        here, in_log: its tasks on these slots, and on the log's, where their number may differ.
     """
     work, at_once = here[0].work, shape.at_once(slots, here[0].tasks)
     doublings = math.log2(at_once / shape.at_once(shape.ran_on))

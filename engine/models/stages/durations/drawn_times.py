@@ -1,4 +1,4 @@
-"""From the stored quantiles of a stage's task times to the times of any number of tasks."""
+"""The times of any number of tasks, interpolated from the stored quantiles of a stage."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ import numpy as np
 from engine.forecast import FloatArray
 from engine.scheduling.waves import outline_of
 
-KEPT_GRIDS = 128
-"""Numbers of tasks whose probabilities are kept: stages of one job often have the same number."""
+CACHED_GRIDS = 128
+"""Cache size, in numbers of tasks: stages of one job often have the same number."""
 
 ROUNDING = 1e-4
-"""By so much, relatively, the mean of all times may differ from that of their rounded values."""
+"""Relative tolerance between the mean of all times and that of their rounded values."""
 
 
 def drawn(values: FloatArray, n: int, mean: float, *, seen: int | None = None) -> FloatArray:
-    """(n,) times in ascending order from sorted quantile points, with the given mean.
+    """(n,) ascending task times with the given mean, from sorted quantiles.
 
-    Between 201 points the tail is coarse: all but the longest are scaled so that the sum is
-    right. Fewer times than points are those of tasks put together, and so are as many where the
-    points stand for more tasks.
+    The tail between 201 quantiles is coarse, so all times but the longest are scaled to give the
+    mean. If there are fewer tasks than quantiles, or as many while the quantiles stand for more
+    tasks, each time is the mean of an equal share of the quantiles.
 
     Args:
-        seen: tasks of which these are quantiles; None for n.
+        seen: number of tasks of which these are quantiles; None for n.
     """
-    if len(values) == n and not stand_for_more(values, mean):
+    if len(values) == n and not are_subsampled(values, mean):
         return values
     if len(values) == 1:
         return np.full(n, values[0])
     if n <= len(values):
-        return _put_together(values, n, mean)
-    values = _as_long_as(values, n, seen)
+        return _mean_of_shares(values, n, mean)
+    values = _with_longest_of(values, n, seen)
     times = quantiles_at(values, _middles(n))
     times[-1] = values[-1]
     rest = float(times[:-1].sum())
@@ -41,16 +41,16 @@ def drawn(values: FloatArray, n: int, mean: float, *, seen: int | None = None) -
     return np.asarray(times)
 
 
-def stand_for_more(values: FloatArray, mean: float) -> bool:
-    """Whether quantile points are not the times of as many tasks: the longest has the weight of a
-    point among them, which is more than that of a task."""
+def are_subsampled(values: FloatArray, mean: float) -> bool:
+    """Whether quantiles stand for more tasks than there are of them, by their mean: there the
+    longest task has more weight than among all tasks."""
     return len(values) > 1 and abs(float(values.mean()) - mean) > ROUNDING * mean
 
 
-def _put_together(values: FloatArray, n: int, mean: float) -> FloatArray:
-    """(n,) times of fewer tasks than points: the means of as many equal shares of them, so that a
-    task which takes most of the time does so still. What the points have too much stands for more
-    tasks than took so long, and is the longest share's."""
+def _mean_of_shares(values: FloatArray, n: int, mean: float) -> FloatArray:
+    """(n,) times of fewer tasks than quantiles: the means of n equal shares of these, so that one
+    task that takes most of the time still does. The longest share is reduced to give the right
+    mean, since the largest quantile stands for more tasks than took so long."""
     sums = np.concatenate(([0.0], np.cumsum(values)))
     ends = np.arange(n + 1) * (len(values) / n)
     times = np.diff(np.interp(ends, np.arange(len(sums)), sums)) * (n / len(values))
@@ -61,8 +61,8 @@ def _put_together(values: FloatArray, n: int, mean: float) -> FloatArray:
     return np.asarray(np.maximum.accumulate(times))
 
 
-def _as_long_as(values: FloatArray, n: int, seen: int | None) -> FloatArray:
-    """The quantile points with the longest of n tasks in place of the longest of those seen."""
+def _with_longest_of(values: FloatArray, n: int, seen: int | None) -> FloatArray:
+    """The quantiles with the expected longest of n tasks in place of the longest of those seen."""
     if seen is None or seen <= n or len(values) < 2:
         return values
     tail = longest_share(np.asarray(float(n)), np.asarray(float(seen)), 1.0 / (len(values) - 1))
@@ -70,17 +70,18 @@ def _as_long_as(values: FloatArray, n: int, seen: int | None) -> FloatArray:
 
 
 def longest_share(n: FloatArray, seen: FloatArray, last_gap: FloatArray | float) -> FloatArray:
-    """(n,) how far into the exponential tail the longest of n tasks lies, where 1 is the longest of
-    all that were seen: of tasks put together the longest is no longer the one of thousands."""
+    """(n,) position of the longest of n tasks in the exponential tail, where 1 is the longest of
+    all tasks seen: a few tasks seldom include the longest of thousands."""
     return np.asarray(np.log(2.0 * n * last_gap) / np.log(2.0 * np.maximum(n, seen) * last_gap))
 
 
 def drawn_outline(
     values: FloatArray, n: int, mean: float, *, seen: int | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """(p,) a few of the n times that `drawn` would give, and how many tasks each stands for."""
+    """(p,) representative times of the n that `drawn` would give, and the number of tasks that each
+    stands for."""
     at, counts = outline_of(n)
-    values = _as_long_as(values, n, seen)
+    values = _with_longest_of(values, n, seen)
     times = quantiles_at(values, at)
     times[-1] = values[-1]
     rest = float(times[:-1] @ counts[:-1])
@@ -90,10 +91,10 @@ def drawn_outline(
 
 
 def quantiles_at(values: FloatArray, at: FloatArray) -> FloatArray:
-    """(n,) quantiles at ascending probabilities `at` between stored ones: straight lines, and in
-    the last gap an exponential tail that reaches the longest at the last probability. A straight
-    line there would make as many tasks nearly as long as the longest as nearly as short as the
-    gap's start.
+    """(n,) quantiles at the ascending probabilities `at`, interpolated linearly between stored
+    ones. In the last gap an exponential tail reaches the longest time at the last probability. A
+    straight line there would make as many tasks nearly as long as the longest as nearly as short as
+    the start of the gap.
     """
     if len(values) == 1:
         return np.full(len(at), values[0])
@@ -106,17 +107,17 @@ def quantiles_at(values: FloatArray, at: FloatArray) -> FloatArray:
     return np.asarray(found)
 
 
-@lru_cache(maxsize=KEPT_GRIDS)
+@lru_cache(maxsize=CACHED_GRIDS)
 def _evenly(points: int) -> FloatArray:
-    """(p,) probabilities of so many stored quantiles."""
+    """(p,) evenly spaced probabilities of `points` stored quantiles, from 0 to 1."""
     found = np.linspace(0.0, 1.0, points)
     found.flags.writeable = False
     return found
 
 
-@lru_cache(maxsize=KEPT_GRIDS)
+@lru_cache(maxsize=CACHED_GRIDS)
 def _middles(n: int) -> FloatArray:
-    """(n,) probabilities of so many tasks."""
+    """(n,) probabilities of n tasks: the midpoints of n equal parts of [0, 1]."""
     found = (np.arange(n) + 0.5) / n
     found.flags.writeable = False
     return found

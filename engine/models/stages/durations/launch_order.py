@@ -1,4 +1,4 @@
-"""In which order the tasks of a stage are launched: random once and for all, turned by a share of
+"""The launch order of a stage's tasks: a random permutation with a fixed seed, a cyclic shift of
 it, or from the longest to the shortest."""
 
 from __future__ import annotations
@@ -16,17 +16,20 @@ first wave of a stage is the slow one."""
 
 Value = TypeVar("Value", FloatArray, IntArray)
 
-KEPT_CHANCES = 512
+CACHED_STAGES = 512
 FEW_TASKS, MANY_TASKS = 256, 4000
-"""Of so many stages the random numbers are kept, for few tasks or for many."""
+"""Cache of random numbers: number of stages, and the two array lengths that are kept, for stages of
+few and of many tasks."""
 
 
 def launched(stage_id: int, n: int, rotation: float) -> IntArray:
-    """(n,) ranks of a stage's tasks in launch order. The longest of them stand at the same shares
-    of it however many others there are: one task more puts no other order on the whole stage.
+    """(n,) ranks (0 for the shortest) of a stage's tasks in launch order.
+
+    The random numbers are assigned from the longest task down. So the longest tasks keep their
+    relative positions whatever the number of tasks: one more does not reorder the whole stage.
 
     Args:
-        rotation: share of the random order by which it is turned, or `LONGEST_FIRST`.
+        rotation: cyclic shift as a share of the order's length, or `LONGEST_FIRST`.
     """
     if rotation == LONGEST_FIRST:
         return np.arange(n)[::-1]
@@ -35,28 +38,28 @@ def launched(stage_id: int, n: int, rotation: float) -> IntArray:
 
 
 def last_launched(stage_id: int, n: int, rotation: float) -> int:
-    """Rank of the task that is launched last, without putting all in order."""
+    """Rank of the task that is launched last, without sorting all."""
     if rotation == LONGEST_FIRST:
         return 0
     place = (n - 1 - round(rotation * n)) % n
     if n > MANY_TASKS:
         chances = np.random.default_rng(stage_id).random(n)
     else:
-        chances = _chances(stage_id, FEW_TASKS if n <= FEW_TASKS else MANY_TASKS)[:n]
+        chances = _launch_numbers(stage_id, FEW_TASKS if n <= FEW_TASKS else MANY_TASKS)[:n]
     last = chances.argmax() if place == n - 1 else np.argpartition(chances, place)[place]
     return n - 1 - int(last)
 
 
 def turned(values: Value, rotation: float) -> Value:
-    """(n,) what is in launch order for no rotation in that of another one."""
+    """(n,) values in the launch order of a rotation, given those for rotation 0."""
     if rotation == LONGEST_FIRST:
         return np.sort(values)[::-1]
     return np.roll(values, round(rotation * len(values)))
 
 
-@lru_cache(maxsize=KEPT_CHANCES)
-def _chances(stage_id: int, n: int) -> FloatArray:
-    """(n,) random numbers by which the first tasks of a stage are launched, always the same."""
+@lru_cache(maxsize=CACHED_STAGES)
+def _launch_numbers(stage_id: int, n: int) -> FloatArray:
+    """(n,) the random numbers, fixed for each stage, by which its tasks are ordered."""
     found = np.random.default_rng(stage_id).random(n)
     found.flags.writeable = False
     return found

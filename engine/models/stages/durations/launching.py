@@ -1,7 +1,7 @@
-"""How fast the driver launches tasks: one thread of it hands out every task of an application.
+"""The driver's task launch rate: one thread launches every task of an application.
 
 However many slots there are, a stage does not end before the driver has launched its tasks one
-after the other, and the last of them has run.
+after the other and the last one has run.
 """
 
 from __future__ import annotations
@@ -9,16 +9,17 @@ from __future__ import annotations
 from engine.profile import Run
 
 LAUNCH_SECONDS = 0.0004
-"""Prior: time from one launch to the next where the driver is what tasks wait for (where from:
+"""Prior of the time between two launches when the driver is the bottleneck (sources in
 docs/models/sparkplan_rules_replay.md)."""
 
 TELLING_TASKS = 100
-"""Stages of fewer tasks show a burst, and rounded milliseconds, not what a driver keeps up."""
+"""Fewest tasks of a stage that shows the driver's sustained rate; fewer show a burst, and rounded
+milliseconds."""
 
 
 def launch_seconds(run: Run) -> float:
-    """Time that the driver takes for a launch: the prior, or less where a stage of the log had its
-    tasks launched faster. Of stages side by side each shows a part of the rate alone."""
+    """Seconds that the driver takes per launch: the prior, or less if a stage of the log had its
+    tasks launched faster. Stages that run side by side each show only a part of the rate."""
     shown = [
         (stage.completed_seconds - stage.submitted_seconds) / stage.tasks
         for stage in run.stages
@@ -28,6 +29,6 @@ def launch_seconds(run: Run) -> float:
 
 
 def launching_seconds(each: float, tasks: int, slots: int) -> float:
-    """How long the driver launches a stage's tasks, beyond as many as the log had slots: what a
-    first wave waited is in the time between tasks that the log shows."""
+    """Seconds in which the driver launches a stage's tasks beyond the log's number of slots: the
+    wait of a first wave is in the idle time between tasks that the log shows."""
     return each * max(0, tasks - slots)

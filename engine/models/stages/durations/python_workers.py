@@ -1,8 +1,8 @@
-"""Python workers that serve one task each: what their start takes is part of every task.
+"""Python workers without reuse: the start of a worker is part of every task.
 
-With `spark.python.worker.reuse`, as is usual, a worker serves one task after the other, and its
-start is new code of its slot (`warm_up.py`). Without it each task waits for a worker of its own,
-which imports the modules of the functions once more, however much data the task has.
+With `spark.python.worker.reuse`, the default, a worker serves one task after another, and its start
+belongs to the warm-up of its slot (`warm_up.py`). Without it each task waits for a new worker,
+which imports the modules of the functions again, however much data the task has.
 """
 
 from __future__ import annotations
@@ -15,19 +15,22 @@ from engine.stage_run import StageRun
 REUSE = "spark.python.worker.reuse"
 
 MOST_START = 0.95
-"""Workers that start beside each other may have counted more time than their tasks took."""
+"""Largest share of a task's time: workers that start side by side may report more time than their
+tasks took."""
 
 
 def start_share(run: Run, stage: StageRun) -> float:
-    """Share of each task's time in which a worker of its own started and loaded its code; 0 where
-    workers go on with the next task, and where the log does not tell how long they took. It is
-    about the same in first tasks as in later ones: what slows the one down slows the other."""
-    told, held = stage.python_start_seconds, stage.task_seconds.total
-    if not told or held <= 0.0 or run.config.get(REUSE, "true").lower() != "false":
+    """Share of each task's time in which its own Python worker started and loaded code.
+
+    0 if workers are reused, or if the log does not tell how long they took. The share is about the
+    same in first and later tasks: what slows one down slows the other.
+    """
+    started, slot_seconds = stage.python_start_seconds, stage.task_seconds.total
+    if not started or slot_seconds <= 0.0 or run.config.get(REUSE, "true").lower() != "false":
         return 0.0
-    return min(MOST_START, told / held)
+    return min(MOST_START, started / slot_seconds)
 
 
 def without_start(stage: StageRun) -> StageRun:
-    """A stage in which each task started a worker, as its slots see it: they lose nothing once."""
+    """A stage without its worker starts, which are no warm-up if each task has one."""
     return replace(stage, python_start_seconds=0.0)

@@ -1,7 +1,8 @@
-"""Tasks known by rank, put in launch order only for those who ask; or not known at all until then.
+"""Lazy forms of `Tasks`: sorted task times, put in launch order only on demand, and task times that
+are only computed on demand.
 
-The closed form of a stage needs its times, not their order; a surface of clusters on which
-partitions follow the cores draws each stage again for every one of them.
+The closed form of a stage needs its times but not their order. On a surface of clusters where
+partitions depend on the cores, each stage has new tasks for every cluster.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from engine.scheduling.waves import Tasks, outline
 
 
 class RankedTasks(Tasks):
-    """n tasks.
+    """n tasks given by rank.
 
     Args:
         ranked: (n,) times by rank.
-        cold: gives the same of first tasks on a slot, or None.
-        order: gives the (n,) ranks in launch order.
+        cold: returns the (n,) times of first tasks on a slot by rank, or None.
+        order: returns the (n,) ranks in launch order.
         longest_first: whether that order is from the longest to the shortest.
     """
 
@@ -76,11 +77,11 @@ class RankedTasks(Tasks):
 
 
 class DeferredTasks(Tasks):
-    """n tasks of which nothing but their number is known until somebody asks.
+    """n tasks that are computed when first used; only their number is known before.
 
     Args:
-        make: gives them.
-        cold_excess_seconds: where it is known before.
+        make: computes them.
+        cold_excess_seconds: `Tasks.cold_excess_seconds`, if known before.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
-"""Task times of one stage: from the stored quantiles to tasks for any input, speed or partitioning.
+"""Task times of one stage at any input and number of partitions, from its stored quantiles.
 
-A profile stores no task arrays, so times are drawn from the stage's quantile function at evenly
-spaced probabilities, in an order that is random once and for all: the same profile always gives the
-same tasks. With as many tasks as stored values these are the observed times themselves.
+A profile stores no task arrays. So times are taken from the stage's quantile function at evenly
+spaced probabilities, in a random order with a fixed seed: the same profile always gives the same
+tasks. With as many tasks as stored values these are the observed times themselves.
 """
 
 from __future__ import annotations
@@ -24,28 +24,29 @@ from engine.models.stages.set_up import SET_UP_SECONDS, set_up_share, stretched
 from engine.scheduling.waves import DrawnTasks, Tasks
 
 PLACED_TASKS = 4000
-"""Tasks of larger stages are only drawn when they are placed one by one, unless some are hot."""
+"""Stages of more tasks compute their task times only when tasks are placed one by one, unless some
+partitions are hot."""
 
 LEAST_WARM = 0.2
-"""A warm task is not taken to need less than this share of a first one."""
+"""Least time of a warm task, as a share of a first one."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StageShape(PartitionedStage):
-    """How the tasks of one observed stage behave.
+    """One observed stage: its partitions and the times of its tasks.
 
     Args:
-        warm: sorted times of tasks on slots that ran tasks before, in seconds.
-        mean_seconds: their mean.
-        cold: the same for first tasks on a slot, empty where none was seen.
-        overhead_seconds: part of a task's time that does not grow with its data, and is none of its
-            work: outside the executor's run time, or the start of a Python worker of its own.
-        warm_up: how its task times fall in launch order; None where that is not seen.
-        late_scale: standard deviation of the log time of later tasks, where a log that broke off
-            leaves them to be inferred from first ones.
-        ran_on: slots that it had in the log.
-        map_output_bytes: the largest output of one task before it whose like more data makes more
-            of; None where there is none, or it is not known.
+        warm: sorted times in seconds of tasks on warm slots, which ran tasks before.
+        mean_seconds: mean of `warm`.
+        cold: sorted times of first tasks on a slot; empty if none was seen.
+        overhead_seconds: part of a task's time that is neither work nor grows with its data: time
+            outside the executor's run time, or the start of a Python worker for each task.
+        warm_up: how its task times fall in launch order; None if that was not seen.
+        late_scale: standard deviation of the log time of later tasks, if a log that broke off
+            leaves them to be inferred from the first ones; else 0.
+        ran_on: slots that the stage had in the log.
+        map_output_bytes: largest shuffle output of one map task before it, if more data makes more
+            such tasks, not larger ones; else None.
     """
 
     warm: FloatArray
@@ -61,12 +62,13 @@ class StageShape(PartitionedStage):
         """The stage's tasks in launch order.
 
         Args:
-            dispatch_seconds: time a slot stands idle before each task.
-            rotation: share of the random order by which it is turned, or `LONGEST_FIRST`.
+            dispatch_seconds: idle time of a slot before each task.
+            rotation: cyclic shift of the random launch order as a share of its length, or
+                `LONGEST_FIRST`.
         """
         n, longest_first = scaled.tasks, rotation == LONGEST_FIRST
         if n <= PLACED_TASKS or self.hot is not None:
-            times, work = self._by_rank(scaled, rotation)
+            times, work = self._warm_by_rank(scaled, rotation)
             return RankedTasks(
                 self._stretched(times, work) + dispatch_seconds,
                 lambda: self._cold_by_rank(times, work, dispatch_seconds),
@@ -85,16 +87,18 @@ class StageShape(PartitionedStage):
     def _drawn(
         self, scaled: Scaled, dispatch_seconds: float, rotation: float
     ) -> tuple[FloatArray, FloatArray | None]:
-        """Times of warm and, where there are any, of first tasks in launch order."""
-        times, work = self._by_rank(scaled, rotation)
+        """(n,) times of warm tasks and, if any were seen, of first tasks, in launch order."""
+        times, work = self._warm_by_rank(scaled, rotation)
         order = launched(self.stage.stage_id, scaled.tasks, rotation)
         warm = self._stretched(times, work) + dispatch_seconds
         cold = self._cold_by_rank(times, work, dispatch_seconds)
         return np.asarray(warm[order]), None if cold is None else np.asarray(cold[order])
 
-    def _by_rank(self, scaled: Scaled, rotation: float) -> tuple[FloatArray, FloatArray | float]:
-        """(n,) times of warm tasks of the observed size in ascending order, and the relative work
-        of each; the last one launched may have part of it."""
+    def _warm_by_rank(
+        self, scaled: Scaled, rotation: float
+    ) -> tuple[FloatArray, FloatArray | float]:
+        """(n,) ascending times of warm tasks of the observed size, and their relative work: (n,) if
+        tasks differ in it, as if the last one launched has a partial partition."""
         n, work = scaled.tasks, scaled.work
         growth = work * scaled.partitions / self.stage.tasks
         cut = self.hot.cut(self._observed, n, growth) if self.hot else None
@@ -114,16 +118,18 @@ class StageShape(PartitionedStage):
 
     @cached_property
     def hot(self) -> HotPartitions | None:
-        """Partitions of it that stay as large however finely the others are cut."""
-        merged = self.growth is Growth.MERGED and self._merged_by_rule
+        """Partitions that stay as large however many partitions the others are divided into."""
+        merged = self.growth is Growth.MERGED and self._follows_merge_rule
         if not merged:
             return None
-        return hot_partitions(self.stage, self._merging, map_output_bytes=self.map_output_bytes)
+        return hot_partitions(
+            self.stage, self._merge_settings, map_output_bytes=self.map_output_bytes
+        )
 
     def _cold_by_rank(
         self, times: FloatArray, work: FloatArray | float, dispatch_seconds: float
     ) -> FloatArray | None:
-        """(n,) times of first tasks on a slot, by rank; None where none was seen."""
+        """(n,) times of first tasks on a slot by rank; None if none was seen."""
         if not len(self.cold):
             return None
         n, mean = len(times), float(self.cold.mean())
@@ -142,14 +148,14 @@ class StageShape(PartitionedStage):
 
     @cached_property
     def fixed_seconds(self) -> float:
-        """Part of a typical task's time that does not grow with its data."""
+        """Part of a typical task's time that does not grow with its data, in seconds."""
         ran = max(0.0, self.mean_seconds - self.overhead_seconds)
         return self.mean_seconds - ran + min(self.set_up_share * ran, SET_UP_SECONDS)
 
     @cached_property
     def late_fixed_seconds(self) -> float:
-        """The same of a task whose code is no longer new: by the same rule, so that part of it
-        always grows."""
+        """`fixed_seconds` of a task on warm code, by the same rule, so that part of it always
+        grows."""
         if self.warm_up is None:
             return self.fixed_seconds
         ran = self._late_run_seconds
@@ -157,18 +163,18 @@ class StageShape(PartitionedStage):
 
     @property
     def _late_run_seconds(self) -> float:
-        """Run time of a task whose code is no longer new: its overhead is less by as much."""
+        """Run time of a task on warm code; its overhead is less by the same factor."""
         late = 1.0 if self.warm_up is None else self.warm_up.late
         return late * max(0.0, self.mean_seconds - self.overhead_seconds)
 
     @property
     def late_seconds(self) -> float:
-        """What a task takes whose code is no longer new."""
+        """Time of a task on warm code, in seconds."""
         return self.mean_seconds * (1.0 if self.warm_up is None else self.warm_up.late)
 
     @property
     def cold_excess(self) -> float:
-        """Seconds by which a first task on a slot takes longer, whatever its data."""
+        """Seconds by which a first task on a slot is longer, whatever its data."""
         return max(0.0, float(self.cold.mean()) - self.mean_seconds) if len(self.cold) else 0.0
 
     def _stretched(self, seconds: FloatArray, work: FloatArray | float) -> FloatArray:

@@ -1,10 +1,10 @@
-"""How task times fall while code is new to the executors, seen in the launch order of a stage.
+"""Warm-up of a stage: how task times fall in launch order while code is loaded and compiled.
 
-The first tasks of a stage load and interpret code that later ones find compiled. So the mean time
-of a task depends on how many tasks each slot runs: more data on the same slots brings it down, the
-same data on more slots brings it up. The mean over the first k tasks of each slot comes from the
-stage's own launch order (`StageRun.warm_up`); beyond what was seen, tasks take as long as the later
-half.
+The first tasks of a stage load and interpret code that later ones find compiled. So the mean task
+time depends on the number of tasks that each slot runs: more data on the same slots lowers it, the
+same data on more slots raises it. The mean over the first k tasks of each slot comes from the
+stage's own launch order (`StageRun.warm_up`). Beyond the observed tasks, each takes as long as the
+mean of the later half.
 """
 
 from __future__ import annotations
@@ -30,17 +30,18 @@ PARTS = (1.0 / 32.0, 1.0 / 16.0, 1.0 / 8.0, 1.0 / 4.0, 1.0 / 2.0, 1.0)
 Times = TypeVar("Times", float, FloatArray)
 
 FASTEST_LATE = 0.4
-"""Later tasks are not taken to need less than this share of the mean."""
+"""Least time of later tasks, as a share of the mean."""
 
 
 @dataclass(frozen=True, eq=False)
 class WarmUp:
-    """Mean task time over the first k tasks of each slot, relative to the stage's own mean.
+    """The warm-up curve of a stage: mean time of the first k tasks of each slot, relative to the
+    stage's mean task time.
 
     Args:
-        waves: (p,) k, ascending, the last one as observed.
-        means: (p,) relative mean over so many, descending to 1.
-        late: relative time of tasks beyond.
+        waves: (p,) k, ascending; the last one is that of the log.
+        means: (p,) relative mean of the first k tasks, descending to 1.
+        late: relative time of tasks beyond the last k.
     """
 
     waves: FloatArray
@@ -48,9 +49,9 @@ class WarmUp:
     late: float
 
     def mean(self, waves: float) -> float:
-        """Relative mean over the first `waves` tasks of each slot, in tasks of the observed
-        size. Between two known points the time of a slot is a straight line, so that more tasks
-        never take less of it."""
+        """Relative mean over the first `waves` tasks of each slot, counted in tasks of the observed
+        size. The total time of a slot is interpolated linearly, so it never falls with more tasks.
+        """
         last, waves = float(self.waves[-1]), max(waves, float(self.waves[0]))
         if waves <= last:
             return float(np.interp(waves, self.waves, self._spent)) / waves
@@ -58,7 +59,7 @@ class WarmUp:
 
     @cached_property
     def _spent(self) -> FloatArray:
-        """(p,) time of a slot until then, in observed tasks."""
+        """(p,) total time of a slot's first k tasks, in mean task times."""
         return self.waves * self.means
 
     def means_of(self, waves: FloatArray) -> FloatArray:
@@ -71,8 +72,8 @@ class WarmUp:
 
 @dataclass(frozen=True, eq=False)
 class WarmUps:
-    """The curves of s stages: (s, w) waves, (s, w) means and (s,) late rates, 1 throughout where
-    there is none. Shorter ones repeat their first point."""
+    """The warm-up curves of s stages: (s, w) waves, (s, w) means and (s,) late times; all 1 for a
+    stage without a curve. Shorter curves repeat their first point."""
 
     waves: FloatArray
     means: FloatArray
@@ -119,22 +120,23 @@ def warmed(
     fixed_seconds: Times,
     late_fixed_seconds: Times,
 ) -> Times:
-    """Time of the tasks of a stage relative to observed ones of the same size, by how new their
-    code is: what the data changes on the log's own slots, times what other slots change there.
+    """Factor on the task times of a stage due to warm-up, relative to observed tasks of the same
+    size: the effect of the data on the log's slots, times the effect of the number of slots.
 
-    A stage ends with its busiest slot, and that slot's time grows with its work, though ever less
-    than in proportion. So the stage that has more slots never takes longer: a long task is no
-    colder for having its slot to itself, since its own first part warmed it.
+    A stage ends with its busiest slot, whose time grows with its work, though less than in
+    proportion. So a stage never takes longer on more slots: a long task is no colder for having its
+    slot to itself, since its own first part warmed the slot.
 
     Args:
         mean: `WarmUp.mean`.
-        waves: tasks of the observed size for each slot of the log, cut as they would be there.
-        busiest, busiest_in_log: the same for the busiest slot, here and of the log.
-        typical_seconds, fixed_seconds, late_fixed_seconds: as in `beside_fixed`.
+        waves: mean number of tasks of the observed size per slot of the log, at the number of
+            partitions that the stage has there.
+        busiest, busiest_in_log: the same for the busiest slot, on this cluster and in the log.
+        typical_seconds, fixed_seconds, late_fixed_seconds: as in `warm_up_factor`.
     """
 
     def relative(tasks: Times) -> Times:
-        return beside_fixed(
+        return warm_up_factor(
             mean(tasks),
             typical_seconds=typical_seconds,
             fixed_seconds=fixed_seconds,
@@ -145,51 +147,53 @@ def warmed(
 
 
 Cut = tuple[Scaled, Tasks]
-"""A stage for some input, as it is cut on some slots."""
+"""A stage at some input and number of partitions, and its tasks."""
 
 
 def work_of_slots(cut: Cut, lanes: int) -> tuple[float, float]:
-    """Tasks of the observed size that each of so many slots runs of a stage: in the mean, and the
-    busiest of them."""
+    """Work per slot of a stage on `lanes` slots, in tasks of the observed size: that of the mean
+    slot, and that of the busiest."""
     scaled, tasks = cut
     size = scaled.partitions * scaled.work / tasks.total if tasks.total > 0.0 else 0.0
     mean = max(1.0, scaled.partitions / lanes) * scaled.work
     return mean, tasks.expected_makespan(lanes) * size
 
 
-def beside_fixed(
+def warm_up_factor(
     mean: Times, *, typical_seconds: Times, fixed_seconds: Times, late_fixed_seconds: Times
 ) -> Times:
-    """What a relative mean over new code does to tasks with more data than observed.
+    """The warm-up factor of tasks with more data than observed.
 
-    Neither what new code costs nor the fixed part of a task grows with the data. The mean is that
-    of a typical task, a multiple of the observed one; of that the fixed part is there once.
+    Neither the cost of new code nor the fixed part of a task grows with the data. `mean` is a
+    factor on a typical task that is a multiple of the observed one. That multiple contains the
+    fixed part several times, so the excess is subtracted, from the warm and the mean task.
 
     Args:
-        typical_seconds: the observed task's time, times the work.
+        mean: relative mean by the warm-up curve.
+        typical_seconds: time of an observed task, times the work.
         fixed_seconds: its fixed part, times the work beyond one.
-        late_fixed_seconds: the same of tasks whose code is no longer new.
+        late_fixed_seconds: the same of a task whose code is warm.
     """
     whole, rest = typical_seconds * mean - late_fixed_seconds, typical_seconds - fixed_seconds
-    return (whole + NO_TIME) / (rest + NO_TIME)
+    return (whole + TINY_SECONDS) / (rest + TINY_SECONDS)
 
 
-NO_TIME = 1e-12
-"""Keeps the ratio of two times that are none at one."""
+TINY_SECONDS = 1e-12
+"""Makes the ratio of two times of 0 one."""
 
 
 def warm_up_of(
     stage: StageRun, slots: int, *, before: int = 0, starts_python: bool = False
 ) -> WarmUp | None:
-    """The curve of a stage that ran on so many slots; None where its order shows none.
+    """The warm-up curve of a stage that ran on `slots`; None if its launch order shows none.
 
-    Tasks of one wave start together, so parts shorter than a wave say nothing of order. What
-    random order would show as well is taken out: a deviation from 1 is shrunk by how often its
-    square exceeds its variance.
+    Tasks of one wave start together, so parts shorter than a wave are dropped. A deviation d of the
+    means from 1 is shrunk towards 1, by d² / (d² + variance), where the variance is what a random
+    order would give. Stages that are too short to show it get a prior (`_expected`).
 
     Args:
-        before: how many stages of the same code ran before.
-        starts_python: whether it is the first of its run that computes in Python.
+        before: number of stages of the same code that ran before.
+        starts_python: whether it is the first stage of its run that computes in Python.
     """
     lanes, seen = max(1, slots // stage.task_cpus), _seen_tasks(stage)
     if len(stage.warm_up) != len(PARTS) - 1 or seen < 2 * lanes:
@@ -209,41 +213,42 @@ def warm_up_of(
 
 
 def _seen_tasks(stage: StageRun) -> int:
-    """Tasks that the log saw end. Where it breaks off they are the first ones: the others come
-    later, when the code is less new."""
+    """Number of tasks that the log saw end. If it breaks off, these are the first ones; the others
+    run later, on warmer code."""
     return min(stage.tasks, stage.task_seconds.count)
 
 
 def _expected(stage: StageRun, lanes: int, *, before: int, starts_python: bool) -> WarmUp | None:
-    """The prior of a stage that does not show its order: too few tasks, one wave, an old log.
+    """The prior curve of a stage whose launch order does not show the warm-up: too few tasks, one
+    wave, an old log.
 
-    Python workers start once for each slot, as new code is loaded. How long they took the log may
-    tell; where it does not, they take as long again as the code of the executor itself.
+    Python workers start once per slot, as code is loaded. The log may tell how long that took; if
+    not, it is taken to take as long again as loading the executor's own code.
     """
     waves = max(1.0, _seen_tasks(stage) / lanes)
-    own = (stage.task_seconds.mean or 0.0) * waves
-    if own <= 0.0:
+    slot_seconds = (stage.task_seconds.mean or 0.0) * waves
+    if slot_seconds <= 0.0:
         return None
-    told = stage.python_start_seconds
-    started = min((told or 0.0) / min(lanes, stage.tasks), MOST_START * own)
+    reported = stage.python_start_seconds
+    python = min((reported or 0.0) / min(lanes, stage.tasks), MOST_START * slot_seconds)
     seconds = AGAIN_SECONDS / before if before else _new_code_seconds(stage, lanes)
-    if starts_python and told is None:
+    if starts_python and reported is None:
         seconds *= 1.0 + PYTHON_START
-    lost = started + min(EXCESS_SHARE * (own - started), seconds)
-    return falling_to(1.0 - lost / own, waves)
+    lost = python + min(EXCESS_SHARE * (slot_seconds - python), seconds)
+    return assumed_warm_up(1.0 - lost / slot_seconds, waves)
 
 
 def _new_code_seconds(stage: StageRun, lanes: int) -> float:
-    """What a slot loses to code that is new to it: the usual time, and what the stage's own tasks
-    tell of how long this machine loads code (`first_tasks.py`). Both leave about as much open in
-    log time, so that the answer lies half way."""
-    told = lost_to_new_code(stage, lanes)
-    return EXCESS_SECONDS if told is None else math.sqrt(EXCESS_SECONDS * told)
+    """Prior seconds that a slot loses to new code: the geometric mean of the usual time and of what
+    the stage's own tasks suggest for this machine (`first_tasks.py`), since both are about as
+    uncertain in log time."""
+    inferred = lost_to_new_code(stage, lanes)
+    return EXCESS_SECONDS if inferred is None else math.sqrt(EXCESS_SECONDS * inferred)
 
 
-def falling_to(late: float, waves: float) -> WarmUp:
-    """The curve of a stage that ran so many tasks per slot and does not show its order, of which
-    later tasks take so much of the mean: what new code costs is lost at the beginning."""
+def assumed_warm_up(late: float, waves: float) -> WarmUp:
+    """The curve of a stage of `waves` tasks per slot whose later tasks take the share `late` of the
+    mean: the cost of new code is spent at the beginning."""
     at = waves * np.asarray((0.125, 0.25, 0.5, 1.0))
     return WarmUp(at, late + (1.0 - late) * np.minimum(waves / at, MOST_COLD), late)
 
@@ -252,22 +257,22 @@ EXCESS_SECONDS = 1.5
 AGAIN_SECONDS = 0.2
 EXCESS_SHARE = 0.8
 MOST_COLD = 2.5
-"""Prior: what a slot loses to new code in each stage, as the usual time, as the largest share of
-its time in the stage, and as the most by which that share grows when it has less to do. The second
-stage of the same code loses the second, the third half of that, and so on: what has run often is
-compiled.
+"""Prior of the time that a slot loses to new code in a stage. `EXCESS_SECONDS` is the usual time
+for code that runs first; the second stage of the same code loses `AGAIN_SECONDS`, the third half of
+that, and so on: what has run often is compiled. `EXCESS_SHARE` is the largest share of the slot's
+time in the stage, `MOST_COLD` the most by which that share grows if the slot has less to do.
 Stages of the bundled logs that show it lose about 0.5 to 4 s (by eye); chosen with them and
 benchmarks/logs.py in view."""
 
 
 PYTHON_START = 1.0
-"""Prior: what the start of a slot's Python worker takes in the first stage that computes in Python,
-over what new code takes: an interpreter and its modules in the place of the executor's classes."""
+"""Prior of the start of a slot's Python worker in the first stage that computes in Python, over the
+time of the executor's own new code: an interpreter and its modules instead of classes."""
 
 
 def _relative_spread(measure: Measure) -> float:
-    """Standard deviation of a measure's quantiles over their mean, without the outermost tenths:
-    the first tasks themselves shall not hide what they show."""
+    """Coefficient of variation of a measure's quantiles without the outermost tenths, so that the
+    slow first tasks do not inflate the variance that they are tested against."""
     values = np.asarray(measure.quantiles, dtype=float)
     cut = len(values) // 10
     inner = values[cut : len(values) - cut]
@@ -276,11 +281,12 @@ def _relative_spread(measure: Measure) -> float:
 
 
 class Slowdown(NamedTuple):
-    """Time of tasks relative to observed ones of the same size.
+    """Factors on the time of tasks relative to observed ones of the same size.
 
     Args:
-        contention: of a typical one: more or fewer run at once. A longer one outlives the others.
-        warm: of every one, the longest too: code is less new to its slot, 1 where it is not.
+        contention: due to more or fewer concurrent tasks, for a typical task. A longer task
+            outlives the others and then runs alone.
+        warm: due to warmer code, for every task including the longest; 1 if code is not warmer.
     """
 
     contention: float
@@ -288,11 +294,10 @@ class Slowdown(NamedTuple):
 
 
 def combined(growth: float, warm_up: float) -> tuple[float, float]:
-    """Logarithms of two expected changes of task time as those of `Slowdown`: of two that go the
-    same way the larger alone (published growth holds cold code as well)."""
+    """Logarithms of the two factors of `Slowdown` from those of contention growth and warm-up. If
+    both have the same sign, only the larger counts: published growth rates include cold code."""
     if growth * warm_up <= 0.0:
-        apart = warm_up < 0.0
-        return (growth, warm_up) if apart else (growth + warm_up, 0.0)
+        return (growth, warm_up) if warm_up < 0.0 else (growth + warm_up, 0.0)
     if abs(growth) >= abs(warm_up):
         return growth, 0.0
     return (0.0, warm_up) if warm_up < 0.0 else (warm_up, 0.0)

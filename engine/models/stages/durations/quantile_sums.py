@@ -1,8 +1,8 @@
-"""Sums over the tasks of many stages without drawing them.
+"""Partial sums of the task times of many stages in closed form, without computing each time.
 
-Task times lie on straight lines between stored quantiles, and on an exponential tail in the last
-gap (`drawn_times`), at evenly spaced probabilities. Sums over such points are arithmetic series
-and, in the tail, a sum of logarithms: a ratio of Gamma functions.
+Task times are the quantile function at evenly spaced probabilities. That is linear between stored
+quantiles, with an exponential tail in the last gap (`drawn_times`). Sums over such points are
+arithmetic series and, in the tail, sums of logarithms: log ratios of Gamma functions.
 """
 
 from __future__ import annotations
@@ -16,14 +16,17 @@ from engine.forecast import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
-class DrawnSums:
-    """m stages of more tasks than quantiles, before their times are scaled to their mean.
+class QuantileSums:
+    """The task times of m stages with more tasks than quantiles, before they are scaled to their
+    mean.
 
     Args:
         values: (m, q) ascending quantiles; shorter rows repeat their last one.
-        points: (m,) how many there are of each, at least two.
-        tasks: (m,) how many times are drawn.
-        tail: (m,) whether the last gap is a tail.
+        points: (m,) number of quantiles of each stage, at least two.
+        tasks: (m,) number of tasks.
+        tail: (m,) whether the last gap is an exponential tail.
+        first: (m, q - 1) rank of the first task in each gap between quantiles.
+        before: (m, q - 1) sum of the times before each gap.
     """
 
     values: FloatArray
@@ -36,8 +39,8 @@ class DrawnSums:
     @classmethod
     def of(
         cls, values: FloatArray, points: IntArray, tasks: FloatArray, tail: BoolArray
-    ) -> DrawnSums:
-        """With the (m, q - 1) first task of each gap and the sum of those before it."""
+    ) -> QuantileSums:
+        """Computes `first` and `before`."""
         gap, last = np.arange(values.shape[1] - 1), (points - 2)[:, None]
         per_gap = tasks[:, None] / (points[:, None] - 1.0)
         first = np.where(gap <= last, np.ceil(per_gap * gap - 0.5), np.inf)
@@ -50,7 +53,7 @@ class DrawnSums:
         return cls(values, points.astype(float), tasks, tail, first, before)
 
     def at(self, rank: FloatArray) -> FloatArray:
-        """(m, p) times of some ranks (m, p)."""
+        """(m, p) task times at (m, p) ranks."""
         middle = (rank + 0.5) / self.tasks[:, None]
         where = middle * (self.points[:, None] - 1.0)
         gap = np.clip(where.astype(np.int64), 0, self.points[:, None].astype(np.int64) - 2)
@@ -61,7 +64,7 @@ class DrawnSums:
         return np.asarray(low + (high - low) * np.where(tail, deep, part))
 
     def below(self, limit: FloatArray) -> FloatArray:
-        """(m,) how many of the times but the longest are below a limit."""
+        """(m,) number of task times, without the longest, below (m,) limits."""
         number = (self.values < limit[:, None]).sum(axis=1)
         gap = np.clip(number - 1, 0, self.points.astype(np.int64) - 2)
         low, width = self._gap(gap)
@@ -75,7 +78,7 @@ class DrawnSums:
         return np.where(number == 0, 0.0, np.where(every, self.tasks - 1.0, found))
 
     def sum_to(self, number: FloatArray) -> FloatArray:
-        """(m,) sum of so many of the shortest, all but the longest at most."""
+        """(m,) sum of the (m,) shortest task times, at most all but the longest."""
         gap = (self.first <= number[:, None]).sum(axis=1) - 1
         rows = np.arange(len(gap))
         low, width = self._gap(gap)
@@ -90,7 +93,7 @@ class DrawnSums:
         return np.asarray(self.before[rows, gap] + some * low + along * width)
 
     def _gap(self, gap: IntArray) -> tuple[FloatArray, FloatArray]:
-        """(m,) lower end and width of a gap of each."""
+        """(m,) lower end and width of the (m,) gaps."""
         rows = np.arange(len(gap))
         low = self.values[rows, gap]
         return low, self.values[rows, gap + 1] - low
@@ -100,7 +103,7 @@ class DrawnSums:
 
     @property
     def _depth(self) -> FloatArray:
-        """(m,) depth of the longest in the tail: log of the last gap over half a task."""
+        """(m,) depth of the longest task in the tail: log of the last gap over half a task."""
         return np.log(2.0 * self.tasks / (self.points - 1.0))
 
 

@@ -1,7 +1,7 @@
-"""The stages of a replay at once: how long each takes on so many slots in closed form.
+"""Closed-form durations of all stages of a replay at once, as arrays over the stages.
 
-The same equations as `Tasks.expected_makespan`, `slowdown_of` and `Tasks.slowed` for one stage,
-over arrays: a log of hundreds of stages is asked for a hundred numbers of slots.
+The same equations as `Tasks.expected_makespan`, `slowdown_of` and `Tasks.slowed` for one stage:
+logs of hundreds of stages are evaluated at a hundred numbers of slots.
 """
 
 from __future__ import annotations
@@ -18,39 +18,39 @@ from engine.models.stages.table import Cuts, StageTable
 from engine.scheduling.waves import EXPECTED_MAXIMUM, IN_STEP, NO_SPREAD, ClosedForm
 
 FEWEST_STAGES = 12
-"""Fewer are answered one by one as fast."""
+"""Fewer stages are evaluated one by one as fast."""
 
 
 @dataclass(frozen=True, eq=False)
 class StageBatch:
-    """What the closed form needs of s stages; each of (s,) unless said otherwise.
+    """The inputs of the closed form for s stages; each (s,) unless said otherwise.
 
     Args:
-        places: where in the log they stand.
-        count: tasks.
-        ran_on: slots that it had in the log.
+        stages: indices of the stages in the log.
+        count: number of tasks.
+        ran_on: slots that the stage had in the log.
         observed: tasks that ran at once in the log.
         cpus: slots of one task.
-        own: tasks of the observed size for each task on one slot.
-        partitions: whole ones and the part of the last.
-        contention_growth, law: log of task time per doubling of tasks at once: prior, and what logs
-            tell.
+        task_work: work of a task relative to an observed one.
+        partitions: number of partitions, the last one counted by its size.
+        contention_growth, law: growth of log task time per doubling of concurrent tasks: the prior,
+            and beyond it as fitted to several logs.
         typical: time of a typical task.
-        fixed: (2, s) the fixed part of a task and of a late one, times the work beyond one
-            (`beside_fixed`).
-        total, longest, square: of the task times: sum, longest, sum of squares.
+        fixed: (2, s) the fixed part of a task and of a warm one, times the work beyond one
+            (`warm_up_factor`).
+        total, longest, square: sum, maximum and sum of squares of the task times.
         capped: (3, s) `Tasks.squares_up_to` of the typical time.
-        longest_first: launch order.
+        longest_first: 1 if tasks are launched from the longest to the shortest.
         points, beyond: (s, p) `Residuals`.
-        warm_ups: how task times fall while code is new.
+        warm_ups: the warm-up curves.
     """
 
-    places: IntArray
+    stages: IntArray
     count: FloatArray
     ran_on: FloatArray
     observed: FloatArray
     cpus: FloatArray
-    own: FloatArray
+    task_work: FloatArray
     partitions: FloatArray
     contention_growth: FloatArray
     law: FloatArray
@@ -66,43 +66,43 @@ class StageBatch:
     warm_ups: WarmUps
 
     @classmethod
-    def of(cls, table: StageTable, places: IntArray, cuts: Cuts, outlines: Outlines) -> StageBatch:
-        """Some stages of a log for one input."""
+    def of(cls, table: StageTable, stages: IntArray, cuts: Cuts, outlines: Outlines) -> StageBatch:
+        """The closed form of the stages at `stages` of a log, at one input."""
         times, counts = outlines.ordered, outlines.counts
-        typical = table.mean_seconds[places] * cuts.work
+        typical = table.mean_seconds[stages] * cuts.work
         work = counts * times
         outlined, square = work.sum(axis=1), np.einsum("ij,ij->i", work, times)
         whole = np.where(outlined > 0.0, outlined, 1.0)
         points, beyond = _residuals(times, counts, work, whole)
         return cls(
-            places=places,
+            stages=stages,
             count=cuts.tasks,
-            ran_on=table.ran_on[places],
+            ran_on=table.ran_on[stages],
             observed=np.minimum(
-                _lanes(table.ran_on[places], table.cpus[places]), table.observed[places]
+                _lanes(table.ran_on[stages], table.cpus[stages]), table.observed[stages]
             ),
-            cpus=table.cpus[places],
-            own=cuts.work,
+            cpus=table.cpus[stages],
+            task_work=cuts.work,
             partitions=cuts.partitions,
-            contention_growth=table.contention_growth[places],
-            law=table.law_slots[places],
+            contention_growth=table.contention_growth[stages],
+            law=table.law_slots[stages],
             typical=typical,
-            fixed=table.fixed_seconds[:, places] * np.maximum(0.0, cuts.work - 1.0),
+            fixed=table.fixed_seconds[:, stages] * np.maximum(0.0, cuts.work - 1.0),
             total=outlines.total,
             longest=times[:, -1],
             square=square * (outlines.total / whole),
             capped=_capped(times, counts, typical),
-            longest_first=table.longest_first[places],
+            longest_first=table.longest_first[stages],
             points=points,
             beyond=beyond,
-            warm_ups=table.warm_ups.taken(places),
+            warm_ups=table.warm_ups.taken(stages),
         )
 
     def slowdowns(self, slots: int, in_log: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(s,) each, as `slowdown_of`: contention and how new code is.
+        """(s,) factors of contention and (s,) of warm-up, as `slowdown_of`.
 
         Args:
-            in_log: (2, s) `in_log` of the tasks that the stages have on the log's slots.
+            in_log: (2, s) `in_log` for the tasks that the stages have on the log's slots.
         """
         doublings = np.log2(np.minimum(self._lanes(slots), self.count) / self.observed)
         factor = warmed(
@@ -118,35 +118,35 @@ class StageBatch:
         return np.exp(contention + self.law * doublings), np.exp(warm)
 
     def _lanes(self, slots: float | FloatArray) -> FloatArray:
-        """(s,) tasks that so many slots (of each) run at once."""
+        """(s,) tasks that run at once on a number of slots, or on (s,) numbers of them."""
         return _lanes(slots, self.cpus)
 
     def _busiest(self, slots: float | FloatArray) -> FloatArray:
-        """(s,) tasks of the observed size of the busiest slot."""
+        """(s,) work of the busiest slot, in tasks of the observed size."""
         _, _, span = self._spans(slots, np.ones(len(self.count)))
         size = np.divide(self.partitions, self.total, out=np.zeros_like(span), where=self.total > 0)
-        return np.asarray(span * size * self.own)
+        return np.asarray(span * size * self.task_work)
 
     @cached_property
     def in_log(self) -> FloatArray:
-        """(2, s) tasks of the observed size of each slot of the log: in the mean, of the busiest
-        (`work_of_slots`)."""
-        mean = np.maximum(1.0, self.partitions / self._lanes(self.ran_on)) * self.own
+        """(2, s) work per slot of the log, in tasks of the observed size: of the mean slot and of
+        the busiest (`work_of_slots`)."""
+        mean = np.maximum(1.0, self.partitions / self._lanes(self.ran_on)) * self.task_work
         return np.stack((mean, self._busiest(self.ran_on)))
 
     def closed_forms(
         self, slots: int, contention: FloatArray, speed: FloatArray
     ) -> list[ClosedForm]:
-        """(s,) sum, longest and expected makespan on the idle cluster of tasks `Tasks.slowed`."""
+        """(s,) sum, longest and expected makespan on the idle cluster, as of `Tasks.slowed`."""
         total, longest, span = (part / speed for part in self._spans(slots, contention))
         columns = (total, longest, self._lanes(slots), span)
-        found = zip(*(column.tolist() for column in columns), strict=True)
-        return [ClosedForm(*values) for values in found]
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        return [ClosedForm(*row) for row in rows]
 
     def _spans(
         self, slots: float | FloatArray, contention: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """(s,) sum, longest and expected makespan at a speed of 1."""
+        """(s,) sum, (s,) longest and (s,) expected makespan at speed 1 under (s,) contention."""
         grown = contention - 1.0
         up_to, crossed, squared = self.capped
         lanes = self._lanes(slots)
@@ -172,18 +172,18 @@ class StageBatch:
     def _exceeded_by(self, share: FloatArray) -> FloatArray:
         """(s,) `Residuals.exceeded_by`."""
         rows, last = np.arange(len(share)), self.beyond.shape[1] - 1
-        place = (self.beyond < share[:, None]).sum(axis=1)
-        high = np.clip(place, 1, last)
+        index = (self.beyond < share[:, None]).sum(axis=1)
+        high = np.clip(index, 1, last)
         low_share, high_share = self.beyond[rows, high - 1], self.beyond[rows, high]
         width = high_share - low_share
         part = (share - low_share) / np.where(width > 0.0, width, 1.0)
         low, up = self.points[rows, high - 1], self.points[rows, high]
-        found = low + np.clip(part, 0.0, 1.0) * (up - low)
-        return np.where(place == 0, self.points[:, 0], found)
+        result = low + np.clip(part, 0.0, 1.0) * (up - low)
+        return np.where(index == 0, self.points[:, 0], result)
 
 
 def _lanes(slots: float | FloatArray, cpus: FloatArray) -> FloatArray:
-    """(s,) tasks that so many slots run at once, of which each holds (s,) several."""
+    """(s,) tasks that run at once on a number of slots, each holding (s,) `cpus` of them."""
     return np.asarray(np.maximum(1.0, slots // cpus))
 
 
@@ -198,8 +198,8 @@ def _capped(times: FloatArray, counts: FloatArray, typical: FloatArray) -> Float
 def _residuals(
     times: FloatArray, counts: FloatArray, work: FloatArray, whole: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """(s, p) points and shares beyond of `Residuals`; after its last point a stage's residual falls
-    to none at a share of one."""
+    """(s, p) `Residuals.points` and `Residuals.beyond`; after its last point a stage's residual
+    falls to 0 at a share of 1."""
     end = np.zeros((len(times), 1))
     points = np.concatenate((times[:, ::-1], end), axis=1)
     share, above = np.cumsum(work[:, ::-1], axis=1), np.cumsum(counts[:, ::-1], axis=1)

@@ -10,7 +10,7 @@ from sparkplan_runs import executors, fit
 from engine import read
 from engine.models.replay.alternatives import other_cuts
 from engine.models.replay.replayed_run import Replay
-from engine.models.stages.cutting.unplanned_scans import UnplannedFiles
+from engine.models.stages.cutting.inferred_files import InferredFiles
 from engine.models.stages.durations.task_times import StageShape
 from engine.models.stages.shapes import shapes_of
 from engine.profile import Run
@@ -126,7 +126,7 @@ def test_else_they_lie_between_what_was_read_and_what_splits_hold() -> None:
     (rdd,) = scans_of(run)
     read_bytes = rdd.stage.outside_bytes
     most = rdd.stage.tasks * 128.0 * MIB
-    assert rdd.unplanned == UnplannedFiles(math.sqrt(read_bytes * most), read_bytes, most)
+    assert rdd.unplanned == InferredFiles(math.sqrt(read_bytes * most), read_bytes, most)
     in_rows = replace(rdd.stage, operations=("Scan csv", "PythonRDD"))
     (whole,) = shapes_of(replace(run, stages=(in_rows,)), 2)
     assert whole.unplanned is None

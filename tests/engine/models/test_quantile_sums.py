@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from engine.models.stages.durations.drawn_sums import DrawnSums
 from engine.models.stages.durations.drawn_times import drawn
 from engine.models.stages.durations.launch_order import (
     LONGEST_FIRST,
@@ -11,6 +10,7 @@ from engine.models.stages.durations.launch_order import (
     launched,
     turned,
 )
+from engine.models.stages.durations.quantile_sums import QuantileSums
 
 QUANTILES = 201
 
@@ -25,13 +25,13 @@ def quantiles(seed: int) -> tuple[np.ndarray, int]:
     return values, int(random.integers(max(points + 1, 257), 4001))
 
 
-def sums_of(values: np.ndarray, tasks: int) -> DrawnSums:
+def sums_of(values: np.ndarray, tasks: int) -> QuantileSums:
     padded = np.full((1, QUANTILES), values[-1])
     padded[0, : len(values)] = values
     middles = (np.arange(tasks) + 0.5) / tasks
     tail = (middles > 1.0 - 1.0 / (len(values) - 1)).sum() > 1
     count = np.asarray([len(values)])
-    return DrawnSums.of(padded, count, np.asarray([float(tasks)]), np.asarray([tail]))
+    return QuantileSums.of(padded, count, np.asarray([float(tasks)]), np.asarray([tail]))
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -1,0 +1,126 @@
+"""Infers the size of the files of a scan that no query plan describes, as when a program takes the
+RDD of a query (`df.rdd`, much of MLlib).
+
+Spark splits the files, whatever columns its tasks then read. Of Parquet and ORC tasks read less
+than the whole files, so the bytes read say little of how a scan is split elsewhere. Another query
+of the run may have scanned the same files, and surely did if it read as many records. Otherwise the
+files are no smaller than what was read, and no larger than what the splits may hold.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from engine.models.stages.cutting.partitions import PartitioningSettings
+from engine.profile import Run
+from engine.stage_run import StageRun
+
+COLUMNAR_SCANS = ("Scan parquet", "Scan orc")
+"""Scans of columnar formats, of which only the selected columns are read. The name of a table may
+follow."""
+
+
+@dataclass(frozen=True, slots=True)
+class InferredFiles:
+    """The files of a scan without a plan: their size as far as it is known.
+
+    Args:
+        total_bytes: best estimate of their total size.
+        least_bytes, most_bytes: bounds of that size; equal if it is known.
+        number: number of files, if another query tells it.
+    """
+
+    total_bytes: float
+    least_bytes: float
+    most_bytes: float
+    number: float | None = None
+
+    def read_by(self, stage: StageRun) -> StageRun:
+        """The stage as if its plan said that it scans these files."""
+        return replace(stage, files_bytes=self.total_bytes, files_read=self.number)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether their size is known, and not inferred."""
+        return self.least_bytes == self.most_bytes
+
+    @property
+    def others(self) -> tuple[InferredFiles, InferredFiles]:
+        """The same at the lower and at the upper bound of their size."""
+        least, most = (
+            replace(self, total_bytes=total, number=None)
+            for total in (self.least_bytes, self.most_bytes)
+        )
+        return least, most
+
+
+class ScanFiles(NamedTuple):
+    """Total size of the files of a scan, and their number if known."""
+
+    total_bytes: float
+    number: float | None
+
+
+PlannedScans = Mapping[tuple[frozenset[str], int], Mapping[ScanFiles, Set[float | None]]]
+"""Scans that plans describe, by format and table and by number of tasks: the files that they scan,
+and the numbers of records that these scans read."""
+
+
+def planned_files(run: Run) -> PlannedScans:
+    """The files of the scans that the run's query plans describe."""
+    scans: dict[tuple[frozenset[str], int], dict[ScanFiles, set[float | None]]] = {}
+    for stage in run.stages:
+        if stage.files_bytes and _scans_one_table(stage):
+            files = ScanFiles(stage.files_bytes, stage.files_read)
+            same_kind = scans.setdefault((_scan_operations(stage), stage.tasks), {})
+            same_kind.setdefault(files, set()).add(stage.input_records)
+    return scans
+
+
+def inferred_files(
+    stage: StageRun, settings: PartitioningSettings, planned: PlannedScans
+) -> InferredFiles | None:
+    """Infers the files of a stage's scan if it was split for the cores and no plan says their size;
+    None for other stages.
+
+    Other scans of the run (`planned`) of this format, or of this table if it is named, in as many
+    tasks tell the size. If all of those with as many records scan the same files, these are it.
+    Else, if all of those scans read the same files, these are taken. Else the size is log-uniform
+    between its bounds: their geometric mean is taken.
+    """
+    cores, read = settings.scan_parallelism, stage.outside_bytes
+    if (
+        not _scans_one_table(stage)
+        or stage.files_bytes
+        or not read
+        or not 1 <= stage.tasks / cores < 2
+    ):
+        return None
+    most = max(read, stage.tasks * settings.split_bytes)
+    possible = {
+        files: records
+        for files, records in planned.get((_scan_operations(stage), stage.tasks), {}).items()
+        if read <= files.total_bytes <= most
+    }
+    same = [files for files, records in possible.items() if stage.input_records in records]
+    if stage.input_records and len(same) == 1:
+        total = same[0].total_bytes
+        return InferredFiles(total, total, total, same[0].number)
+    only = len(possible) == 1
+    total, number = next(iter(possible)) if only else (math.sqrt(read * most), None)
+    return InferredFiles(total, read, most, number)
+
+
+def _scans_one_table(stage: StageRun) -> bool:
+    """Whether a stage scans one table of a columnar format and nothing else."""
+    together = stage.inputs or stage.united or stage.paired or "Union" in stage.operations
+    scanned = _scan_operations(stage)
+    return not together and len(scanned) == 1 and all(n.startswith(COLUMNAR_SCANS) for n in scanned)
+
+
+def _scan_operations(stage: StageRun) -> frozenset[str]:
+    """Names of a stage's scan operations, of files or of a cache."""
+    return frozenset(name.strip() for name in stage.operations if name.startswith("Scan "))
