@@ -12,8 +12,8 @@ from engine.cluster import Cluster, Workload
 from engine.errors import BadInput
 from engine.experiments.belief import Belief, Points, believe, forecast_at, with_default_scales
 from engine.experiments.design import rank
-from engine.experiments.known_runs import known_of
-from engine.experiments.plans import Experiment, Grid, Known
+from engine.experiments.known_runs import known_runs
+from engine.experiments.plans import Experiment, Grid, KnownRuns
 from engine.forecast import FloatArray
 from engine.models.base import FittedModel
 from engine.models.curves.terms import ERNEST_TERMS, columns
@@ -65,7 +65,7 @@ def narrowed(
     points = Points.of([cluster], [planned], fitted.profile)
     forecast, belief = forecast_at(fitted, points), believe(fitted, points)
     grid = Grid.of(nodes=[cluster.nodes or 1], fractions=[1.0], instances=[runs[0].instance])
-    rows = _rows(runs, known_of(fitted.profile, grid, planned))
+    rows = _rows(runs, known_runs(fitted.profile, grid, planned))
     target = columns(ERNEST_TERMS, grid.machines, grid.fraction)[0] / forecast.seconds[0]
     scale_after = _predictive_scale(rows, target, belief)
     if scale_after is None:
@@ -86,7 +86,7 @@ def narrowed(
     )
 
 
-def _rows(runs: Sequence[Experiment], known: Known) -> FloatArray:
+def _rows(runs: Sequence[Experiment], known: KnownRuns) -> FloatArray:
     """(r, p) terms of the planned and then of the known runs, divided by their times."""
     machines = np.asarray([float(run.nodes or 1) for run in runs])
     fractions = np.asarray([run.fraction for run in runs])
