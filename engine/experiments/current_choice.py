@@ -17,7 +17,7 @@ from engine.experiments.priced_compositions import PricedCompositions
 from engine.forecast import Forecast
 from engine.models.base import FittedModel
 from engine.notices import Notice, in_order
-from engine.optimiser import settle
+from engine.optimiser import select_exact
 
 ASSUMED_SPREAD = Notice(
     "no-interval",
@@ -47,7 +47,7 @@ def current_choice(
     surface: Surface | None,
 ) -> CurrentChoice:
     """The optimiser's recommendation or nearest miss, with the fitted model's notices about it."""
-    recommendation = None if surface is None else settle(surface, goal, priced.billing)
+    recommendation = None if surface is None else select_exact(surface, goal, priced.billing)
     choice = (
         None if recommendation is None else recommendation.recommended or recommendation.nearest
     )

@@ -98,10 +98,12 @@ def _of_surface(
 ) -> PricedCompositions:
     """Clusters of one type from a surface: all on demand, or as many spot nodes as the managed
     service allows."""
-    surface, billing = surface.rented(billing)
-    low, _ = surface.outlook.interval(goal.confidence)
+    surface, billing = surface.for_purchase_option(billing)
+    low, _ = surface.interrupted_forecast.interval(goal.confidence)
     seconds, costs = surface.seconds, surface.costs(billing)
-    lowest_seconds = np.where(np.isnan(low), surface.outlook.seconds, low).reshape(surface.shape)
+    lowest_seconds = np.where(np.isnan(low), surface.interrupted_forecast.seconds, low).reshape(
+        surface.shape
+    )
     eligible = np.isfinite(seconds) & np.isin(surface.nodes, np.asarray(nodes))
 
     def or_inf(values: FloatArray) -> FloatArray:
@@ -123,7 +125,7 @@ def _of_surface(
     )
     kept = could_be_best([as_predicted, optimistic], goal)
     rows, columns = np.divmod(kept, surface.max_nodes)
-    uninterrupted, interrupted = surface.forecast, surface.outlook
+    uninterrupted, interrupted = surface.forecast, surface.interrupted_forecast
     with np.errstate(invalid="ignore"):
         log_slowdown = np.log(interrupted.seconds[kept] / uninterrupted.seconds[kept])
         scales = interrupted.log_scale[kept], uninterrupted.log_scale[kept]

@@ -325,7 +325,7 @@ def test_advice_is_about_the_goal_at_the_prices_that_are_paid(
     advice = advise(
         fitted, catalog=catalog, surface=surface, nodes=range(1, 33), billing=billing, **goal
     )
-    on, billing = surface.rented(billing)
+    on, billing = surface.for_purchase_option(billing)
     place = on.index(str(advice.instance), advice.nodes)
     # A log's own time is believed a little differently once its residual is known.
     assert advice.seconds == pytest.approx(on.seconds.flat[place], rel=0.05)
