@@ -181,7 +181,8 @@ def complete(cluster: Cluster, profile: Profile) -> Cluster:
     profile's runs on the same type (unless nodes are to be filled), else the catalog's default.
 
     Raises:
-        BadInput: when neither the cluster nor a run tells the type of the nodes, or its vCPUs.
+        BadInput: if the type of the nodes or its vCPUs are known from neither the cluster nor a
+            run.
     """
     cores_per_task = task_cpus(profile)
     if cluster.task_cpus != cores_per_task:

@@ -186,7 +186,7 @@ def itemised(
 
     Raises:
         UnknownName: when the catalog does not hold the master's type.
-        ValueError: when the type has no spot price and spot is asked for.
+        ValueError: for spot billing of a type without a spot price.
     """
     price, name = price_of(offer, billing), offer.instance.name
     if price is None:
@@ -210,7 +210,7 @@ def itemised(
         billed_seconds=billed,
         assumptions=(
             *owned_lines(owned, name),
-            *assumptions(price if nodes else None, billing, catalog.exchange, head=master_price),
+            *assumptions(price if nodes else None, billing, catalog.exchange, master=master_price),
         ),
         owned={name: owned} if owned else {},
     )
@@ -277,19 +277,19 @@ def assumptions(
     billing: Billing,
     exchange: Exchange | None = None,
     *,
-    head: Price | None = None,
+    master: Price | None = None,
 ) -> tuple[str, ...]:
     """Every assumption, estimate and custom term behind a cost, one line each.
 
     Args:
-        price: of the workers; None where nobody pays for them.
-        head: of the master.
+        price: of the workers; None where none is paid for.
+        master: of the master.
     """
     lines = []
     if price is not None and price.estimated:
         lines.append(f"price estimated ({price.date}): {price.source}")
-    if head is not None and head.estimated and head != price:
-        lines.append(f"master's price estimated ({head.date}): {head.source}")
+    if master is not None and master.estimated and master != price:
+        lines.append(f"master's price estimated ({master.date}): {master.source}")
     if exchange is not None:
         lines.append(
             f"prices converted from {exchange.currency} at {exchange.usd:g} USD "

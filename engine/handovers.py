@@ -140,7 +140,7 @@ def _fewer_cpus(carried: Mapping[str, str], cpus: Mapping[str, str]) -> list[str
 
 
 def _carried(settings: Mapping[str, str]) -> list[str]:
-    """The line about settings that are assumed."""
+    """The line about the assumed settings."""
     settings_text = ", ".join(f"{key}={value}" for key, value in settings.items())
     return [f"assumes: {settings_text} (as in the logs or as asked for)"] if settings_text else []
 

@@ -39,7 +39,7 @@ from engine.mixing.mixed import with_mixes
 from engine.mixing.purchase_options import rents_both_ways
 from engine.models.base import FittedModel
 from engine.notices import Notice
-from engine.what_if import WhatIf
+from engine.sensitivity_analysis import SensitivityAnalysis
 
 MOST_TYPES = 3
 """The most types in one cluster: a search over more takes too long to wait for."""
@@ -49,7 +49,7 @@ _REFINEMENTS = 16
 
 _REFINED_AT_ONCE, _MOST_AT_ONCE = 8, 60
 """How many types a round evaluates at first, and at most. The number doubles whenever another type
-comes out best: on a plateau each round would otherwise settle one type. Models evaluate so many
+comes out best: on a plateau each round would otherwise confirm one type. Models evaluate so many
 points one by one (`EVALUATED_ALONE` of replays)."""
 
 
@@ -168,7 +168,7 @@ def surface_of(
         UnknownName: for an instance name or glob that matches nothing.
         BadInput: for limits that contradict each other, or leave no room for any type.
     """
-    limits = limits.checked(catalog, max_nodes)
+    limits = limits.validated(catalog, max_nodes)
     candidates = select_candidates(
         catalog, profile=fitted.profile, ran_on=fitted.ran_on,
         barrier_stages=fitted.barrier_stages, instances=instances, limits=limits,
@@ -250,7 +250,7 @@ def sensitivity(
 
     steps = mix == 1 and not rents_both_ways(surface, billing, mix)
     surface, _ = surface.for_purchase_option(billing)
-    return WhatIf(ask, surface, goal, billing, best, steps=steps).sensitivity()
+    return SensitivityAnalysis(ask, surface, goal, billing, best, steps=steps).sensitivity()
 
 
 def select_exact(

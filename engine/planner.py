@@ -141,7 +141,7 @@ class Plan:
             UnknownName: for a type that is not in the catalog.
             BadInput: for limits that contradict each other or change the candidates.
         """
-        limits.checked(self.request.catalog, self.request.max_nodes)
+        limits.validated(self.request.catalog, self.request.max_nodes)
         present, rows = self.request.limits, self.surface.rows
         changed = (limits.arch, limits.exclude) != (present.arch, present.exclude)
         if changed or any(name not in rows for name, _ in limits.owned):

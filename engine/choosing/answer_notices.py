@@ -35,7 +35,7 @@ def price_notices(
     on purpose).
 
     Args:
-        kind: "spot price" for one of these: that on demand of the same type has a date of its own.
+        kind: "price", or "spot price": the two prices of a type have different dates.
     """
     notices = []
     subject = f"the {kind} of {name}"

@@ -173,7 +173,7 @@ def select_candidates(
     comparison. Types that the limits exclude never stay.
 
     Args:
-        ran_on: types that tell the architecture, in addition to the profile's.
+        ran_on: types from which the architecture is known, in addition to the profile's.
         barrier_stages: stages of the job whose tasks start all at once or not at all.
 
     Raises:

@@ -72,7 +72,7 @@ class Limits:
         min_nodes: the fewest workers.
         arch: "x86_64" or "arm64"; None for that of the measured types.
         exclude: globs of types that are not rented.
-        max_spot: the largest share of nodes rented at spot prices, if these are asked for; the rest
+        max_spot: the largest share of nodes rented at spot prices, under spot billing; the rest
             is rented on demand. None for no limit.
         executors: bounds of dynamic allocation, (fewest, most) executors; None if off.
         barrier_stages: stages of the job whose tasks start all at once or not at all.
@@ -126,7 +126,7 @@ class Limits:
                 f"the share of spot nodes lies between 0 and 100 %, not {shown}", where="max-spot"
             )
 
-    def checked(self, catalog: Catalog, max_nodes: int) -> Limits:
+    def validated(self, catalog: Catalog, max_nodes: int) -> Limits:
         """These limits, if the catalog holds all of their names.
 
         Raises:

@@ -207,23 +207,23 @@ class Sensitivity:
     """Sensitivity of a recommendation to its goal and to the input size.
 
     Args:
-        one_more_hour: the cheapest with an hour more than the deadline, or than the answer where
-            the least time is asked or there is none; None where that saves nothing.
+        one_more_hour: the cheapest with an hour more than the deadline; where the time is
+            minimised or there is no deadline, than the answer's promised time. None where that
+            saves nothing.
         one_more_dollar: the fastest with a dollar more; None where that saves no time.
-        hardly_slower: where the least time is asked, the cheapest that is predicted to take at most
+        hardly_slower: where the time is minimised, the cheapest that is predicted to take at most
             `HARDLY_SLOWER` longer; None where that saves nothing, or would miss the deadline.
         least_deadline_seconds, least_budget_usd: below these the recommendation changes; None
-            where there is no such limit.
-        below, below_budget: what it is then, below the least deadline (the least budget, where no
-            deadline is asked for) and below the least budget; None where nothing satisfies the goal
-            any more.
-        looser: the next deadlines (with a budget alone: budgets) at which something better comes
-            in reach, at least the first of them; None where that was not worked out (mixes).
-        holds_until: the largest input, in multiples of the one asked, with which the recommended
-            composition still satisfies the goal; None where none can be named, and `holds_note`
-            says why. `holds_warnings` is what the model warns of there and not now.
-        optimal: of every answer here all compositions were compared; else something better than
-            what is named, or than nothing, may exist, and another run may find it.
+            without such a limit.
+        below, below_budget: the answer below the least deadline (without a deadline, below the
+            least budget), and below the least budget; None where nothing satisfies the goal.
+        looser: the next deadlines (with a budget alone: budgets) at which a better composition
+            becomes feasible, at least the first of them.
+        holds_until: the largest input, in multiples of the present one, with which the recommended
+            composition still satisfies the goal; None where none can be given, with the reason in
+            `holds_note`. `holds_warnings` are the model's warnings there that it does not give now.
+        optimal: whether every search here compared all compositions; if not, better ones than
+            those named may exist.
     """
 
     one_more_hour: Change | None
@@ -274,15 +274,15 @@ class Recommendation:
             candidates, whatever the goal.
         rejected: one per type that does not satisfy the goal.
         nearest: the choice that comes closest when nothing satisfies the goal.
-        compromises: where a deadline and a budget cannot be kept together, of what was searched:
-            the deadline (where nothing keeps it, the least that can be named, by
-            `reachable_seconds`) at the least cost, and within the budget (where nothing is, the
-            least that can be named, by `reachable_usd`) the least deadline.
+        compromises: where a deadline and a budget cannot both be kept, among the compositions
+            searched: the least cost within the deadline (where nothing meets it, within the least
+            that can be met, rounded by `reachable_seconds`), and the least deadline within the
+            budget (where nothing keeps it, within the least, rounded by `reachable_usd`).
         optimal: every composition was compared, so nothing better exists under this model.
         evaluated: how many compositions were compared.
         hidden: reason -> number of types that were no candidates.
         sensitivity: what the answer depends on, where requested and there is an answer.
-        dynamic_allocation: the bounds that were asked for, (fewest, most) executors.
+        dynamic_allocation: the requested bounds, (fewest, most) executors.
     """
 
     goal: Goal

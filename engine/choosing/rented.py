@@ -71,7 +71,7 @@ def cost_of(
     """What running a cluster for `seconds` costs in USD, by its catalog's billing rules.
 
     Nodes without a catalog cost what the profile's run table says, with nothing added (OptEx
-    Eq. 9). None where no price or no time is known, for executors and for unlike nodes.
+    Eq. 9). None where the price or the time is unknown, for clusters of executors, and for mixes.
     """
     tariff = _tariff(cluster, profile, spot=spot)
     if tariff is None or seconds is None or not np.isfinite(seconds):
@@ -103,7 +103,7 @@ def cost_assumptions(cluster: Cluster, *, spot: bool = False) -> tuple[str, ...]
             None if offer is None else price_of(offer, billing),
             billing,
             catalog.exchange,
-            head=master.on_demand if master else None,
+            master=master.on_demand if master else None,
         ),
     )
 
@@ -112,8 +112,7 @@ def observed_price(profile: Profile, instance: str | None) -> float | None:
     """USD per hour of a type in the profile's own run table; None where it tells none.
 
     Args:
-        instance: None for nodes that nobody named: their price is that of all of them, if there is
-            one.
+        instance: None for nodes of unknown type: their price, if all of them have the same.
     """
     prices = [
         group.price_usd_per_hour

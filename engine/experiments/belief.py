@@ -65,7 +65,7 @@ RUNS_FOR_PROCESS = 3
 
 EQUAL_WEIGHTS = np.asarray([0.5, 0.5])
 """Weights of the Gaussian process and of the fitted model. Each knows what the other does not
-(families of machines; laws and cliffs), and a dozen runs chosen one by one cannot tell which is
+(families of machines; laws and cliffs), and a dozen sequential runs cannot decide which is
 better."""
 
 
@@ -160,8 +160,8 @@ def _matern_52(coordinates: FloatArray, length: float) -> FloatArray:
     in units of `length`.
 
     Times bend at edges (a cache that fits no longer). The squared exponential, whose functions have
-    all derivatives, cannot follow one and then believes runs beside it several times their noise
-    away from what was measured; this kernel is the usual one of such searches for that reason.
+    all derivatives, cannot follow one, and its posterior is then off by several times the noise at
+    measured points beside it; this kernel is the usual one of such searches for that reason.
     """
     differences = coordinates[:, None, :] - coordinates[None, :, :]
     r = math.sqrt(5.0) * np.sqrt(np.square(differences / length).sum(axis=-1))

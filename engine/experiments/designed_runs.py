@@ -42,7 +42,7 @@ def designed(
         estimates: expected times and prices to show beside each run; None if unknown.
 
     Raises:
-        BadInput: for candidates that cannot tell the terms apart, and for a budget below the
+        BadInput: for candidates that do not identify the terms, and for a budget below the
             cheapest run or the cheapest runs that can.
     """
     features, earlier = _scaled_features(grid, terms, known)

@@ -123,7 +123,7 @@ def waves_of_first(partitions: int, target_cores: Sequence[int]) -> int:
 
 def input_partitions(profile: Profile, workload: Workload | None = None) -> int | None:
     """Partitions of a workload's input: tasks of the stage that reads most from outside, as they
-    grow with the input. None where no log tells any."""
+    grow with the input. None if no log has any."""
     run = profile.largest_run
     if run is None or not run.cluster.slots:
         return None

@@ -239,7 +239,7 @@ class _Planning:
 
     def _estimates(self, grid: Grid) -> Estimates:
         """Expected times and prices of the n experiments; without a model by the time of the
-        smallest sample on one node, where the request tells it, else unknown."""
+        smallest sample on one node, where the request gives it, else unknown."""
         nodes = zip(grid.type_index, grid.machines, strict=True)
         clusters = [self._cluster(grid.instances[index], int(count)) for index, count in nodes]
         notices: tuple[Notice, ...] = ()

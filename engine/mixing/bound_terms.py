@@ -93,13 +93,13 @@ class NodeTerms:
 
     Args:
         seconds, work: time and C (T + start-up) on whole counts.
-        spread: how wide the times are.
+        spread: of the times.
         capacity: (k,) of a node.
         rates: (k,) USD per hour of a node, with the Lagrange multipliers of limits.
-        owned_rates: (k,) the same of a node that is owned; owned_savings: USD per hour that owning
-            one saves.
+        owned_rates: (k,) the same of an owned node: the multipliers alone.
+        owned_savings: (k,) USD per hour that owning a node saves.
         master_rate: USD per hour of the master.
-        members: rows in a composition at most, beside owned ones.
+        members: the most rows in a composition, in addition to owned ones.
     """
 
     seconds: NodeCurves

@@ -331,6 +331,6 @@ def test_nothing_is_rounded_where_only_digits_differ() -> None:
 
 def test_an_estimate_that_workers_and_master_share_is_said_once() -> None:
     price = Price(0.5, date(2026, 7, 1), "guess", estimated=True)
-    assert assumptions(price, Billing(), head=price) == ("price estimated (2026-07-01): guess",)
-    both = assumptions(price, Billing(), head=replace(price, usd_per_hour=0.2))
+    assert assumptions(price, Billing(), master=price) == ("price estimated (2026-07-01): guess",)
+    both = assumptions(price, Billing(), master=replace(price, usd_per_hour=0.2))
     assert both[1:] == ("master's price estimated (2026-07-01): guess",)

@@ -224,8 +224,8 @@ def test_more_executors_than_any_cluster_holds_are_refused() -> None:
 def test_an_owned_type_of_another_architecture_is_a_contradiction() -> None:
     catalog = engine.load_catalog("aws")
     with pytest.raises(engine.BadInput, match="is owned and x86_64, not arm64"):
-        Limits(owned=(("m5.xlarge", 3),), arch="arm64").checked(catalog, 10)
-    Limits(owned=(("m6g.xlarge", 3),), arch="arm64").checked(catalog, 10)
+        Limits(owned=(("m5.xlarge", 3),), arch="arm64").validated(catalog, 10)
+    Limits(owned=(("m6g.xlarge", 3),), arch="arm64").validated(catalog, 10)
 
 
 def test_an_owned_type_whose_architecture_nobody_knows_contradicts_none() -> None:
@@ -233,4 +233,4 @@ def test_an_owned_type_whose_architecture_nobody_knows_contradicts_none() -> Non
     own = replace(CATALOG.offers["small"], instance=shape)
     catalog = replace(CATALOG, offers={**CATALOG.offers, "small": own})
     limits = Limits(owned=(("small", 3),), arch="arm64")
-    assert limits.checked(catalog, 10) == limits
+    assert limits.validated(catalog, 10) == limits

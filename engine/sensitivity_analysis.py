@@ -56,7 +56,7 @@ Ask = Callable[[Goal], Recommendation]
 
 
 @dataclass(frozen=True, eq=False)
-class WhatIf:
+class SensitivityAnalysis:
     """The sensitivity analysis of one recommendation.
 
     Args:
