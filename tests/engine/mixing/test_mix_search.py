@@ -393,6 +393,6 @@ def test_a_call_counts_however_little_it_looks_at() -> None:
     effort.spend(0.0)
     effort.check()
     effort.spend(0.0)
-    assert effort.over
+    assert effort.exhausted
     with pytest.raises(OutOfEffort):
         effort.check()
