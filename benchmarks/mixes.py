@@ -40,7 +40,7 @@ from engine.choosing.recommendation import Goal
 from engine.choosing.surface import Surface
 from engine.cost import node_rate
 from engine.forecast import FloatArray, student_quantile
-from engine.mixing.effort import MOST_BOUNDS, Effort
+from engine.mixing.effort import MAX_BOUNDS, Effort
 from engine.mixing.market import Market, values_of
 from engine.mixing.mix_law import MixLaw
 from engine.mixing.purchase_options import PurchaseOptions
@@ -377,7 +377,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--types", type=int, default=5)
     parser.add_argument("--instances", type=int, default=20)
-    parser.add_argument("--limit", type=float, default=MOST_BOUNDS)
+    parser.add_argument("--limit", type=float, default=MAX_BOUNDS)
     parser.add_argument("--only", choices=TABLES)
     parser.add_argument("--seed", type=int, default=4)
     parser.add_argument("--cases", type=int, default=42, help="of the fifth table")

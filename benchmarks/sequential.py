@@ -24,7 +24,7 @@ import numpy as np
 from tables import print_table
 
 from engine.experiments.belief import Points, believe, forecast_at
-from engine.experiments.sequential import Decision, gains, is_opening, told
+from engine.experiments.knowledge_gradient import Decision, gains, is_opening, variance_reduction
 from engine.forecast import FloatArray
 from engine.models import fit
 from engine.profile import Profile, Run
@@ -76,7 +76,9 @@ def searched(
             return
         n = len(runs)
         both = belief.taken(np.tile(np.arange(n), 2))
-        value = told(both, n) if is_opening(profile) else gains(decision, both, n).gain
+        value = (
+            variance_reduction(both, n) if is_opening(profile) else gains(decision, both, n).gain
+        )
         if per_dollar:
             value = value / (usd_per_second * belief.seconds)
         value[made] = -1.0

@@ -1,4 +1,4 @@
-"""Many clusters as arrays, on which the models compute."""
+"""A batch of clusters as arrays, the input of the models' vectorised forecasts."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ class ClusterBatch:
         its logarithm (`engine.machines.transfer`)."""
         speeds = [speed_of(kind, source, self.catalog) for kind in self.types]
         relative = np.asarray([speed.relative for speed in speeds])
-        doubt = np.asarray([speed.log_scale for speed in speeds])
-        return relative[self.type_index], doubt[self.type_index]
+        log_scale = np.asarray([speed.log_scale for speed in speeds])
+        return relative[self.type_index], log_scale[self.type_index]
 
     def taken(self, rows: IntArray) -> ClusterBatch:
         names = ("type_index", "nodes", "executors", "executor_cores", "executor_memory_gib")
@@ -94,8 +94,8 @@ class ClusterBatch:
         return (self.type_index, self.nodes, *shape)
 
     def alike(self, slots: float, roomy: BoolArray | None = None) -> tuple[IntArray, IntArray]:
-        """Rows that differ for an application that never runs more than `slots` tasks at once, and
-        (n,) which of these rows represents each row.
+        """Representative rows for an application that never runs more than `slots` tasks at once,
+        and (n,) the index of the representative of each row.
 
         The first of neighbouring rows of one type and layout, with as many executors per node and
         at least `slots` slots, represents the others. On a grid of node counts that is most rows.
@@ -106,12 +106,14 @@ class ClusterBatch:
         enough = self.slots >= slots
         if roomy is not None:
             enough &= roomy
-        like = enough[1:] & enough[:-1] & (self.type_index[1:] == self.type_index[:-1])
+        same_as_previous = enough[1:] & enough[:-1] & (self.type_index[1:] == self.type_index[:-1])
         per_node = self.executors / self.nodes
         for column in (per_node, self.executor_cores, self.executor_memory_gib):
-            like &= (column[1:] == column[:-1]) | (np.isnan(column[1:]) & np.isnan(column[:-1]))
-        own = np.concatenate((np.full(min(1, len(self)), True), ~like))
-        return np.flatnonzero(own), np.cumsum(own) - 1
+            same_as_previous &= (column[1:] == column[:-1]) | (
+                np.isnan(column[1:]) & np.isnan(column[:-1])
+            )
+        is_representative = np.concatenate((np.full(min(1, len(self)), True), ~same_as_previous))
+        return np.flatnonzero(is_representative), np.cumsum(is_representative) - 1
 
     @classmethod
     def of(cls, clusters: Sequence[Cluster], profile: Profile) -> ClusterBatch:
@@ -179,11 +181,12 @@ def complete(cluster: Cluster, profile: Profile) -> Cluster:
     profile's runs on the same type (unless nodes are to be filled), else the catalog's default.
 
     Raises:
-        BadInput: when neither the cluster nor a run tells the type of the nodes, or its vCPUs.
+        BadInput: if the type of the nodes or its vCPUs are known from neither the cluster nor a
+            run.
     """
-    held = task_cpus(profile)
-    if cluster.task_cpus != held:
-        cluster = replace(cluster, task_cpus=held)
+    cores_per_task = task_cpus(profile)
+    if cluster.task_cpus != cores_per_task:
+        cluster = replace(cluster, task_cpus=cores_per_task)
     if not cluster.groups or cluster.executors is not None:
         return cluster
     group = cluster.groups[0]
@@ -204,19 +207,19 @@ def complete(cluster: Cluster, profile: Profile) -> Cluster:
             )
         instance = observed.instance if observed else instance
     if profile.fills_nodes and instance is None:
-        instance = _filled(observed)
+        instance = _measured_instance(observed)
     named = Cluster(
         groups=(type(group)(group.nodes, instance, group.price_usd_per_hour),),
         catalog=cluster.catalog,
-        task_cpus=held,
+        task_cpus=cores_per_task,
     )
     layout = None if profile.fills_nodes else observed_layout(observed, profile)
     layout = layout or _default_layout(instance, cluster.catalog, profile)
     return named.with_layout(layout) if layout else named
 
 
-def _filled(observed: Cluster | None) -> InstanceType:
-    """The type of the measured nodes, to be filled with a task for each vCPU."""
+def _measured_instance(observed: Cluster | None) -> InstanceType:
+    """The type of the measured nodes, whose nodes are to be filled with a task for each vCPU."""
     if observed is None or observed.instance is None:
         raise BadInput(
             "how many vCPUs the measured nodes had is not known: they cannot be filled",
@@ -233,14 +236,14 @@ def measured_layout(profile: Profile, name: str) -> Layout | None:
 
 def _observed(profile: Profile, name: str | None) -> Cluster | None:
     """The cluster of the largest run on a type or, without a name, on any nodes."""
-    found = [
+    runs = [
         run
         for run in profile.runs
         if run.cluster.nodes and (name is None or name in run.cluster.composition)
     ]
-    if not found:
+    if not runs:
         return None
-    return max(found, key=lambda run: (run.workload.input_bytes or 0.0, run.seconds)).cluster
+    return max(runs, key=lambda run: (run.workload.input_bytes or 0.0, run.seconds)).cluster
 
 
 def _default_layout(

@@ -1,4 +1,4 @@
-"""Running time becomes money: granularity, minimum, start-up, master, surcharge, discount.
+"""The cost of a run: granularity, minimum, start-up, master, surcharge, discount, DBUs.
 
 A node that runs for T seconds is billed for
 
@@ -35,8 +35,8 @@ EXACT_BILLING = Billing(granularity_seconds=0.0)
 _ROUNDING_SLACK = 1e-9
 """A time this close (relatively) above a whole multiple is that multiple, not one more."""
 
-_DIGITS = 1e-14
-"""Times that differ by a smaller share are the same in binary."""
+_NEGLIGIBLE_ROUNDING = 1e-14
+"""Rounding seconds below this share of the billed time are floating-point error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ def cost_usd(
     rate = node_rate(price_usd_per_hour, listed, billing, service_usd_per_hour=service_usd_per_hour)
     with np.errstate(invalid="ignore"):
         workers = np.asarray(nodes) * rate
-    # No rate need be known of nodes that are not paid for: inf * 0 is 0.
+    # The rate of nodes that are not paid for may be unknown: inf * 0 is 0 here.
     hourly = np.where(np.equal(nodes, 0), 0.0, workers) + master_rate(master, billing)
     return np.asarray(billed_seconds(seconds, billing) / SECONDS_PER_HOUR * hourly)
 
@@ -186,37 +186,38 @@ def itemised(
 
     Raises:
         UnknownName: when the catalog does not hold the master's type.
-        ValueError: when the type has no spot price and spot is asked for.
+        ValueError: for spot billing of a type without a spot price.
     """
     price, name = price_of(offer, billing), offer.instance.name
     if price is None:
         raise ValueError(f"{name} has no spot price")
     billed = float(billed_seconds(seconds, billing))
-    workers = nodes * price.usd_per_hour / SECONDS_PER_HOUR
+    workers_usd_per_second = nodes * price.usd_per_hour / SECONDS_PER_HOUR
     master = master_offer(catalog, billing)
-    on_demand = master.on_demand if master else None
-    head = (on_demand.usd_per_hour if on_demand else 0.0) / SECONDS_PER_HOUR
-    ran, added = _ran_and_added(seconds, billed, billing)
-    every = [*([(nodes, offer)] if nodes else []), *([(1, master)] if master else [])]
+    master_price = master.on_demand if master else None
+    master_usd_per_second = (master_price.usd_per_hour if master_price else 0.0) / SECONDS_PER_HOUR
+    run_seconds, rounding_seconds = _run_and_rounding_seconds(seconds, billed, billing)
+    billed_nodes = [*([(nodes, offer)] if nodes else []), *([(1, master)] if master else [])]
     return Cost(
-        workers_usd=workers * ran,
-        master_usd=head * ran,
-        startup_usd=(workers + head) * billing.startup_seconds,
-        rounding_usd=(workers + head) * added,
-        discount_usd=0.0 - billing.discount_fraction * (workers + head) * billed,
-        surcharge_usd=_hourly(surcharge_rate, every, billing) * billed / SECONDS_PER_HOUR,
-        dbu_usd=_hourly(dbu_rate, every, billing) * billed / SECONDS_PER_HOUR,
+        workers_usd=workers_usd_per_second * run_seconds,
+        master_usd=master_usd_per_second * run_seconds,
+        startup_usd=(workers_usd_per_second + master_usd_per_second) * billing.startup_seconds,
+        rounding_usd=(workers_usd_per_second + master_usd_per_second) * rounding_seconds,
+        discount_usd=0.0
+        - billing.discount_fraction * (workers_usd_per_second + master_usd_per_second) * billed,
+        surcharge_usd=_hourly(surcharge_rate, billed_nodes, billing) * billed / SECONDS_PER_HOUR,
+        dbu_usd=_hourly(dbu_rate, billed_nodes, billing) * billed / SECONDS_PER_HOUR,
         billed_seconds=billed,
         assumptions=(
             *owned_lines(owned, name),
-            *assumptions(price if nodes else None, billing, catalog.exchange, head=on_demand),
+            *assumptions(price if nodes else None, billing, catalog.exchange, master=master_price),
         ),
         owned={name: owned} if owned else {},
     )
 
 
-def added(costs: Sequence[Cost]) -> Cost:
-    """The costs of the members of one cluster, added up part by part."""
+def total_cost(costs: Sequence[Cost]) -> Cost:
+    """The total of the costs of the members of one cluster, part by part."""
     first = costs[0]
     totals = {f"{name}_usd": sum(cost.parts[name] for cost in costs) for name in first.parts}
     lines = dict.fromkeys(line for cost in costs for line in cost.assumptions)
@@ -224,11 +225,16 @@ def added(costs: Sequence[Cost]) -> Cost:
     return replace(first, **totals, assumptions=tuple(lines), owned=owned)
 
 
-def _ran_and_added(seconds: float, billed: float, billing: Billing) -> tuple[float, float]:
+def _run_and_rounding_seconds(
+    seconds: float, billed: float, billing: Billing
+) -> tuple[float, float]:
     """The billed seconds without start-up: those of the run itself, and those added by rounding."""
-    ran = min(seconds, billed - billing.startup_seconds)  # within the slack less is billed
-    added = billed - billing.startup_seconds - ran
-    return ran, added if added > _DIGITS * billed else 0.0
+    run_seconds = min(seconds, billed - billing.startup_seconds)  # within the slack less is billed
+    rounding_seconds = billed - billing.startup_seconds - run_seconds
+    return (
+        run_seconds,
+        rounding_seconds if rounding_seconds > _NEGLIGIBLE_ROUNDING * billed else 0.0,
+    )
 
 
 def _hourly(
@@ -256,8 +262,8 @@ def owned_lines(nodes: int, name: str) -> tuple[str, ...]:
     """The line about nodes that are not paid for; none without such nodes."""
     if not nodes:
         return ()
-    said = "1 node is owned and costs" if nodes == 1 else f"{nodes} nodes are owned and cost"
-    return (f"{name}: {said} nothing here, neither price nor the managed service",)
+    statement = "1 node is owned and costs" if nodes == 1 else f"{nodes} nodes are owned and cost"
+    return (f"{name}: {statement} nothing here, neither price nor the managed service",)
 
 
 def surcharge_rate(offer: Offer, billing: Billing) -> float:
@@ -271,19 +277,19 @@ def assumptions(
     billing: Billing,
     exchange: Exchange | None = None,
     *,
-    head: Price | None = None,
+    master: Price | None = None,
 ) -> tuple[str, ...]:
-    """Every assumption, estimate and term of one's own behind a cost, one line each.
+    """Every assumption, estimate and custom term behind a cost, one line each.
 
     Args:
-        price: of the workers; None where nobody pays for them.
-        head: of the master.
+        price: of the workers; None where none is paid for.
+        master: of the master.
     """
     lines = []
     if price is not None and price.estimated:
         lines.append(f"price estimated ({price.date}): {price.source}")
-    if head is not None and head.estimated and head != price:
-        lines.append(f"master's price estimated ({head.date}): {head.source}")
+    if master is not None and master.estimated and master != price:
+        lines.append(f"master's price estimated ({master.date}): {master.source}")
     if exchange is not None:
         lines.append(
             f"prices converted from {exchange.currency} at {exchange.usd:g} USD "
@@ -296,15 +302,15 @@ def assumptions(
 
 
 def billing_notes(billing: Billing) -> list[str]:
-    """What the billing rules rest on, one line each."""
+    """The assumptions behind the billing rules, one line each."""
     lines = _service_lines(billing)
     if billing.startup_note:
-        told = (
+        startup = (
             f"{billing.startup_seconds:.0f} s assumed (not in the time)"
             if billing.startup_seconds
             else "not billed (nor in the time)"
         )
-        lines.append(f"start-up {told}: {billing.startup_note}")
+        lines.append(f"start-up {startup}: {billing.startup_note}")
     if billing.master and billing.master_note:
         lines.append(f"master {billing.master} assumed: {billing.master_note}")
     if billing.platform_note:
@@ -313,7 +319,7 @@ def billing_notes(billing: Billing) -> list[str]:
 
 
 def _service_lines(billing: Billing) -> list[str]:
-    """What the managed service's price rests on."""
+    """The assumptions behind the managed service's price, one line each."""
     lines, note = [], billing.surcharge_note or "no price list tells it"
     verb = " assumed" if billing.surcharge_assumed else ""
     if billing.surcharge_fraction > 0 and billing.surcharge_assumed:
@@ -326,8 +332,8 @@ def _service_lines(billing: Billing) -> list[str]:
     return lines
 
 
-def weighing(billing: Billing) -> Billing:
-    """The part of a billing that changes how the hourly rates of types compare.
+def rate_ratio_terms(billing: Billing) -> Billing:
+    """The part of a billing on which the ratios of the types' hourly rates depend.
 
     Cost rises with time and with the hourly rate, whatever the granularity, minimum, start-up and
     master, and discount and surcharge scale all on-demand rates alike. Spot rates and fees per vCPU

@@ -1,6 +1,7 @@
-"""Distinct values of the long columns of a grid of clusters, needed at every step of a slider.
+"""Fast distinct values, as by `numpy.unique`, of the long columns of a grid of clusters.
 
-Sorting half a million numbers takes longer than everything else done with them. On a grid,
+They are needed at every step of a slider, and sorting half a million numbers takes longer than
+everything else done with them. On a grid,
 neighbours are mostly equal (one layout for all nodes of a type), or the values are whole numbers
 that repeat (slots): neither needs a full sort.
 """
@@ -17,49 +18,49 @@ from engine.forecast import IntArray
 
 Value = TypeVar("Value", bound=np.generic)
 
-FEW_TURNS = 8
-"""If at most one in this many values differs from its predecessor, finding runs of equal values is
-faster than sorting."""
+MIN_RUN_LENGTH = 8
+"""If the mean run of equal values is at least this long, run-length encoding is faster than
+sorting."""
 
-SPARSEST = 4
-"""Whole numbers up to this many times their count are tabulated, not sorted."""
+MAX_SPARSITY = 4
+"""Whole numbers up to this many times their count are counted in a table, not sorted."""
 
 
 def distinct(values: npt.NDArray[Value]) -> tuple[npt.NDArray[Value], IntArray]:
-    """(k,) distinct values in ascending order, and (n,) which of them each value is, as by
-    `numpy.unique`: NaN once and last."""
-    turns = np.flatnonzero(values[1:] != values[:-1]) + 1
-    if FEW_TURNS * len(turns) <= len(values):
-        starts = np.concatenate(([0], turns))[: len(values)]
-        found, which = np.unique(values[starts], return_inverse=True)
-        return found, np.repeat(which, np.diff(np.append(starts, len(values))))
+    """(k,) distinct values, ascending, and (n,) the index of each value among them (the inverse),
+    as by `numpy.unique`: NaN once and last."""
+    changes = np.flatnonzero(values[1:] != values[:-1]) + 1
+    if MIN_RUN_LENGTH * len(changes) <= len(values):
+        starts = np.concatenate(([0], changes))[: len(values)]
+        values_found, inverse = np.unique(values[starts], return_inverse=True)
+        return values_found, np.repeat(inverse, np.diff(np.append(starts, len(values))))
     whole = _whole(values)
     if whole is None:
-        found, which = np.unique(values, return_inverse=True)
-        return found, which.reshape(-1)
+        values_found, inverse = np.unique(values, return_inverse=True)
+        return values_found, inverse.reshape(-1)
     present = np.zeros(int(whole.max()) + 1, dtype=bool)
     present[whole] = True
-    places = np.cumsum(present) - 1
-    return np.flatnonzero(present).astype(values.dtype), places[whole]
+    ranks = np.cumsum(present) - 1
+    return np.flatnonzero(present).astype(values.dtype), ranks[whole]
 
 
 def distinct_rows(columns: Sequence[npt.NDArray[Any]]) -> tuple[IntArray, IntArray]:
-    """(k,) first place of each distinct row of (n,) columns, in lexicographic order, and (n,) which
-    of them each row is."""
+    """(k,) first index of each distinct row of (n,) columns, in lexicographic order, and (n,) the
+    index of each row among them."""
     code = np.zeros(len(columns[0]), dtype=np.int64)
     for column in columns:
-        values, which = distinct(column)
-        code = code * len(values) + which
-    found, which = distinct(code)
-    first = np.empty(len(found), dtype=np.int64)
-    first[which[::-1]] = np.arange(len(code))[::-1]  # of several that are alike the first is last
-    return first, which
+        values, inverse = distinct(column)
+        code = code * len(values) + inverse
+    codes, inverse = distinct(code)
+    first = np.empty(len(codes), dtype=np.int64)
+    first[inverse[::-1]] = np.arange(len(code))[::-1]  # the first of equal rows is assigned last
+    return first, inverse
 
 
 def _whole(values: npt.NDArray[Any]) -> IntArray | None:
-    """The values as whole numbers, if they are from 0 up to `SPARSEST` times their count; else
+    """The values as whole numbers, if they are from 0 up to `MAX_SPARSITY` times their count; else
     None."""
-    if not (values.min() >= 0 and values.max() <= SPARSEST * len(values)):
+    if not (values.min() >= 0 and values.max() <= MAX_SPARSITY * len(values)):
         return None  # NaN is neither
     whole = values.astype(np.int64)
     return whole if (whole == values).all() else None

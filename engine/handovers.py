@@ -1,4 +1,4 @@
-"""From a choice to the values that exports work with."""
+"""Converts a choice to a `Handover`, the values that exports write."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def handover_of(
             "the executor layout on these nodes is not known, so there is nothing to set",
             remedy="use a catalog that gives vCPUs and memory",
         )
-    settings, said = _settings(profile, layout, workload)
-    handed = Handover(
+    settings, lines = _settings(profile, layout, workload)
+    handover = Handover(
         application=profile.name,
         composition=choice.composition,
         executors=choice.executors,
@@ -55,7 +55,7 @@ def handover_of(
                 catalog,
             ),
             *_assumed_beside(layout, profile),
-            *said,
+            *lines,
         ),
         notices=tuple(
             notice for notice in notices_of(choice, found) if notice.code != FEWER_TASK_CPUS
@@ -69,7 +69,7 @@ def handover_of(
         owned=choice.cost.owned if choice.cost else {},
         spark_version=profile.largest_run.spark_version if profile.largest_run else None,
     )
-    return handed if catalog is None else _on_nodes_of(catalog, handed, choice, layout)
+    return handover if catalog is None else _on_nodes_of(catalog, handover, choice, layout)
 
 
 def _settings(
@@ -86,13 +86,13 @@ def _settings(
     return settings, [*_carried(settings), *_fewer_cpus(carried, cpus), *notes]
 
 
-def _on_nodes_of(catalog: Catalog, handed: Handover, choice: Choice, layout: Layout) -> Handover:
+def _on_nodes_of(catalog: Catalog, handover: Handover, choice: Choice, layout: Layout) -> Handover:
     """The handover with what the catalog knows of the provider and the nodes."""
     memories = _yarn_memories(choice, layout, catalog)
     name = choice.instance
     offer = catalog.offers.get(name) if name else None
     return replace(
-        handed,
+        handover,
         provider=catalog.provider,
         region=catalog.region,
         master=catalog.billing.master,
@@ -125,8 +125,8 @@ def _yarn_memories(choice: Choice, layout: Layout, catalog: Catalog) -> dict[str
 def _task_cpus(settings: Mapping[str, str], executor_cores: int) -> dict[str, str]:
     """Fewer cores for a task, if tasks of the logs held more than an executor has, with which Spark
     refuses to start; else nothing."""
-    held = settings.get(TASK_CPUS, "")
-    fits = not held.isdecimal() or int(held) <= executor_cores
+    cores = settings.get(TASK_CPUS, "")
+    fits = not cores.isdecimal() or int(cores) <= executor_cores
     return {} if fits else {TASK_CPUS: str(executor_cores)}
 
 
@@ -140,9 +140,9 @@ def _fewer_cpus(carried: Mapping[str, str], cpus: Mapping[str, str]) -> list[str
 
 
 def _carried(settings: Mapping[str, str]) -> list[str]:
-    """The line about settings that are assumed."""
-    said = ", ".join(f"{key}={value}" for key, value in settings.items())
-    return [f"assumes: {said} (as in the logs or as asked for)"] if said else []
+    """The line about the assumed settings."""
+    settings_text = ", ".join(f"{key}={value}" for key, value in settings.items())
+    return [f"assumes: {settings_text} (as in the logs or as asked for)"] if settings_text else []
 
 
 def _assumed_beside(layout: Layout, profile: Profile) -> list[str]:
@@ -150,7 +150,7 @@ def _assumed_beside(layout: Layout, profile: Profile) -> list[str]:
     heap = layout.executor_memory_gib
     if heap is None or not layout.beside:
         return []
-    given = profile.overhead_per_core_gib is not None
-    why = "as --overhead-per-core says" if given else f"as executors of the logs had [{CODE}]"
+    is_given = profile.overhead_per_core_gib is not None
+    why = "as --overhead-per-core says" if is_given else f"as executors of the logs had [{CODE}]"
     gib = beside_heap_gib(heap, layout.beside)
     return [f"assumes: {gib:.3g} GiB beside the heap of each executor, {why}"]

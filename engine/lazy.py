@@ -1,4 +1,4 @@
-"""What is made when somebody looks at it: items of a sequence; answers that are kept a while."""
+"""A lazy sequence, and a small cache of recent results."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ T = TypeVar("T")
 
 
 class Lazy(Sequence[T], Generic[T]):
-    """A sequence whose items are made when they are looked at: a screen shows ten of a thousand. A
-    copy of it, also in another process, is a tuple of all."""
+    """A sequence whose items are computed on first access: a screen shows ten of a thousand. A copy
+    or pickle of it is a tuple of all items."""
 
     def __init__(self, keys: Sequence[int] | IntArray, make: Callable[[int], T]) -> None:
         self._keys = keys.tolist() if isinstance(keys, np.ndarray) else list(keys)
@@ -50,11 +50,10 @@ class Lazy(Sequence[T], Generic[T]):
 
 
 class Recent(Generic[T]):
-    """The answers to the last few questions, for whoever asks one again; from several threads too.
-    A copy of it, also in another process, begins with none.
+    """A thread-safe least-recently-used cache. A copy or pickle of it is empty.
 
     Args:
-        most: how many are kept.
+        most: the capacity.
     """
 
     def __init__(self, most: int) -> None:
@@ -64,16 +63,16 @@ class Recent(Generic[T]):
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._most,)
 
-    def get(self, question: Hashable, make: Callable[[], T]) -> T:
-        """The answer that is kept, else the one that `make` gives: two threads that ask at once may
-        both make it."""
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+        """The cached value, else the one that `make` computes: two threads that ask at once may
+        both compute it."""
         with self._lock:
-            if question in self._kept:
-                self._kept.move_to_end(question)
-                return self._kept[question]
-        answer = make()
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key]
+        value = make()
         with self._lock:
-            self._kept[question] = answer
+            self._kept[key] = value
             while len(self._kept) > self._most:
                 self._kept.popitem(last=False)
-        return answer
+        return value

@@ -22,11 +22,11 @@ OVERHEAD_MINIMUM_GIB = 384.0 / 1024.0
 EMR_YARN_SHARE = 0.75
 EMR_YARN_RESERVED_GIB = 8.0
 
-EMR_SEEN = 61.0 / 64.0
+EMR_COUNTED_SHARE = 61.0 / 64.0
 """Share of a type's memory that EMR counts with on newer types: there its published figures follow
 the same rule from this much."""
 
-_EMR_SEEN_LESS = frozenset({"c5a", "d3", "r5b", "r5dn"})
+_EMR_COUNTED_LESS = frozenset({"c5a", "d3", "r5b", "r5dn"})
 """Families of the fifth generation that are newer in this sense; all from the sixth on are."""
 
 DAEMONS_GIB = 1.0
@@ -67,8 +67,8 @@ def usable_memory_gib(instance: InstanceType, rule: MemoryRule) -> float:
     """
     memory_gib = instance.memory_gib
     if rule.kind == "emr-yarn":
-        seen = memory_gib * (EMR_SEEN if _seen_less(instance) else 1.0)
-        return max(EMR_YARN_SHARE * seen, seen - EMR_YARN_RESERVED_GIB)
+        counted_gib = memory_gib * (EMR_COUNTED_SHARE if _counts_less_memory(instance) else 1.0)
+        return max(EMR_YARN_SHARE * counted_gib, counted_gib - EMR_YARN_RESERVED_GIB)
     if rule.kind in ("yarn", "standalone"):
         return memory_gib - DAEMONS_GIB
     if rule.kind == "kubernetes":
@@ -77,9 +77,9 @@ def usable_memory_gib(instance: InstanceType, rule: MemoryRule) -> float:
     return rule.share * memory_gib
 
 
-def _seen_less(instance: InstanceType) -> bool:
+def _counts_less_memory(instance: InstanceType) -> bool:
     newer = instance.generation is not None and instance.generation >= 6
-    return newer or instance.name.partition(".")[0] in _EMR_SEEN_LESS
+    return newer or instance.name.partition(".")[0] in _EMR_COUNTED_LESS
 
 
 def tiered(amount: float, tiers: tuple[tuple[float, float], ...]) -> float:
@@ -122,7 +122,8 @@ def heap_gib(container_gib: float, beside: BesideHeap | None = None) -> float:
 
 
 def beside_of(heap_gib: float, beside: BesideHeap | None) -> BesideHeap | None:
-    """What is planned beside a heap: at least Spark's default overhead, which None stands for."""
+    """The memory planned beside a heap: at least Spark's default overhead, which None stands
+    for."""
     if beside is not None and (beside.overhead_gib or 0.0) <= default_overhead_gib(heap_gib):
         beside = replace(beside, overhead_gib=None)
     return beside or None
@@ -174,11 +175,11 @@ def layout_of(
 
 
 def holds_none(instance: InstanceType, more: str = "") -> str:
-    """That a node holds no executor (`layout_of`), and what it has too little of: less than one
-    vCPU runs no task, however much memory there is.
+    """The reason why a node holds no executor (`layout_of`): too little memory, or less than one
+    vCPU, which runs no task whatever the memory.
 
     Args:
-        more: what else its memory is for, in words.
+        more: what else takes its memory, in words.
     """
     if instance.vcpus < 1.0:
         return f"holds no executor ({instance.vcpus:g} vCPUs)"
@@ -186,7 +187,7 @@ def holds_none(instance: InstanceType, more: str = "") -> str:
 
 
 def name_instead(instance: InstanceType) -> str:
-    """What to do about a type that `holds_none`."""
+    """The remedy for a type that `holds_none`."""
     if instance.vcpus < 1.0:
         return "name a type with at least one vCPU"
     return "name a type with more memory, or plan less beside the heap (--overhead-per-core)"

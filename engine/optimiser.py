@@ -23,9 +23,9 @@ import numpy as np
 
 from engine.catalog import Billing, Catalog, require_catalog
 from engine.choosing.answer_notices import with_interval_notice
-from engine.choosing.beside_spot import with_better_on_demand
+from engine.choosing.better_on_demand import with_better_on_demand
 from engine.choosing.candidates import Candidates, select_candidates
-from engine.choosing.choices import Answers
+from engine.choosing.choices import ChoiceBuilder
 from engine.choosing.goal_view import GoalView
 from engine.choosing.limits import NO_LIMITS, Limits
 from engine.choosing.recommendation import Choice, Goal, Recommendation, Rejected, Sensitivity
@@ -34,22 +34,22 @@ from engine.cluster import Workload, require_workload
 from engine.errors import BadInput, require_kind
 from engine.lazy import Lazy
 from engine.mixing.compromises import with_compromises
-from engine.mixing.effort import BOUNDS_AROUND, MOST_BOUNDS
+from engine.mixing.effort import MAX_BOUNDS, MAX_BOUNDS_SENSITIVITY
 from engine.mixing.mixed import with_mixes
-from engine.mixing.purchase_options import splits
+from engine.mixing.purchase_options import rents_both_ways
 from engine.models.base import FittedModel
 from engine.notices import Notice
-from engine.what_if import WhatIf
+from engine.sensitivity_analysis import SensitivityAnalysis
 
 MOST_TYPES = 3
-"""The most types in one cluster: searching more of them takes longer than anybody waits."""
+"""The most types in one cluster: a search over more takes too long to wait for."""
 
 _REFINEMENTS = 16
-"""The most rounds of exact re-evaluation; each settles the best points of the previous one."""
+"""The most rounds of exact re-evaluation; each re-evaluates the best points of the previous one."""
 
 _REFINED_AT_ONCE, _MOST_AT_ONCE = 8, 60
 """How many types a round evaluates at first, and at most. The number doubles whenever another type
-comes out best: on a plateau each round would otherwise settle one type. Models evaluate so many
+comes out best: on a plateau each round would otherwise confirm one type. Models evaluate so many
 points one by one (`EVALUATED_ALONE` of replays)."""
 
 
@@ -107,7 +107,7 @@ def recommend(
     )  # fmt: skip
     if billing.spot and not limits.owned and limits.max_spot is None:
         surface.candidates.require_spot_price("spot", "leave it out")
-    answer = answered(surface, goal, billing, mix=mix, today=today)
+    answer = recommend_for_goal(surface, goal, billing, mix=mix, today=today)
     if not with_sensitivity:
         return answer
     found = sensitivity(surface, goal, billing, mix=mix, answer=answer)
@@ -123,9 +123,9 @@ def _recent_surface(
     max_nodes: int,
     limits: Limits,
 ) -> Surface:
-    """`surface_of`, kept for questions that differ only in goal and billing. Catalogs are compared
-    by identity, everything else by content. Arguments that may still change, such as a list in the
-    limits, cannot be hashed; then nothing is kept."""
+    """`surface_of`, cached for calls that differ only in goal and billing. Catalogs are compared by
+    identity, everything else by content. Mutable arguments, such as a list in the limits, cannot be
+    hashed; then nothing is cached."""
 
     def make() -> Surface:
         return surface_of(
@@ -138,14 +138,14 @@ def _recent_surface(
         return make()
     if workload is not None:
         require_workload(workload)
-    asked = None if instances is None else tuple(instances)
+    patterns = None if instances is None else tuple(instances)
     size = None if workload is None else workload.key
-    question = (id(catalog), size, asked, max_nodes, limits)
+    key = (id(catalog), size, patterns, max_nodes, limits)
     try:
-        hash(question)
+        hash(key)
     except TypeError:
         return make()
-    surface: Surface = fitted.recent.get(question, make)
+    surface: Surface = fitted.recent.get(key, make)
     return surface if surface.candidates.catalog is catalog else make()
 
 
@@ -168,57 +168,57 @@ def surface_of(
         UnknownName: for an instance name or glob that matches nothing.
         BadInput: for limits that contradict each other, or leave no room for any type.
     """
-    limits = limits.checked(catalog, max_nodes)
+    limits = limits.validated(catalog, max_nodes)
     candidates = select_candidates(
         catalog, profile=fitted.profile, ran_on=fitted.ran_on,
         barrier_stages=fitted.barrier_stages, instances=instances, limits=limits,
     )  # fmt: skip
-    candidates.require_room(limits, max_nodes)
+    candidates.require_feasible(limits, max_nodes)
     return Surface.build(fitted, candidates, workload=workload, max_nodes=max_nodes, limits=limits)
 
 
-def mixed(
+def select_with_mixes(
     surface: Surface,
     goal: Goal,
     billing: Billing,
     *,
     mix: int = 1,
-    most_bounds: float = MOST_BOUNDS,
+    most_bounds: float = MAX_BOUNDS,
     today: date | None = None,
 ) -> Recommendation:
-    """`settle`, with up to `mix` types in one cluster, for which a search works out so many bounds
-    at most."""
-    answer = settle(surface, goal, billing, today=today)
-    if mix == 1 and not splits(surface, billing, mix):
+    """`select_exact`, with up to `mix` types in one cluster; the search for mixes computes at most
+    `most_bounds` bounds."""
+    answer = select_exact(surface, goal, billing, today=today)
+    if mix == 1 and not rents_both_ways(surface, billing, mix):
         return answer
     return with_mixes(
         answer, surface, billing, most_types=mix, most_bounds=most_bounds, today=today
     )
 
 
-def answered(
+def recommend_for_goal(
     surface: Surface, goal: Goal, billing: Billing, *, mix: int = 1, today: date | None = None
 ) -> Recommendation:
-    """`mixed`, with compromises where a deadline and a budget cannot be kept together, and with
-    what nodes on demand would do better than spot nodes."""
-    answer = mixed(surface, goal, billing, mix=mix, today=today)
+    """`select_with_mixes`, with compromises where a deadline and a budget cannot both be kept, and
+    with a notice where nodes on demand serve the goal better than spot nodes."""
+    answer = select_with_mixes(surface, goal, billing, mix=mix, today=today)
     # Without a mix the compromises are of one type, as what was asked is.
-    if mix > 1 or splits(surface, billing, mix):
+    if mix > 1 or rents_both_ways(surface, billing, mix):
 
         def ask(goal: Goal) -> Recommendation:
-            return mixed(surface, goal, billing, mix=mix, today=today)
+            return select_with_mixes(surface, goal, billing, mix=mix, today=today)
 
         answer = with_compromises(answer, ask, surface)
-    return beside_spot(answer, surface, billing, today=today)
+    return with_on_demand_notice(answer, surface, billing, today=today)
 
 
-def beside_spot(
+def with_on_demand_notice(
     answer: Recommendation, surface: Surface, billing: Billing, *, today: date | None = None
 ) -> Recommendation:
     """`with_better_on_demand`, evaluated exactly."""
 
     def ask(rules: Billing) -> Recommendation:
-        return settle(surface, answer.goal, rules, today=today)
+        return select_exact(surface, answer.goal, rules, today=today)
 
     return with_better_on_demand(answer, surface, billing, ask)
 
@@ -240,63 +240,63 @@ def sensitivity(
     """
     billing = billing or surface.candidates.catalog.billing
 
-    answer = answer or mixed(surface, goal, billing, mix=mix)
-    best, most_bounds = answer.recommended, MOST_BOUNDS if answer.optimal else BOUNDS_AROUND
+    answer = answer or select_with_mixes(surface, goal, billing, mix=mix)
+    best, most_bounds = answer.recommended, MAX_BOUNDS if answer.optimal else MAX_BOUNDS_SENSITIVITY
     if best is None:
         return None
 
     def ask(changed: Goal) -> Recommendation:
-        return mixed(surface, changed, billing, mix=mix, most_bounds=most_bounds)
+        return select_with_mixes(surface, changed, billing, mix=mix, most_bounds=most_bounds)
 
-    steps = mix == 1 and not splits(surface, billing, mix)
-    surface, _ = surface.rented(billing)
-    return WhatIf(ask, surface, goal, billing, best, steps=steps).sensitivity()
+    steps = mix == 1 and not rents_both_ways(surface, billing, mix)
+    surface, _ = surface.for_purchase_option(billing)
+    return SensitivityAnalysis(ask, surface, goal, billing, best, steps=steps).sensitivity()
 
 
-def settle(
+def select_exact(
     surface: Surface,
     goal: Goal,
     billing: Billing | None = None,
     *,
     today: date | None = None,
 ) -> Recommendation:
-    """As `select`, with the points that decide evaluated exactly, and with all of the model's
+    """As `select`, with the deciding points evaluated exactly, and with all of the model's
     warnings.
 
-    `select` answers a slider from the surface alone. This asks the model again for the few best
-    points until the best one no longer changes. Models in closed form give the same answer both
-    ways.
+    `select` uses the surface alone, as a slider needs. This evaluates the model again at the few
+    best points, until the best one no longer changes. Models in closed form give the same answer
+    both ways.
     """
     billing = billing or surface.candidates.catalog.billing
-    surface, billing = surface.rented(billing)
+    surface, billing = surface.for_purchase_option(billing)
     answer = select(surface, goal, billing, today=today)
-    most, looked_around = _REFINED_AT_ONCE, False
+    types_at_once, near_best_refined = _REFINED_AT_ONCE, False
     for _ in range(_REFINEMENTS):
-        refined = surface.refined(points := _best_points(surface, answer, most))
-        if refined is surface and not looked_around:
-            looked_around = True
-            near: list[int] = []
-            for asked in (goal, *_compromises(answer)):
+        refined = surface.refined(points := _deciding_points(surface, answer, types_at_once))
+        if refined is surface and not near_best_refined:
+            near_best_refined = True
+            near_best: list[int] = []
+            for asked in (goal, *_compromise_goals(answer)):
                 view = GoalView.of(surface, asked, billing, surface.candidates)
-                near += view.nearly_best(_MOST_AT_ONCE)
-            refined = surface.refined(near)
+                near_best += view.nearly_best(_MOST_AT_ONCE)
+            refined = surface.refined(near_best)
         if refined is surface:
             break
         changed, surface = refined.forecast is not surface.forecast, refined
         if changed:
             answer = select(surface, goal, billing, today=today)
-            if _best_points(surface, answer, 1)[:1] != points[:1]:
-                most = min(2 * most, _MOST_AT_ONCE)
-    answers = Answers(surface, goal, billing, today)
+            if _deciding_points(surface, answer, 1)[:1] != points[:1]:
+                types_at_once = min(2 * types_at_once, _MOST_AT_ONCE)
+    answers = ChoiceBuilder(surface, goal, billing, today)
     return replace(
         answer,
-        recommended=answers.warned(answer.recommended) if answer.recommended else None,
-        nearest=answers.warned(answer.nearest) if answer.nearest else None,
+        recommended=answers.with_model_warnings(answer.recommended) if answer.recommended else None,
+        nearest=answers.with_model_warnings(answer.nearest) if answer.nearest else None,
     )
 
 
-def _compromises(answer: Recommendation) -> list[Goal]:
-    """The goals of one limit that the compromises of an answer are the best for."""
+def _compromise_goals(answer: Recommendation) -> list[Goal]:
+    """The single-limit goals for which the compromises of an answer are the best choices."""
     if not answer.compromises:
         return []
     first, last = answer.compromises[0], answer.compromises[-1]
@@ -307,18 +307,20 @@ def _compromises(answer: Recommendation) -> list[Goal]:
     ]
 
 
-def _best_points(surface: Surface, answer: Recommendation, most: int) -> list[int]:
-    """The points that decide an answer: the best of each of up to `most` types, the best of all
-    with one node fewer, and the compromises where there is none."""
+def _deciding_points(surface: Surface, answer: Recommendation, most: int) -> list[int]:
+    """The flat indices that decide an answer: the best of each of up to `most` types, the best of
+    all with one node fewer, and the compromises if nothing satisfies the goal."""
     best = answer.recommended or answer.nearest
     if best is None:
         return []
     choices = [best, *answer.alternatives[: most - 1]]
     points = [surface.index(str(choice.instance), choice.nodes or 1) for choice in choices]
-    fewer = [point - 1 for point in points[:1] if point % surface.max_nodes]
-    instead = [one.choice for one in answer.compromises]
-    others = [surface.index(str(choice.instance), choice.nodes or 1) for choice in instead]
-    return [*points, *fewer, *others]
+    one_fewer = [point - 1 for point in points[:1] if point % surface.max_nodes]
+    compromises = [one.choice for one in answer.compromises]
+    compromise_points = [
+        surface.index(str(choice.instance), choice.nodes or 1) for choice in compromises
+    ]
+    return [*points, *one_fewer, *compromise_points]
 
 
 def select(
@@ -329,7 +331,7 @@ def select(
     candidates: Candidates | None = None,
     today: date | None = None,
 ) -> Recommendation:
-    """The best composition of a surface, from its arrays alone: no model is asked.
+    """The best composition of a surface, from its arrays alone: no model is evaluated.
 
     Args:
         goal: its `max_nodes` may not exceed the surface's.
@@ -344,34 +346,34 @@ def select(
     if goal.max_nodes > surface.max_nodes:
         raise BadInput(f"the surface ends at {surface.max_nodes} nodes, not {goal.max_nodes}")
     candidates = candidates or surface.candidates
-    surface, billing = surface.rented(billing or candidates.catalog.billing)
+    surface, billing = surface.for_purchase_option(billing or candidates.catalog.billing)
     view = GoalView.of(surface, goal, billing, candidates)
-    answers = Answers(surface, goal, billing, today)
+    answers = ChoiceBuilder(surface, goal, billing, today)
     frontier = surface.frontier(billing, candidates, goal.max_nodes)
-    ranked, missed = view.ranked_and_missed()
-    best = [view.best_of(row) for row in ranked[:2]]
+    ranked, nearest_misses = view.ranked_and_nearest_misses()
+    best_points = [view.best_of(row) for row in ranked[:2]]
     recommended = nearest = None
-    instead: list[int] = []
-    if best:
-        runner_up = best[1] if len(best) > 1 else None
-        recommended = answers.explained(best[0], frontier=frontier, runner_up=runner_up)
-    elif len(missed) and np.isfinite(surface.costs(billing).ravel()[missed[0]]):
-        nearest = answers.choice(int(missed[0]))
-        instead = view.compromises()
+    compromise_points: list[int] = []
+    if best_points:
+        runner_up = best_points[1] if len(best_points) > 1 else None
+        recommended = answers.with_reasons(best_points[0], frontier=frontier, runner_up=runner_up)
+    elif len(nearest_misses) and np.isfinite(surface.costs(billing).ravel()[nearest_misses[0]]):
+        nearest = answers.choice(int(nearest_misses[0]))
+        compromise_points = view.compromises()
     return Recommendation(
         goal=goal,
         model=surface.fitted.model,
         recommended=recommended,
         alternatives=Lazy(ranked[1:], lambda row: answers.choice(view.best_of(row))),
         frontier=Lazy(frontier, answers.choice),
-        rejected=_Chained(Lazy(missed, answers.rejected), candidates.rejected),
+        rejected=_ChainedRejections(Lazy(nearest_misses, answers.rejected), candidates.rejected),
         nearest=nearest,
         optimal=True,
         evaluated=view.costs.size,
         hidden=candidates.hidden,
         warnings=_warnings(surface, goal, recommended or nearest),
         dynamic_allocation=surface.limits.executors,
-        compromises=tuple(map(answers.compromise, instead)),
+        compromises=tuple(map(answers.compromise, compromise_points)),
     )
 
 
@@ -382,8 +384,8 @@ def _warnings(surface: Surface, goal: Goal, shown: Choice | None) -> tuple[Notic
     return with_interval_notice(notices, goal, shown)
 
 
-class _Chained(Lazy[Rejected]):
-    """Rejections made on demand, followed by those known from the start."""
+class _ChainedRejections(Lazy[Rejected]):
+    """Rejections built lazily, followed by those known from the start."""
 
     def __init__(self, made: Lazy[Rejected], known: Sequence[Rejected]) -> None:
         super().__init__(

@@ -1,8 +1,8 @@
-"""From a question to an answer: the one place where profile, model, prices and goal meet.
+"""The planner: the one place where profile, model, prices and goal meet.
 
 `prepare` does the slow part: it fits the model and predicts every candidate type at every node
 count. `Plan.report` then answers a goal in a few milliseconds, as often as a slider moves; `plan`
-does both. `export` turns an answer into text to paste.
+does both. `export` renders a recommendation as text to paste.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from engine import exports
 from engine.catalog import Billing, Catalog
-from engine.choosing.choices import Answers
+from engine.choosing.choices import ChoiceBuilder
 from engine.choosing.interruptions import with_interruptions
 from engine.choosing.limits import NO_LIMITS, Limits
 from engine.choosing.recommendation import Choice, Goal, Recommendation
@@ -25,11 +25,17 @@ from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.handovers import handover_of
 from engine.machines.platforms import NOT_SUPPORTED
 from engine.machines.services import NOT_STARTED
-from engine.mixing.composition import Placed
+from engine.mixing.composition import PlacedComposition
 from engine.mixing.mix_law import MixLaw
 from engine.models import DEFAULT_MODEL, fit
 from engine.models.base import FittedModel, Prediction
-from engine.optimiser import answered, beside_spot, select, settle, surface_of
+from engine.optimiser import (
+    recommend_for_goal,
+    select,
+    select_exact,
+    surface_of,
+    with_on_demand_notice,
+)
 from engine.profile import Profile
 from engine.text.reachable import reachable_seconds
 
@@ -109,8 +115,8 @@ class Plan:
 
     def settled(self, goal: Goal, billing: Billing) -> PlanReport:
         """As `report`, with the points that decide evaluated exactly."""
-        found = settle(self.surface, goal, billing)
-        return self._report(beside_spot(found, self.surface, billing), goal, billing)
+        found = select_exact(self.surface, goal, billing)
+        return self._report(with_on_demand_notice(found, self.surface, billing), goal, billing)
 
     def mixed(
         self, report: PlanReport, *, most_types: int, today: date | None = None
@@ -118,7 +124,9 @@ class Plan:
         """As `settled`, with the best cluster of up to `most_types` types if it beats every cluster
         of one type. The curve is then that of the type with the most nodes. Takes up to seconds.
         """
-        found = answered(self.surface, report.goal, report.billing, mix=most_types, today=today)
+        found = recommend_for_goal(
+            self.surface, report.goal, report.billing, mix=most_types, today=today
+        )
         return self._report(found, report.goal, report.billing)
 
     def _report(self, found: Recommendation, goal: Goal, billing: Billing) -> PlanReport:
@@ -133,36 +141,38 @@ class Plan:
             UnknownName: for a type that is not in the catalog.
             BadInput: for limits that contradict each other or change the candidates.
         """
-        limits.checked(self.request.catalog, self.request.max_nodes)
-        held, kept = self.request.limits, self.surface.rows
-        changed = (limits.arch, limits.exclude) != (held.arch, held.exclude)
-        if changed or any(name not in kept for name, _ in limits.owned):
+        limits.validated(self.request.catalog, self.request.max_nodes)
+        present, rows = self.request.limits, self.surface.rows
+        changed = (limits.arch, limits.exclude) != (present.arch, present.exclude)
+        if changed or any(name not in rows for name, _ in limits.owned):
             raise BadInput("these limits change the candidates", remedy="prepare another plan")
-        self.surface.candidates.require_room(limits, self.request.max_nodes)
+        self.surface.candidates.require_feasible(limits, self.request.max_nodes)
         surface = replace(self.surface, limits=limits)
         return replace(self, request=replace(self.request, limits=limits), surface=surface)
 
     def curve(self, instance: str, goal: Goal, billing: Billing) -> Curve:
         """Time and cost of one type from one node to the goal's maximum."""
-        surface, billing = self.surface.rented(billing)
+        surface, billing = self.surface.for_purchase_option(billing)
         start = surface.index(instance, 1)
         row = surface.rows[instance]
-        places = range(start, start + goal.max_nodes)
-        forecast = surface.at(places)
+        points = range(start, start + goal.max_nodes)
+        forecast = surface.at(points)
         low, high = forecast.interval(goal.confidence)
-        paid = surface.costs(billing)[row, : goal.max_nodes]
-        cost = np.where(np.isfinite(paid), paid, np.nan)
+        costs = surface.costs(billing)[row, : goal.max_nodes]
+        cost = np.where(np.isfinite(costs), costs, np.nan)
         log_bound = surface.log_bounds(goal.confidence)[row, : goal.max_nodes]
         feasible = np.isfinite(cost)
-        odds = np.full(len(places), np.nan)
+        p_deadline = np.full(len(points), np.nan)
         if goal.deadline_seconds is not None:
             feasible = feasible & (log_bound <= np.log(goal.deadline_seconds))
-            odds = forecast.p_within(goal.deadline_seconds)
+            p_deadline = forecast.p_within(goal.deadline_seconds)
         if goal.budget_usd is not None:
             feasible = feasible & (cost <= goal.most_usd)
         nodes = np.arange(1, goal.max_nodes + 1)
         unpriced = "" if np.isfinite(cost).all() else _unpriced(surface, instance, billing)
-        return Curve(instance, nodes, forecast.seconds, low, high, cost, feasible, odds, unpriced)
+        return Curve(
+            instance, nodes, forecast.seconds, low, high, cost, feasible, p_deadline, unpriced
+        )
 
     def explain(self, choice: Choice, *, confidence: float = 0.9) -> Prediction:
         """The prediction behind a choice, with phases, stages, bottleneck and warnings; for a mix,
@@ -171,12 +181,12 @@ class Plan:
             cluster=self.cluster(choice), workload=self.surface.workload, confidence=confidence
         )
         if choice.instance is None:  # which nodes its service starts is said of the mix itself
-            said = (notice for notice in found.warnings if notice.code != NOT_STARTED)
-            return replace(found, warnings=tuple(said))
+            warnings = (notice for notice in found.warnings if notice.code != NOT_STARTED)
+            return replace(found, warnings=tuple(warnings))
         longer = choice.seconds - found.seconds
         if not choice.spot or found.phases is None or longer <= 0.0:
             return found
-        if not self.surface.interrupted[self.surface.rows[choice.instance]]:
+        if not self.surface.interruption_rates[self.surface.rows[choice.instance]]:
             return found  # never interrupted, or not known how often: the rest is rounding
         return replace(found, phases=with_interruptions(found.phases, longer))
 
@@ -188,13 +198,13 @@ class Plan:
             UnknownName: for a mix.
         """
         surface = self.surface
-        place = surface.index(str(choice.instance), int(choice.nodes or 1))
+        point = surface.index(str(choice.instance), int(choice.nodes or 1))
         if choice.spot:
-            placed = Placed.on(surface, choice.composition, spot=choice.spot)
+            placed = PlacedComposition.on(surface, choice.composition, spot=choice.spot)
             forecast = placed.forecast(surface.workload)
             seconds = float(forecast.sure_seconds(confidence)[0])
         else:
-            seconds = float(np.exp(surface.log_bounds(confidence).flat[place]))
+            seconds = float(np.exp(surface.log_bounds(confidence).flat[point]))
         return reachable_seconds(seconds)
 
     def alike(self, choice: Choice) -> dict[str, int]:
@@ -220,8 +230,8 @@ class Plan:
         warnings that it would have if it were recommended."""
         if choice is not None and choice is not found.recommended and choice.instance is not None:
             rules = replace(self.request.catalog.billing, spot=spot)
-            surface, rented = self.surface.rented(rules)
-            choice = Answers(surface, found.goal, rented).warned(choice)
+            surface, rented = self.surface.for_purchase_option(rules)
+            choice = ChoiceBuilder(surface, found.goal, rented).with_model_warnings(choice)
         return export(
             found, to=to, choice=choice, profile=self.request.profile,
             catalog=self.request.catalog, workload=self.surface.workload, spot=spot,
@@ -289,7 +299,7 @@ def export(
 
 def _unpriced(surface: Surface, instance: str, billing: Billing) -> str:
     """Why points of a predicted type have no cost."""
-    if instance in surface.candidates.barred(surface.limits):
+    if instance in surface.candidates.not_rented(surface.limits):
         return f"no price ({NOT_SUPPORTED})"
     if np.isinf(surface.rates(billing)[0][surface.rows[instance]]):
         return "no spot price"

@@ -1,4 +1,4 @@
-"""What is to be said of an answer beside what its model says: no interval, prices that are old."""
+"""Notices about an answer beside those of its model: no interval, old or estimated prices."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ NO_INTERVAL = Notice(
 def with_interval_notice(
     notices: Sequence[Notice], goal: Goal, shown: Choice | None
 ) -> tuple[Notice, ...]:
-    """The warnings of an answer, with `NO_INTERVAL` where that is true of the choice it shows."""
-    unsure = goal.deadline_seconds is not None and shown is not None and shown.low is None
+    """The warnings of an answer, with `NO_INTERVAL` if a deadline is set and its choice has no
+    interval."""
+    lacks_interval = goal.deadline_seconds is not None and shown is not None and shown.low is None
     others = [notice for notice in notices if notice.code != NO_INTERVAL.code]
-    return in_order([*others, NO_INTERVAL] if unsure else others)
+    return in_order([*others, NO_INTERVAL] if lacks_interval else others)
 
 
 def price_notices(
@@ -34,14 +35,14 @@ def price_notices(
     on purpose).
 
     Args:
-        kind: "spot price" for one of these: that on demand of the same type has a date of its own.
+        kind: "price", or "spot price": the two prices of a type have different dates.
     """
     notices = []
-    what = f"the {kind} of {name}"
+    subject = f"the {kind} of {name}"
     if price.estimated:
-        text = f"{what} is an estimate of {price.date}: {price.source}"
+        text = f"{subject} is an estimate of {price.date}: {price.source}"
         notices.append(Notice("estimated-price", text, "check the current price"))
-    dated = _dated(what, price.date, catalog, today)
+    dated = _date_notice(subject, price.date, catalog, today)
     return (*notices, dated) if dated else tuple(notices)
 
 
@@ -49,17 +50,20 @@ def dbu_notices(billing: Billing, catalog: Catalog, today: date | None) -> tuple
     """The warning about the date of the price of a DBU."""
     if billing.dbu_date is None:
         return ()
-    dated = _dated("the price of a DBU", billing.dbu_date, catalog, today)
+    dated = _date_notice("the price of a DBU", billing.dbu_date, catalog, today)
     return (dated,) if dated else ()
 
 
-def _dated(what: str, since: date, catalog: Catalog, today: date | None) -> Notice | None:
-    """That a price is old, or dated in the future; tomorrow is today somewhere."""
-    age_days = 0 if today is None or catalog.historic else (today - since).days
+def _date_notice(
+    subject: str, price_date: date, catalog: Catalog, today: date | None
+) -> Notice | None:
+    """The notice about a price that is old, or dated in the future; one day ahead may be a time
+    zone."""
+    age_days = 0 if today is None or catalog.historic else (today - price_date).days
     if age_days < -1:
-        text = f"{what} is dated {since}, in the future (today is {today})"
+        text = f"{subject} is dated {price_date}, in the future (today is {today})"
         return Notice("future-price", text, "correct its date, or the clock of this machine")
     if age_days <= OLD_PRICE_DAYS:
         return None
-    text = f"{what} is {age_days} days old ({since})"
+    text = f"{subject} is {age_days} days old ({price_date})"
     return Notice("old-price", text, "check the current price")

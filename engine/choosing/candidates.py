@@ -1,4 +1,4 @@
-"""Which instance types are considered at all, and how executors sit on each of them."""
+"""Candidate instance types of a catalog, and the executor layout on each of them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ from engine.runs.barrier_stages import BarrierStage
 from engine.runs.carried_settings import held_cores, task_cpus
 
 MINIMUM_MEMORY_GIB = 8.0
-"""Types with less are no candidates by default: the system leaves little for executors."""
+"""Types with less are no candidates by default: the operating system leaves little for
+executors."""
 
 DEFAULT_ARCH = "x86_64"
 """Assumed if nothing tells what the job was measured on."""
@@ -37,19 +38,19 @@ DEFAULT_ARCH = "x86_64"
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """The types that are compared.
+    """The candidate types of a recommendation.
 
     Args:
-        offers, layouts: (k,) in the order of their names.
-        rejected: types that were named (or not hidden) and cannot hold an executor.
+        offers, layouts: (k,) in the order of the types' names.
+        rejected: types that passed the filter but cannot hold an executor.
         hidden: reason -> number of types left out by default.
-        compared: measured types that the managed service does not support: shown for comparison,
-            but not rented unless named.
+        comparison_only: measured types that the managed service does not support: shown for
+            comparison, but not rented unless named.
         assumed_arch: the architecture assumed where none is known; None where it is known, or where
             the assumption hides no types.
-        told: notices about layouts: memory beside the heap, vCPUs left idle or filled.
-        barrier_stages: stages of the job whose tasks start all at once or not at all.
-        task_cpus: cores that each task holds.
+        layout_notices: notices about layouts: memory beside the heap, vCPUs left idle or filled.
+        barrier_stages: barrier stages of the job, whose tasks start all at once or not at all.
+        task_cpus: `spark.task.cpus`, cores that each task holds.
     """
 
     catalog: Catalog
@@ -57,9 +58,9 @@ class Candidates:
     layouts: tuple[Layout, ...]
     rejected: tuple[Rejected, ...] = ()
     hidden: Mapping[str, int] = field(default_factory=dict)
-    compared: frozenset[str] = frozenset()
+    comparison_only: frozenset[str] = frozenset()
     assumed_arch: str | None = None
-    told: tuple[Notice, ...] = ()
+    layout_notices: tuple[Notice, ...] = ()
     barrier_stages: tuple[BarrierStage, ...] = ()
     task_cpus: int = 1
 
@@ -67,9 +68,9 @@ class Candidates:
     def notices(self) -> tuple[Notice, ...]:
         """Notices about the filter and the layouts."""
         if self.assumed_arch is None:
-            return self.told
+            return self.layout_notices
         return (
-            *self.told,
+            *self.layout_notices,
             Notice(
                 "assumed-architecture",
                 f"which processors it ran on is not known: {self.assumed_arch} is assumed, and "
@@ -78,26 +79,26 @@ class Candidates:
             ),
         )
 
-    def barred(self, limits: Limits) -> frozenset[str]:
-        """The types that are compared but not rented; owning one counts as naming it."""
-        return self.compared - {name for name, _ in limits.owned}
+    def not_rented(self, limits: Limits) -> frozenset[str]:
+        """Types that are compared but not rented; owning one counts as naming it."""
+        return self.comparison_only - {name for name, _ in limits.owned}
 
-    def within(self, limits: Limits) -> Limits:
-        """The limits with the job's own needs, at least as many workers as the service starts, and
-        without nodes of types only compared."""
+    def binding_limits(self, limits: Limits) -> Limits:
+        """The limits with those that the candidates add: the job's barrier stages, the fewest
+        workers that the service starts, and no nodes of types that are only compared."""
         limits = replace(
             limits,
             barrier_stages=limits.barrier_stages or self.barrier_stages,
             min_nodes=max(limits.min_nodes, least_workers(self.catalog)),
         )
-        barred = sorted(self.barred(limits))
+        barred = sorted(self.not_rented(limits))
         if not barred:
             return limits
         kept = [entry for entry in limits.most if entry[0] not in barred]
         return replace(limits, most=(*kept, *((name, 0) for name in barred)))
 
-    def require_room(self, limits: Limits, max_nodes: int) -> None:
-        """Checks that the limits leave room for a cluster (`Limits.leaving_room`).
+    def require_feasible(self, limits: Limits, max_nodes: int) -> None:
+        """Checks that some cluster keeps the limits (`Limits.require_feasible`).
 
         Raises:
             BadInput: where they do not.
@@ -109,13 +110,13 @@ class Candidates:
                 where="--max-nodes",
                 remedy=f"allow {least}, or say with --platform what else runs the executors",
             )
-        self.within(limits).leaving_room(
+        self.binding_limits(limits).require_feasible(
             self.instances, self.layouts, max_nodes,
             needed_by=service if limits.min_nodes < least else "",
         )  # fmt: skip
 
     def require_spot_price(self, where: str, without: str) -> None:
-        """Checks that there are spot nodes to rent.
+        """Checks that some candidate has a spot price.
 
         Args:
             where: the input that asks for them.
@@ -172,7 +173,7 @@ def select_candidates(
     comparison. Types that the limits exclude never stay.
 
     Args:
-        ran_on: types that tell the architecture, in addition to the profile's.
+        ran_on: types from which the architecture is known, in addition to the profile's.
         barrier_stages: stages of the job whose tasks start all at once or not at all.
 
     Raises:
@@ -180,58 +181,64 @@ def select_candidates(
         BadInput: when no type is left.
     """
     if instances is not None:
-        chosen = _Chosen(match_names(catalog, instances), {}, frozenset(), assumed=False)
+        selection = _Selection(match_names(catalog, instances), {}, frozenset(), assumed=False)
     else:
-        known = limits.arch or _measured_arch(catalog, profile, ran_on)
-        chosen = _by_default(catalog, frozenset(profile.instance_types), known)
-    kept = _within(limits, catalog, chosen.kept)
-    found = _laid_out(catalog, sorted(kept), profile, chosen.hidden)
-    if not found.offers:
-        raise _none_left(found, planned_beside(profile))
-    found = replace(
-        found,
-        compared=chosen.compared & set(found.names),
-        assumed_arch=DEFAULT_ARCH if chosen.assumed else None,
-        told=(*planned_notices(profile), *_layout_notices(found, profile)),
+        arch = limits.arch or _measured_arch(catalog, profile, ran_on)
+        selection = _default_selection(catalog, frozenset(profile.instance_types), arch)
+    names = _within_limits(limits, catalog, selection.kept)
+    candidates = _with_layouts(catalog, sorted(names), profile, selection.hidden)
+    if not candidates.offers:
+        raise _no_types_error(candidates, planned_beside(profile))
+    candidates = replace(
+        candidates,
+        comparison_only=selection.comparison_only & set(candidates.names),
+        assumed_arch=DEFAULT_ARCH if selection.assumed else None,
+        layout_notices=(*planned_notices(profile), *_layout_notices(candidates, profile)),
         barrier_stages=barrier_stages,
     )
-    if found.barred(limits) == set(found.names):
+    if candidates.not_rented(limits) == set(candidates.names):
         raise BadInput(
-            f"{SERVICE} supports none of the types that are left: {', '.join(found.names)}",
+            f"{SERVICE} supports none of the types that are left: {', '.join(candidates.names)}",
             where=f"catalog {catalog.name}",
             remedy="name types with --instances, or say what else runs the executors with "
             "--platform",
         )
-    return found
+    return candidates
 
 
-def _layout_notices(found: Candidates, profile: Profile) -> Iterator[Notice]:
+def _layout_notices(candidates: Candidates, profile: Profile) -> Iterator[Notice]:
     """Notices about the layout of executors on measured types."""
-    for instance in found.instances:
+    for instance in candidates.instances:
         if instance.name in profile.instance_types:
             notice = layout_notice(profile, instance, measured_layout(profile, instance.name))
             if notice is not None:
                 yield notice
 
 
-class _Chosen(NamedTuple):
-    """Types before the limits.
+class _Selection(NamedTuple):
+    """Types selected before the limits apply.
 
     Args:
-        hidden: how many were left out, by the reason.
-        compared: measured types that the service does not support.
+        hidden: reason -> number of types left out.
+        comparison_only: measured types that the service does not support.
         assumed: whether types of another architecture were left out though none was measured.
     """
 
     kept: list[str]
     hidden: Mapping[str, int]
-    compared: frozenset[str]
+    comparison_only: frozenset[str]
     assumed: bool
 
 
-def _by_default(catalog: Catalog, measured: frozenset[str], known: str | None) -> _Chosen:
-    """What the default filter leaves; `known` is the architecture to keep, None if unknown."""
-    arch, kept = known or DEFAULT_ARCH, []
+def _default_selection(
+    catalog: Catalog, measured: frozenset[str], known_arch: str | None
+) -> _Selection:
+    """The types that pass the default filter.
+
+    Args:
+        known_arch: the architecture to keep; None if unknown.
+    """
+    arch, kept = known_arch or DEFAULT_ARCH, []
     hidden: Counter[str] = Counter()
     for name, offer in catalog.offers.items():
         reason = None if name in measured else _hidden_reason(offer.instance, catalog, arch)
@@ -239,17 +246,17 @@ def _by_default(catalog: Catalog, measured: frozenset[str], known: str | None) -
             kept.append(name)
         else:
             hidden[reason] += 1
-    compared = (name for name in measured & set(kept) if not catalog.supports(name))
-    return _Chosen(
+    unsupported = (name for name in measured & set(kept) if not catalog.supports(name))
+    return _Selection(
         kept,
         dict(hidden.most_common()),
-        frozenset(compared) if catalog.filtered_by_default else frozenset(),
-        assumed=known is None and _other(arch) in hidden,
+        frozenset(unsupported) if catalog.filtered_by_default else frozenset(),
+        assumed=known_arch is None and _other_architecture(arch) in hidden,
     )
 
 
-def _within(limits: Limits, catalog: Catalog, names: Sequence[str]) -> list[str]:
-    """The named and the owned types, without those that an exclusion or the architecture bars."""
+def _within_limits(limits: Limits, catalog: Catalog, names: Sequence[str]) -> list[str]:
+    """The named and the owned types, without those of excluded globs or another architecture."""
 
     def is_rentable(name: str) -> bool:
         arch = catalog.offers[name].instance.arch
@@ -272,19 +279,19 @@ def match_names(catalog: Catalog, patterns: Sequence[str]) -> list[str]:
         BadInput: when no pattern is given, or what is none.
     """
     if isinstance(patterns, str) or not isinstance(patterns, Iterable):
-        meant = patterns if isinstance(patterns, str) else "m5.*"
+        example = patterns if isinstance(patterns, str) else "m5.*"
         raise BadInput(
-            f"a list of instance types is needed, not {patterns!r}", remedy=f"write [{meant!r}]"
+            f"a list of instance types is needed, not {patterns!r}", remedy=f"write [{example!r}]"
         )
     if not patterns:
         raise BadInput("no instance types named", remedy="name some, such as m5.*, or '*' for all")
     matched: dict[str, None] = {}
     for pattern in patterns:
         require_kind(pattern, str, "the name or glob of an instance type")
-        found = [name for name in catalog.offers if fnmatchcase(name, pattern)]
-        if not found:
+        matches = [name for name in catalog.offers if fnmatchcase(name, pattern)]
+        if not matches:
             raise catalog.unknown_glob(pattern)
-        matched.update(dict.fromkeys(found))
+        matched.update(dict.fromkeys(matches))
     return list(matched)
 
 
@@ -294,19 +301,19 @@ def _measured_arch(
     """The most common architecture of the measured types, by this catalog or else by the catalog
     that they were named from; None if neither tells."""
     groups = [group for run in profile.runs for group in run.cluster.groups]
-    own = {group.instance.name: group.instance.arch for group in groups if group.instance}
-    own |= {instance.name: instance.arch for instance in ran_on}
+    known_archs = {group.instance.name: group.instance.arch for group in groups if group.instance}
+    known_archs |= {instance.name: instance.arch for instance in ran_on}
     offers = catalog.offers
     archs = [
-        offers[name].instance.arch if name in offers else own.get(name)
-        for name in dict.fromkeys((*profile.instance_types, *own))
+        offers[name].instance.arch if name in offers else known_archs.get(name)
+        for name in dict.fromkeys((*profile.instance_types, *known_archs))
     ]
-    named = Counter(arch for arch in archs if arch is not None)
-    return named.most_common(1)[0][0] if named else None
+    counts = Counter(arch for arch in archs if arch is not None)
+    return counts.most_common(1)[0][0] if counts else None
 
 
-def _other(arch: str) -> str:
-    """Why types of other architectures are hidden."""
+def _other_architecture(arch: str) -> str:
+    """The reason for hiding types of other architectures."""
     return f"not {arch}"
 
 
@@ -315,7 +322,7 @@ def _hidden_reason(instance: InstanceType, catalog: Catalog, arch: str) -> str |
     if not catalog.filtered_by_default:
         return None
     if instance.arch is not None and instance.arch != arch:
-        return _other(arch)
+        return _other_architecture(arch)
     if instance.memory_gib < MINIMUM_MEMORY_GIB:
         return f"less than {MINIMUM_MEMORY_GIB:g} GiB"
     if not catalog.supports(instance.name):
@@ -323,7 +330,7 @@ def _hidden_reason(instance: InstanceType, catalog: Catalog, arch: str) -> str |
     return None
 
 
-def _laid_out(
+def _with_layouts(
     catalog: Catalog, names: Sequence[str], profile: Profile, hidden: Mapping[str, int]
 ) -> Candidates:
     offers: list[Offer] = []
@@ -340,7 +347,7 @@ def _laid_out(
                 offer.instance, catalog.memory_rule, executor_cores=cores, beside_per_core=beside
             )
         if layout is None:
-            reason = holds_none(offer.instance, _because(beside))
+            reason = holds_none(offer.instance, _beside_heap_text(beside))
             rejected.append(Rejected(name, None, reason, "no-executor"))
         else:
             offers.append(offer)
@@ -351,35 +358,42 @@ def _laid_out(
     )  # fmt: skip
 
 
-def holding_none(catalog: Catalog, names: Sequence[str], profile: Profile) -> tuple[Rejected, ...]:
-    """The types among `names` that hold no executor, and why."""
-    return _laid_out(catalog, names, profile, {}).rejected
+def types_without_executor(
+    catalog: Catalog, names: Sequence[str], profile: Profile
+) -> tuple[Rejected, ...]:
+    """Rejections of the types among `names` whose nodes hold no executor."""
+    return _with_layouts(catalog, names, profile, {}).rejected
 
 
-def _none_left(found: Candidates, beside: BesideHeap | None) -> BadInput:
-    """The error where no type is left to compare."""
+def _no_types_error(candidates: Candidates, beside: BesideHeap | None) -> BadInput:
+    """The error that no candidate type is left."""
     return BadInput(
-        f"none of the instance types can hold an executor{_because(beside)}"
-        if found.rejected
+        f"none of the instance types can hold an executor{_beside_heap_text(beside)}"
+        if candidates.rejected
         else "no instance type is left by the default filter",
-        where=f"catalog {found.catalog.name}",
+        where=f"catalog {candidates.catalog.name}",
         remedy=f"name {'types with more memory' if beside else 'other types'}, or '*' for all of "
         "them",
     )
 
 
-def _because(beside: BesideHeap | None) -> str:
-    """Names the memory beside the heap, which may be why no executor fits."""
+def _beside_heap_text(beside: BesideHeap | None) -> str:
+    """Text about the memory beside the heap, which may be why no executor fits."""
     if beside is None:
         return ""
     return f", {(beside.overhead_gib or 0.0) + beside.apart_gib:.3g} GiB per core beside the heap"
 
 
 def _measured_layout(offer: Offer, catalog: Catalog, profile: Profile) -> Layout | None:
-    """Laid out as a single prediction does: like the measured runs on that type or, if these do not
-    tell, by the catalog's rule."""
-    one = Cluster.of_nodes(instance_type=offer.instance.name, nodes=1, catalog=catalog)
-    laid = complete(one, profile)
-    if laid.executors is None or laid.executor_cores is None:
+    """The layout of a measured type, as of a single prediction: that of its runs or, if unknown, by
+    the catalog's rule."""
+    single_node = Cluster.of_nodes(instance_type=offer.instance.name, nodes=1, catalog=catalog)
+    completed = complete(single_node, profile)
+    if completed.executors is None or completed.executor_cores is None:
         return None
-    return Layout(laid.executors, laid.executor_cores, laid.executor_memory_gib, laid.beside)
+    return Layout(
+        completed.executors,
+        completed.executor_cores,
+        completed.executor_memory_gib,
+        completed.beside,
+    )

@@ -1,4 +1,4 @@
-"""Points of a surface as answers: choices with their intervals, costs, reasons and warnings."""
+"""Builds choices and rejections from points of a surface: intervals, costs, reasons, warnings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.choosing.interruptions import SpotNodes, interruption_notice
 from engine.choosing.recommendation import Choice, Compromise, Goal, Rejected
 from engine.choosing.surface import Surface
 from engine.choosing.sweeps import TIE
-from engine.cost import Cost, added, itemised, master_offer, price_of, usd_at
+from engine.cost import Cost, itemised, master_offer, price_of, total_cost, usd_at
 from engine.forecast import IntArray, known
 from engine.machines.platforms import NOT_SUPPORTED, support_notice
 from engine.machines.services import least_workers, on_demand_line, refusals, service_of
@@ -24,7 +24,7 @@ from engine.runs.barrier_stages import not_started
 from engine.text.reachable import ENOUGH
 from engine.units import format_count, format_seconds, format_usd
 
-_NOTES = {
+_SPEED_NOTES = {
     None: "measured type",
     "transferred-speed": "speed transferred",
     "unknown-source-type": "source type unknown",
@@ -34,10 +34,10 @@ _NOTES = {
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
-    """Makes choices and rejections out of points of a surface, for one goal and billing.
+class ChoiceBuilder:
+    """Builds choices and rejections from points of a surface, for one goal and billing.
 
-    `today` decides which prices are old; None leaves that out.
+    `today` decides which prices are old; None leaves these warnings out.
     """
 
     surface: Surface
@@ -51,7 +51,7 @@ class Answers:
         return self.surface.candidates.catalog
 
     def choice(self, flat: int) -> Choice:
-        """One point of the surface, with everything but the reasons why it won."""
+        """The choice at a flat index, without the reasons why it won."""
         row, column = divmod(flat, self.surface.max_nodes)
         offer = self.surface.candidates.offers[row]
         layout = self.surface.candidates.layouts[row]
@@ -61,9 +61,9 @@ class Answers:
         low, high = (known(bound[0]) for bound in forecast.interval(self.goal.confidence))
         cost = self._cost(row, nodes, seconds)
         executors = layout.executors_per_node * nodes
-        speed, of_speed = self.surface.fitted.transferred(offer.instance, self.catalog)
-        supported = support_notice(self.catalog, name)
-        notices = [*([supported] if supported else []), *of_speed, *self._paid_notices(row, nodes)]
+        speed, speed_notices = self.surface.fitted.transferred(offer.instance, self.catalog)
+        support = support_notice(self.catalog, name)
+        notices = [*([support] if support else []), *speed_notices, *self._paid_notices(row, nodes)]
         return Choice(
             composition={name: nodes},
             instance=name,
@@ -79,49 +79,49 @@ class Answers:
             layout=layout,
             executors=executors,
             vcore_seconds=executors * layout.executor_cores * seconds,
-            note=_NOTES[speed.code],
+            note=_SPEED_NOTES[speed.code],
             spot=self._spot(row, nodes),
             executors_per_node={name: layout.executors_per_node},
             warnings=in_order(notices),
         )
 
     def _cost(self, row: int, nodes: int, seconds: float) -> Cost:
-        """What so many nodes of a type cost for so long."""
-        paid, rules = self._paid(row, nodes), self._rules(row)
-        spot = self._on_spot(row, nodes)
-        offer = self.surface.candidates.offers[row]
-        if spot == paid or not rules.spot:
+        """The itemised cost of nodes of one type for a time."""
+        paid, spot = self._paid_nodes(row, nodes), self._spot_nodes(row, nodes)
+        offer, billing = self.surface.candidates.offers[row], self._billing_of(row)
+        if spot == paid or not billing.spot:
             return itemised(
-                nodes=paid, seconds=seconds, offer=offer, billing=rules, catalog=self.catalog,
+                nodes=paid, seconds=seconds, offer=offer, billing=billing, catalog=self.catalog,
                 owned=nodes - paid,
             )  # fmt: skip
         cost = itemised(
-            nodes=paid - spot, seconds=seconds, offer=offer, billing=replace(rules, spot=False),
+            nodes=paid - spot, seconds=seconds, offer=offer, billing=replace(billing, spot=False),
             catalog=self.catalog, owned=nodes - paid,
         )  # fmt: skip
         if spot:
-            beside = replace(rules, master=None)
-            others = itemised(
-                nodes=spot, seconds=seconds, offer=offer, billing=beside, catalog=self.catalog
-            )
-            cost = added([cost, others])
+            without_master = replace(billing, master=None)
+            spot_cost = itemised(
+                nodes=spot, seconds=seconds, offer=offer, billing=without_master,
+                catalog=self.catalog,
+            )  # fmt: skip
+            cost = total_cost([cost, spot_cost])
         return replace(cost, assumptions=(on_demand_line(self.catalog), *cost.assumptions))
 
-    def _rules(self, row: int) -> Billing:
-        """The billing of a type: one without a spot price comes here only with nodes one owns."""
+    def _billing_of(self, row: int) -> Billing:
+        """The billing of a type. One without a spot price is possible only with owned nodes."""
         offer = self.surface.candidates.offers[row]
         return self.billing if price_of(offer, self.billing) else replace(self.billing, spot=False)
 
     def _spot(self, row: int, nodes: int) -> dict[str, int]:
-        """The nodes that are rented at spot prices."""
-        spot = self._on_spot(row, nodes) if self._rules(row).spot else 0
+        """Type -> nodes that are rented at spot prices."""
+        spot = self._spot_nodes(row, nodes) if self._billing_of(row).spot else 0
         return {self.surface.candidates.offers[row].instance.name: spot} if spot else {}
 
-    def _on_spot(self, row: int, nodes: int) -> int:
+    def _spot_nodes(self, row: int, nodes: int) -> int:
         return int(self.surface.on_spot(np.asarray(row), np.asarray(nodes)))
 
-    def _paid(self, row: int, nodes: int) -> int:
-        """How many of the nodes are paid for."""
+    def _paid_nodes(self, row: int, nodes: int) -> int:
+        """Number of nodes that are paid for."""
         return int(self.surface.paid(np.asarray(row), np.asarray(nodes)))
 
     def p_deadline(self, flat: int) -> float | None:
@@ -130,23 +130,23 @@ class Answers:
             return None
         return known(self.surface.at(flat).p_within(self.goal.deadline_seconds)[0])
 
-    def warned(self, choice: Choice) -> Choice:
-        """The choice with all of the model's warnings, which take a replay a while to find."""
+    def with_model_warnings(self, choice: Choice) -> Choice:
+        """The choice with all of the model's warnings, which are slow to find for a replay."""
         flat = self.surface.index(str(choice.instance), choice.nodes or 1)
         row, column = divmod(flat, self.surface.max_nodes)
-        priced = self._paid_notices(row, column + 1)
-        of_cluster = [*self.refused(choice), *self.interruptions(choice)]
-        notices = [*self.surface.notices(flat), *priced, *of_cluster]
+        price_warnings = self._paid_notices(row, column + 1)
+        cluster_warnings = [*self.service_refusals(choice), *self.interruptions(choice)]
+        notices = [*self.surface.notices(flat), *price_warnings, *cluster_warnings]
         return replace(choice, warnings=in_order(notices))
 
-    def refused(self, choice: Choice) -> Iterator[Notice]:
-        """Why the service that is paid for would not start the cluster."""
+    def service_refusals(self, choice: Choice) -> Iterator[Notice]:
+        """Notices on why the managed service would refuse to start the cluster."""
         return refusals(self.catalog, choice.composition)
 
     def interruptions(
         self, choice: Choice, shares: Mapping[str, float] | None = None
     ) -> tuple[Notice, ...]:
-        """What interruptions of its spot nodes cost.
+        """The notice about interruptions of its spot nodes.
 
         Args:
             shares: type -> share of the cluster's capacity in one node; None where all are alike.
@@ -154,9 +154,9 @@ class Answers:
         cost = choice.cost
         if cost is None or cost.billed_seconds <= 0.0:
             return ()
-        alike = 1.0 / (choice.nodes or 1)
+        equal_share = 1.0 / (choice.nodes or 1)
         members = [
-            SpotNodes(self.catalog.offer(name), nodes, shares[name] if shares else alike)
+            SpotNodes(self.catalog.offer(name), nodes, shares[name] if shares else equal_share)
             for name, nodes in choice.spot.items()
         ]
         notice = interruption_notice(
@@ -169,26 +169,29 @@ class Answers:
         return () if notice is None else (notice,)
 
     def _paid_notices(self, row: int, nodes: int) -> tuple[Notice, ...]:
-        """What the price list warns of, for the nodes that are paid for, as they are rented."""
+        """Warnings of the price list about the paid nodes, as they are rented."""
         spot, workers = sum(self._spot(row, nodes).values()), list[Notice]()
-        for at_spot, count in ((False, self._paid(row, nodes) - spot), (True, spot)):
+        for at_spot, count in ((False, self._paid_nodes(row, nodes) - spot), (True, spot)):
             rented = replace(self, billing=replace(self.billing, spot=at_spot))
             workers += rented.price_notices(row) if count else ()
         return (*workers, *self.master_notices(workers))
 
-    def master_notices(self, said: Sequence[Notice]) -> tuple[Notice, ...]:
+    def master_notices(self, worker_notices: Sequence[Notice]) -> tuple[Notice, ...]:
         """Warnings of the price list about the master node, which is paid for even beside owned
-        nodes; none that `said` already has for the workers."""
-        master, codes = master_offer(self.catalog, self.billing), {notice.code for notice in said}
+        nodes, without codes that `worker_notices` already has."""
+        master, codes = (
+            master_offer(self.catalog, self.billing),
+            {notice.code for notice in worker_notices},
+        )
         if master is None:
             return ()
         name = f"the master {master.instance.name}"
-        found = price_notices(master.on_demand, name, self.catalog, self.today)
-        found += dbu_notices(self.billing, self.catalog, self.today)
-        return tuple(notice for notice in found if notice.code not in codes)
+        notices = price_notices(master.on_demand, name, self.catalog, self.today)
+        notices += dbu_notices(self.billing, self.catalog, self.today)
+        return tuple(notice for notice in notices if notice.code not in codes)
 
     def price_notices(self, row: int) -> tuple[Notice, ...]:
-        """What the price list warns of for one type."""
+        """Warnings of the price list about one type."""
         offer = self.surface.candidates.offers[row]
         price = price_of(offer, self.billing)
         if price is None:
@@ -198,12 +201,12 @@ class Answers:
         return (*notices, *dbu_notices(self.billing, self.catalog, self.today))
 
     def rejected(self, flat: int) -> Rejected:
-        """A point that does not satisfy the goal: its type's nearest miss."""
+        """The rejection of a type, at the point of its nearest miss."""
         row, column = divmod(flat, self.surface.max_nodes)
         name = self.surface.candidates.offers[row].instance.name
         seconds = float(self.surface.seconds.flat[flat])
         cost = float(self.surface.costs(self.billing).flat[flat])
-        if name in self.surface.candidates.barred(self.surface.limits):
+        if name in self.surface.candidates.not_rented(self.surface.limits):
             reason = f"{NOT_SUPPORTED}: measured, and compared alone"
             return Rejected(name, None, reason, "not-supported")
         asked = slice(self.goal.max_nodes)
@@ -213,7 +216,7 @@ class Answers:
             return Rejected(name, None, "the model has no prediction for it", "no-prediction")
         if not np.isfinite(cost):
             return self._unpriced(row, seconds if np.isfinite(seconds) else None)
-        late = self._late(flat)
+        late = self._late_seconds(flat)
         over = None if self.goal.budget_usd is None else cost - self.goal.budget_usd
         is_over = over is not None and cost > self.goal.most_usd
         return Rejected(
@@ -230,7 +233,7 @@ class Answers:
         )
 
     def _not_allowed(self, row: int) -> Rejected:
-        """A type of which no number of nodes keeps all limits."""
+        """The rejection of a type of which no number of nodes keeps all limits."""
         candidates = self.surface.candidates
         nodes = int(self.surface.constraints.most(self.goal.max_nodes)[row])
         name, layout = candidates.names[row], candidates.layouts[row]
@@ -238,7 +241,7 @@ class Answers:
         if 0 < nodes < least:
             reason = f"{service_of(candidates.catalog)} starts no fewer than {least} workers"
             return Rejected(name, None, reason, "limits")
-        stages = candidates.within(self.surface.limits).barrier_stages
+        stages = candidates.binding_limits(self.surface.limits).barrier_stages
         executors, cores = nodes * layout.executors_per_node, layout.executor_cores
         stage = not_started(stages, executors, cores)
         if stage is None or not nodes:
@@ -250,7 +253,7 @@ class Answers:
         return Rejected(name, None, reason, "barrier")
 
     def _unpriced(self, row: int, seconds: float | None) -> Rejected:
-        """A type that cannot be paid for."""
+        """The rejection of a type without a known price."""
         offer = self.surface.candidates.offers[row]
         if price_of(offer, self.billing) is None:
             reason, code = "has no spot price", "no-spot-price"
@@ -259,7 +262,7 @@ class Answers:
         return Rejected(offer.instance.name, None, reason, code, seconds)
 
     def compromise(self, flat: int) -> Compromise:
-        """The deadline and the budget that a point keeps, where it keeps one of those asked."""
+        """The compromise at a point: the deadline and the budget that it keeps."""
         bound = float(np.exp(self.surface.log_bounds(self.goal.confidence).flat[flat]))
         cost = float(self.surface.costs(self.billing).flat[flat])
         deadline = max(bound * ENOUGH, self.goal.deadline_seconds or 0.0)
@@ -267,7 +270,7 @@ class Answers:
         kept = replace(self.goal, deadline_seconds=deadline, budget_usd=budget)
         return Compromise(deadline, budget, replace(self, goal=kept).choice(flat))
 
-    def _late(self, flat: int) -> float | None:
+    def _late_seconds(self, flat: int) -> float | None:
         """Seconds by which the deadline is missed (at the goal's confidence), None when met."""
         deadline = self.goal.deadline_seconds
         bound = float(self.surface.log_bounds(self.goal.confidence).flat[flat])
@@ -279,7 +282,7 @@ class Answers:
         """What a point misses, in words; empty when it satisfies the goal."""
         texts = []
         budget, deadline = self.goal.budget_usd, self.goal.deadline_seconds
-        if deadline is not None and (late := self._late(flat)) is not None:
+        if deadline is not None and (late := self._late_seconds(flat)) is not None:
             sure = bool(self.surface.has_interval.flat[flat])
             confidence = self.goal.confidence if sure else None
             texts.append(missed_by(late, confidence, deadline_seconds=deadline))
@@ -288,7 +291,7 @@ class Answers:
             texts.append(f"{'is ' if texts else ''}over budget by {format_usd(cost - budget)}")
         return " and ".join(texts)
 
-    def explained(self, flat: int, *, frontier: IntArray, runner_up: int | None) -> Choice:
+    def with_reasons(self, flat: int, *, frontier: IntArray, runner_up: int | None) -> Choice:
         """The recommended point with the reasons why it won.
 
         Args:
@@ -297,14 +300,14 @@ class Answers:
         """
         why = [
             self._one_node_fewer(flat),
-            self._why_not_better(flat, self._passed_over(flat, frontier)),
+            self._why_not_better(flat, self._cheaper_or_faster(flat, frontier)),
             self._runner_up(flat, runner_up),
         ]
         return replace(self.choice(flat), why=tuple(text for text in why if text))
 
-    def _passed_over(self, flat: int, frontier: IntArray) -> int | None:
-        """The fastest of all cheaper points, that is, the price in time of paying less; where time
-        decides, the cheapest of all faster points."""
+    def _cheaper_or_faster(self, flat: int, frontier: IntArray) -> int | None:
+        """The fastest of all cheaper points of the frontier; where time is minimised, the cheapest
+        of all faster points. None where there is none."""
         if self.goal.by_resource:  # the frontier is one of time and cost
             return None
         values = self.surface.seconds if self.goal.by_time else self.surface.costs(self.billing)
@@ -321,11 +324,11 @@ class Answers:
         if not self._is_one_fewer(flat, flat - 1) or not np.isfinite(costs.flat[flat - 1]):
             return ""
         p = self.p_deadline(flat - 1)
-        if self._late(flat - 1) is not None and p is not None:
+        if self._late_seconds(flat - 1) is not None and p is not None:
             late = in_runs(1.0 - p, allowed=1.0 - self.goal.confidence)
             return f"one node fewer misses the deadline {late}"
         if miss := self.miss(flat - 1):
-            return f"one node fewer {'is ' if self._late(flat - 1) is None else ''}{miss}"
+            return f"one node fewer {'is ' if self._late_seconds(flat - 1) is None else ''}{miss}"
         if self.goal.by_resource:
             resource = self.surface.vcore_seconds
             more = float(resource.flat[flat - 1] - resource.flat[flat])
@@ -336,17 +339,17 @@ class Answers:
         slower = self._slower(flat - 1, flat, less_usd=-more)
         return f"one node fewer {slower}" if slower else ""
 
-    def _why_not_better(self, flat: int, passed_over: int | None) -> str:
-        if passed_over is None or self._is_one_fewer(flat, passed_over):
+    def _why_not_better(self, flat: int, other: int | None) -> str:
+        if other is None or self._is_one_fewer(flat, other):
             return ""
-        cost = float(self.surface.costs(self.billing).flat[passed_over])
-        seconds = float(self.surface.seconds.flat[passed_over])
+        cost = float(self.surface.costs(self.billing).flat[other])
+        seconds = float(self.surface.seconds.flat[other])
         better = (
             f"is the next faster ({format_seconds(seconds)})"
             if self.goal.by_time
             else f"is the next cheaper ({format_usd(cost)})"
         )
-        return f"{self._name(passed_over)} {better} but {self.miss(passed_over)}"
+        return f"{self._name(other)} {better} but {self.miss(other)}"
 
     def _runner_up(self, flat: int, runner_up: int | None) -> str:
         if runner_up is None:
@@ -364,11 +367,11 @@ class Answers:
         return f"{name} costs {more_usd(more)}" if more > 0 else ""
 
     def _slower(self, other: int, flat: int, *, less_usd: float) -> str:
-        """How much slower another point is; empty where it is not."""
-        seconds, own = (float(self.surface.seconds.flat[at]) for at in (other, flat))
-        if not seconds > own:
+        """Text on how much slower another point is; empty where it is not."""
+        seconds, than_seconds = (float(self.surface.seconds.flat[at]) for at in (other, flat))
+        if not seconds > than_seconds:
             return ""
-        return takes_longer(seconds=seconds, than_seconds=own, less_usd=less_usd)
+        return takes_longer(seconds=seconds, than_seconds=than_seconds, less_usd=less_usd)
 
     def _name(self, flat: int) -> str:
         row, column = divmod(flat, self.surface.max_nodes)

@@ -1,4 +1,5 @@
-"""By how much one composition is worse than another, and a deadline missed, in words."""
+"""Differences in words: how late a deadline is missed, and how much worse another composition
+is."""
 
 from __future__ import annotations
 
@@ -6,49 +7,49 @@ from engine.text.time_differences import format_time_difference
 from engine.units import format_seconds, format_usd
 
 LEAST_LATE = 0.001
-"""Seconds; what is late by less is not told apart where a model has no intervals."""
+"""Seconds; a smaller lateness counts as none where a model has no intervals."""
 
 LEAST_LATE_SHARE = 0.01
-"""Of the deadline: no interval is so sharp that it tells less apart."""
+"""Share of the deadline; no interval is sharp enough to tell a smaller lateness."""
 
 LEAST_USD = 0.001
-"""Costs that differ by less are not told apart."""
+"""USD; a smaller difference in cost counts as none."""
 
 
 def missed_by(late: float, confidence: float | None, *, deadline_seconds: float) -> str:
-    """How late, in words: by how much the time that is kept with that probability exceeds the
-    deadline ("misses the deadline by 7m 20s at 90 %"). A confidence of None is a model without
-    intervals, whose predicted time is held to T < D."""
-    by = format_time_difference(late, of_seconds=deadline_seconds + late)
+    """By how much the time at a confidence exceeds the deadline, in words ("misses the deadline by
+    7m 20s at 90 %"). A confidence of None is a model without intervals, whose predicted time must
+    satisfy T < D."""
+    lateness = format_time_difference(late, of_seconds=deadline_seconds + late)
     if confidence is None:
         if late < LEAST_LATE:
             return "takes all of the time up to the deadline"
-        return f"misses the deadline by {by}"
+        return f"misses the deadline by {lateness}"
     least = LEAST_LATE_SHARE * deadline_seconds
     if late < least:
-        by = f"less than {format_seconds(float(f'{least:.2g}'), figures=2)}"
-    return f"misses the deadline by {by} at {100.0 * confidence:.10g} %"
+        lateness = f"less than {format_seconds(float(f'{least:.2g}'), figures=2)}"
+    return f"misses the deadline by {lateness} at {100.0 * confidence:.10g} %"
 
 
 def in_runs(p: float, *, allowed: float = 0.0) -> str:
-    """A probability in words: "in 30 % of runs". One that is above what is `allowed` is not rounded
-    to that: "in 10.4 % of runs" where 10 % are."""
+    """A probability in words: "in 30 % of runs". One above `allowed` is not rounded down to it: "in
+    10.4 % of runs" where 10 % are allowed."""
     if p <= 0.005:
         return "in less than 1 % of runs"
     if p >= 0.995:
         return "in more than 99 % of runs"
     bound = f"{100.0 * allowed:.10g}"
-    rounded = (f"{100.0 * p:.{digits}f}" for digits in range(MOST_DIGITS + 1))
-    told = next((text for text in rounded if float(text) > float(bound) or p <= allowed), None)
-    return f"in {told or f'more than {bound}'} % of runs"
+    rounded = (f"{100.0 * p:.{digits}f}" for digits in range(MAX_DECIMALS + 1))
+    share = next((text for text in rounded if float(text) > float(bound) or p <= allowed), None)
+    return f"in {share or f'more than {bound}'} % of runs"
 
 
-MOST_DIGITS = 2
-"""Decimals of a percentage that is hardly more than another."""
+MAX_DECIMALS = 2
+"""The most decimals of a percentage slightly above another."""
 
 
 def more_usd(usd: float) -> str:
-    """A difference of costs: two digits tell how much it matters ("$0.0047 more")."""
+    """A difference of costs in words, to two digits ("$0.0047 more")."""
     if usd < LEAST_USD:
         return "less than $0.001 more"
     return f"{format_usd(usd, figures=2)} more"

@@ -1,4 +1,5 @@
-"""The part of a surface that a goal allows, ranked: passes over arrays, no model is asked."""
+"""The feasible part of a surface under a goal, ranked by array passes alone: no model is
+evaluated."""
 
 from __future__ import annotations
 
@@ -16,13 +17,13 @@ from engine.choosing.sweeps import TIE, row_blocks, significant
 from engine.forecast import FloatArray, IntArray
 from engine.text.reachable import reachable_seconds, reachable_usd
 
-NEARLY = 0.02
-"""Share by which models that interpolate over a surface may be off."""
+SURFACE_TOLERANCE = 0.02
+"""Relative error of models that interpolate over a surface."""
 
 
 @dataclass(frozen=True, eq=False)
 class GoalView:
-    """The part of a surface that a goal allows: k' types x m' node counts.
+    """The part of a surface within a goal's candidates and node counts: k' types x m' node counts.
 
     Args:
         rows: (k',) rows of the surface, in the order of names.
@@ -41,7 +42,7 @@ class GoalView:
 
     @classmethod
     def of(cls, surface: Surface, goal: Goal, billing: Billing, candidates: Candidates) -> GoalView:
-        """The part of a surface that a goal and its candidates leave."""
+        """The part of a surface for a goal and its candidates."""
         m = goal.max_nodes
         if candidates is surface.candidates:
             rows = np.arange(surface.shape[0])
@@ -63,32 +64,34 @@ class GoalView:
             part(surface.log_bounds(goal.confidence)),
         )
 
-    def _open(self, rows: slice | IntArray, values: FloatArray) -> FloatArray:
-        """(b, m') `values` of some rows where they satisfy the goal, inf elsewhere."""
-        met = None
+    def _feasible_values(self, rows: slice | IntArray, values: FloatArray) -> FloatArray:
+        """(b, m') `values` of some rows where the points satisfy the goal, inf elsewhere."""
+        satisfies = None
         if self.goal.budget_usd is not None or self.goal.minimises != "cost":
-            met = self.costs[rows] <= min(self.goal.most_usd, sys.float_info.max)
+            satisfies = self.costs[rows] <= min(self.goal.most_usd, sys.float_info.max)
         if self.goal.deadline_seconds is not None:
             in_time = self.log_bounds[rows] <= np.log(self.goal.deadline_seconds)
-            met = in_time if met is None else met & in_time
-        return values[rows] if met is None else np.where(met, values[rows], np.inf)
+            satisfies = in_time if satisfies is None else satisfies & in_time
+        return values[rows] if satisfies is None else np.where(satisfies, values[rows], np.inf)
 
     @property
-    def _first_and_second(self) -> tuple[FloatArray, FloatArray]:
-        """(k', m') what the best has the least of, and what decides between equal ones."""
+    def _objective_and_tie_breaker(self) -> tuple[FloatArray, FloatArray]:
+        """(k', m') the objective to minimise, and the tie breaker."""
         if self.goal.minimises == "cost":
             return self.costs, self.seconds
         return self.seconds if self.goal.by_time else self.resource, self.costs
 
-    def ranked_and_missed(self) -> tuple[IntArray, IntArray]:
+    def ranked_and_nearest_misses(self) -> tuple[IntArray, IntArray]:
         """Rows of the view that satisfy the goal, best first, and the surface points at which the
         others come closest to it, closest first."""
-        values, _ = self._first_and_second
+        values, _ = self._objective_and_tie_breaker
         lowest = np.empty(len(self.rows))
         for rows in row_blocks(*values.shape):
-            lowest[rows] = self._open(rows, values).min(axis=1)
-        met = np.isfinite(lowest)
-        return self._ranked(np.flatnonzero(met), lowest[met]), self._missed(np.flatnonzero(~met))
+            lowest[rows] = self._feasible_values(rows, values).min(axis=1)
+        satisfies = np.isfinite(lowest)
+        return self._ranked(np.flatnonzero(satisfies), lowest[satisfies]), self._nearest_misses(
+            np.flatnonzero(~satisfies)
+        )
 
     def _ranked(self, rows: IntArray, lowest: FloatArray) -> IntArray:
         """The rows by their lowest value; equal ones by the rule for ties."""
@@ -98,32 +101,36 @@ class GoalView:
         second, column = np.zeros(len(rows)), np.zeros(len(rows), dtype=np.int64)
         if len(tied):
             column[tied] = self._columns(rows[tied])
-            _, values = self._first_and_second
+            _, values = self._objective_and_tie_breaker
             second[tied] = significant(values[rows[tied], column[tied]])
         return np.asarray(rows[np.lexsort((rows, column, second, keys))])
 
     def _columns(self, rows: IntArray) -> IntArray:
         """(b,) the best column of each row: of those with the lowest value the one with the lowest
         second value (time, or cost where the time decides), then the first."""
-        first, second = self._first_and_second
-        values = self._open(rows, first)
+        objective, tie_breaker = self._objective_and_tie_breaker
+        values = self._feasible_values(rows, objective)
         tied = values <= values.min(axis=1, keepdims=True) * (1.0 + TIE)
-        return np.asarray(np.where(tied, second[rows], np.inf).argmin(axis=1))
+        return np.asarray(np.where(tied, tie_breaker[rows], np.inf).argmin(axis=1))
 
     def best_of(self, row: int) -> int:
         """The surface point of a row's best column."""
         rows = np.asarray([row])
-        return int(self._flat(rows, self._columns(rows))[0])
+        return int(self._flat_indices(rows, self._columns(rows))[0])
 
     def nearly_best(self, most: int) -> list[int]:
-        """Up to `most` surface points, one of a type, the most promising first, that may be better
-        than the best where the surface is off by `NEARLY`; without those that are exact."""
-        values, _ = self._first_and_second
-        lowest = min(self._open(rows, values).min() for rows in row_blocks(*values.shape))
-        near = values <= lowest * (1.0 + NEARLY)
-        near &= self.costs <= min(self.goal.most_usd, sys.float_info.max) * (1.0 + NEARLY)
+        """Up to `most` surface points, one per type and the most promising first, that may be
+        better than the best within `SURFACE_TOLERANCE`; points that are exact are left out."""
+        values, _ = self._objective_and_tie_breaker
+        lowest = min(
+            self._feasible_values(rows, values).min() for rows in row_blocks(*values.shape)
+        )
+        near = values <= lowest * (1.0 + SURFACE_TOLERANCE)
+        near &= self.costs <= min(self.goal.most_usd, sys.float_info.max) * (
+            1.0 + SURFACE_TOLERANCE
+        )
         if self.goal.deadline_seconds is not None:
-            near &= self.log_bounds <= math.log(self.goal.deadline_seconds) + NEARLY
+            near &= self.log_bounds <= math.log(self.goal.deadline_seconds) + SURFACE_TOLERANCE
         promising = np.where(near, values, np.inf)
         for point in self.surface.exact:
             row, column = divmod(point, self.surface.max_nodes)
@@ -132,13 +139,14 @@ class GoalView:
         columns = promising.argmin(axis=1)
         best = promising[np.arange(len(columns)), columns]
         rows = np.argsort(best, kind="stable")[:most]
-        return [int(p) for p in self._flat(rows, columns[rows])[np.isfinite(best[rows])]]
+        return [int(p) for p in self._flat_indices(rows, columns[rows])[np.isfinite(best[rows])]]
 
     def compromises(self) -> list[int]:
-        """Where a deadline and a budget cannot be kept together, the surface points of the least
-        cost in time, and of the least deadline within the budget; one where both are the same.
-        Where nothing is in time, that is the least deadline as it is named, rounded up: what is
-        hardly later may cost far less. So is the least budget."""
+        """The surface points of two compromises where a deadline and a budget cannot both be kept:
+        the least cost within the deadline, and the least deadline within the budget; one point
+        where both are the same. Where nothing meets the deadline it is replaced by the least that
+        can be met, rounded up, since what is hardly later may cost far less; likewise the
+        budget."""
         deadline, budget = self.goal.deadline_seconds, self.goal.budget_usd
         if deadline is None or budget is None:
             return []
@@ -156,17 +164,18 @@ class GoalView:
         within = np.where(costs <= most, bounds, np.inf)
         best = np.asarray([in_time.argmin(), within.argmin()], dtype=np.int64)
         rows, columns = np.divmod(best, self.costs.shape[1])
-        return list(dict.fromkeys(int(point) for point in self._flat(rows, columns)))
+        return list(dict.fromkeys(int(point) for point in self._flat_indices(rows, columns)))
 
-    def _missed(self, rows: IntArray) -> IntArray:
-        """Surface points of the least violation of each row, least first: the time that could be
-        promised over the deadline, the cost over the budget, or the larger of the two ratios."""
+    def _nearest_misses(self, rows: IntArray) -> IntArray:
+        """Surface points of the least violation of each row, least first. The violation is the
+        ratio of the time at the goal's confidence to the deadline, of the cost to the budget, or
+        the larger of the two."""
         lowest, column = np.empty(len(rows)), np.empty(len(rows), dtype=np.int64)
         for block in row_blocks(len(rows), self.costs.shape[1]):
             violation = self._violation(rows[block])
             column[block] = violation.argmin(axis=1)
             lowest[block] = violation[np.arange(len(violation)), column[block]]
-        flat = self._flat(rows, column)
+        flat = self._flat_indices(rows, column)
         unpriced = ~np.isfinite(self.costs[rows, column])
         return np.asarray(flat[np.lexsort((flat, lowest, unpriced))])
 
@@ -174,20 +183,20 @@ class GoalView:
         deadline, budget = self.goal.deadline_seconds, self.goal.budget_usd
         if deadline is None:
             return self.costs[rows]
-        late = self.log_bounds[rows] - math.log(deadline)
+        log_lateness = self.log_bounds[rows] - math.log(deadline)
         if budget is None:
-            return self._priced_first(late, self.costs[rows])
-        with np.errstate(divide="ignore"):  # what is owned costs nothing
-            over = np.log(self.costs[rows]) - math.log(budget)
-        return np.asarray(np.maximum(late, over))
+            return self._priced_first(log_lateness, self.costs[rows])
+        with np.errstate(divide="ignore"):  # owned nodes cost nothing
+            log_excess = np.log(self.costs[rows]) - math.log(budget)
+        return np.asarray(np.maximum(log_lateness, log_excess))
 
     def _priced_first(self, violation: FloatArray, costs: FloatArray) -> FloatArray:
-        """A violation, beyond everything where only nodes that are owned can be had of a type and
-        there are more of them; a type without any price keeps its own."""
+        """The violation, with inf where only owned nodes of a type are available and the point has
+        more; a type without any price keeps its own."""
         if not self.surface.limits.owned:
             return violation
         priced = np.isfinite(costs)
         return np.where(priced | ~priced.any(axis=1, keepdims=True), violation, np.inf)
 
-    def _flat(self, rows: IntArray, columns: IntArray) -> IntArray:
+    def _flat_indices(self, rows: IntArray, columns: IntArray) -> IntArray:
         return np.asarray(self.rows[rows] * self.surface.max_nodes + columns)

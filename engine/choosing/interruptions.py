@@ -1,8 +1,8 @@
-"""What interruptions of spot nodes cost a run, to first order.
+"""The expected delay of a run by interruptions of its spot nodes, to first order.
 
 A price list gives the share of nodes interrupted in a month as a range ("5-10%"). As a Poisson
 process, a share P means lambda = -ln(1 - P) / 730 interruptions per node and hour, and n nodes that
-run for T hours see N = sum_t lambda_t n_t T. One interruption holds the cluster up by
+run for T hours see N = sum_t lambda_t n_t T. One interruption delays the run by
 
     d = (t / 2 + phi T / 2 + T / 2) / n
 
@@ -13,14 +13,15 @@ run for T hours see N = sum_t lambda_t n_t T. One interruption holds the cluster
   average, of the run.
 
 The two parts with T are uniform over 0 ... twice their mean (an interruption comes at any time), so
-E[d^2] is at most 4/3 d^2, and the hold-up has the mean N d and the deviation sqrt(N 4/3) d. In a
-mix a node takes its share g / C of the capacity with it, instead of 1/n:
+E[d^2] is at most 4/3 d^2, and the delay has the mean N d and the standard deviation sqrt(N 4/3) d.
+In a mix an interruption takes a node's share g / C of the capacity, instead of 1/n:
 
     mean = T (t + (1 + phi) T) / 2 * sum_t lambda_t s_t g_t / C
     variance = 4/3 T ((t + (1 + phi) T) / 2)^2 * sum_t lambda_t s_t (g_t / C)^2
 
-with s_t spot nodes of type t. Every forecast of spot nodes includes both (`with_hold_ups`): the
-mean is added to the predicted time, the variance to that of log T. Valid for N well below one.
+with s_t spot nodes of type t. Every forecast of spot nodes includes both
+(`with_interruption_delays`): the mean is added to the predicted time, the variance to that of log
+T. Valid for N well below one.
 """
 
 from __future__ import annotations
@@ -41,13 +42,12 @@ from engine.units import SECONDS_PER_HOUR, format_seconds, format_usd
 
 HOURS_PER_MONTH = 730.0
 
-Times = TypeVar("Times", float, FloatArray)
+Seconds = TypeVar("Seconds", float, FloatArray)
 
 RARE = 0.01
-"""Fewer expected interruptions in a run are shown as one in how many runs."""
+"""Fewer expected interruptions per run are shown as one in so many runs."""
 
-
-NOTABLE = 0.001
+NOTABLE_SHARE = 0.001
 """The least share of a run at which the time that interruptions add is a phase of its own; for
 less, `interruption_notice` suffices."""
 
@@ -61,20 +61,20 @@ class SpotNodes(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """How interruptions hold up a run.
+class InterruptionDelay:
+    """The delay of a run by interruptions of its spot nodes.
 
     Args:
-        low, high: expected number of interruptions at the ends of the ranges; `high` is None if a
-            range is open.
-        each_seconds: mean hold-up by one interruption.
-        mean_seconds, deviation_seconds: expected hold-up and its standard deviation, at the middle
-            of each range, or the lower end of an open one.
+        fewest, most: expected number of interruptions at the ends of the ranges; `most` is None if
+            a range is open.
+        seconds_each: mean delay by one interruption.
+        mean_seconds, deviation_seconds: expected delay and its standard deviation, at the middle of
+            each range, or the lower end of an open one.
     """
 
-    low: float
-    high: float | None
-    each_seconds: float
+    fewest: float
+    most: float | None
+    seconds_each: float
     mean_seconds: float
     deviation_seconds: float
 
@@ -84,14 +84,14 @@ def monthly_share(text: str | None) -> tuple[float, float | None] | None:
     text that is missing, no range, or a range from 0 to 100 %."""
     if text is None:
         return None
-    said = text.strip().removesuffix("%")
+    range_text = text.strip().removesuffix("%")
     try:
-        if said.startswith("<"):
-            low, high = 0.0, float(said[1:]) / 100.0
-        elif said.startswith(">"):
-            low, high = float(said[1:]) / 100.0, None
+        if range_text.startswith("<"):
+            low, high = 0.0, float(range_text[1:]) / 100.0
+        elif range_text.startswith(">"):
+            low, high = float(range_text[1:]) / 100.0, None
         else:
-            first, _, last = said.partition("-")
+            first, _, last = range_text.partition("-")
             low, high = float(first) / 100.0, float(last) / 100.0
     except ValueError:
         return None
@@ -106,8 +106,8 @@ def hourly_rate(share: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class LostWork:
-    """What an interruption costs a run depends on: the mean time t of a task, and the share phi of
-    the work in stages that write a shuffle."""
+    """The work that an interruption loses: the mean time t of a task, and the share phi of the work
+    in stages that write a shuffle, which is computed again."""
 
     task_seconds: float
     shuffle_share: float
@@ -125,42 +125,44 @@ class LostWork:
         tasks = sum(stage.task_seconds.count for stage in stages)
         return cls(total / tasks, written / total)
 
-    def held_seconds(self, seconds: Times) -> Times:
-        """n d, the hold-up by an interruption of a run of `seconds` on one node; any shape."""
+    def delay_seconds(self, seconds: Seconds) -> Seconds:
+        """n d, the delay by an interruption of a run of `seconds` on one node; any shape."""
         return (self.task_seconds + (1.0 + self.shuffle_share) * seconds) / 2.0
 
 
 NOTHING_LOST = LostWork(0.0, 0.0)
 
 
-def held_up(members: Sequence[SpotNodes], work: LostWork, *, seconds: float) -> Held | None:
-    """How interruptions hold up a run of predicted time T (`seconds`) on spot nodes; None if no
-    range is known. Types without a range count as never interrupted."""
-    low = high = expected = shares = squares = 0.0
+def interruption_delay(
+    members: Sequence[SpotNodes], work: LostWork, *, seconds: float
+) -> InterruptionDelay | None:
+    """The delay of a run of predicted time T (`seconds`) on spot nodes; None if no range is known.
+    Types without a range count as never interrupted."""
+    fewest = most = expected = shares = squares = 0.0
     hours, open_ended = seconds / SECONDS_PER_HOUR, False
-    known = [one for one in members if monthly_share(one.offer.interruption) is not None]
-    for offer, nodes, lost in known:
-        first, last = monthly_share(offer.interruption) or (0.0, None)
-        low += hourly_rate(first) * nodes * hours
-        open_ended |= last is None or last >= 1.0
-        if not open_ended and last is not None:
-            high += hourly_rate(last) * nodes * hours
-        often = rate_of(offer) * nodes * hours
-        expected += often
-        shares, squares = shares + often * lost, squares + often * lost**2
+    with_range = [one for one in members if monthly_share(one.offer.interruption) is not None]
+    for offer, nodes, share in with_range:
+        least_share, largest_share = monthly_share(offer.interruption) or (0.0, None)
+        fewest += hourly_rate(least_share) * nodes * hours
+        open_ended |= largest_share is None or largest_share >= 1.0
+        if not open_ended and largest_share is not None:
+            most += hourly_rate(largest_share) * nodes * hours
+        count = interruption_rate(offer) * nodes * hours
+        expected += count
+        shares, squares = shares + count * share, squares + count * share**2
     if expected <= 0.0:
         return None
-    whole = work.held_seconds(seconds)
-    return Held(
-        low=low,
-        high=None if open_ended else high,
-        each_seconds=shares / expected * whole,
-        mean_seconds=shares * whole,
-        deviation_seconds=math.sqrt(squares * 4.0 / 3.0) * whole,
+    delay_on_one_node = work.delay_seconds(seconds)
+    return InterruptionDelay(
+        fewest=fewest,
+        most=None if open_ended else most,
+        seconds_each=shares / expected * delay_on_one_node,
+        mean_seconds=shares * delay_on_one_node,
+        deviation_seconds=math.sqrt(squares * 4.0 / 3.0) * delay_on_one_node,
     )
 
 
-def rate_of(offer: Offer) -> float:
+def interruption_rate(offer: Offer) -> float:
     """Expected interruptions per node and hour of a type: the middle of its range, or the lower end
     of an open one; 0 if unknown, which `interruption_notice` says."""
     share = monthly_share(offer.interruption)
@@ -170,7 +172,7 @@ def rate_of(offer: Offer) -> float:
     return low if share[1] is None or share[1] >= 1.0 else (low + hourly_rate(share[1])) / 2.0
 
 
-def with_hold_ups(
+def with_interruption_delays(
     forecast: Forecast, work: LostWork, *, rate: FloatArray, square: FloatArray
 ) -> Forecast:
     """Forecasts with the expected interruptions.
@@ -181,18 +183,21 @@ def with_hold_ups(
     """
     seconds = forecast.seconds
     hours = seconds / SECONDS_PER_HOUR
-    each = work.held_seconds(seconds)
+    delay_seconds = work.delay_seconds(seconds)
     with np.errstate(invalid="ignore"):  # inf: no prediction
-        longer = seconds + np.where(rate > 0.0, hours * rate * each, 0.0)
-        spread = np.sqrt(4.0 / 3.0 * hours * square) * each / longer
+        delayed_seconds = seconds + np.where(rate > 0.0, hours * rate * delay_seconds, 0.0)
+        spread = np.sqrt(4.0 / 3.0 * hours * square) * delay_seconds / delayed_seconds
     spread = np.where(square > 0.0, spread, 0.0)
-    return replace(forecast.rescaled(lambda scale: np.hypot(scale, spread)), seconds=longer)
+    return replace(
+        forecast.rescaled(lambda scale: np.hypot(scale, spread)), seconds=delayed_seconds
+    )
 
 
 def with_interruptions(phases: Mapping[str, float], added_seconds: float) -> dict[str, float]:
-    """The phases of a run (name -> seconds), with the time that interruptions add if `NOTABLE`."""
+    """The phases of a run (name -> seconds), with the time that interruptions add if
+    `NOTABLE_SHARE`."""
     found = dict(phases)
-    if added_seconds >= NOTABLE * (sum(found.values()) + added_seconds):
+    if added_seconds >= NOTABLE_SHARE * (sum(found.values()) + added_seconds):
         found["interruptions"] = added_seconds
     return found
 
@@ -212,52 +217,60 @@ def interruption_notice(
     """
     if not members:
         return None
-    held = held_up(members, LostWork.of(run), seconds=seconds)
+    delay = interruption_delay(members, LostWork.of(run), seconds=seconds)
     unknown = [
         one.offer.instance.name for one in members if monthly_share(one.offer.interruption) is None
     ]
-    said = [] if held is None else [_expected(held, members, nodes, seconds, usd_per_second)]
+    texts = (
+        [] if delay is None else [_expectation_text(delay, members, nodes, seconds, usd_per_second)]
+    )
     if unknown:
-        lost = f"no {'lost work is' if held is None else 'work that it loses is'} counted"
-        said.append(f"how often {', '.join(unknown)} is interrupted is not known: {lost}")
+        consequence = f"no {'lost work is' if delay is None else 'work that it loses is'} counted"
+        texts.append(f"how often {', '.join(unknown)} is interrupted is not known: {consequence}")
     remedy = "rent on demand where the deadline is hard"
-    return Notice("spot-interruptions", "; ".join(said), remedy)
+    return Notice("spot-interruptions", "; ".join(texts), remedy)
 
 
-def _expected(
-    held: Held, members: Sequence[SpotNodes], nodes: int, seconds: float, usd_per_second: float
+def _expectation_text(
+    delay: InterruptionDelay,
+    members: Sequence[SpotNodes],
+    nodes: int,
+    seconds: float,
+    usd_per_second: float,
 ) -> str:
-    """How many interruptions are expected and what they cost; if fewer than one in a hundred runs,
-    only one in how many: milliseconds and fractions of cents are of no use."""
+    """The expected interruptions and their cost, in words. For fewer than one in a hundred runs
+    only the frequency: milliseconds and fractions of cents are of no use."""
     ranges = ", ".join(
         f"{one.offer.instance.name} {one.offer.interruption}"
         for one in members
         if monthly_share(one.offer.interruption) is not None
     )
-    delay, spread = held.mean_seconds, held.deviation_seconds
+    mean, spread = delay.mean_seconds, delay.deviation_seconds
     after = " and ends it" if nodes == 1 else ""
-    one = (
-        f"one holds it up by {format_seconds(held.each_seconds)}{after} if the node is not replaced"
-    )
-    if max(held.low, held.high or 0.0) < RARE:
+    each = format_seconds(delay.seconds_each)
+    one = f"one holds it up by {each}{after} if the node is not replaced"
+    if max(delay.fewest, delay.most or 0.0) < RARE:
         return (
-            f"interruptions are expected in {_one_in(held)} runs ({ranges} a month); {one}: on "
-            f"average less than {'0.1' if delay < NOTABLE * seconds else '1'} % more, in the time, "
-            "interval and cost shown"
+            f"interruptions are expected in {_frequency_text(delay)} runs ({ranges} a month); "
+            f"{one}: on average less than {'0.1' if mean < NOTABLE_SHARE * seconds else '1'} % "
+            "more, in the time, interval and cost shown"
         )
-    expected = f"{held.low:.2g} to {held.high:.2g}" if held.high else f"at least {held.low:.2g}"
+    expected = (
+        f"{delay.fewest:.2g} to {delay.most:.2g}" if delay.most else f"at least {delay.fewest:.2g}"
+    )
     return (
         f"{expected} interruptions expected in a run ({ranges} a month); {one}: on average "
-        f"{format_seconds(delay)} ± {format_seconds(spread)} and "
-        f"{format_usd(delay * usd_per_second)} ± {format_usd(spread * usd_per_second)} more, "
+        f"{format_seconds(mean)} ± {format_seconds(spread)} and "
+        f"{format_usd(mean * usd_per_second)} ± {format_usd(spread * usd_per_second)} more, "
         f"in the time, interval and cost shown"
     )
 
 
-def _one_in(held: Held) -> str:
+def _frequency_text(delay: InterruptionDelay) -> str:
     """ "1 of 4,000 to 1 of 2,000": the range of expected interruptions, as runs for each."""
     low, high = (
-        f"1 of {float(f'{1.0 / rate:.2g}'):,.0f}" if rate else "" for rate in (held.low, held.high)
+        f"1 of {float(f'{1.0 / rate:.2g}'):,.0f}" if rate else ""
+        for rate in (delay.fewest, delay.most)
     )
     if not high:
         return f"at least {low}"

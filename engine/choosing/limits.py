@@ -1,4 +1,4 @@
-"""Constraints beside the goal: owned nodes, quotas, families, the least number of nodes.
+"""Limits beside the goal: owned nodes, quotas, families, the least number of nodes.
 
 Every limit is a linear constraint on the node counts of a composition, so one check serves clusters
 of one type and mixes. No limit is ever dropped to find an answer.
@@ -28,12 +28,12 @@ def _is_count(value: object, least: int) -> bool:
     return isinstance(value, int | float) and is_finite(value) and least <= value == int(value)
 
 
-def _whole(*bounds: float) -> int:
+def _floor_of_least(*bounds: float) -> int:
     """The largest whole number within all of several upper bounds."""
     return math.floor(min(bounds) * (1.0 + 1e-12))
 
 
-def _pairs(what: str, entries: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+def _as_pairs(what: str, entries: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
     try:
         return [(name, nodes) for name, nodes in entries]
     except (TypeError, ValueError):
@@ -72,7 +72,7 @@ class Limits:
         min_nodes: the fewest workers.
         arch: "x86_64" or "arm64"; None for that of the measured types.
         exclude: globs of types that are not rented.
-        max_spot: the largest share of nodes rented at spot prices, if these are asked for; the rest
+        max_spot: the largest share of nodes rented at spot prices, under spot billing; the rest
             is rented on demand. None for no limit.
         executors: bounds of dynamic allocation, (fewest, most) executors; None if off.
         barrier_stages: stages of the job whose tasks start all at once or not at all.
@@ -94,7 +94,7 @@ class Limits:
 
     def __post_init__(self) -> None:
         for what, entries, least in (("owned", self.owned, 1), ("limit", self.most, 0)):
-            pairs = _pairs(what, entries)
+            pairs = _as_pairs(what, entries)
             for name, nodes in pairs:
                 if not _is_count(nodes, least):
                     raise BadInput(
@@ -121,12 +121,12 @@ class Limits:
         if self.max_spot is None:
             return
         if not is_number(self.max_spot) or not 0.0 <= self.max_spot <= 1.0:
-            told = f"{100 * self.max_spot:g} %" if is_number(self.max_spot) else self.max_spot
+            shown = f"{100 * self.max_spot:g} %" if is_number(self.max_spot) else self.max_spot
             raise BadInput(
-                f"the share of spot nodes lies between 0 and 100 %, not {told}", where="max-spot"
+                f"the share of spot nodes lies between 0 and 100 %, not {shown}", where="max-spot"
             )
 
-    def checked(self, catalog: Catalog, max_nodes: int) -> Limits:
+    def validated(self, catalog: Catalog, max_nodes: int) -> Limits:
         """These limits, if the catalog holds all of their names.
 
         Raises:
@@ -158,7 +158,7 @@ class Limits:
             )
         return self
 
-    def leaving_room(
+    def require_feasible(
         self,
         instances: Sequence[InstanceType],
         layouts: Sequence[Layout],
@@ -166,10 +166,11 @@ class Limits:
         *,
         needed_by: str = "",
     ) -> Limits:
-        """These limits, if they leave room for a cluster of any of k types.
+        """These limits, if some cluster of any of k types keeps them.
 
         Args:
-            needed_by: what starts no fewer than `min_nodes`, where that is not the user's word.
+            needed_by: the service that starts no fewer than `min_nodes`; empty where the user set
+                it.
 
         Raises:
             BadInput: for a quota below one node or below `min_nodes`, and where no cluster starts
@@ -177,21 +178,25 @@ class Limits:
         """
         constraints = self.constraints(instances, layouts)
         most = constraints.most(max_nodes)
-        together = _whole(float(most.sum()), constraints.most_of(np.ones(len(instances))))
-        if together < self.min_nodes:
-            room = format_count(together, "node") if together else "no node"
-            need = f", at least {self.min_nodes} are needed" if together else ""
+        most_nodes = _floor_of_least(
+            float(most.sum()), constraints.most_of(np.ones(len(instances)))
+        )
+        if most_nodes < self.min_nodes:
+            room = format_count(most_nodes, "node") if most_nodes else "no node"
+            need = f", at least {self.min_nodes} are needed" if most_nodes else ""
             need += f" ({needed_by} starts no fewer)" if need and needed_by else ""
             raise BadInput(
-                f"the limits leave room for {room}{need}", where="limits", remedy=self._loosened()
+                f"the limits leave room for {room}{need}",
+                where="limits",
+                remedy=self._loosening_advice(),
             )
         if self.executors is not None:
-            self._hold_executors(layouts, constraints, max_nodes)
+            self._check_executors(layouts, constraints, max_nodes)
         for stage in self.barrier_stages:
-            self._hold_tasks(stage, layouts, constraints, max_nodes)
+            self._check_barrier_stage(stage, layouts, constraints, max_nodes)
         return self
 
-    def _loosened(self) -> str:
+    def _loosening_advice(self) -> str:
         """Advice on which of these limits to raise."""
         given = {
             "--max-vcpus": self.max_vcpus is not None,
@@ -202,28 +207,29 @@ class Limits:
         named = [option for option, is_given in given.items() if is_given]
         return f"raise {' or '.join(named[:-1] or named)}"
 
-    def _hold_executors(
+    def _check_executors(
         self, layouts: Sequence[Layout], constraints: Constraints, max_nodes: int
     ) -> None:
-        """Raises BadInput where no cluster holds the fewest executors asked for."""
-        each = np.asarray([layout.executors_per_node for layout in layouts], dtype=float)
-        together = constraints.most_together(each, max_nodes)
+        """Raises BadInput if no cluster within the limits holds the fewest executors."""
+        per_node = np.asarray([layout.executors_per_node for layout in layouts], dtype=float)
+        most_executors = constraints.most_together(per_node, max_nodes)
         fewest = self.executors[0] if self.executors else 0
-        if together < fewest:
+        if most_executors < fewest:
             raise BadInput(
-                f"no cluster that the limits allow holds {fewest} executors: at most {together}",
+                f"no cluster that the limits allow holds {fewest} executors: at most "
+                f"{most_executors}",
                 where="dynamic-allocation",
                 remedy="lower the fewest, or raise --max-nodes or the limits",
             )
 
-    def _hold_tasks(
+    def _check_barrier_stage(
         self,
         stage: BarrierStage,
         layouts: Sequence[Layout],
         constraints: Constraints,
         max_nodes: int,
     ) -> None:
-        """Raises BadInput where no cluster starts a barrier stage."""
+        """Raises BadInput if no cluster within the limits starts a barrier stage."""
         if self.executors is not None:
             raise BadInput(
                 f"{stage.label} starts all of its tasks at once (barrier mode): Spark refuses such "
@@ -231,13 +237,13 @@ class Limits:
                 where="dynamic-allocation",
                 remedy="leave it out",
             )
-        together = constraints.most_together(_room_of_nodes(stage, layouts), max_nodes)
-        if together < stage.tasks:
+        most_tasks = constraints.most_together(_barrier_tasks_per_node(stage, layouts), max_nodes)
+        if most_tasks < stage.tasks:
             raise BadInput(
                 f"{stage.label} starts its {stage.tasks} tasks all at once (barrier mode), and no "
-                f"cluster that the limits allow has room for more than {together}",
+                f"cluster that the limits allow has room for more than {most_tasks}",
                 where="limits",
-                remedy=self._loosened(),
+                remedy=self._loosening_advice(),
             )
 
     def excludes(self, name: str) -> bool:
@@ -245,14 +251,15 @@ class Limits:
         return any(fnmatchcase(name, glob) for glob in self.exclude)
 
     def owned_of(self, instances: Sequence[InstanceType]) -> IntArray:
-        """(k,) nodes of each type that are paid for already."""
+        """(k,) owned nodes of each type."""
         owned: Mapping[str, int] = dict(self.owned)
         return np.asarray([owned.get(shape.name, 0) for shape in instances], dtype=np.int64)
 
     def constraints(
         self, instances: Sequence[InstanceType], layouts: Sequence[Layout]
     ) -> Constraints:
-        """The limits over k types as weights and caps; both are negative for lower bounds."""
+        """The limits as linear constraints over k types; lower bounds have negative weights and
+        caps."""
         rows = [[float(fnmatchcase(x.name, glob)) for x in instances] for glob, _ in self.most]
         caps = [float(nodes) for _, nodes in self.most]
         if self.max_vcpus is not None:
@@ -263,14 +270,14 @@ class Limits:
             rows += [each, [-one for one in each]]
             caps += [float(self.executors[1]), -float(self.executors[0])]
         for stage in self.barrier_stages:
-            rows.append([-one for one in _room_of_nodes(stage, layouts)])
+            rows.append([-one for one in _barrier_tasks_per_node(stage, layouts)])
             caps.append(-float(stage.tasks))
         weights = np.asarray(rows, dtype=float).reshape(len(caps), len(instances))
         return Constraints(weights, np.asarray(caps), self.min_nodes)
 
 
-def _room_of_nodes(stage: BarrierStage, layouts: Sequence[Layout]) -> FloatArray:
-    """(k,) tasks of a barrier stage that run at once on a node of each type."""
+def _barrier_tasks_per_node(stage: BarrierStage, layouts: Sequence[Layout]) -> FloatArray:
+    """(k,) tasks of a barrier stage that a node of each type runs at once."""
     return np.asarray([stage.room(x.executors_per_node, x.executor_cores) for x in layouts])
 
 
@@ -284,10 +291,10 @@ class Constraints:
 
     def allowed(self, rows: IntArray, counts: IntArray) -> np.ndarray:
         """(n,) whether compositions, given by their (n, q) types and counts, keep all limits."""
-        met = np.asarray(counts.sum(axis=1) >= self.min_nodes)
+        satisfied = np.asarray(counts.sum(axis=1) >= self.min_nodes)
         for weights, cap in zip(self.weights, self.caps, strict=True):
-            met &= (counts * weights[rows]).sum(axis=1) <= cap + 1e-12 * abs(cap)
-        return met
+            satisfied &= (counts * weights[rows]).sum(axis=1) <= cap + 1e-12 * abs(cap)
+        return satisfied
 
     def most(self, max_nodes: int) -> IntArray:
         """(k,) the most nodes of each type alone; 0 for a type that may not be rented."""
@@ -307,25 +314,27 @@ class Constraints:
             fewest = np.where(binds, np.maximum(fewest, needs), fewest)
         return np.asarray(fewest, dtype=np.int64)
 
-    def most_of(self, worth: FloatArray) -> float:
-        """An upper bound on the sum of (k,) worths over the nodes of a composition; inf where no
-        limit binds all types."""
-        every = [
-            float((worth / weights).max() * cap)
+    def most_of(self, values: FloatArray) -> float:
+        """Upper bound on the sum of (k,) values over the nodes of a composition; inf where no limit
+        binds all types."""
+        bounds = [
+            float((values / weights).max() * cap)
             for weights, cap in zip(self.weights, self.caps, strict=True)
             if (weights > 0.0).all()
         ]
-        return min(every, default=np.inf)
+        return min(bounds, default=np.inf)
 
-    def most_together(self, each: FloatArray, max_nodes: int) -> int:
-        """An upper bound on the sum over a cluster of what `each` (k,) of its nodes holds."""
+    def most_together(self, per_node: FloatArray, max_nodes: int) -> int:
+        """Upper bound on the sum over a cluster of (k,) values `per_node`."""
         most = self.most(max_nodes)
-        return _whole(
-            float((each * most).sum()), max_nodes * float(each[most > 0].max()), self.most_of(each)
+        return _floor_of_least(
+            float((per_node * most).sum()),
+            max_nodes * float(per_node[most > 0].max()),
+            self.most_of(per_node),
         )
 
     def taken(self, rows: IntArray) -> Constraints:
-        """The constraints over some types, repeated or reordered."""
+        """The constraints over a subset of types, repeated or reordered."""
         return Constraints(self.weights[:, rows], self.caps, self.min_nodes)
 
 

@@ -1,8 +1,8 @@
-"""Clusters that you own: no prices, the least resource time that meets a deadline.
+"""Recommendation on an owned cluster: without prices, the least resource time within a deadline.
 
-Resource time is what a job takes from the others on the same cluster: vcore-seconds and, where the
-executors' memory is known, theta times the GiB-seconds (SimCost Eq. 1). A model that tells how much
-memory the job needs also gives the size of the executors (SimCost 4.2.1).
+Resource time is what a job takes from others on the same cluster: vcore-seconds and, where the
+memory of executors is known, theta times the GiB-seconds (SimCost Eq. 1). A model that predicts the
+memory that the job needs also sets the size of the executors (SimCost 4.2.1).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from engine.batch import ClusterBatch
 from engine.choosing.answer_notices import NO_INTERVAL
 from engine.choosing.differences import in_runs, missed_by
-from engine.choosing.exact_points import with_exact
+from engine.choosing.exact_points import with_exact_points
 from engine.choosing.recommendation import Choice, Goal, Recommendation, Rejected
 from engine.choosing.sweeps import significant
 from engine.cluster import BesideHeap, Cluster, Layout, Workload
@@ -35,8 +35,8 @@ from engine.units import format_count
 
 MAX_EXECUTORS = 100_000
 
-LATE = 1e12
-"""Times by which a second after the deadline is worse than a vcore-second."""
+LATENESS_PENALTY = 1e12
+"""How many vcore-seconds a second counts where the deadline is missed."""
 
 _REFINEMENTS = 16
 """The most rounds of exact re-evaluation; each settles the best number of the previous one."""
@@ -80,14 +80,21 @@ def recommend_owned(
     if not 0.0 <= theta < np.inf:
         raise BadInput(f"theta must be at least 0, not {theta}")
     workload = workload or fitted.profile.reference_workload
-    assured = fitted.assured_memory(workload) if executor_memory_gib is None else None
-    question = _Question(
-        fitted, workload, goal, executor_cores, executor_memory_gib, assured, objective, theta
+    assured_memory = fitted.assured_memory(workload) if executor_memory_gib is None else None
+    problem = _OwnedProblem(
+        fitted,
+        workload,
+        goal,
+        executor_cores,
+        executor_memory_gib,
+        assured_memory,
+        objective,
+        theta,
     )
-    question.require_room(max_executors)
+    problem.require_startable(max_executors)
     if epsilon is not None:
-        return question.searched(max_executors, epsilon)
-    return question.of(range(1, max_executors + 1)).settled().recommendation()
+        return problem.range_searched(max_executors, epsilon)
+    return problem.evaluated(range(1, max_executors + 1)).refined().recommendation()
 
 
 OBJECTIVES = ("resource-time", "runtime", "throughput")
@@ -95,8 +102,8 @@ OBJECTIVES = ("resource-time", "runtime", "throughput")
 
 
 @dataclass(frozen=True, eq=False)
-class _Question:
-    """The question, before any number of executors is evaluated."""
+class _OwnedProblem:
+    """The optimisation problem, before any number of executors is evaluated."""
 
     fitted: FittedModel
     workload: Workload
@@ -107,13 +114,13 @@ class _Question:
     objective: str
     theta: float
 
-    def of(self, counts: Sequence[int]) -> _Owned:
+    def evaluated(self, counts: Sequence[int]) -> _ExecutorCounts:
         """The forecasts for these numbers of executors, ascending."""
         batch = ClusterBatch.of([self.cluster(count) for count in counts], self.fitted.profile)
-        return _Owned(self, batch, self.fitted.forecast(batch, self.workload))
+        return _ExecutorCounts(self, batch, self.fitted.forecast(batch, self.workload))
 
     def cluster(self, count: int) -> Cluster:
-        """So many executors, with the given or the assured memory."""
+        """A cluster of `count` executors, with the given or the assured memory."""
         memory, cores = self.executor_memory_gib, self.executor_cores
         if self.assured is not None and cores >= 1:
             memory = self.assured.executor_gib(executors=count, executor_cores=cores)
@@ -122,43 +129,43 @@ class _Question:
         )
 
     def startable(self, executors: FloatArray) -> np.ndarray:
-        """(n,) whether so many executors start the job's barrier stages."""
+        """(n,) whether each number of executors starts the job's barrier stages."""
         stages, cores = self.fitted.barrier_stages, self.executor_cores
         return np.asarray([not_started(stages, count, cores) is None for count in executors])
 
-    def require_room(self, max_executors: int) -> None:
-        """Raises BadInput where no number of executors starts the job's barrier stages."""
+    def require_startable(self, max_executors: int) -> None:
+        """Raises BadInput if even `max_executors` do not start the job's barrier stages."""
         stage = not_started(self.fitted.barrier_stages, max_executors, self.executor_cores)
         if stage is None:
             return
-        held = stage.room(max_executors, self.executor_cores)
+        tasks = stage.room(max_executors, self.executor_cores)
         raise BadInput(
             f"{stage.label} starts its {stage.tasks} tasks all at once (barrier mode), and there "
-            f"is room for {held:.0f} on {format_count(max_executors, 'executor')} of "
+            f"is room for {tasks:.0f} on {format_count(max_executors, 'executor')} of "
             f"{format_count(self.executor_cores, 'core')}",
             remedy="raise --max-executors or --executor-cores",
         )
 
-    def searched(self, max_executors: int, epsilon: int) -> Recommendation:
+    def range_searched(self, max_executors: int, epsilon: int) -> Recommendation:
         """The answer of SimCost's range search (Algorithm 1) over the numbers of executors."""
-        known: dict[int, float] = {}
+        costs: dict[int, float] = {}
 
         def cost(count: int) -> float:
-            if count not in known:
-                known[count] = self.of([count]).costs[0]
-            return known[count]
+            if count not in costs:
+                costs[count] = self.evaluated([count]).costs[0]
+            return costs[count]
 
         rounds = range_search(cost, domain=max_executors, epsilon=epsilon)
-        found = self.of(sorted(known)).recommendation()
-        choice = found.recommended
+        recommendation = self.evaluated(sorted(costs)).recommendation()
+        choice = recommendation.recommended
         if choice is not None:
-            why = (*choice.why, _walk(rounds, max_executors, epsilon))
-            found = replace(found, recommended=replace(choice, why=why))
-        return replace(found, optimal=False)
+            why = (*choice.why, _search_text(rounds, max_executors, epsilon))
+            recommendation = replace(recommendation, recommended=replace(choice, why=why))
+        return replace(recommendation, optimal=False)
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """How the size of the executors came about."""
+        """Notices on how the size of the executors was determined."""
         if self.assured is None:
             return ()
         grid = ", ".join(f"{gib:.3g}" for gib in self.assured.try_gib)
@@ -172,7 +179,7 @@ class _Question:
         )
 
 
-def _walk(rounds: Sequence[Round], domain: int, epsilon: int) -> str:
+def _search_text(rounds: Sequence[Round], domain: int, epsilon: int) -> str:
     """A range search in words: "range search: [0, 150] 30, [0, 60] 12, [0, 24] 15"."""
     steps = ", ".join(f"[{each.low}, {each.high}] {each.chosen}" for each in rounds)
     bound = most_rounds(domain=domain, epsilon=epsilon) if domain > epsilon else 1
@@ -180,10 +187,10 @@ def _walk(rounds: Sequence[Round], domain: int, epsilon: int) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class _Owned:
-    """The forecasts of n numbers of executors, ascending; places count from 0."""
+class _ExecutorCounts:
+    """Forecasts for n numbers of executors, ascending."""
 
-    question: _Question
+    problem: _OwnedProblem
     batch: ClusterBatch
     forecast: Forecast
 
@@ -197,80 +204,84 @@ class _Owned:
                 seconds=self.forecast.seconds,
                 vcores=self.batch.vcores,
                 memory_gib=memory,
-                theta=self.question.theta,
+                theta=self.problem.theta,
             )
         )
-        usable = np.isfinite(resource) & self.question.startable(self.batch.executors)
+        usable = np.isfinite(resource) & self.problem.startable(self.batch.executors)
         return np.where(usable, resource, np.inf)
 
     @property
     def costs(self) -> FloatArray:
         """(n,) what the objective minimises, with a penalty for missing the deadline that grows
         with lateness."""
-        by_time = self.question.objective != "resource-time"
-        own = np.where(np.isfinite(self.resource), self.forecast.seconds, np.inf)
-        costs = own if by_time else self.resource
-        deadline = self.question.goal.deadline_seconds
+        by_time = self.problem.objective != "resource-time"
+        usable_seconds = np.where(np.isfinite(self.resource), self.forecast.seconds, np.inf)
+        costs = usable_seconds if by_time else self.resource
+        deadline = self.problem.goal.deadline_seconds
         return (
             costs
             if deadline is None
-            else np.where(self.bounds <= deadline, costs, LATE * self.bounds)
+            else np.where(self.bounds <= deadline, costs, LATENESS_PENALTY * self.bounds)
         )
 
     @cached_property
     def bounds(self) -> FloatArray:
         """(n,) the shortest deadline that is met, as `Surface.bounds`; inf as `resource`."""
-        quantile = self.forecast.quantile(self.question.goal.confidence)
+        quantile = self.forecast.quantile(self.problem.goal.confidence)
         alone = np.nextafter(self.forecast.seconds, np.inf)
         bounds = np.where(np.isnan(quantile), alone, quantile)
         usable = np.isfinite(bounds) & np.isfinite(self.resource)
         return np.where(usable, bounds, np.inf)
 
-    def settled(self) -> _Owned:
-        """The same with the numbers of executors that decide evaluated exactly, a few at a time:
-        models may interpolate over many."""
-        answers, exact = self, set[int]()
+    def refined(self) -> _ExecutorCounts:
+        """The same with the best number of executors and its neighbours evaluated exactly, until
+        the best one no longer changes: models may interpolate over many."""
+        counts, exact = self, set[int]()
         for _ in range(_REFINEMENTS):
-            ranked = answers._met()
-            best = int(ranked[0]) if len(ranked) else int(answers.bounds.argmin())
-            around = {place for place in (best - 1, best, best + 1) if 0 <= place < len(self.batch)}
-            if not (new := sorted(around - exact)):
+            ranked = counts._meeting_deadline()
+            best = int(ranked[0]) if len(ranked) else int(counts.bounds.argmin())
+            neighbours = {
+                index for index in (best - 1, best, best + 1) if 0 <= index < len(self.batch)
+            }
+            if not (unrefined := sorted(neighbours - exact)):
                 break
-            clusters = [self._cluster(place) for place in new]
-            batch = ClusterBatch.of(clusters, self.question.fitted.profile)
-            forecast = self.question.fitted.forecast(batch, self.question.workload)
-            found = with_exact(answers.forecast, new, forecast, known=exact, row=len(self.batch))
-            answers = replace(answers, forecast=found)
-            exact.update(new)
-        return answers
+            clusters = [self._cluster(index) for index in unrefined]
+            batch = ClusterBatch.of(clusters, self.problem.fitted.profile)
+            forecast = self.problem.fitted.forecast(batch, self.problem.workload)
+            corrected = with_exact_points(
+                counts.forecast, unrefined, forecast, exact_before=exact, row_length=len(self.batch)
+            )
+            counts = replace(counts, forecast=corrected)
+            exact.update(unrefined)
+        return counts
 
-    def _met(self) -> IntArray:
-        """Places that meet the deadline, least resource time first."""
+    def _meeting_deadline(self) -> IntArray:
+        """Indices that meet the deadline, best first."""
         met = np.isfinite(self.resource)
-        if self.question.goal.deadline_seconds is not None:
-            met &= self.bounds <= self.question.goal.deadline_seconds
+        if self.problem.goal.deadline_seconds is not None:
+            met &= self.bounds <= self.problem.goal.deadline_seconds
         return self._ranked(np.flatnonzero(met))
 
     def recommendation(self) -> Recommendation:
         """Least resource time first among those that meet the deadline."""
-        deadline, ranked = self.question.goal.deadline_seconds, self._met()
+        deadline, ranked = self.problem.goal.deadline_seconds, self._meeting_deadline()
         recommended = nearest = None
         if len(ranked):
-            recommended = self._explained(int(ranked[0]))
+            recommended = self._with_reason(int(ranked[0]))
         elif np.isfinite(self.bounds).any():
-            nearest = self._warned(int(self.bounds.argmin()))
+            nearest = self._with_warnings(int(self.bounds.argmin()))
         shown = recommended or nearest
         notices = [
-            *self.question.fitted.profile.notices,
-            *self.question.fitted.answering(self.question.workload).fit_notices,
-            *self.question.notices,
-            *planned_notices(self.question.fitted.profile),
+            *self.problem.fitted.profile.notices,
+            *self.problem.fitted.answering(self.problem.workload).fit_notices,
+            *self.problem.notices,
+            *planned_notices(self.problem.fitted.profile),
         ]
         if deadline is not None and shown is not None and shown.low is None:
             notices.append(NO_INTERVAL)
         return Recommendation(
-            goal=self.question.goal,
-            model=self.question.fitted.model,
+            goal=self.problem.goal,
+            model=self.problem.fitted.model,
             recommended=recommended,
             alternatives=Lazy(ranked[1:], self._choice),
             frontier=Lazy(self._frontier(), self._choice),
@@ -281,33 +292,33 @@ class _Owned:
             warnings=in_order(notices),
         )
 
-    def _ranked(self, places: IntArray) -> IntArray:
-        seconds = significant(self.forecast.seconds[places])
-        resource = significant(self.resource[places])
-        by_time = self.question.objective != "resource-time"
-        keys = (places, resource, seconds) if by_time else (places, seconds, resource)
-        return np.asarray(places[np.lexsort(keys)])
+    def _ranked(self, indices: IntArray) -> IntArray:
+        seconds = significant(self.forecast.seconds[indices])
+        resource = significant(self.resource[indices])
+        by_time = self.problem.objective != "resource-time"
+        keys = (indices, resource, seconds) if by_time else (indices, seconds, resource)
+        return np.asarray(indices[np.lexsort(keys)])
 
     def _frontier(self) -> list[int]:
-        """Places that no other beats in time and resource time, fastest first."""
-        found: list[int] = []
-        least = np.inf
-        for place in np.lexsort((self.resource, self.forecast.seconds)):
-            if self.resource[place] < least:
-                least = self.resource[place]
-                found.append(int(place))
-        return found
+        """Indices of the Pareto front of time and resource time, fastest first."""
+        indices: list[int] = []
+        least_resource = np.inf
+        for index in np.lexsort((self.resource, self.forecast.seconds)):
+            if self.resource[index] < least_resource:
+                least_resource = self.resource[index]
+                indices.append(int(index))
+        return indices
 
-    def _choice(self, place: int) -> Choice:
-        executors = int(self.batch.executors[place])
-        one = self.forecast.taken([place])
-        low, high = (known(bound[0]) for bound in one.interval(self.question.goal.confidence))
-        cores, seconds = int(self.batch.executor_cores[place]), float(one.seconds[0])
+    def _choice(self, index: int) -> Choice:
+        executors = int(self.batch.executors[index])
+        forecast = self.forecast.taken([index])
+        low, high = (known(bound[0]) for bound in forecast.interval(self.problem.goal.confidence))
+        cores, seconds = int(self.batch.executor_cores[index]), float(forecast.seconds[0])
         memory, size = (
-            known(self.batch.executor_memory_gib[place]),
-            self.question.workload.input_bytes,
+            known(self.batch.executor_memory_gib[index]),
+            self.problem.workload.input_bytes,
         )
-        in_bytes = size is not None and self.question.fitted.profile.input_unit == "bytes"
+        in_bytes = size is not None and self.problem.fitted.profile.input_unit == "bytes"
         return Choice(
             composition={},
             instance=None,
@@ -315,58 +326,58 @@ class _Owned:
             seconds=seconds,
             low=low,
             high=high,
-            p_deadline=self._p_deadline(place),
+            p_deadline=self._p_deadline(index),
             layout=Layout(1, cores, memory, self._beside(cores, memory)),
             executors=executors,
             vcore_seconds=executors * cores * seconds,
-            resource_time=None if memory is None else float(self.resource[place]),
+            resource_time=None if memory is None else float(self.resource[index]),
             throughput_bytes_per_second=(
                 float(throughput(data_bytes=size, seconds=seconds)) if size and in_bytes else None
             ),
         )
 
     def _beside(self, cores: int, heap_gib: float | None) -> BesideHeap | None:
-        planned = planned_beside(self.question.fitted.profile)
+        planned = planned_beside(self.problem.fitted.profile)
         if planned is None or heap_gib is None:
             return None
         return beside_of(heap_gib, planned.times(cores))
 
-    def _warned(self, place: int) -> Choice:
-        """A choice with all of the model's warnings, which take a replay a while to find."""
-        batch = ClusterBatch.of([self._cluster(place)], self.question.fitted.profile)
+    def _with_warnings(self, index: int) -> Choice:
+        """A choice with all of the model's warnings, which are slow to find for a replay."""
+        batch = ClusterBatch.of([self._cluster(index)], self.problem.fitted.profile)
         return replace(
-            self._choice(place),
-            warnings=self.question.fitted.notices(batch, self.question.workload),
+            self._choice(index),
+            warnings=self.problem.fitted.notices(batch, self.problem.workload),
         )
 
-    def _cluster(self, place: int) -> Cluster:
-        return self.question.cluster(int(self.batch.executors[place]))
+    def _cluster(self, index: int) -> Cluster:
+        return self.problem.cluster(int(self.batch.executors[index]))
 
-    def _p_deadline(self, place: int) -> float | None:
-        if self.question.goal.deadline_seconds is None:
+    def _p_deadline(self, index: int) -> float | None:
+        if self.problem.goal.deadline_seconds is None:
             return None
-        one = self.forecast.taken([place])
-        return known(one.p_within(self.question.goal.deadline_seconds)[0])
+        forecast = self.forecast.taken([index])
+        return known(forecast.p_within(self.problem.goal.deadline_seconds)[0])
 
-    def _explained(self, place: int) -> Choice:
-        choice = self._warned(place)
-        deadline = self.question.goal.deadline_seconds
-        if place == 0 or deadline is None or self.bounds[place - 1] <= deadline:
+    def _with_reason(self, index: int) -> Choice:
+        choice = self._with_warnings(index)
+        deadline = self.problem.goal.deadline_seconds
+        if index == 0 or deadline is None or self.bounds[index - 1] <= deadline:
             return choice
-        if self.batch.executors[place - 1] != self.batch.executors[place] - 1:
+        if self.batch.executors[index - 1] != self.batch.executors[index] - 1:
             return choice
-        if np.isinf(self.bounds[place - 1]):
-            started = self.question.startable(self.batch.executors[place - 1 : place])[0]
+        if np.isinf(self.bounds[index - 1]):
+            started = self.problem.startable(self.batch.executors[index - 1 : index])[0]
             fewer = "the model has no prediction for one executor fewer"
             if not started:
                 fewer = "one executor fewer has too few slots for its barrier stages"
             return replace(choice, why=(fewer,))
-        p = self._p_deadline(place - 1)
+        p = self._p_deadline(index - 1)
         if p is None:
-            late = float(self.bounds[place - 1]) - deadline
+            late = float(self.bounds[index - 1]) - deadline
             missed = missed_by(late, None, deadline_seconds=deadline)
         else:
-            allowed = 1.0 - self.question.goal.confidence
+            allowed = 1.0 - self.problem.goal.confidence
             missed = f"misses the deadline {in_runs(1.0 - p, allowed=allowed)}"
         return replace(choice, why=(f"one executor fewer {missed}",))
 
@@ -374,12 +385,12 @@ class _Owned:
         if (
             nearest is None
             or nearest.executors is None
-            or self.question.goal.deadline_seconds is None
+            or self.problem.goal.deadline_seconds is None
         ):
             return (Rejected("", None, "the model has no prediction for it", "no-prediction"),)
-        deadline = self.question.goal.deadline_seconds
+        deadline = self.problem.goal.deadline_seconds
         late = float(self.bounds.min()) - deadline
-        confidence = None if nearest.low is None else self.question.goal.confidence
+        confidence = None if nearest.low is None else self.problem.goal.confidence
         missed = missed_by(late, confidence, deadline_seconds=deadline)
         reason = f"{missed} with {format_count(nearest.executors, 'executor')}"
         return (Rejected("", {}, reason, "deadline", nearest.seconds, None, late),)

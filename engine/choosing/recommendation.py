@@ -1,4 +1,4 @@
-"""What the optimiser is asked (`Goal`) and what it answers: frozen values, no computation."""
+"""The goal of an optimisation (`Goal`) and its result (`Recommendation`): frozen values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OBJECTIVES = ("cost", "time", "resource-time")
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What a cluster must satisfy.
+    """The constraints that a cluster must satisfy, and the objective to minimise.
 
     Args:
         deadline_seconds: P(T <= deadline) must reach `confidence`; None for no deadline.
@@ -69,24 +69,26 @@ class Goal:
 
     @property
     def minimises(self) -> str:
-        """What the best has the least of: one of `OBJECTIVES`."""
+        """The objective: one of `OBJECTIVES`."""
         budget_alone = self.budget_usd is not None and self.deadline_seconds is None
         return self.objective or ("time" if budget_alone else "cost")
 
     @property
     def by_time(self) -> bool:
-        """Whether the fastest wins, and not the cheapest."""
+        """Whether the time is minimised."""
         return self.minimises == "time"
 
     @property
     def by_resource(self) -> bool:
-        """Whether the least vcore-seconds win."""
+        """Whether vcore-seconds are minimised."""
         return self.minimises == "resource-time"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON; the objective where it was asked for by name."""
         named = () if self.objective is None else ("objective",)
-        return _told(self, "deadline_seconds", "budget_usd", "confidence", "max_nodes", *named)
+        return _fields_dict(
+            self, "deadline_seconds", "budget_usd", "confidence", "max_nodes", *named
+        )
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,7 @@ class Choice:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: the object of `recommend --json`, with the parts of the cost."""
-        return _told(
+        return _fields_dict(
             self, "composition", "seconds", "low", "high", "cost_usd", "cost_low_usd",
             "cost_high_usd", "p_deadline", "warnings", "note", "why", "cost", "executors", "layout",
             "vcore_seconds", "resource_time", "throughput_bytes_per_second", "spot",
@@ -135,7 +137,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Rejected:
-    """An instance type that cannot serve, at its nearest miss.
+    """A rejected instance type, at its nearest miss.
 
     `code` is one of "deadline", "budget", "deadline-and-budget", "no-executor", "no-spot-price",
     "no-dbus", "no-prediction", "limits", "barrier", "not-supported". What does not apply is None;
@@ -155,12 +157,12 @@ class Rejected:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        return _told(self, *(entry.name for entry in fields(self)))
+        return _fields_dict(self, *(entry.name for entry in fields(self)))
 
 
 @dataclass(frozen=True)
 class Change:
-    """The answer to a goal that differs from the one asked.
+    """The recommendation for a changed goal, compared with the present one.
 
     `deadline_seconds` and `budget_usd` are those of the changed goal; `promised` is the shortest
     deadline that the composition meets at the goal's confidence; savings are against the answer
@@ -196,32 +198,32 @@ class Change:
 
 
 HARDLY_SLOWER = 0.01
-"""Share of a time that nobody could tell: surfaces of times are right to it, and no interval is as
-narrow."""
+"""Relative difference in time that is negligible: surfaces are accurate to it, and no interval is
+as narrow."""
 
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """What a recommendation hangs on.
+    """Sensitivity of a recommendation to its goal and to the input size.
 
     Args:
-        one_more_hour: the cheapest with an hour more than the deadline, or than the answer where
-            the least time is asked or there is none; None where that saves nothing.
+        one_more_hour: the cheapest with an hour more than the deadline; where the time is
+            minimised or there is no deadline, than the answer's promised time. None where that
+            saves nothing.
         one_more_dollar: the fastest with a dollar more; None where that saves no time.
-        hardly_slower: where the least time is asked, the cheapest that is predicted to take at most
+        hardly_slower: where the time is minimised, the cheapest that is predicted to take at most
             `HARDLY_SLOWER` longer; None where that saves nothing, or would miss the deadline.
         least_deadline_seconds, least_budget_usd: below these the recommendation changes; None
-            where there is no such limit.
-        below, below_budget: what it is then, below the least deadline (the least budget, where no
-            deadline is asked for) and below the least budget; None where nothing satisfies the goal
-            any more.
-        looser: the next deadlines (with a budget alone: budgets) at which something better comes
-            in reach, at least the first of them; None where that was not worked out (mixes).
-        holds_until: the largest input, in multiples of the one asked, with which the recommended
-            composition still satisfies the goal; None where none can be named, and `holds_note`
-            says why. `holds_warnings` is what the model warns of there and not now.
-        optimal: of every answer here all compositions were compared; else something better than
-            what is named, or than nothing, may exist, and another run may find it.
+            without such a limit.
+        below, below_budget: the answer below the least deadline (without a deadline, below the
+            least budget), and below the least budget; None where nothing satisfies the goal.
+        looser: the next deadlines (with a budget alone: budgets) at which a better composition
+            becomes feasible, at least the first of them.
+        holds_until: the largest input, in multiples of the present one, with which the recommended
+            composition still satisfies the goal; None where none can be given, with the reason in
+            `holds_note`. `holds_warnings` are the model's warnings there that it does not give now.
+        optimal: whether every search here compared all compositions; if not, better ones than
+            those named may exist.
     """
 
     one_more_hour: Change | None
@@ -239,7 +241,7 @@ class Sensitivity:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        return _told(self, *(entry.name for entry in fields(self)))
+        return _fields_dict(self, *(entry.name for entry in fields(self)))
 
 
 @dataclass(frozen=True)
@@ -258,7 +260,7 @@ class Compromise:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        return _told(self, "deadline_seconds", "budget_usd", "choice")
+        return _fields_dict(self, "deadline_seconds", "budget_usd", "choice")
 
 
 @dataclass(frozen=True)
@@ -272,15 +274,15 @@ class Recommendation:
             candidates, whatever the goal.
         rejected: one per type that does not satisfy the goal.
         nearest: the choice that comes closest when nothing satisfies the goal.
-        compromises: where a deadline and a budget cannot be kept together, of what was searched:
-            the deadline (where nothing keeps it, the least that can be named, by
-            `reachable_seconds`) at the least cost, and within the budget (where nothing is, the
-            least that can be named, by `reachable_usd`) the least deadline.
+        compromises: where a deadline and a budget cannot both be kept, among the compositions
+            searched: the least cost within the deadline (where nothing meets it, within the least
+            that can be met, rounded by `reachable_seconds`), and the least deadline within the
+            budget (where nothing keeps it, within the least, rounded by `reachable_usd`).
         optimal: every composition was compared, so nothing better exists under this model.
         evaluated: how many compositions were compared.
         hidden: reason -> number of types that were no candidates.
-        sensitivity: what the answer hangs on, where that was asked for and there is an answer.
-        dynamic_allocation: the bounds that were asked for, (fewest, most) executors.
+        sensitivity: what the answer depends on, where requested and there is an answer.
+        dynamic_allocation: the requested bounds, (fewest, most) executors.
     """
 
     goal: Goal
@@ -342,13 +344,13 @@ class Recommendation:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: the object of `recommend --json`."""
-        return _told(
+        return _fields_dict(
             self, "goal", "recommended", "alternatives", "frontier", "rejected", "nearest",
             "compromises", "optimal", "evaluated", "model", "hidden", "warnings", "sensitivity",
         )  # fmt: skip
 
 
-def _told(value: object, *names: str) -> dict[str, Any]:
+def _fields_dict(value: object, *names: str) -> dict[str, Any]:
     """Fields of a value as plain data for JSON, in this order."""
     return {name: _plain(getattr(value, name)) for name in names}
 
@@ -358,18 +360,18 @@ def _plain(value: Any) -> Any:
         return dict(value)
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [_plain(entry) for entry in value]
-    tell = _TELLS.get(type(value))
-    return value if tell is None else tell(value)
+    to_dict = _TO_DICT.get(type(value))
+    return value if to_dict is None else to_dict(value)
 
 
 def _layout_dict(layout: Layout) -> dict[str, Any]:
-    """What each executor has; beside its heap Spark's default where nothing else is planned."""
+    """The layout as plain data; the memory overhead is Spark's default where none is planned."""
     heap, beside = layout.executor_memory_gib, layout.beside or BesideHeap()
     overhead = beside.overhead_gib
     if overhead is None and heap is not None:
         overhead = default_overhead_gib(heap)
     return {
-        **_told(layout, "executors_per_node", "executor_cores", "executor_memory_gib"),
+        **_fields_dict(layout, "executors_per_node", "executor_cores", "executor_memory_gib"),
         "executor_memory_overhead_gib": overhead,
         "executor_pyspark_memory_gib": beside.pyspark_gib,
         "executor_off_heap_gib": beside.off_heap_gib,
@@ -381,7 +383,7 @@ def _cost_dict(cost: Cost) -> dict[str, Any]:
     return {**parts, "billed_seconds": cost.billed_seconds, "assumptions": list(cost.assumptions)}
 
 
-_TELLS: Mapping[type, Callable[[Any], dict[str, Any]]] = {
+_TO_DICT: Mapping[type, Callable[[Any], dict[str, Any]]] = {
     Goal: Goal.to_dict,
     Choice: Choice.to_dict,
     Rejected: Rejected.to_dict,

@@ -1,4 +1,4 @@
-"""Nodes of one type that someone names: their times as spot nodes, and what they cost.
+"""Costs, and times on spot nodes, of clusters of one type that the caller names.
 
 The recommender compares whole grids (`engine.choosing.surface`); here a few clusters are priced by
 the same rules, one by one.
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from engine.catalog import Billing, Offer
-from engine.choosing.interruptions import LostWork, rate_of, with_hold_ups
+from engine.choosing.interruptions import LostWork, interruption_rate, with_interruption_delays
 from engine.cluster import Cluster, Workload
 from engine.cost import EXACT_BILLING, assumptions, cost_usd, master_offer, price_of, service_rate
 from engine.errors import BadInput
@@ -35,13 +35,13 @@ def predict_on_spot(
         BadInput: for a cluster that is not of one type of a catalog, or whose type has no spot
             price, and as `predict_many`.
     """
-    found = fitted.predict_many(clusters=clusters, workloads=workloads, confidence=confidence)
-    rates = [rate_of(_spot_offer(cluster)) * _spot_share(cluster) for cluster in clusters]
-    rate = np.broadcast_to(np.asarray(rates), found.seconds.shape)
+    predictions = fitted.predict_many(clusters=clusters, workloads=workloads, confidence=confidence)
+    rates = [interruption_rate(_spot_offer(cluster)) * _spot_share(cluster) for cluster in clusters]
+    rate = np.broadcast_to(np.asarray(rates), predictions.seconds.shape)
     nodes = np.broadcast_to([float(cluster.nodes or 1) for cluster in clusters], rate.shape)
     work = LostWork.of(fitted.profile.largest_run)
-    held = with_hold_ups(found.forecast, work, rate=rate, square=rate / nodes)
-    return Predictions.of(found.model, held, confidence)
+    delayed = with_interruption_delays(predictions.forecast, work, rate=rate, square=rate / nodes)
+    return Predictions.of(predictions.model, delayed, confidence)
 
 
 def _spot_share(cluster: Cluster) -> float:
@@ -71,12 +71,12 @@ def cost_of(
     """What running a cluster for `seconds` costs in USD, by its catalog's billing rules.
 
     Nodes without a catalog cost what the profile's run table says, with nothing added (OptEx
-    Eq. 9). None where no price or no time is known, for executors and for unlike nodes.
+    Eq. 9). None where the price or the time is unknown, for clusters of executors, and for mixes.
     """
     tariff = _tariff(cluster, profile, spot=spot)
     if tariff is None or seconds is None or not np.isfinite(seconds):
         return None
-    found = cost_usd(
+    usd = cost_usd(
         nodes=cluster.groups[0].nodes,
         seconds=seconds,
         price_usd_per_hour=tariff.price_usd_per_hour,
@@ -85,7 +85,7 @@ def cost_of(
         master=tariff.master,
         billing=tariff.billing,
     )
-    return float(found) if np.isfinite(found) else None
+    return float(usd) if np.isfinite(usd) else None
 
 
 def cost_assumptions(cluster: Cluster, *, spot: bool = False) -> tuple[str, ...]:
@@ -95,15 +95,15 @@ def cost_assumptions(cluster: Cluster, *, spot: bool = False) -> tuple[str, ...]
     if catalog is None or instance is None:
         return ()
     billing, offer = replace(catalog.billing, spot=spot), catalog.offers.get(instance.name)
-    head = master_offer(catalog, billing)
-    beside = [on_demand_line(catalog)] if spot and least_on_demand(catalog) else []
+    master = master_offer(catalog, billing)
+    on_demand_lines = [on_demand_line(catalog)] if spot and least_on_demand(catalog) else []
     return (
-        *beside,
+        *on_demand_lines,
         *assumptions(
             None if offer is None else price_of(offer, billing),
             billing,
             catalog.exchange,
-            head=head.on_demand if head else None,
+            master=master.on_demand if master else None,
         ),
     )
 
@@ -112,18 +112,17 @@ def observed_price(profile: Profile, instance: str | None) -> float | None:
     """USD per hour of a type in the profile's own run table; None where it tells none.
 
     Args:
-        instance: None for nodes that nobody named: their price is that of all of them, if there is
-            one.
+        instance: None for nodes of unknown type: their price, if all of them have the same.
     """
-    told = [
+    prices = [
         group.price_usd_per_hour
         for run in profile.runs
         for group in run.cluster.groups
         if (group.instance.name if group.instance else None) == instance
     ]
     if instance is None:
-        return told[0] if len(set(told)) == 1 else None
-    return next((price for price in told if price is not None), None)
+        return prices[0] if len(set(prices)) == 1 else None
+    return next((price for price in prices if price is not None), None)
 
 
 @dataclass(frozen=True, slots=True)

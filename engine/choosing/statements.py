@@ -1,4 +1,4 @@
-"""A choice in plain lines: what was predicted and what was assumed."""
+"""The statement about a choice in plain lines: prediction, cost and assumptions."""
 
 from __future__ import annotations
 
@@ -18,74 +18,78 @@ from engine.units import (
 
 def statement(
     choice: Choice,
-    found: Recommendation,
+    recommendation: Recommendation,
     workload: Workload | None = None,
     unit: str = "bytes",
     catalog: Catalog | None = None,
 ) -> tuple[str, ...]:
-    """What was predicted, for what work, and what was assumed: plain lines for an export's head.
+    """The prediction, its workload and its assumptions, as plain lines for the head of an export.
 
     Args:
-        workload: what was planned for, its size in `unit`; None where nothing is known of it.
-        catalog: whose prices the cost is told by; None for a cluster that one owns.
+        workload: the planned workload, its size in `unit`; None if unknown.
+        catalog: the source of the prices; None for an owned cluster.
     """
     types = " + ".join(f"{count} x {name}" for name, count in choice.composition.items())
-    what = types or format_count(choice.executors or 0, "executor")
-    lines = [f"{what}, model {found.model}"]
+    cluster = types or format_count(choice.executors or 0, "executor")
+    lines = [f"{cluster}, model {recommendation.model}"]
     if choice.spot:
         rented = " + ".join(f"{count} x {name}" for name, count in choice.spot.items())
         lines.append(f"at spot prices: {rented}")
-    if workload is not None and (asked := _asked(workload, unit)):
-        lines.append(f"for {asked}")
-    batch = " of one micro-batch" if of_one_batch([*found.warnings, *choice.warnings]) else ""
+    if workload is not None and (work := _workload_text(workload, unit)):
+        lines.append(f"for {work}")
+    batch = (
+        " of one micro-batch" if of_one_batch([*recommendation.warnings, *choice.warnings]) else ""
+    )
     seconds = format_seconds(choice.seconds)
-    lines.append(f"predicted time{batch} {seconds}{_bounds(choice, found.goal)}")
+    lines.append(f"predicted time{batch} {seconds}{_interval_text(choice, recommendation.goal)}")
     if choice.cost_usd is not None:
-        usd = f"{format_usd(choice.cost_usd)}{_cost_bounds(choice)}"
-        lines.append(f"expected cost{batch} {usd}{_priced_by(catalog)}")
-    if found.goal.deadline_seconds is not None:
-        met = format_probability(choice.p_deadline)
-        deadline = format_seconds(found.goal.deadline_seconds)
-        lines.append(f"probability of meeting {deadline}: {met}")
-    assumed = choice.cost.assumptions if choice.cost else ()
-    return (*lines, *assumed)
+        usd = f"{format_usd(choice.cost_usd)}{_cost_interval_text(choice)}"
+        lines.append(f"expected cost{batch} {usd}{_price_source(catalog)}")
+    if recommendation.goal.deadline_seconds is not None:
+        probability = format_probability(choice.p_deadline)
+        deadline = format_seconds(recommendation.goal.deadline_seconds)
+        lines.append(f"probability of meeting {deadline}: {probability}")
+    assumptions = choice.cost.assumptions if choice.cost else ()
+    return (*lines, *assumptions)
 
 
-def notices_of(choice: Choice, found: Recommendation) -> tuple[Notice, ...]:
-    """What is to be said of the evidence, then of the cluster that was chosen; each once."""
-    return tuple(dict.fromkeys((*found.warnings, *choice.warnings)))
+def notices_of(choice: Choice, recommendation: Recommendation) -> tuple[Notice, ...]:
+    """Notices about the evidence, then about the chosen cluster, without duplicates."""
+    return tuple(dict.fromkeys((*recommendation.warnings, *choice.warnings)))
 
 
-def _asked(workload: Workload, unit: str) -> str:
+def _workload_text(workload: Workload, unit: str) -> str:
     """The work: "48 GB of input, k 9, 20 iterations"."""
-    size, said = workload.input_bytes, []
+    size, parts = workload.input_bytes, []
     if size is not None:
-        said.append(f"{format_bytes(size) if unit == 'bytes' else f'{size:,.10g} {unit}'} of input")
+        parts.append(
+            f"{format_bytes(size) if unit == 'bytes' else f'{size:,.10g} {unit}'} of input"
+        )
     elif workload.scale is not None:
-        said.append(f"{workload.scale:.4g} times the input of the largest run")
-    said += [f"{name} {value:.6g}" for name, value in workload.parameters.items()]
+        parts.append(f"{workload.scale:.4g} times the input of the largest run")
+    parts += [f"{name} {value:.6g}" for name, value in workload.parameters.items()]
     if workload.iterations is not None:
-        said.append(f"{workload.iterations:.6g} iterations")
-    return ", ".join(said)
+        parts.append(f"{workload.iterations:.6g} iterations")
+    return ", ".join(parts)
 
 
-def _bounds(choice: Choice, goal: Goal) -> str:
+def _interval_text(choice: Choice, goal: Goal) -> str:
     if choice.low is None or choice.high is None:
         return " (no interval)"
     within = format_interval(choice.low, choice.high)
     return f" ({100.0 * goal.confidence:.8g} % of runs: {within})"
 
 
-def _cost_bounds(choice: Choice) -> str:
-    """What the cost is at the ends of the time's interval: the price is taken to be sure."""
+def _cost_interval_text(choice: Choice) -> str:
+    """The cost at the ends of the interval of the time: the price is taken as certain."""
     if choice.cost_low_usd is None or choice.cost_high_usd is None:
         return " (no interval)"
     within = f"{format_usd(choice.cost_low_usd)} to {format_usd(choice.cost_high_usd)}"
     return f" (at these times: {within})"
 
 
-def _priced_by(catalog: Catalog | None) -> str:
-    """Whose prices and of when: the text is read long after it was written."""
+def _price_source(catalog: Catalog | None) -> str:
+    """The source and date of the prices: the text is read long after it was written."""
     if catalog is None:
         return ""
     return f", by catalog {catalog.name} {catalog.region} of {catalog.date}"

@@ -1,7 +1,7 @@
 """Predicted times of every candidate type at every node count, computed once and filtered often.
 
 Deadlines, budgets, confidences, filters and billing rules do not change the predicted times. So the
-model is asked once (`Surface.build`, in a worker thread), and each step of a slider costs a few
+model is evaluated once (`Surface.build`, in a worker thread), and each step of a slider costs a few
 passes over arrays of k types x m node counts.
 """
 
@@ -17,23 +17,23 @@ import numpy as np
 from engine.batch import ClusterBatch
 from engine.catalog import Billing
 from engine.choosing.candidates import Candidates
-from engine.choosing.exact_points import with_exact
-from engine.choosing.interruptions import LostWork, rate_of, with_hold_ups
+from engine.choosing.exact_points import with_exact_points
+from engine.choosing.hourly_rates import hourly_rates, on_demand_premium
+from engine.choosing.interruptions import LostWork, interruption_rate, with_interruption_delays
 from engine.choosing.limits import NO_LIMITS, Constraints, Limits
-from engine.choosing.rates import dearer_by, rates_of
 from engine.choosing.sweeps import (
     BLOCK,
-    RUN,
-    KeptSweeps,
+    CHUNK,
     StudentGrid,
-    falling,
-    require_points,
+    SweepCache,
+    frontier_candidates,
+    pareto_front,
+    require_feasible_size,
     row_blocks,
-    unbeaten,
-    useful,
+    running_minima,
 )
 from engine.cluster import Cluster, Workload, require_workload
-from engine.cost import billed_seconds, weighing
+from engine.cost import billed_seconds, rate_ratio_terms
 from engine.errors import BadInput, UnknownName
 from engine.forecast import BoolArray, FloatArray, Forecast, IntArray
 from engine.machines.services import least_on_demand
@@ -49,9 +49,9 @@ class Surface:
     """Forecasts of k types x m node counts (1 ... m), types outermost.
 
     Args:
-        forecast: (k * m,) times and their spread; NaN where the model has no answer.
-        exact: points that were evaluated one by one (see `refined`).
-        limits: what may be rented; other points have no answer (see `seconds`).
+        forecast: (k * m,) times and their spread; NaN where the model predicts nothing.
+        exact: flat indices of points that were evaluated one by one (see `refined`).
+        limits: what may be rented; elsewhere `seconds` is inf.
         spot: whether all nodes that are not owned are spot nodes, which may be interrupted.
     """
 
@@ -74,17 +74,20 @@ class Surface:
         max_nodes: int = 64,
         limits: Limits = NO_LIMITS,
     ) -> Surface:
-        """Asks the model for all compositions at once.
+        """Evaluates the model on all types and node counts at once.
 
         Raises:
             BadInput: for more compositions than memory holds, and whatever the model raises.
         """
-        require_points(len(candidates.offers), max_nodes)
+        require_feasible_size(len(candidates.offers), max_nodes)
         workload = workload or fitted.profile.reference_workload
         require_workload(workload)
         forecast = fitted.forecast(candidates.grid(range(1, max_nodes + 1)), workload)
         surface = cls(fitted, workload, candidates, max_nodes, forecast, limits=limits)
-        _ = surface._useful, surface._student  # here, so that no step of a slider waits for them
+        _ = (
+            surface._frontier_candidates,
+            surface._student_quantiles,
+        )  # computed now, so that no step of a slider waits for them
         return surface
 
     @property
@@ -97,10 +100,10 @@ class Surface:
         """(m,) node counts."""
         return np.arange(1, self.max_nodes + 1)
 
-    def rented(self, billing: Billing) -> tuple[Surface, Billing]:
-        """The surface and billing for clusters of one type, whose nodes are all spot or all on
-        demand. Under a maximum share of spot they are on demand; `engine.mixing.mixed` finds the
-        best share."""
+    def for_purchase_option(self, billing: Billing) -> tuple[Surface, Billing]:
+        """The surface and billing for clusters of one type and one purchase option: all nodes spot
+        or all on demand. Under a maximum share of spot they are on demand; `engine.mixing.mixed`
+        finds the best share."""
         if billing.spot and self.limits.max_spot is not None:
             billing = replace(billing, spot=False)
         if billing.spot == self.spot:
@@ -112,44 +115,44 @@ class Surface:
         return replace(self, spot=True)
 
     @cached_property
-    def outlook(self) -> Forecast:
-        """(k * m,) the forecasts with the expected interruptions of spot nodes."""
-        if not self.spot or not self.interrupted.any():
+    def interrupted_forecast(self) -> Forecast:
+        """(k * m,) forecasts with the expected delay by interruptions of spot nodes."""
+        if not self.spot or not self.interruption_rates.any():
             return self.forecast
         rows, nodes = np.arange(self.shape[0])[:, None], self.nodes
-        rate = self.interrupted[:, None] * (self.on_spot(rows, nodes) / nodes)
-        return with_hold_ups(
+        rate = self.interruption_rates[:, None] * (self.on_spot(rows, nodes) / nodes)
+        return with_interruption_delays(
             self.forecast, self.lost_work, rate=rate.ravel(), square=(rate / nodes).ravel()
         )
 
     @cached_property
-    def interrupted(self) -> FloatArray:
-        """(k,) interruptions of a spot node per hour."""
-        return np.asarray([rate_of(offer) for offer in self.candidates.offers])
+    def interruption_rates(self) -> FloatArray:
+        """(k,) expected interruptions of a spot node per hour."""
+        return np.asarray([interruption_rate(offer) for offer in self.candidates.offers])
 
     @cached_property
     def lost_work(self) -> LostWork:
-        """What an interruption costs."""
+        """The work that an interruption loses."""
         return LostWork.of(self.fitted.profile.largest_run)
 
     @cached_property
     def predicted(self) -> FloatArray:
-        """(k, m) predicted times; inf where the model has no answer."""
-        return self._known(self.outlook)
+        """(k, m) predicted times; inf where the model predicts nothing."""
+        return self._positive_or_inf(self.interrupted_forecast)
 
     @cached_property
     def uninterrupted(self) -> FloatArray:
         """(k, m) predicted times without interruptions; inf as `predicted`."""
-        return self._known(self.forecast)
+        return self._positive_or_inf(self.forecast)
 
-    def _known(self, forecast: Forecast) -> FloatArray:
+    def _positive_or_inf(self, forecast: Forecast) -> FloatArray:
         known = np.isfinite(forecast.seconds) & (forecast.seconds > 0)
         return np.where(known, forecast.seconds, np.inf).reshape(self.shape)
 
     @cached_property
     def seconds(self) -> FloatArray:
-        """(k, m) predicted times of what may be rented; inf elsewhere."""
-        if self._binding == NO_LIMITS:
+        """(k, m) predicted times where the limits allow the cluster; inf elsewhere."""
+        if self._all_limits == NO_LIMITS:
             return self.predicted
         return np.where(self.allowed, self.predicted, np.inf)
 
@@ -162,40 +165,42 @@ class Surface:
     @cached_property
     def constraints(self) -> Constraints:
         """The limits over the candidates."""
-        return self._binding.constraints(self.candidates.instances, self.candidates.layouts)
+        return self._all_limits.constraints(self.candidates.instances, self.candidates.layouts)
 
     @cached_property
-    def _binding(self) -> Limits:
-        """The limits, including those of the candidates themselves."""
-        return self.candidates.within(self.limits)
+    def _all_limits(self) -> Limits:
+        """The limits, with those of the candidates themselves."""
+        return self.candidates.binding_limits(self.limits)
 
     @cached_property
     def owned(self) -> IntArray:
-        """(k,) nodes of each type that cost nothing."""
+        """(k,) owned nodes of each type, which cost nothing."""
         return self.limits.owned_of(self.candidates.instances)
 
     def paid(self, rows: IntArray, nodes: FloatArray | IntArray) -> FloatArray:
-        """How many of the nodes of some types are paid for; arguments broadcast."""
+        """Number of paid nodes of some types; arguments broadcast."""
         if not self.limits.owned:
             return np.asarray(nodes)
         return np.asarray(np.maximum(nodes - self.owned[rows], 0), dtype=float)
 
     def on_spot(self, rows: IntArray, nodes: FloatArray | IntArray) -> FloatArray:
-        """How many of the paid nodes are spot nodes, on a surface of these: all but those that the
-        service needs beside them, for which owned ones may stand; arguments broadcast."""
+        """Number of spot nodes among the paid ones, on a spot surface: all but the on-demand nodes
+        that the service requires, in place of which owned nodes count; arguments broadcast."""
         paid, least = self.paid(rows, nodes), least_on_demand(self.candidates.catalog)
         return np.minimum(paid, np.maximum(nodes - least, 0)) if least else paid
 
     @cached_property
     def has_interval(self) -> BoolArray:
-        """(k, m) whether the model says how sure it is."""
-        unknown = np.isnan(self.outlook.log_scale) | np.isnan(self.outlook.dof)
+        """(k, m) whether the model gives an interval."""
+        unknown = np.isnan(self.interrupted_forecast.log_scale) | np.isnan(
+            self.interrupted_forecast.dof
+        )
         return ~unknown.reshape(self.shape)
 
     @cached_property
-    def _useful(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """The points that may be on a frontier (`sweeps.useful`)."""
-        return useful(self.seconds)
+    def _frontier_candidates(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """The points that may be on a frontier (`sweeps.frontier_candidates`)."""
+        return frontier_candidates(self.seconds)
 
     @cached_property
     def slots(self) -> FloatArray:
@@ -224,11 +229,11 @@ class Surface:
         above log T, so that `log_bound <= log(deadline)` means `T < deadline` (OptEx Eq. 9 is
         strict). Working in logarithms, a change of confidence costs no exp.
         """
-        return self._kept.bounds.get(confidence, lambda: self._log_bounds(confidence))
+        return self._cache.bounds.get(confidence, lambda: self._log_bounds(confidence))
 
     def _log_bounds(self, confidence: float) -> FloatArray:
-        scale = self.outlook.scale_at(confidence).reshape(self.shape)
-        student, bounds = self._student.quantile(confidence), np.empty(self.shape)
+        scale = self.interrupted_forecast.scale_at(confidence).reshape(self.shape)
+        student, bounds = self._student_quantiles.quantile(confidence), np.empty(self.shape)
         for rows in row_blocks(*self.shape):
             np.multiply(scale[rows], student(rows), out=bounds[rows])
             bounds[rows] += self.log_seconds[rows]
@@ -237,7 +242,7 @@ class Surface:
         return np.where(self.has_interval, bounds, np.nextafter(self.log_seconds, np.inf))
 
     @cached_property
-    def _student(self) -> StudentGrid:
+    def _student_quantiles(self) -> StudentGrid:
         return StudentGrid.of(self.forecast.dof.reshape(self.shape))
 
     @cached_property
@@ -250,7 +255,7 @@ class Surface:
         Raises:
             UnknownName: when the catalog does not hold the master's type.
         """
-        return self._kept.costs.get(billing, lambda: self._costs(billing))
+        return self._cache.costs.get(billing, lambda: self._costs(billing))
 
     def _costs(self, billing: Billing) -> FloatArray:
         costs, every = np.empty(self.shape), np.arange(self.shape[0])[:, None]
@@ -263,15 +268,15 @@ class Surface:
             np.copyto(costs, np.inf, where=np.isinf(self.seconds))
         return costs
 
-    def _of_workers(
+    def _workers_hourly_usd(
         self, billing: Billing, rows: IntArray, nodes: FloatArray | IntArray
     ) -> FloatArray:
-        """USD per billed hour of workers; arguments broadcast."""
+        """USD per billed hour of the workers; arguments broadcast."""
         rates, paid = self.rates(billing)[0], self.paid(rows, nodes)
         with np.errstate(invalid="ignore"):
             hourly = np.take(rates, rows, mode="clip") * paid
         if billing.spot and least_on_demand(self.candidates.catalog):
-            more = dearer_by(self.rates(replace(billing, spot=False))[0], rates)
+            more = on_demand_premium(self.rates(replace(billing, spot=False))[0], rates)
             hourly += np.take(more, rows, mode="clip") * (paid - self.on_spot(rows, nodes))
         if self.limits.owned:  # no price is needed for what is owned: inf * 0 is 0
             np.nan_to_num(hourly, copy=False, nan=0.0, posinf=np.inf)
@@ -281,46 +286,46 @@ class Surface:
         self, billing: Billing, rows: IntArray, nodes: FloatArray | IntArray
     ) -> FloatArray:
         """USD per billed hour of clusters, the master included; arguments broadcast."""
-        return self._of_workers(billing, rows, nodes) + self.rates(billing)[1]
+        return self._workers_hourly_usd(billing, rows, nodes) + self.rates(billing)[1]
 
     def rates(self, billing: Billing) -> tuple[FloatArray, float]:
-        """USD per billed hour of a worker and of the master (`rates_of`)."""
-        return self._kept.rates.get(billing, lambda: rates_of(self.candidates, billing))
+        """USD per billed hour of a worker of each type, and of the master (`hourly_rates`)."""
+        return self._cache.rates.get(billing, lambda: hourly_rates(self.candidates, billing))
 
     def frontier(self, billing: Billing, candidates: Candidates, max_nodes: int) -> IntArray:
-        """Flat indices of the points that no other beats in time and cost, fastest first.
+        """Flat indices of the Pareto front of time and cost, fastest first.
 
         Only types of `candidates` and up to `max_nodes` take part. Of several points with the
         same time and cost one is kept (fewest nodes, then name).
         """
-        order = self._skyline(weighing(billing), candidates, max_nodes)
+        order = self._skyline(rate_ratio_terms(billing), candidates, max_nodes)
         rows, columns = np.divmod(order, self.max_nodes)
         seconds = self.seconds.ravel()[order]
         hours = billed_seconds(seconds, billing) / SECONDS_PER_HOUR
         costs = hours * self.hourly_usd(billing, rows, columns + 1)
-        return np.asarray(order[unbeaten(seconds, costs)])
+        return np.asarray(order[pareto_front(seconds, costs)])
 
     def _skyline(self, billing: Billing, candidates: Candidates, max_nodes: int) -> IntArray:
-        """Points that no other beats in time and hourly rate, a superset of every frontier. One
-        skyline serves all billings with the same `weighing`."""
-        question = (billing, candidates, max_nodes)
-        return self._kept.skylines.get(question, lambda: self._points(*question))
+        """The Pareto front of time and hourly rate, a superset of every time/cost frontier. One
+        skyline serves all billings with the same `rate_ratio_terms`."""
+        key = (billing, candidates, max_nodes)
+        return self._cache.skylines.get(key, lambda: self._find_skyline(*key))
 
-    def _points(self, billing: Billing, candidates: Candidates, max_nodes: int) -> IntArray:
-        flat, rows, nodes = self._useful
-        others = np.ones(self.shape[0], dtype=bool)
-        others[[self.rows[name] for name in candidates.names]] = False
-        some_out = bool(others.any())
-        hourly = np.full(-(-rows.size // RUN) * RUN, np.inf)
+    def _find_skyline(self, billing: Billing, candidates: Candidates, max_nodes: int) -> IntArray:
+        flat, rows, nodes = self._frontier_candidates
+        excluded = np.ones(self.shape[0], dtype=bool)
+        excluded[[self.rows[name] for name in candidates.names]] = False
+        any_excluded = bool(excluded.any())
+        hourly = np.full(-(-rows.size // CHUNK) * CHUNK, np.inf)
         for start in range(0, rows.size, BLOCK):
             block = slice(start, min(start + BLOCK, rows.size))
             part = hourly[block]
-            part[:] = self._of_workers(billing, rows[block], nodes[block])
-            if some_out:
-                np.copyto(part, np.inf, where=others[rows[block]])
+            part[:] = self._workers_hourly_usd(billing, rows[block], nodes[block])
+            if any_excluded:
+                np.copyto(part, np.inf, where=excluded[rows[block]])
             if max_nodes < self.max_nodes:
                 np.copyto(part, np.inf, where=nodes[block] > max_nodes)
-        return np.asarray(flat[falling(hourly)])
+        return np.asarray(flat[running_minima(hourly)])
 
     def index(self, instance: str, nodes: int) -> int:
         """The flat index of a composition.
@@ -342,7 +347,7 @@ class Surface:
 
     def at(self, flat: int | Sequence[int]) -> Forecast:
         """The forecasts of some points."""
-        return self.outlook.taken(np.atleast_1d(np.asarray(flat)))
+        return self.interrupted_forecast.taken(np.atleast_1d(np.asarray(flat)))
 
     def cluster(self, flat: int) -> Cluster:
         """One point as a cluster, to predict or export it."""
@@ -353,39 +358,41 @@ class Surface:
         )  # fmt: skip
 
     def notices(self, flat: int) -> tuple[Notice, ...]:
-        """What the model warns of at the point of a flat index."""
-        return self._kept.notices.get(flat, lambda: self._notices(flat))
+        """The model's warnings at the point of a flat index."""
+        return self._cache.notices.get(flat, lambda: self._notices(flat))
 
     def _notices(self, flat: int) -> tuple[Notice, ...]:
         batch = ClusterBatch.of([self.cluster(flat)], self.fitted.profile)
         return self.fitted.all_notices(batch, self.workload)
 
-    def once(self, ask: Callable[[Surface], Answer]) -> Answer:
-        """`ask(self)`, computed once: for values that others derive from a surface."""
-        if ask not in self._asked:
-            self._asked[ask] = ask(self)
-        found: Answer = self._asked[ask]
-        return found
+    def cached(self, compute: Callable[[Surface], Answer]) -> Answer:
+        """`compute(self)`, computed once: for values that other modules derive from a surface."""
+        if compute not in self._derived:
+            self._derived[compute] = compute(self)
+        result: Answer = self._derived[compute]
+        return result
 
     @cached_property
-    def _kept(self) -> KeptSweeps:
-        return KeptSweeps()
+    def _cache(self) -> SweepCache:
+        return SweepCache()
 
     @cached_property
-    def _asked(self) -> dict[Callable[[Surface], Any], Any]:
+    def _derived(self) -> dict[Callable[[Surface], Any], Any]:
         return {}
 
     def refined(self, points: Sequence[int]) -> Surface:
-        """The surface with these points evaluated as a few clusters, not as part of a large grid.
+        """The surface with these points evaluated exactly, not as part of a large grid.
 
         A model that interpolates over a grid answers a few points exactly. Its error there also
-        corrects the other points of the type (`with_exact`). Returns `self` if all of the points
-        are exact already.
+        corrects the other points of the type (`with_exact_points`). Returns `self` if all of the
+        points are exact already.
         """
         new = [point for point in dict.fromkeys(points) if point not in self.exact]
         if not new:
             return self
         batch = ClusterBatch.of([self.cluster(point) for point in new], self.fitted.profile)
         forecast = self.fitted.forecast(batch, self.workload)
-        found = with_exact(self.forecast, new, forecast, known=self.exact, row=self.max_nodes)
-        return replace(self, forecast=found, exact=self.exact | frozenset(new))
+        corrected = with_exact_points(
+            self.forecast, new, forecast, exact_before=self.exact, row_length=self.max_nodes
+        )
+        return replace(self, forecast=corrected, exact=self.exact | frozenset(new))

@@ -1,4 +1,5 @@
-"""Passes over large arrays that a slider step can afford: in blocks, sorted once, tabulated."""
+"""Fast passes over large arrays, for each step of a slider: blocked minima, Pareto fronts,
+tabulated quantiles."""
 
 from __future__ import annotations
 
@@ -19,18 +20,18 @@ TIE = 1e-9
 """Costs (or times) that differ by less than this share are equal: only rounding separates them."""
 
 BLOCK = 16_384
-"""Numbers per block of a sweep over an array: temporaries then stay in a core's cache."""
+"""Numbers per block of a pass over an array: temporaries then stay in a core's cache."""
 
-RUN = 128
-"""Points whose lowest value is compared at once while looking for falling ones. An array whose
-length is a multiple of it is not copied."""
+CHUNK = 128
+"""Points whose minimum is compared at once in `running_minima`. An array whose length is a multiple
+of it is not copied."""
 
-_GRID = 512
+_QUANTILE_CELLS = 512
 """Cells of the table of Student quantiles; linear in 1/dof between them they are off by less than
 1e-6 of themselves."""
 
 
-def require_points(types: int, max_nodes: int) -> None:
+def require_feasible_size(types: int, max_nodes: int) -> None:
     """Refuses more compositions than memory holds.
 
     Raises:
@@ -49,41 +50,47 @@ def row_blocks(rows: int, columns: int) -> Iterator[slice]:
     return (slice(start, min(start + step, rows)) for start in range(0, rows, step))
 
 
-def falling(values: FloatArray) -> IntArray:
-    """Places of the values below everything before them.
+def running_minima(values: FloatArray) -> IntArray:
+    """Indices of the strict running minima: the values below all values before them.
 
-    Runs whose lowest value is not below what came before hold none: most are passed over whole.
+    A chunk whose minimum is not below all values before it has none; most are skipped whole.
     """
-    if len(values) % RUN:
-        values = np.append(values, np.full(-len(values) % RUN, np.inf))
-    runs = values.reshape(-1, RUN)
-    lowest = runs.min(axis=1)
+    if len(values) % CHUNK:
+        values = np.append(values, np.full(-len(values) % CHUNK, np.inf))
+    chunks = values.reshape(-1, CHUNK)
+    lowest = chunks.min(axis=1)
     before = np.append(np.inf, np.minimum.accumulate(lowest))[:-1]
-    hot = np.flatnonzero(lowest < before)
-    numbers = runs[hot]
-    seen = np.minimum.accumulate(np.column_stack([before[hot], numbers[:, :-1]]), axis=1)
-    run, place = np.nonzero(numbers < seen)
-    return np.asarray(hot[run] * RUN + place)
+    candidates = np.flatnonzero(lowest < before)
+    numbers = chunks[candidates]
+    best_before = np.minimum.accumulate(
+        np.column_stack([before[candidates], numbers[:, :-1]]), axis=1
+    )
+    chunk, index = np.nonzero(numbers < best_before)
+    return np.asarray(candidates[chunk] * CHUNK + index)
 
 
 def significant(values: FloatArray) -> FloatArray:
-    """Values to 10 significant digits, so that rounding errors do not decide an order."""
+    """Values rounded to 10 significant digits, so that rounding errors do not decide an order."""
     with np.errstate(divide="ignore", invalid="ignore"):
         scale = 10.0 ** (9.0 - np.floor(np.log10(values)))
         rounded = np.round(values * scale) / scale
     return np.asarray(np.where(np.isfinite(rounded), rounded, values))
 
 
-def unbeaten(seconds: FloatArray, costs: FloatArray) -> IntArray:
-    """Places of the points, fastest first, that no other beats in time and cost; of equal costs the
-    fastest is kept, of equal times the cheapest."""
-    found = falling(significant(costs))
-    times = seconds[found]
-    return np.asarray(found[np.append(times[1:] > times[:-1], True)[: len(found)]])
+def pareto_front(seconds: FloatArray, costs: FloatArray) -> IntArray:
+    """Indices of the Pareto front of time and cost, fastest first, of points sorted by time.
+
+    Of equal costs the fastest is kept, of equal times the cheapest.
+    """
+    indices = running_minima(significant(costs))
+    kept_seconds = seconds[indices]
+    return np.asarray(
+        indices[np.append(kept_seconds[1:] > kept_seconds[:-1], True)[: len(indices)]]
+    )
 
 
-def argsort(values: FloatArray, ties: IntArray) -> IntArray:
-    """The order of values, equal ones by `ties`.
+def argsort_with_ties(values: FloatArray, ties: IntArray) -> IntArray:
+    """The sorting order of values, equal ones by `ties`.
 
     NumPy's stable sort takes three times as long as its default one, and few values are equal.
     """
@@ -97,35 +104,39 @@ def argsort(values: FloatArray, ties: IntArray) -> IntArray:
     return np.asarray(order)
 
 
-def useful(seconds: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
-    """Of (k, m) times of k types on 1 ... m nodes those that may be on a frontier: flat indices,
-    rows and node counts, by time; equal times by node count, then row.
+def frontier_candidates(seconds: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
+    """The points of (k, m) times, of k types on 1 ... m nodes, that may be on a time/cost frontier.
 
     A point that is no faster than one with fewer nodes of its type is on none.
+
+    Returns:
+        Flat indices, rows and node counts, by time; equal times by node count, then row.
     """
     k, m = seconds.shape
     before = np.full((k, m), np.inf)
     np.minimum.accumulate(seconds[:, :-1], axis=1, out=before[:, 1:])
     flat = np.flatnonzero(seconds < before)
     rows, columns = np.divmod(flat, m)
-    order = argsort(seconds.ravel()[flat], columns * k + rows)
+    order = argsort_with_ties(seconds.ravel()[flat], columns * k + rows)
     return flat[order], rows[order], columns[order] + 1.0
 
 
 @dataclass(frozen=True, eq=False)
 class StudentGrid:
-    """Degrees of freedom prepared for quantiles at any probability.
+    """Degrees of freedom prepared for fast Student quantiles at any probability.
 
     Models give each point its own number, and SciPy's inverse takes a microsecond for each of half
-    a million. The quantile is smooth in 1/dof, so it is looked up between `_GRID` values of that.
+    a million. The quantile is smooth in 1/dof, so it is interpolated on a grid of `_QUANTILE_CELLS`
+    cells.
 
     Args:
-        inverse: (k, m) 1/dof; `place`: (k, m) the cell of the grid that holds it.
+        inverse: (k, m) 1/dof.
+        cell: (k, m) the cell of the grid that holds it.
         grid: (g,) values of 1/dof; a single one when all points share it.
     """
 
     inverse: FloatArray
-    place: IntArray
+    cell: IntArray
     grid: FloatArray
 
     @classmethod
@@ -135,12 +146,12 @@ class StudentGrid:
         low, high = float(inverse.min()), float(inverse.max())
         if low == high:
             return cls(inverse, np.zeros(dof.shape, dtype=np.int64), np.asarray([low]))
-        grid = np.linspace(low, high, _GRID + 1)
-        place = ((inverse - low) * (_GRID / (high - low))).astype(np.int64)
-        return cls(inverse, np.minimum(place, _GRID - 1), grid)
+        grid = np.linspace(low, high, _QUANTILE_CELLS + 1)
+        cell = ((inverse - low) * (_QUANTILE_CELLS / (high - low))).astype(np.int64)
+        return cls(inverse, np.minimum(cell, _QUANTILE_CELLS - 1), grid)
 
     def quantile(self, p: float) -> Callable[[slice], FloatArray | float]:
-        """The quantiles at `p` of some rows."""
+        """A function from a slice of rows to their quantiles at `p`."""
         from scipy.special import stdtrit
 
         exact = np.asarray(stdtrit(1.0 / self.grid, p))
@@ -150,26 +161,27 @@ class StudentGrid:
         start = exact[:-1] - slope * self.grid[:-1]
 
         def of_rows(rows: slice) -> FloatArray:
-            found = np.take(slope, self.place[rows], mode="clip")
-            found *= self.inverse[rows]
-            found += np.take(start, self.place[rows], mode="clip")
-            return found
+            quantiles = np.take(slope, self.cell[rows], mode="clip")
+            quantiles *= self.inverse[rows]
+            quantiles += np.take(start, self.cell[rows], mode="clip")
+            return quantiles
 
         return of_rows
 
 
-KEPT, KEPT_NOTICES = 3, 4096
-"""Arrays kept per kind of question (confidence, billing): enough to step back and forth; notices of
+CACHED_ARRAYS, CACHED_NOTICES = 3, 4096
+"""Arrays cached per argument (confidence, billing), enough to step back and forth; and notices of
 single points."""
 
 
-class KeptSweeps:
-    """Answers to the last questions about a surface. They do not hold it: its dozens of megabytes
-    are free as soon as a slider has left it, not when the next whole collection comes."""
+class SweepCache:
+    """Recent arrays computed from a surface. The cache does not refer to the surface, so that its
+    dozens of megabytes are freed as soon as a slider has left it, not at the next full garbage
+    collection."""
 
     def __init__(self) -> None:
-        self.bounds: Recent[FloatArray] = Recent(KEPT)
-        self.costs: Recent[FloatArray] = Recent(KEPT)
-        self.rates: Recent[tuple[FloatArray, float]] = Recent(KEPT)
-        self.skylines: Recent[IntArray] = Recent(KEPT)
-        self.notices: Recent[tuple[Notice, ...]] = Recent(KEPT_NOTICES)
+        self.bounds: Recent[FloatArray] = Recent(CACHED_ARRAYS)
+        self.costs: Recent[FloatArray] = Recent(CACHED_ARRAYS)
+        self.rates: Recent[tuple[FloatArray, float]] = Recent(CACHED_ARRAYS)
+        self.skylines: Recent[IntArray] = Recent(CACHED_ARRAYS)
+        self.notices: Recent[tuple[Notice, ...]] = Recent(CACHED_NOTICES)

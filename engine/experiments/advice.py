@@ -1,4 +1,4 @@
-"""The next run for a decision: what it costs, saves and teaches, and when to stop."""
+"""Advice on the next run for a decision: its price, its expected gain, and when to stop."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from engine.choosing.surface import Surface
 from engine.cluster import Workload
 from engine.errors import BadInput
 from engine.experiments.belief import RUNS_FOR_PROCESS, Belief
-from engine.experiments.chosen_now import ChosenNow, chosen_now
-from engine.experiments.prospects import Prospects, prospects_of
-from engine.experiments.sequential import is_opening, told
-from engine.experiments.weighed import Weighed, weighed
+from engine.experiments.candidate_runs import RunAnalysis, analyse_runs
+from engine.experiments.current_choice import CurrentChoice, current_choice
+from engine.experiments.knowledge_gradient import is_opening, variance_reduction
+from engine.experiments.priced_compositions import PricedCompositions, priced_compositions
 from engine.forecast import FloatArray, Forecast
 from engine.models.base import FittedModel
 from engine.notices import Notice
 from engine.optimiser import surface_of
 from engine.units import format_share
 
-SURE = 0.05
-"""Another run is not worth making if its chance of changing the recommendation is smaller."""
+LEAST_CHANGE_PROBABILITY = 0.05
+"""Another run is not worth making if it changes the recommendation with a smaller probability."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +68,13 @@ class Advice:
     Args:
         instance, nodes, seconds, usd: the choice, with its expected time and cost.
         low, high: central interval of `seconds`; None, like `p_deadline`, if the model gives none.
-        next_runs: by saving per dollar, or in the `opening` by information per dollar.
+        next_runs: by expected saving per dollar, or in the `opening` by information per dollar.
         changes: largest probability that a single run changes the recommendation.
         stop: whether to stop; `reason` says why or why not.
         weighed: how many compositions were compared.
-        by: what was weighed, in words.
+        by: the criteria of the decision, in words.
         spot: whether at spot prices, with the expected interruptions.
-        opening: whether so little is known that the next runs are chosen for information.
+        opening: whether so little is known that the next runs are chosen for information alone.
         notices: about the choice and the model, as in a recommendation.
     """
 
@@ -111,8 +111,10 @@ def advise(
     budget_usd: float | None = None,
     billing: Billing | None = None,
 ) -> Advice:
-    """The next run for a decision, by expected saving per dollar; for the first runs of a job
-    without a log, by information about all compositions per dollar.
+    """The next run for a decision, by expected saving per dollar (the knowledge gradient).
+
+    The first runs of a job without a log are chosen by information about all compositions per
+    dollar instead.
 
     The decision is the optimiser's: least cost within deadline and budget, or least time with only
     a budget. It is among clusters of one type, all on demand or all spot. For each type only its
@@ -134,47 +136,53 @@ def advise(
         BadInput: without a priced composition, for spot prices without a catalog, or if the model
             predicts none.
     """
-    whole = workload or fitted.profile.reference_workload
+    planned = workload or fitted.profile.reference_workload
     goal = Goal(deadline_seconds, budget_usd, confidence, max(nodes))
     if surface is None and catalog is not None:
         surface = surface_of(
-            fitted, catalog, workload=whole, instances=instances, max_nodes=max(nodes)
+            fitted, catalog, workload=planned, instances=instances, max_nodes=max(nodes)
         )
     if surface is None and billing is not None and billing.spot:
         raise BadInput("spot prices need a catalog", remedy="name one with --catalog")
-    found = weighed(
-        fitted, surface=surface, instances=instances, nodes=nodes, workload=whole, goal=goal,
+    priced = priced_compositions(
+        fitted, surface=surface, instances=instances, nodes=nodes, workload=planned, goal=goal,
         billing=billing,
     )  # fmt: skip
-    prospects = prospects_of(fitted, found, whole, fractions, goal)
-    now = chosen_now(fitted, prospects.points, found, goal, surface)
-    return _advice(prospects, found, now, goal, shown=shown, opening=is_opening(fitted.profile))
+    analysis = analyse_runs(fitted, priced, planned, fractions, goal)
+    current = current_choice(fitted, analysis.points, priced, goal, surface)
+    return _advice(analysis, priced, current, goal, shown=shown, opening=is_opening(fitted.profile))
 
 
 def _advice(
-    prospects: Prospects, found: Weighed, now: ChosenNow, goal: Goal, *, shown: int, opening: bool
+    analysis: RunAnalysis,
+    priced: PricedCompositions,
+    current: CurrentChoice,
+    goal: Goal,
+    *,
+    shown: int,
+    opening: bool,
 ) -> Advice:
-    """The current choice, and the next runs by the belief about all compositions."""
-    runs = _next_runs(prospects, found, now=now, goal=goal, shown=shown, opening=opening)
-    most_likely_change = float(prospects.gains.changes.max())
-    stop, reason = _verdict(most_likely_change, runs, opening=opening)
+    """The advice, from the current choice and the analysis of candidate runs."""
+    runs = _next_runs(analysis, priced, current=current, goal=goal, shown=shown, opening=opening)
+    change_probability = float(analysis.gains.changes.max())
+    stop, reason = _verdict(change_probability, runs, opening=opening)
     return Advice(
-        instance=found.clusters[now.place].instance_name,
-        nodes=int(found.clusters[now.place].nodes or 0),
-        seconds=now.seconds,
-        low=now.low,
-        high=now.high,
-        usd=now.usd,
-        p_deadline=now.p_deadline,
+        instance=priced.clusters[current.composition].instance_name,
+        nodes=int(priced.clusters[current.composition].nodes or 0),
+        seconds=current.seconds,
+        low=current.low,
+        high=current.high,
+        usd=current.usd,
+        p_deadline=current.p_deadline,
         next_runs=runs,
-        changes=most_likely_change,
+        changes=change_probability,
         stop=stop,
         reason=reason,
-        weighed=len(found.clusters),
-        by=prospects.by,
-        spot=found.billing.spot,
+        weighed=len(priced.clusters),
+        by=analysis.criteria,
+        spot=priced.billing.spot,
         opening=opening,
-        notices=now.notices,
+        notices=current.notices,
     )
 
 
@@ -183,82 +191,93 @@ FIRST_RUNS = (
     "compositions for their price"
 )
 
-CENT = 0.01
-"""The least cost of a run when savings per dollar are compared: owned nodes are free."""
+LEAST_PRICE_USD = 0.01
+"""The least price of a run when savings per dollar are compared: owned nodes are free."""
 
 
 def _next_runs(
-    prospects: Prospects, found: Weighed, *, now: ChosenNow, goal: Goal, shown: int, opening: bool
+    analysis: RunAnalysis,
+    priced: PricedCompositions,
+    *,
+    current: CurrentChoice,
+    goal: Goal,
+    shown: int,
+    opening: bool,
 ) -> tuple[NextRun, ...]:
     """The best run of each type, by saving per dollar or, in the `opening`, by information per
     dollar."""
-    n, trials, learnt = len(found.clusters), prospects.trials, prospects.gains
-    worth = told(prospects.belief, n) if opening else learnt.gain
-    then = prospects.belief.taken(slice(n, None))
-    mean = then.mean + found.longer[trials.owner]
-    deviation = np.hypot(then.deviation, found.spread[trials.owner])
-    paid = found.usd(np.exp(mean), trials.owner)
-    low, high = Forecast.of(np.exp(mean), deviation, then.dof).interval(goal.confidence)
+    n, candidates, gains = len(priced.clusters), analysis.runs, analysis.gains
+    value = variance_reduction(analysis.belief, n) if opening else gains.gain
+    run_belief = analysis.belief.taken(slice(n, None))
+    mean = run_belief.mean + priced.log_slowdown[candidates.composition]
+    deviation = np.hypot(run_belief.deviation, priced.slowdown_log_scale[candidates.composition])
+    prices = priced.usd(np.exp(mean), candidates.composition)
+    low, high = Forecast.of(np.exp(mean), deviation, run_belief.dof).interval(goal.confidence)
     runs = []
-    for at in _best_of_each_type(worth / np.maximum(paid, CENT), trials.points.types)[:shown]:
-        narrower = _narrower(prospects.belief, found, now.place, n + at)
-        cluster, gain = trials.points.clusters[at], float(learnt.gain[at])
+    for run in _best_of_each_type(
+        value / np.maximum(prices, LEAST_PRICE_USD), candidates.points.types
+    )[:shown]:
+        width_factor = _width_factor(analysis.belief, priced, current.composition, n + run)
+        cluster, gain = candidates.points.clusters[run], float(gains.gain[run])
         runs.append(
             NextRun(
                 instance=cluster.instance_name,
                 nodes=int(cluster.nodes or 0),
-                fraction=float(trials.fractions[at]),
-                seconds=math.exp(mean[at]),
-                low=float(low[at]),
-                high=float(high[at]),
-                usd=float(paid[at]),
+                fraction=float(candidates.fractions[run]),
+                seconds=math.exp(mean[run]),
+                low=float(low[run]),
+                high=float(high[run]),
+                usd=float(prices[run]),
                 gain_usd=None if goal.minimises == "time" else gain,
                 gain_seconds=gain if goal.minimises == "time" else None,
-                changes=float(learnt.changes[at]),
-                then_low=_nearer(now.low, now.seconds, narrower),
-                then_high=_nearer(now.high, now.seconds, narrower),
+                changes=float(gains.changes[run]),
+                then_low=_scaled_bound(current.low, current.seconds, width_factor),
+                then_high=_scaled_bound(current.high, current.seconds, width_factor),
             )
         )
     return tuple(runs)
 
 
-def _nearer(end: float | None, seconds: float, narrower: float) -> float | None:
-    """The end of an interval whose width in log time shrinks by the factor `narrower`."""
-    return None if end is None else seconds * (end / seconds) ** narrower
+def _scaled_bound(bound: float | None, seconds: float, width_factor: float) -> float | None:
+    """A bound of an interval, after its width in log time is scaled by `width_factor`."""
+    return None if bound is None else seconds * (bound / seconds) ** width_factor
 
 
-def _best_of_each_type(value: FloatArray, types: Sequence[str]) -> list[int]:
-    """The place of the largest value of each type, largest first."""
+def _best_of_each_type(values: FloatArray, types: Sequence[str]) -> list[int]:
+    """The index of the largest value of each type, largest first."""
     first: dict[str, int] = {}
-    for place in np.argsort(-value, kind="stable"):
-        first.setdefault(types[place], int(place))
+    for index in np.argsort(-values, kind="stable"):
+        first.setdefault(types[index], int(index))
     return list(first.values())
 
 
 def _verdict(
-    most_likely_change: float, runs: Sequence[NextRun], *, opening: bool
+    change_probability: float, runs: Sequence[NextRun], *, opening: bool
 ) -> tuple[bool, str]:
     """Whether to stop, and why or why not."""
     if opening:
         return False, FIRST_RUNS
-    if most_likely_change < SURE:
+    if change_probability < LEAST_CHANGE_PROBABILITY:
         return True, (
             "stop: no single run would change the recommendation with a chance of "
-            f"{format_share(SURE)} or more"
+            f"{format_share(LEAST_CHANGE_PROBABILITY)} or more"
         )
     if not runs or (runs[0].gain_usd or runs[0].gain_seconds or 0.0) <= 0.0:
         return True, "stop: no single run is expected to save anything"
-    chance = format_share(most_likely_change)
+    chance = format_share(change_probability)
     return False, f"a run may change the recommendation (chance up to {chance})"
 
 
-def _narrower(belief: Belief, found: Weighed, place: int, run: int) -> float:
-    """Scale of the next run's log time at `place` after a run at `run`, relative to now.
+def _width_factor(belief: Belief, priced: PricedCompositions, composition: int, run: int) -> float:
+    """Predictive scale of the log time of a composition after a run, relative to the one before.
 
-    For normal beliefs it does not depend on the outcome of that run: var - c^2 / (K + noise).
+    For a normal belief it does not depend on the outcome of that run: the posterior variance is
+    var - c^2 / (K + noise).
     """
-    across = belief.covariance[run, place]
-    told = belief.covariance[run, run] + np.square(belief.noise[run])
-    left = belief.covariance[place, place] - across * (across / told)
-    now, then = float(belief.deviation[place]), float(belief.scale_at(left)[place])
-    return math.hypot(then, found.spread[place]) / math.hypot(now, found.spread[place])
+    across = belief.covariance[run, composition]
+    run_variance = belief.covariance[run, run] + np.square(belief.noise[run])
+    variance = belief.covariance[composition, composition] - across * (across / run_variance)
+    before = float(belief.deviation[composition])
+    after = float(belief.scale_at(variance)[composition])
+    added = priced.slowdown_log_scale[composition]
+    return math.hypot(after, added) / math.hypot(before, added)

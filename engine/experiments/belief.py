@@ -1,17 +1,20 @@
-"""What runs and a model say of many places at once: a joint normal law of log time.
+"""The joint posterior of log time at many points: a Gaussian process over clusters and input sizes.
 
-A forecast gives each composition its own interval; to value a run that has not been made one must
-also know how far an error at one place is an error at another. That is this file's prior, a
-Gaussian process:
+A forecast gives each composition its own interval. To value a run that has not been made one also
+needs the correlation of errors between compositions. It comes from a Gaussian process prior:
 
     log T = mean + residual,    cov(residual) = shared(cores, memory, size)
                                               + family(cores, size) + type(cores, size)
 
-Where run times are the evidence, the mean is a power law of cores and size with a wide prior, and
-amplitude and length are averaged over a small grid by their likelihood; half of the belief is that,
-the other half the fitted model's, which knows physical laws and memory cliffs. Where logs are (or
-fewer than three runs), the mean and the spread are the fitted model's alone, which knows stages.
-The runs correct it near where they were made, as far as they are not noise (`run_noise.py`).
+- Evidence of run times: the mean is a power law of cores and size with a wide prior. Amplitude and
+  length scale are averaged over a small grid, weighted by their marginal likelihood. This posterior
+  is half of the belief; the other half is the fitted model's, which knows physical laws and memory
+  cliffs.
+- Evidence of logs (or fewer than three runs): mean and spread are those of the fitted model, which
+  knows stages.
+
+Runs correct the belief near their own points, as far as their residuals exceed noise
+(`run_noise.py`).
 """
 
 from __future__ import annotations
@@ -36,40 +39,43 @@ from engine.runs.slow_runs import calm, without
 UNKNOWN_SPREAD = 0.35
 """Spread of log time of a model that gives no interval: a factor of 1.4 either way."""
 
-SMALLEST_SPREAD, MOST_SPREAD = 0.01, 1.0
+SMALLEST_SPREAD, LARGEST_SPREAD = 0.01, 1.0
 
-AMPLITUDES, LENGTHS = (0.3, 0.6), (0.7, 1.5)
-"""Grid of the shared residual: its standard deviation (a factor of 1.35 or 1.8), and over how many
-e-folds of cores, memory or size it stays alike (twice or four times as many)."""
+AMPLITUDES, LENGTH_SCALES = (0.3, 0.6), (0.7, 1.5)
+"""Hyperparameter grid of the shared residual: its standard deviation (a factor of 1.35 or 1.8), and
+its length scale in e-folds of cores, memory or size (factors of two or four)."""
 
-OWN_PARTS = (0.0, 0.2)
-"""Standard deviation of what is a single place's own: none, or the edge of a cliff between two
-neighbours, which nothing smooth can follow. As the grid above, weighed by likelihood."""
+NUGGETS = (0.0, 0.2)
+"""Standard deviation of the nugget, the part of the residual that is independent at every point:
+none, or the edge of a cliff between two neighbours, which no smooth function can follow. Part of
+the hyperparameter grid above."""
 
-FAMILY_PART, TYPE_PART = 0.7, 0.3
-"""Amplitude of what is peculiar to a family, and to a type, relative to the shared residual."""
+FAMILY_AMPLITUDE, TYPE_AMPLITUDE = 0.7, 0.3
+"""Amplitudes of the residuals specific to a family and to a type, relative to the shared one."""
 
-CORES_POWER, SIZE_POWER, POWER_SPREAD = -0.7, 0.8, 0.3
-"""Prior of the powers in T ~ cores^a size^b: between ideal scaling (-1, 1) and none."""
+CORES_EXPONENT, SIZE_EXPONENT, EXPONENT_SPREAD = -0.7, 0.8, 0.3
+"""Prior means of the exponents in T ~ cores^a size^b, between ideal scaling (-1, 1) and none, and
+their common standard deviation."""
 
-LEVEL_SPREAD = 2.0
-"""Prior spread of log T as a whole: nothing is known of it."""
+INTERCEPT_SPREAD = 2.0
+"""Prior standard deviation of the intercept of log T: uninformative."""
 
 RUNS_FOR_PROCESS = 3
-"""Runs from which on run times speak for themselves."""
+"""The least number of run times to which the Gaussian process is fitted."""
 
-EVEN = np.asarray([0.5, 0.5])
-"""Weights of the process and of the fitted model. Each knows what the other does not (families of
-machines; laws and cliffs), and a dozen runs chosen one by one cannot tell which is the better."""
+EQUAL_WEIGHTS = np.asarray([0.5, 0.5])
+"""Weights of the Gaussian process and of the fitted model. Each knows what the other does not
+(families of machines; laws and cliffs), and a dozen sequential runs cannot decide which is
+better."""
 
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """n places where the job could run: a cluster and a workload each.
+    """n points of the Gaussian process: a cluster and a workload each.
 
     Args:
-        types, families: (n,) names of the instance type and of its family, a name that follows no
-            provider's rule standing for itself.
+        types, families: (n,) names of the instance type and of its family. A type whose name
+            follows no provider's rule is a family of its own.
         coordinates: (n, 3) logarithms of cores (nodes or slots where vCPUs are not known), of
             memory in GiB (0 where not known) and of the input size.
     """
@@ -84,17 +90,17 @@ class Points:
     def of(
         cls, clusters: Sequence[Cluster], workloads: Sequence[Workload], profile: Profile
     ) -> Points:
-        """The places, one cluster and one workload each."""
-        wanted = [completed(workload, profile) for workload in workloads]
+        """The points, one cluster and one workload each."""
+        completed_workloads = [completed(workload, profile) for workload in workloads]
         names = [cluster.instance_name or "" for cluster in clusters]
         families = [family_of(name) or name for name in names]
         coordinates = [
             _coordinates(cluster, workload)
-            for cluster, workload in zip(clusters, wanted, strict=True)
+            for cluster, workload in zip(clusters, completed_workloads, strict=True)
         ]
         return cls(
             tuple(clusters),
-            tuple(wanted),
+            tuple(completed_workloads),
             tuple(names),
             tuple(families),
             np.asarray(coordinates, dtype=float).reshape(-1, 3),
@@ -104,7 +110,7 @@ class Points:
         return len(self.clusters)
 
     def joined(self, other: Points) -> Points:
-        """These places followed by others."""
+        """These points followed by others."""
         return Points(
             self.clusters + other.clusters,
             self.workloads + other.workloads,
@@ -113,22 +119,22 @@ class Points:
             np.concatenate((self.coordinates, other.coordinates)),
         )
 
-    def residual(self, amplitude: float, length: float) -> FloatArray:
-        """(n, n) covariance of the residual."""
-        family = _equal(self.families)
-        same = _equal(self.types)
-        near = _alike(self.coordinates[:, [0, 2]], length)
-        peculiar = FAMILY_PART**2 * family + TYPE_PART**2 * same
-        shared = _alike(self.coordinates, length)
-        return np.asarray(amplitude**2 * (shared + peculiar * near))
+    def residual_covariance(self, amplitude: float, length: float) -> FloatArray:
+        """(n, n) prior covariance of the residual, without the nugget."""
+        same_family = _equal_names(self.families)
+        same_type = _equal_names(self.types)
+        near = _matern_52(self.coordinates[:, [0, 2]], length)
+        specific = FAMILY_AMPLITUDE**2 * same_family + TYPE_AMPLITUDE**2 * same_type
+        shared = _matern_52(self.coordinates, length)
+        return np.asarray(amplitude**2 * (shared + specific * near))
 
-    def same_place(self) -> FloatArray:
+    def same_point(self) -> FloatArray:
         """(n, n) 1 where type, cores, memory and size are the same, else 0."""
-        apart = np.abs(self.coordinates[:, None, :] - self.coordinates[None, :, :]).max(axis=-1)
-        return np.asarray(_equal(self.types) * (apart < SAME_PLACE))
+        distance = np.abs(self.coordinates[:, None, :] - self.coordinates[None, :, :]).max(axis=-1)
+        return np.asarray(_equal_names(self.types) * (distance < SAME_POINT_TOLERANCE))
 
 
-SAME_PLACE = 1e-9
+SAME_POINT_TOLERANCE = 1e-9
 """Coordinates that differ by less are the same but for rounding."""
 
 
@@ -144,18 +150,18 @@ def _coordinates(cluster: Cluster, workload: Workload) -> tuple[float, float, fl
     )
 
 
-def _equal(names: Sequence[str]) -> FloatArray:
+def _equal_names(names: Sequence[str]) -> FloatArray:
     array = np.asarray(names)
     return np.asarray(array[:, None] == array[None, :], dtype=np.float64)
 
 
-def _alike(coordinates: FloatArray, length: float) -> FloatArray:
+def _matern_52(coordinates: FloatArray, length: float) -> FloatArray:
     """(n, n) Matern 5/2 correlation, (1 + r + r^2 / 3) exp(-r) with r = sqrt(5) d, for distances d
     in units of `length`.
 
     Times bend at edges (a cache that fits no longer). The squared exponential, whose functions have
-    all derivatives, cannot follow one and then believes runs beside it several times their noise
-    away from what was measured; this kernel is the usual one of such searches for that reason.
+    all derivatives, cannot follow one, and its posterior is then off by several times the noise at
+    measured points beside it; this kernel is the usual one of such searches for that reason.
     """
     differences = coordinates[:, None, :] - coordinates[None, :, :]
     r = math.sqrt(5.0) * np.sqrt(np.square(differences / length).sum(axis=-1))
@@ -164,13 +170,13 @@ def _alike(coordinates: FloatArray, length: float) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Belief:
-    """What is believed of n places: a normal law of the log seconds that runs there take in the
-    middle, and how a single run differs from that.
+    """The joint posterior at n points: a normal distribution of the median log time, and the noise
+    of a single run about it.
 
     Args:
-        mean, covariance: (n,) and (n, n) of the middle's log seconds.
-        noise: (n,) scale of log time of a run about the middle.
-        dof: (n,) degrees of freedom of a run's time, whose law is Student's.
+        mean, covariance: (n,) and (n, n) of the median's log seconds.
+        noise: (n,) scale of the log time of a run about the median.
+        dof: (n,) degrees of freedom of the log time of a run, Student's t.
     """
 
     mean: FloatArray
@@ -180,23 +186,23 @@ class Belief:
 
     @property
     def deviation(self) -> FloatArray:
-        """(n,) scale of the log seconds of the next run: a promise is about runs, and so is an
-        interval."""
+        """(n,) predictive scale of the log seconds of the next run: its noise included, since
+        deadlines and intervals are about runs."""
         return self.scale_at(np.diag(self.covariance))
 
     def scale_at(self, variance: FloatArray) -> FloatArray:
-        """(n,) scale of the next run's log seconds at (n,) variances of the middle's."""
-        total = np.maximum(variance, 0.0) + np.square(self.noise)
-        return np.asarray(np.sqrt(np.maximum(total, SMALLEST_SPREAD**2)))
+        """(n,) predictive scale of the next run's log seconds, for (n,) variances of the median."""
+        predictive_variance = np.maximum(variance, 0.0) + np.square(self.noise)
+        return np.asarray(np.sqrt(np.maximum(predictive_variance, SMALLEST_SPREAD**2)))
 
     @property
     def seconds(self) -> FloatArray:
         """(n,) expected seconds."""
         return expected_seconds(self.mean, self.deviation)
 
-    def taken(self, places: IntArray | slice) -> Belief:
-        """The law of some of the places, in their order, also several times."""
-        rows = np.arange(len(self.mean))[places]
+    def taken(self, indices: IntArray | slice) -> Belief:
+        """The marginal distribution of some points, repeated or reordered."""
+        rows = np.arange(len(self.mean))[indices]
         covariance = self.covariance[np.ix_(rows, rows)]
         return Belief(self.mean[rows], covariance, self.noise[rows], self.dof[rows])
 
@@ -207,137 +213,161 @@ def expected_seconds(mean: FloatArray, deviation: FloatArray) -> FloatArray:
 
 
 def believe(fitted: FittedModel, points: Points) -> Belief:
-    """What the fitted model and its runs say of some places; runs in which something went wrong,
-    which are no noise of the next one, have no say here either."""
+    """The joint posterior at some points, from the fitted model and its runs.
+
+    Runs in which something went wrong are excluded: they say nothing of the next run's noise.
+    """
     profile, n = calm(fitted.profile), len(points)
     unusual = fitted.unusual_runs(points.workloads[0])
     profile = replace(profile, runs=without(profile.runs, unusual))
     clusters = [run.cluster for run in profile.runs]
     workloads = [run.workload for run in profile.runs]
-    every = points.joined(Points.of(clusters, workloads, profile))
-    told = forecast_at(fitted, every)
-    noise = run_noise(profile, told.usual_scale[n:])
-    by_model = _from_model(told, every, n, profile, noise)
-    same_job = [run for run in profile.runs if _of_job(run, points.workloads[0])]
+    all_points = points.joined(Points.of(clusters, workloads, profile))
+    forecast = forecast_at(fitted, all_points)
+    noise = run_noise(profile, forecast.usual_scale[n:])
+    model_belief = _from_model(forecast, all_points, n, profile, noise)
+    same_job = [run for run in profile.runs if _is_same_job(run, points.workloads[0])]
     if len(same_job) < RUNS_FOR_PROCESS or profile.has_stages:
-        return by_model
-    by_runs = _from_runs(points, same_job, profile, noise)
-    if np.isnan(by_model.mean).any():
-        return by_runs
-    return _averaged((by_runs, by_model), EVEN)
+        return model_belief
+    process_belief = _from_runs(points, same_job, profile, noise)
+    if np.isnan(model_belief.mean).any():
+        return process_belief
+    return _moment_matched((process_belief, model_belief), EQUAL_WEIGHTS)
 
 
-def _of_job(run: Run, wanted: Workload) -> bool:
-    """Whether a run had the job parameters and iterations that are wanted: of others the process
-    knows nothing, as the model does."""
-    own = run.workload
-    same = same_parameters(own.parameters, wanted.parameters)
-    return same and wanted.iterations in (None, own.iterations)
+def _is_same_job(run: Run, wanted: Workload) -> bool:
+    """Whether a run has the wanted job parameters and iterations: the process has no covariance for
+    others, as the model does."""
+    workload = run.workload
+    same = same_parameters(workload.parameters, wanted.parameters)
+    return same and wanted.iterations in (None, workload.iterations)
 
 
 def _from_runs(points: Points, runs: Sequence[Run], profile: Profile, noise: Noise) -> Belief:
-    """The process conditioned on runs of one job, averaged over its amplitudes, lengths and own
-    parts by their likelihood."""
+    """The Gaussian process conditioned on runs of one job, averaged over the grid of amplitudes,
+    length scales and nuggets, weighted by marginal likelihood."""
     clusters, workloads = [run.cluster for run in runs], [run.workload for run in runs]
-    every, n = points.joined(Points.of(clusters, workloads, profile)), len(points)
+    all_points, n = points.joined(Points.of(clusters, workloads, profile)), len(points)
     seconds = np.asarray([run.seconds for run in runs])
-    cores = every.coordinates[:, 0] - every.coordinates[:, 0].mean()
-    size = every.coordinates[:, 2] - every.coordinates[:, 2].mean()
-    mean = CORES_POWER * cores + SIZE_POWER * size
-    trend = LEVEL_SPREAD**2 + POWER_SPREAD**2 * (np.outer(cores, cores) + np.outer(size, size))
-    level = float(np.mean(np.log(seconds) - mean[n:]))
-    laws, likelihoods = [], []
-    same = every.same_place()
-    for amplitude, length, own in product(AMPLITUDES, LENGTHS, OWN_PARTS):
-        covariance = trend + every.residual(amplitude, length) + own**2 * same
-        law, likelihood = _conditioned(mean + level, covariance, n, np.log(seconds), noise)
-        laws.append(law)
-        likelihoods.append(likelihood)
-    shares = np.exp(np.asarray(likelihoods) - max(likelihoods))
-    return _averaged(laws, shares / shares.sum())
+    cores = all_points.coordinates[:, 0] - all_points.coordinates[:, 0].mean()
+    size = all_points.coordinates[:, 2] - all_points.coordinates[:, 2].mean()
+    mean = CORES_EXPONENT * cores + SIZE_EXPONENT * size
+    trend = INTERCEPT_SPREAD**2 + EXPONENT_SPREAD**2 * (
+        np.outer(cores, cores) + np.outer(size, size)
+    )
+    intercept = float(np.mean(np.log(seconds) - mean[n:]))
+    posteriors, log_likelihoods = [], []
+    same_point = all_points.same_point()
+    for amplitude, length, nugget in product(AMPLITUDES, LENGTH_SCALES, NUGGETS):
+        covariance = (
+            trend + all_points.residual_covariance(amplitude, length) + nugget**2 * same_point
+        )
+        posterior, log_likelihood = _posterior(
+            mean + intercept, covariance, n, np.log(seconds), noise
+        )
+        posteriors.append(posterior)
+        log_likelihoods.append(log_likelihood)
+    weights = np.exp(np.asarray(log_likelihoods) - max(log_likelihoods))
+    return _moment_matched(posteriors, weights / weights.sum())
 
 
-def _conditioned(
+def _posterior(
     mean: FloatArray, covariance: FloatArray, n: int, observed: FloatArray, noise: Noise
 ) -> tuple[Belief, float]:
-    """The law of the first n places given log times at the others, and its log likelihood."""
-    noisy = covariance[n:, n:] + noise.scale**2 * np.eye(len(observed))
-    factor = np.linalg.cholesky(noisy)
-    white = np.linalg.solve(factor, observed - mean[n:])
-    across = np.linalg.solve(factor, covariance[n:, :n])
-    after = covariance[:n, :n] - across.T @ across
-    total = np.maximum(np.diag(after), 0.0) + noise.scale**2
-    law = Belief(
-        mean[:n] + across.T @ white,
-        after,
+    """The posterior at the first n points given observed log times at the others, and the log
+    marginal likelihood of these (up to a constant)."""
+    observed_covariance = covariance[n:, n:] + noise.scale**2 * np.eye(len(observed))
+    cholesky = np.linalg.cholesky(observed_covariance)
+    whitened = np.linalg.solve(cholesky, observed - mean[n:])
+    whitened_cross = np.linalg.solve(cholesky, covariance[n:, :n])
+    covariance_after = covariance[:n, :n] - whitened_cross.T @ whitened_cross
+    predictive_variance = np.maximum(np.diag(covariance_after), 0.0) + noise.scale**2
+    posterior = Belief(
+        mean[:n] + whitened_cross.T @ whitened,
+        covariance_after,
         np.full(n, noise.scale),
-        noise.dof * np.square(total / noise.scale**2),
+        noise.dof * np.square(predictive_variance / noise.scale**2),
     )
-    return law, float(-0.5 * white @ white - np.log(np.diag(factor)).sum())
+    return posterior, float(-0.5 * whitened @ whitened - np.log(np.diag(cholesky)).sum())
 
 
-def _averaged(laws: Sequence[Belief], shares: FloatArray) -> Belief:
-    """The law with the mean and covariance of a mixture; its degrees of freedom are those of a sum
-    of variances (Satterthwaite), as good as the parts that make most of it."""
-    mean = np.asarray(sum(share * law.mean for share, law in zip(shares, laws, strict=True)))
-    covariance, noise, doubt = np.zeros_like(laws[0].covariance), np.zeros_like(mean), 0.0
-    for share, law in zip(shares, laws, strict=True):
-        apart = law.mean - mean
-        covariance += share * (law.covariance + np.outer(apart, apart))
-        noise += share * np.square(law.noise)
-        doubt = doubt + share * law.deviation**4 / law.dof
-    found = Belief(mean, covariance, np.sqrt(noise), np.full(len(mean), np.inf))
+def _moment_matched(beliefs: Sequence[Belief], weights: FloatArray) -> Belief:
+    """The normal distribution with the mean and covariance of a mixture of beliefs.
+
+    Its degrees of freedom are those of a weighted sum of variances (Welch-Satterthwaite): they
+    follow the beliefs that contribute most of the variance.
+    """
+    mean = np.asarray(
+        sum(weight * belief.mean for weight, belief in zip(weights, beliefs, strict=True))
+    )
+    covariance, noise, satterthwaite = (
+        np.zeros_like(beliefs[0].covariance),
+        np.zeros_like(mean),
+        0.0,
+    )
+    for weight, belief in zip(weights, beliefs, strict=True):
+        offset = belief.mean - mean
+        covariance += weight * (belief.covariance + np.outer(offset, offset))
+        noise += weight * np.square(belief.noise)
+        satterthwaite = satterthwaite + weight * belief.deviation**4 / belief.dof
+    mixture = Belief(mean, covariance, np.sqrt(noise), np.full(len(mean), np.inf))
     with np.errstate(divide="ignore"):
-        return replace(found, dof=np.asarray(found.deviation**4 / doubt))
+        return replace(mixture, dof=np.asarray(mixture.deviation**4 / satterthwaite))
 
 
-def _from_model(told: Forecast, every: Points, n: int, profile: Profile, noise: Noise) -> Belief:
+def _from_model(
+    forecast: Forecast, all_points: Points, n: int, profile: Profile, noise: Noise
+) -> Belief:
     """The fitted model's forecast, corrected by the residuals of its runs.
 
-    Its interval is about the next run, so that the noise of a run is a part of it, and no run made
-    there takes that away. What it gets wrong of its own runs beyond their noise (`misfit`) may be
-    peculiar to single places, such as the edge of a memory cliff, which no smooth correction can
-    follow: so much is each place's own, and what was measured is believed as it was measured.
+    Its interval is about the next run and so includes that run's noise, which no further run
+    removes. Its residuals at its own runs beyond their noise (`misfit`) may be specific to single
+    points, such as the edge of a memory cliff, which no smooth correction can follow. They become
+    the nugget, so that the posterior at a measured point is what was measured there.
     """
-    mean, scale = np.log(told.seconds), with_known_scales(told).usual_scale
+    mean, scale = np.log(forecast.seconds), with_default_scales(forecast).usual_scale
     known = np.flatnonzero(np.isfinite(mean[n:])) + n
-    observed = np.log([profile.runs[place - n].seconds for place in known])
-    own = misfit(observed - mean[known], noise.scale) if len(known) else 0.0
-    middle = np.maximum(np.square(scale) - noise.scale**2, own**2)
-    shared = np.sqrt(middle - own**2)
-    unit = every.residual(1.0, LENGTHS[0]) / (1.0 + FAMILY_PART**2 + TYPE_PART**2)
-    covariance = unit * np.outer(shared, shared) + own**2 * every.same_place()
+    observed = np.log([profile.runs[index - n].seconds for index in known])
+    nugget = misfit(observed - mean[known], noise.scale) if len(known) else 0.0
+    median_variance = np.maximum(np.square(scale) - noise.scale**2, nugget**2)
+    shared_scale = np.sqrt(median_variance - nugget**2)
+    unit = all_points.residual_covariance(1.0, LENGTH_SCALES[0]) / (
+        1.0 + FAMILY_AMPLITUDE**2 + TYPE_AMPLITUDE**2
+    )
+    covariance = unit * np.outer(shared_scale, shared_scale) + nugget**2 * all_points.same_point()
     if len(known):
-        kept = np.concatenate((np.arange(n), known))
-        law, _ = _conditioned(mean[kept], covariance[np.ix_(kept, kept)], n, observed, noise)
-        mean, covariance = law.mean, law.covariance
-    return Belief(mean[:n], covariance[:n, :n], np.minimum(noise.scale, scale[:n]), told.dof[:n])
+        rows = np.concatenate((np.arange(n), known))
+        posterior, _ = _posterior(mean[rows], covariance[np.ix_(rows, rows)], n, observed, noise)
+        mean, covariance = posterior.mean, posterior.covariance
+    return Belief(
+        mean[:n], covariance[:n, :n], np.minimum(noise.scale, scale[:n]), forecast.dof[:n]
+    )
 
 
-def with_known_scales(told: Forecast) -> Forecast:
-    """The forecasts with a scale also where the model gives no interval."""
+def with_default_scales(forecast: Forecast) -> Forecast:
+    """The forecasts, with `UNKNOWN_SPREAD` as the scale where the model gives no interval."""
 
     def known(scale: FloatArray) -> FloatArray:
         scale = np.where(np.isnan(scale), UNKNOWN_SPREAD, scale)
-        return np.clip(scale, SMALLEST_SPREAD, MOST_SPREAD)
+        return np.clip(scale, SMALLEST_SPREAD, LARGEST_SPREAD)
 
-    return told.rescaled(known)
+    return forecast.rescaled(known)
 
 
 def misfit(residuals: FloatArray, noise: float) -> float:
-    """Standard deviation of log time that a model gets wrong of its own runs, their noise apart.
+    """Standard deviation of a model's residuals at its own runs, with the noise of runs removed.
 
     Args:
-        residuals: (r,) of log seconds.
+        residuals: (r,) in log seconds.
         noise: standard deviation of log time between repetitions.
     """
     return math.sqrt(max(0.0, float(np.mean(np.square(residuals))) - noise**2))
 
 
 def forecast_at(fitted: FittedModel, points: Points) -> Forecast:
-    """The model's forecasts of n places, one workload each; NaN seconds where it has no answer."""
-    told = Forecast.of(np.full(len(points), np.nan), dof=np.nan)
-    for workload, places in by_workload(points.workloads):
-        batch = ClusterBatch.of([points.clusters[place] for place in places], fitted.profile)
-        told = told.patched(places, fitted.forecast(batch, workload))
-    return told
+    """(n,) forecasts of the model, one workload each; NaN seconds where it predicts nothing."""
+    forecast = Forecast.of(np.full(len(points), np.nan), dof=np.nan)
+    for workload, indices in by_workload(points.workloads):
+        batch = ClusterBatch.of([points.clusters[index] for index in indices], fitted.profile)
+        forecast = forecast.patched(indices, fitted.forecast(batch, workload))
+    return forecast

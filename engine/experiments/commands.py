@@ -78,8 +78,8 @@ def experiments_in(text: str, *, where: str) -> tuple[Experiment, ...]:
         BadInput: for any other text.
     """
     try:
-        found = json.loads(text)
-        plan = found["plan"] or {"runs": found["next"]}
+        content = json.loads(text)
+        plan = content["plan"] or {"runs": content["next"]}
         runs = tuple(_experiment(entry) for entry in plan["runs"])
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
         raise BadInput(
@@ -178,19 +178,19 @@ def _training_run(experiment: Experiment, job: Job, name: str, seed: int) -> Tra
         "name": name,
     }
     values = {key: str(value) for key, value in known.items() if value is not None}
-    for asked in _PLACEHOLDER.findall(" ".join(job.template)):
-        if asked not in values:
+    for placeholder in _PLACEHOLDER.findall(" ".join(job.template)):
+        if placeholder not in values:
             raise BadInput(
-                f"the plan does not say {asked}, which the template asks for",
+                f"the plan does not say {placeholder}, which the template asks for",
                 where="--app",
-                remedy=f"make a plan that does, or leave {{{asked}}} out",
+                remedy=f"make a plan that does, or leave {{{placeholder}}} out",
             )
     return TrainingRun(name, experiment, seed, values)
 
 
 def command_of(run: TrainingRun, job: Job, log_folder: Path) -> tuple[str, ...]:
     """The words of one submission. Its event log is one plain file in `log_folder` and includes the
-    sizes of cached blocks, without which nothing tells where a cache ceases to fit."""
+    sizes of cached blocks, without which it is unknown where a cache ceases to fit."""
     settings = {
         "spark.executor.instances": run.values["executors"],
         "spark.executor.cores": run.values["executor_cores"],
@@ -218,11 +218,11 @@ def find_spark_submit(named: str | None) -> str:
     """
     home = os.environ.get("SPARK_HOME")
     wanted = named or (str(Path(home) / "bin" / "spark-submit") if home else "spark-submit")
-    found = shutil.which(wanted)
-    if found is None:
+    path = shutil.which(wanted)
+    if path is None:
         raise BadInput(
             f"{wanted!r} is not a command that can be run",
             where="--spark-submit",
             remedy="name it with --spark-submit, or set SPARK_HOME",
         )
-    return found
+    return path

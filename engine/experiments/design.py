@@ -5,7 +5,7 @@ Ernest 3.3: of n possible experiments with features a_i and costs c_i choose wei
     minimise    tr( (M_0 + sum_i w_i a_i a_i^T)^-1 )
     subject to  0 <= w_i <= 1,    sum_i c_i w_i <= B
 
-(M_0 is what earlier runs already told; none in the paper). The paper hands this to a general
+(M_0 is the information matrix of earlier runs; 0 in the paper). The paper hands this to a general
 convex solver. Here it is an interior-point method (a logarithmic barrier) that uses what is special
 about the problem: in the eigenbasis of M the Hessian of the objective has rank p (p + 1) / 2 and a
 diagonal middle, so that a Newton step costs O(n p^4), linear in n (`_newton_step`). It stops by a
@@ -28,14 +28,15 @@ TOLERANCE = 1e-5
 _MOST_STEPS = 200
 """Newton steps at most; the three published grids need fewer than 60."""
 
-_FALL = 0.1
-"""How far the weight of the barrier falls once the point is near enough to its path."""
+_BARRIER_DECREASE = 0.1
+"""Factor by which the barrier weight decreases once the point is near enough to the central
+path."""
 
-_CENTRED = 5.0
-"""Newton decrement, in units of the barrier's weight, that is near enough."""
+_CENTRING_TOLERANCE = 5.0
+"""Newton decrement, in units of the barrier weight, that counts as near the central path."""
 
-_BOUNDARY = 0.99
-"""Share of the way to the nearest bound that a step may go."""
+_LONGEST_STEP_SHARE = 0.99
+"""Largest step, as a share of the distance to the nearest bound."""
 
 _ARMIJO = 0.01
 _MOST_HALVINGS = 50
@@ -67,7 +68,8 @@ class Optimum:
 
 
 def rank(rows: FloatArray) -> int:
-    """How many coefficients (r, p) rows tell apart, each column taken relative to its size."""
+    """Numerical rank of (r, p) rows with columns scaled to unit norm: how many coefficients they
+    identify."""
     if rows.shape[0] == 0:
         return 0
     norms = np.linalg.norm(rows, axis=0)
@@ -76,7 +78,7 @@ def rank(rows: FloatArray) -> int:
 
 
 def undetermined(rows: FloatArray) -> IntArray:
-    """Columns of (r, p) rows whose coefficients no number of such measurements tells apart."""
+    """Columns of (r, p) rows whose coefficients are not identified by any number of such rows."""
     norms = np.linalg.norm(rows, axis=0)
     unit = rows / np.where(norms > 0.0, norms, 1.0)
     _, values, right = np.linalg.svd(unit, full_matrices=True)
@@ -98,8 +100,11 @@ def criterion(rows: FloatArray, known: FloatArray | None = None) -> float:
 
 
 def covariance(rows: FloatArray) -> FloatArray:
-    """(p, p) (sum a a^T)^-1 of (r, p) rows that tell all coefficients apart: by their singular
-    values, as the sum itself may be singular to the last digit where the rows are not."""
+    """(p, p) (sum a a^T)^-1 of (r, p) rows of full rank.
+
+    From the singular values of the rows, since the sum may be singular to machine precision where
+    the rows are not.
+    """
     _, values, right = np.linalg.svd(rows, full_matrices=False)
     return np.asarray((right.T / np.square(values)) @ right)
 
@@ -119,7 +124,7 @@ def a_optimal(
         BadInput: for costs or a budget that make no sense, and for experiments that, even all
             together, leave a coefficient undetermined.
     """
-    _check(features, costs, budget)
+    _check_inputs(features, costs, budget)
     p = features.shape[1]
     prior = np.zeros((p, p)) if known is None else known.T @ known
     every = features if known is None else np.concatenate((known, features))
@@ -135,7 +140,7 @@ def a_optimal(
     return _interior_point(_Problem(features, costs / budget, prior))
 
 
-def _check(features: FloatArray, costs: FloatArray, budget: float) -> None:
+def _check_inputs(features: FloatArray, costs: FloatArray, budget: float) -> None:
     if not (np.isfinite(features).all() and np.isfinite(costs).all() and (costs >= 0.0).all()):
         raise BadInput("features must be finite, and costs finite and at least 0", where="design")
     if not (np.isfinite(budget) and budget > 0.0):
@@ -178,15 +183,15 @@ def lower_bound(
 ) -> float:
     """A proven lower bound of the optimum: f(w) + min over feasible v of grad . (v - w).
 
-    The minimum is a fractional knapsack: what saves most per cost first, until the budget ends.
+    The minimum is a fractional knapsack: the largest saving per cost first, until the budget ends.
     """
     with np.errstate(divide="ignore"):
         order = np.argsort(np.where(costs > 0.0, gradient / costs, -np.inf))
     spent = np.cumsum(costs[order])
     with np.errstate(divide="ignore", invalid="ignore"):
-        room = (budget - (spent - costs[order])) / costs[order]
-    taken = np.where(costs[order] > 0.0, np.clip(room, 0.0, 1.0), 1.0)
-    return float(objective + taken @ gradient[order] - gradient @ weights)
+        affordable_share = (budget - (spent - costs[order])) / costs[order]
+    shares = np.where(costs[order] > 0.0, np.clip(affordable_share, 0.0, 1.0), 1.0)
+    return float(objective + shares @ gradient[order] - gradient @ weights)
 
 
 def _interior_point(problem: _Problem) -> Optimum:
@@ -205,8 +210,8 @@ def _interior_point(problem: _Problem) -> Optimum:
         best = Optimum(weights, objective, max(bound, best.bound), steps)
         if best.gap <= TOLERANCE:
             break
-        if decrement <= _CENTRED * barrier:
-            barrier *= _FALL
+        if decrement <= _CENTRING_TOLERANCE * barrier:
+            barrier *= _BARRIER_DECREASE
     return best
 
 
@@ -220,9 +225,9 @@ def _newton_step(
 
     D is diagonal and U has p (p + 1) / 2 columns, so Woodbury's identity leaves a small system.
     """
-    c, room, slack = problem.costs, 1.0 - weights, 1.0 - float(problem.costs @ weights)
-    right = -(gradient + barrier * (1.0 / room - 1.0 / weights + c / slack))
-    inverse = 1.0 / (barrier * (1.0 / np.square(weights) + 1.0 / np.square(room)))
+    c, to_upper, slack = problem.costs, 1.0 - weights, 1.0 - float(problem.costs @ weights)
+    right = -(gradient + barrier * (1.0 / to_upper - 1.0 / weights + c / slack))
+    inverse = 1.0 / (barrier * (1.0 / np.square(weights) + 1.0 / np.square(to_upper)))
     low_rank = np.column_stack((problem.curvature(weights), np.sqrt(barrier) / slack * c))
     weighted = low_rank * inverse[:, None]
     small = np.eye(low_rank.shape[1]) + low_rank.T @ weighted
@@ -242,7 +247,7 @@ def _line_search(
             [float(problem.costs @ step) / (1.0 - float(problem.costs @ weights))],
         )
     )
-    length = float(min(1.0, _BOUNDARY / max(float(ratios.max()), 1e-300)))
+    length = float(min(1.0, _LONGEST_STEP_SHARE / max(float(ratios.max()), 1e-300)))
     before = _barrier_function(problem, weights, barrier)
     for _ in range(_MOST_HALVINGS):
         moved = weights + length * step

@@ -13,11 +13,11 @@ from engine.experiments.plans import (
     Estimates,
     ExperimentPlan,
     Grid,
-    Known,
+    KnownRuns,
     experiment_at,
-    in_order,
-    nothing_known,
+    grouped_by_cluster,
     smallest_runs,
+    unknown_estimates,
 )
 from engine.experiments.rounding import cheapest_first, efficiency, whole_runs
 from engine.forecast import FloatArray, IntArray
@@ -33,7 +33,7 @@ def designed(
     costs: Callable[[Grid], FloatArray] = smallest_runs,
     estimates: Estimates | None = None,
     terms: Sequence[Term] = ERNEST_TERMS,
-    known: Known | None = None,
+    known: KnownRuns | None = None,
 ) -> ExperimentPlan:
     """Ernest's A-optimal design within a budget, as whole runs.
 
@@ -42,25 +42,25 @@ def designed(
         estimates: expected times and prices to show beside each run; None if unknown.
 
     Raises:
-        BadInput: for candidates that cannot tell the terms apart, and for a budget below the
+        BadInput: for candidates that do not identify the terms, and for a budget below the
             cheapest run or the cheapest runs that can.
     """
     features, earlier = _scaled_features(grid, terms, known)
     prices = costs(grid)
     _check_identified(features, earlier, grid, terms)
-    chosen, bound = _whole_design(features, prices, budget, earlier, unit)
+    chosen, bound = _integer_design(features, prices, budget, earlier, unit)
     greedy = cheapest_first(prices, float(prices[chosen].sum()))
     greedy_criterion = criterion(features[greedy], earlier)
-    parts = _of_each_type(grid, [f"{term.phase} time" for term in terms])
-    words = _lessons(features[chosen], earlier, parts)
-    shown = estimates or nothing_known(grid)
+    parts = _coefficient_names(grid, [f"{term.phase} time" for term in terms])
+    lessons = _lessons(features[chosen], earlier, parts)
+    shown_estimates = estimates or unknown_estimates(grid)
     runs = [
-        experiment_at(grid, int(place), shown, float(prices[place]), lesson)
-        for place, lesson in zip(chosen, words, strict=True)
+        experiment_at(grid, int(index), shown_estimates, float(prices[index]), lesson)
+        for index, lesson in zip(chosen, lessons, strict=True)
     ]
     return ExperimentPlan(
         method="ernest",
-        runs=in_order(runs),
+        runs=grouped_by_cluster(runs),
         unit=unit,
         budget=budget,
         terms=tuple(term.name for term in terms),
@@ -70,12 +70,12 @@ def designed(
         greedy_runs=len(greedy),
         efficiency=efficiency(features, chosen, bound, known=earlier),
         known_runs=0 if known is None else len(known.machines),
-        notices=shown.notices,
+        notices=shown_estimates.notices,
     )
 
 
 def _scaled_features(
-    grid: Grid, terms: Sequence[Term], known: Known | None
+    grid: Grid, terms: Sequence[Term], known: KnownRuns | None
 ) -> tuple[FloatArray, FloatArray | None]:
     """(n, p k) terms of each experiment, scaled to a mean of 1, and (m, p k) those of the known
     runs on the same scale; None without any."""
@@ -90,55 +90,54 @@ def _scaled_features(
 LARGEST_SHARES = (0.6, 0.3, 0.15)
 """The largest share of the budget for a single run, in the designs that are compared."""
 
-
 NEAR_ENOUGH = 0.95
-"""If the first rounding is this efficient, no other is tried."""
+"""If the first rounding is this efficient, no other design is tried."""
 
 
-def _whole_design(
-    features: FloatArray, prices: FloatArray, budget: float, earlier: FloatArray | None, unit: str
+def _integer_design(
+    features: FloatArray, prices: FloatArray, budget: float, known: FloatArray | None, unit: str
 ) -> tuple[IntArray, float]:
-    """The runs to make, and a bound that no whole runs within the budget can beat.
+    """The runs to make, and a lower bound on the criterion of any whole runs within the budget.
 
     A continuous design may rest on half of a run that costs the whole budget, which rounds badly.
     Designs without the most expensive runs are therefore rounded too, and the best one is taken.
     """
     affordable = np.flatnonzero(prices <= budget)
-    weights, bound = _relaxed(features, prices, budget, earlier, affordable)
-    found = [whole_runs(features, prices, budget, weights=weights, known=earlier, unit=unit)]
+    weights, bound = _continuous_design(features, prices, budget, known, affordable)
+    roundings = [whole_runs(features, prices, budget, weights=weights, known=known, unit=unit)]
     for share in LARGEST_SHARES:
-        if efficiency(features, found[0], bound, known=earlier) >= NEAR_ENOUGH:
+        if efficiency(features, roundings[0], bound, known=known) >= NEAR_ENOUGH:
             break
-        taking_part = np.flatnonzero(prices <= share * budget)
-        if len(taking_part) == len(affordable):
+        subset = np.flatnonzero(prices <= share * budget)
+        if len(subset) == len(affordable):
             continue
-        weights, _ = _relaxed(features, prices, budget, earlier, taking_part)
+        weights, _ = _continuous_design(features, prices, budget, known, subset)
         if not weights.any():
             break
-        found.append(whole_runs(features, prices, budget, weights=weights, known=earlier))
-    return min(found, key=lambda chosen: criterion(features[chosen], earlier)), bound
+        roundings.append(whole_runs(features, prices, budget, weights=weights, known=known))
+    return min(roundings, key=lambda chosen: criterion(features[chosen], known)), bound
 
 
-def _relaxed(
+def _continuous_design(
     features: FloatArray,
     prices: FloatArray,
     budget: float,
-    earlier: FloatArray | None,
-    taking_part: IntArray,
+    known: FloatArray | None,
+    subset: IntArray,
 ) -> tuple[FloatArray, float]:
-    """(n,) weights of the continuous design over some experiments, and its bound; all weights are
-    0 if these do not identify the terms."""
-    weights, rows = np.zeros(len(prices)), features[taking_part]
-    every = rows if earlier is None else np.concatenate((earlier, rows))
-    if rank(every) < features.shape[1]:
+    """(n,) weights of the continuous design over a subset of experiments, and its lower bound; all
+    weights are 0 if the subset does not identify the terms."""
+    weights, rows = np.zeros(len(prices)), features[subset]
+    all_rows = rows if known is None else np.concatenate((known, rows))
+    if rank(all_rows) < features.shape[1]:
         return weights, 0.0
-    optimum = a_optimal(rows, prices[taking_part], budget, known=earlier)
-    weights[taking_part] = optimum.weights
+    optimum = a_optimal(rows, prices[subset], budget, known=known)
+    weights[subset] = optimum.weights
     return weights, optimum.bound
 
 
-def _of_each_type(grid: Grid, names: Sequence[str]) -> list[str]:
-    """(p k,) names of (p,) coefficients for each of k types, with the type if there are several."""
+def _coefficient_names(grid: Grid, names: Sequence[str]) -> list[str]:
+    """(p k,) names of p coefficients for each of k types, with the type if there are several."""
     several = len(grid.instances) > 1
     return [
         f"{name} ({instance})" if several else name for instance in grid.instances for name in names
@@ -146,38 +145,38 @@ def _of_each_type(grid: Grid, names: Sequence[str]) -> list[str]:
 
 
 def _check_identified(
-    features: FloatArray, earlier: FloatArray | None, grid: Grid, terms: Sequence[Term]
+    features: FloatArray, known: FloatArray | None, grid: Grid, terms: Sequence[Term]
 ) -> None:
-    every = features if earlier is None else np.concatenate((earlier, features))
-    unknown = undetermined(every)
+    all_rows = features if known is None else np.concatenate((known, features))
+    unknown = undetermined(all_rows)
     if not len(unknown):
         return
-    names = _of_each_type(grid, [term.name for term in terms])
+    names = _coefficient_names(grid, [term.name for term in terms])
     counts, sizes = len(np.unique(grid.machines)), len(np.unique(grid.fraction))
     left_out = f"; {grid.left_out} experiments with fewer partitions than cores are left out"
     raise BadInput(
         f"{format_count(counts, 'node count')} and {format_count(sizes, 'fraction')} "
-        f"cannot tell these terms apart: " + ", ".join(names[place] for place in unknown),
+        f"cannot tell these terms apart: " + ", ".join(names[column] for column in unknown),
         remedy="add node counts or fractions (--nodes, --fractions)"
         + (left_out if grid.left_out else ""),
     )
 
 
-def _lessons(rows: FloatArray, earlier: FloatArray | None, names: Sequence[str]) -> list[str]:
+def _lessons(rows: FloatArray, known: FloatArray | None, names: Sequence[str]) -> list[str]:
     """What each run teaches: the coefficient whose variance rises most without it."""
-    inverse = covariance(rows if earlier is None else np.concatenate((earlier, rows)))
+    inverse = covariance(rows if known is None else np.concatenate((known, rows)))
     variance, words = np.diag(inverse), []
     for row in rows:
-        direction, left = inverse @ row, 1.0 - float(row @ inverse @ row)
-        if left < 1e-9:
-            place = int(np.argmax(np.square(direction) / variance))
-            words.append(f"{names[place]}: no other run does")
+        direction, leverage_left = inverse @ row, 1.0 - float(row @ inverse @ row)
+        if leverage_left < 1e-9:
+            index = int(np.argmax(np.square(direction) / variance))
+            words.append(f"{names[index]}: no other run does")
             continue
-        rise = np.square(direction) / left / variance
-        place = int(np.argmax(rise))
-        words.append(f"{names[place]}: variance {_higher(rise[place])} without it")
+        rise = np.square(direction) / leverage_left / variance
+        index = int(np.argmax(rise))
+        words.append(f"{names[index]}: variance {_increase_text(rise[index])} without it")
     return words
 
 
-def _higher(share: float) -> str:
+def _increase_text(share: float) -> str:
     return f"{format_share(share)} higher" if share < 10.0 else f"{share + 1.0:.0f} times as high"

@@ -10,10 +10,10 @@ import numpy as np
 
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput
-from engine.experiments.belief import Belief, Points, believe, forecast_at, with_known_scales
+from engine.experiments.belief import Belief, Points, believe, forecast_at, with_default_scales
 from engine.experiments.design import rank
-from engine.experiments.known_runs import known_of
-from engine.experiments.plans import Experiment, Grid, Known
+from engine.experiments.known_runs import known_runs
+from engine.experiments.plans import Experiment, Grid, KnownRuns
 from engine.forecast import FloatArray
 from engine.models.base import FittedModel
 from engine.models.curves.terms import ERNEST_TERMS, columns
@@ -31,7 +31,7 @@ class Narrowing:
         low, high: the interval now.
         then_low, then_high: the interval after all of the runs, around the same median.
         without: for each run, how much wider that interval is without it, as a share of its width
-            in log time; None for a run that the terms need to be told apart.
+            in log time; None for a run without which the terms are not identified.
     """
 
     low: float
@@ -61,30 +61,32 @@ def narrowed(
     """
     if not runs or any(run.nodes is None or run.seconds is None for run in runs):
         raise BadInput("what runs teach of a composition needs their nodes and expected times")
-    whole = workload or fitted.profile.reference_workload
-    points = Points.of([cluster], [whole], fitted.profile)
-    told, now = forecast_at(fitted, points), believe(fitted, points)
+    planned = workload or fitted.profile.reference_workload
+    points = Points.of([cluster], [planned], fitted.profile)
+    forecast, belief = forecast_at(fitted, points), believe(fitted, points)
     grid = Grid.of(nodes=[cluster.nodes or 1], fractions=[1.0], instances=[runs[0].instance])
-    rows = _rows(runs, known_of(fitted.profile, grid, whole))
-    target = columns(ERNEST_TERMS, grid.machines, grid.fraction)[0] / told.seconds[0]
-    after = _deviation(rows, target, now)
-    if after is None:
+    rows = _rows(runs, known_runs(fitted.profile, grid, planned))
+    target = columns(ERNEST_TERMS, grid.machines, grid.fraction)[0] / forecast.seconds[0]
+    scale_after = _predictive_scale(rows, target, belief)
+    if scale_after is None:
         raise BadInput("the planned runs do not tell the terms apart")
-    left = [np.delete(rows, place, axis=0) for place in range(len(runs))]
-    wider = [_deviation(kept, target, now) for kept in left]
-    here, by = with_known_scales(told), after / float(now.deviation[0])
-    low, high = here.interval(confidence)
-    then_low, then_high = here.rescaled(lambda scale: scale * by).interval(confidence)
+    without_each = [np.delete(rows, index, axis=0) for index in range(len(runs))]
+    scales_without = [_predictive_scale(others, target, belief) for others in without_each]
+    current, width_factor = with_default_scales(forecast), scale_after / float(belief.deviation[0])
+    low, high = current.interval(confidence)
+    then_low, then_high = current.rescaled(lambda scale: scale * width_factor).interval(confidence)
     return Narrowing(
         low=float(low[0]),
         high=float(high[0]),
         then_low=float(then_low[0]),
         then_high=float(then_high[0]),
-        without=tuple(None if value is None else value / after - 1.0 for value in wider),
+        without=tuple(
+            None if value is None else value / scale_after - 1.0 for value in scales_without
+        ),
     )
 
 
-def _rows(runs: Sequence[Experiment], known: Known) -> FloatArray:
+def _rows(runs: Sequence[Experiment], known: KnownRuns) -> FloatArray:
     """(r, p) terms of the planned and then of the known runs, divided by their times."""
     machines = np.asarray([float(run.nodes or 1) for run in runs])
     fractions = np.asarray([run.fraction for run in runs])
@@ -94,20 +96,23 @@ def _rows(runs: Sequence[Experiment], known: Known) -> FloatArray:
     return np.concatenate((planned, earlier))
 
 
-def _deviation(rows: FloatArray, target: FloatArray, now: Belief) -> float | None:
-    """Scale of the next run's log time after runs have been fitted; None if they do not identify
-    the terms.
+def _predictive_scale(rows: FloatArray, target: FloatArray, belief: Belief) -> float | None:
+    """Predictive scale of the next run's log time after a fit to runs; None if these do not
+    identify the terms.
 
     Args:
         rows: (r, p) terms of each run over its time; target: (p,) those of the prediction.
-        now: the current belief about the prediction, one place.
+        belief: the current belief about the prediction, one point.
     """
     if rank(rows) < rows.shape[1]:
         return None
-    noise, known = float(now.noise[0]) ** 2, max(float(now.covariance[0, 0]), SURE)
-    fitted = noise * float(target @ np.linalg.solve(rows.T @ rows, target)) + MISFIT**2
-    return math.sqrt(noise + 1.0 / (1.0 / known + 1.0 / fitted))
+    noise, current_variance = (
+        float(belief.noise[0]) ** 2,
+        max(float(belief.covariance[0, 0]), LEAST_VARIANCE),
+    )
+    fit_variance = noise * float(target @ np.linalg.solve(rows.T @ rows, target)) + MISFIT**2
+    return math.sqrt(noise + 1.0 / (1.0 / current_variance + 1.0 / fit_variance))
 
 
-SURE = 1e-12
-"""Variance of log time that counts as none."""
+LEAST_VARIANCE = 1e-12
+"""The least current variance of log time: a smaller one counts as none."""

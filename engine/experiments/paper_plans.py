@@ -16,7 +16,7 @@ from engine.experiments.plans import (
     ExperimentPlan,
     Grid,
     experiment_at,
-    nothing_known,
+    unknown_estimates,
 )
 from engine.models.replay.priors import ratio_of
 from engine.models.simcost.search import GRADING_DEGREE
@@ -37,31 +37,34 @@ def two_sizes(grid: Grid, *, node_cores: int, estimates: Estimates | None = None
         BadInput: when the grid has no two sizes at one node count.
     """
     nodes = grid.machines.min()
-    places = np.flatnonzero((grid.machines == nodes) & (grid.type_index == grid.type_index[0]))
-    places = places[np.argsort(grid.fraction[places])]
+    indices = np.flatnonzero((grid.machines == nodes) & (grid.type_index == grid.type_index[0]))
+    indices = indices[np.argsort(grid.fraction[indices])]
     if grid.partitions is not None:
-        tasks = np.round(grid.fraction[places] * grid.partitions)
-        places = places[tasks >= nodes * node_cores]
-    if len(places) < 2:
+        tasks = np.round(grid.fraction[indices] * grid.partitions)
+        indices = indices[tasks >= nodes * node_cores]
+    if len(indices) < 2:
         raise BadInput(
             "PERIDOT's plan needs two sizes that fill the same cores",
             remedy="allow more or larger fractions",
         )
-    first = int(places[0])
-    ratio = np.log(grid.fraction[places[1:]] / grid.fraction[first])
-    second = int(places[1:][np.argmin(np.abs(ratio - math.log(2.0)))])
-    shown = estimates or nothing_known(grid)
-    words = (
+    first = int(indices[0])
+    ratio = np.log(grid.fraction[indices[1:]] / grid.fraction[first])
+    second = int(indices[1:][np.argmin(np.abs(ratio - math.log(2.0)))])
+    shown_estimates = estimates or unknown_estimates(grid)
+    lessons = (
         "wave time and tasks of every stage group",
         "which groups grow with the input, and which are fixed",
     )
     runs = [
         replace(
-            experiment_at(grid, place, shown, None, lesson), cores=round(float(nodes) * node_cores)
+            experiment_at(grid, index, shown_estimates, None, lesson),
+            cores=round(float(nodes) * node_cores),
         )
-        for place, lesson in zip((first, second), words, strict=True)
+        for index, lesson in zip((first, second), lessons, strict=True)
     ]
-    return ExperimentPlan("peridot", tuple(runs), candidates=len(grid), notices=shown.notices)
+    return ExperimentPlan(
+        "peridot", tuple(runs), candidates=len(grid), notices=shown_estimates.notices
+    )
 
 
 def equal_waves(
@@ -82,10 +85,10 @@ def equal_waves(
     for cores in target_cores:
         waves = math.ceil(target_partitions / cores)
         nearest = cores * sample_partitions / target_partitions
-        fitting = [v for v in range(1, sample_partitions + 1)
+        matching = [v for v in range(1, sample_partitions + 1)
                    if math.ceil(sample_partitions / v) == waves]  # fmt: skip
-        if fitting:
-            sampled = int(fitting[np.argmin(np.abs(np.asarray(fitting) - nearest))])
+        if matching:
+            sampled = int(matching[np.argmin(np.abs(np.asarray(matching) - nearest))])
             runs.append(
                 Experiment(
                     nodes=None,
@@ -120,13 +123,15 @@ def waves_of_first(partitions: int, target_cores: Sequence[int]) -> int:
 
 def input_partitions(profile: Profile, workload: Workload | None = None) -> int | None:
     """Partitions of a workload's input: tasks of the stage that reads most from outside, as they
-    grow with the input. None where no log tells any."""
+    grow with the input. None if no log has any."""
     run = profile.largest_run
     if run is None or not run.cluster.slots:
         return None
-    most, place = max(((s.outside_bytes, p) for p, s in enumerate(run.stages)), default=(0.0, 0))
-    if most <= 0.0:
+    most_bytes, index = max(
+        ((s.outside_bytes, p) for p, s in enumerate(run.stages)), default=(0.0, 0)
+    )
+    if most_bytes <= 0.0:
         return None
-    shape = shapes_of(run, run.cluster.slots)[place]
+    shape = shapes_of(run, run.cluster.slots)[index]
     ratio = 1.0 if workload is None else ratio_of(completed(workload, profile), run)
     return max(1, shape.scaled(ratio, None).tasks)

@@ -1,4 +1,4 @@
-"""Possible experiments, and plans of those worth making: the values.
+"""Values of experiment planning: the grid of candidate experiments, and plans of runs to make.
 
 A plan comes from Ernest's design (`designed_runs`) or from PERIDOT's and SimCost's own rules
 (`paper_plans`). Runs on one cluster stand together, the largest cluster first (Ernest 4.1 makes
@@ -19,7 +19,7 @@ from engine.models.curves.terms import Term, columns
 from engine.notices import Notice
 
 MOST_CANDIDATES = 20_000
-"""A larger grid is a slip, and no better than a coarser one."""
+"""A larger grid is a mistake, and no better than a coarser one."""
 
 MOST_TYPES = 6
 
@@ -66,8 +66,9 @@ class ExperimentPlan:
         criterion: tr((X'X)^-1), the summed variance of the coefficients in units of one run's
             noise.
         greedy_criterion: that of the `greedy_runs` cheapest runs for the same money; None if these
-            do not tell the coefficients apart.
-        efficiency: how near the runs come to what any design in this budget can reach, in [0, 1].
+            do not identify the coefficients.
+        efficiency: lower bound on the criterion of any design within the budget, relative to that
+            of these runs, in [0, 1].
         known_runs: earlier runs that the design builds on.
     """
 
@@ -87,34 +88,34 @@ class ExperimentPlan:
     @property
     def cost(self) -> float | None:
         """The total in the unit of the budget; None if that of any run is unknown."""
-        return _total([run.cost for run in self.runs])
+        return _sum_or_none([run.cost for run in self.runs])
 
     @property
     def seconds(self) -> float | None:
         """The expected time of all runs, one after the other; None as `cost`."""
-        return _total([run.seconds for run in self.runs])
+        return _sum_or_none([run.seconds for run in self.runs])
 
     @property
     def usd(self) -> float | None:
         """The expected cost of all runs in USD; None as `cost`."""
-        return _total([run.usd for run in self.runs])
+        return _sum_or_none([run.usd for run in self.runs])
 
 
-def _total(values: Sequence[float | None]) -> float | None:
+def _sum_or_none(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return sum(known) if known and len(known) == len(values) else None
 
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """The n possible experiments.
+    """The n candidate experiments.
 
     Args:
         instances: names of the types; (None,) where the type does not matter.
         machines, fraction: (n,); type_index: (n,) into `instances`.
         partitions: of the whole input; None if unknown.
         iterations: of each run; None for a job without.
-        left_out: how many others were dropped, which have fewer partitions than cores.
+        left_out: how many candidates were dropped because they have fewer partitions than cores.
     """
 
     instances: tuple[str | None, ...]
@@ -174,13 +175,14 @@ class Grid:
     def features(
         self, terms: Sequence[Term], machines: FloatArray, fraction: FloatArray, types: IntArray
     ) -> FloatArray:
-        """(r, p k) terms of runs; each of k types has its own coefficients (Ernest 6.4)."""
+        """(r, p k) features of runs: p terms, with coefficients of their own for each of k types
+        (Ernest 6.4)."""
         rows, p = columns(tuple(terms), machines, fraction), len(terms)
-        placed = np.zeros((len(machines), p * len(self.instances)))
+        features = np.zeros((len(machines), p * len(self.instances)))
         for k in range(len(self.instances)):
-            mine = types == k
-            placed[mine, k * p : (k + 1) * p] = rows[mine]
-        return placed
+            of_type = types == k
+            features[of_type, k * p : (k + 1) * p] = rows[of_type]
+        return features
 
 
 def _check_grid(
@@ -222,14 +224,14 @@ def smallest_runs(grid: Grid) -> FloatArray:
     return np.asarray(grid.fraction / grid.fraction.min() / grid.machines)
 
 
-def nothing_known(grid: Grid) -> Estimates:
-    """Estimates where there is no run and no guess."""
+def unknown_estimates(grid: Grid) -> Estimates:
+    """Estimates where nothing is known: all NaN."""
     unknown = np.full(len(grid), np.nan)
     return Estimates(unknown, unknown, unknown, unknown)
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class KnownRuns:
     """The r runs made so far: (r,) machines, fractions of the whole input, types and seconds."""
 
     machines: FloatArray
@@ -239,26 +241,26 @@ class Known:
 
 
 def experiment_at(
-    grid: Grid, place: int, shown: Estimates, cost: float | None, lesson: str
+    grid: Grid, index: int, estimates: Estimates, cost: float | None, teaches: str
 ) -> Experiment:
-    """A place of a grid as a run to make.
+    """One experiment of a grid as a run to make.
 
     Args:
-        cost: in the unit of the plan's budget; lesson: what the run teaches.
+        cost: in the unit of the plan's budget; teaches: what the run teaches.
     """
-    fraction = float(grid.fraction[place])
+    fraction = float(grid.fraction[index])
     return Experiment(
-        nodes=int(grid.machines[place]),
+        nodes=int(grid.machines[index]),
         fraction=fraction,
-        instance=grid.instances[grid.type_index[place]],
+        instance=grid.instances[grid.type_index[index]],
         partitions=None if grid.partitions is None else round(fraction * grid.partitions),
         iterations=grid.iterations,
-        seconds=finite_or_none(shown.seconds[place]),
-        low=finite_or_none(shown.low[place]),
-        high=finite_or_none(shown.high[place]),
-        usd=finite_or_none(shown.usd[place]),
+        seconds=finite_or_none(estimates.seconds[index]),
+        low=finite_or_none(estimates.low[index]),
+        high=finite_or_none(estimates.high[index]),
+        usd=finite_or_none(estimates.usd[index]),
         cost=cost,
-        teaches=lesson,
+        teaches=teaches,
     )
 
 
@@ -267,8 +269,8 @@ def finite_or_none(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def in_order(runs: Sequence[Experiment]) -> tuple[Experiment, ...]:
-    """Runs on one cluster together, the largest cluster first."""
+def grouped_by_cluster(runs: Sequence[Experiment]) -> tuple[Experiment, ...]:
+    """Runs grouped by cluster, the largest cluster first."""
     return tuple(
         sorted(runs, key=lambda run: (run.instance or "", -(run.nodes or 0), run.fraction))
     )

@@ -3,7 +3,7 @@
 Ernest 3.3 runs every experiment whose weight is not zero, which may cost more than the budget. Here
 a set of whole runs stays within it: the experiments of the largest weights, then exchanges
 (Fedorov) until no single run added or replaced lowers tr(M^-1). Its distance to the continuous
-optimum, which no set of whole runs can beat, is known and reported.
+optimum, which no set of whole runs can beat, is known and reported (`efficiency`).
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from engine.units import format_seconds, format_usd
 NEGLIGIBLE = 1e-3
 """Weights below this are zero up to the solver's precision."""
 
-_CONSIDERED = 160
+_HEAVIEST_CONSIDERED = 160
 _CHEAPEST_CONSIDERED = 40
-"""Experiments that take part in exchanges: those of the largest weights, and the cheapest, which
-fill what a small budget leaves."""
+"""How many experiments take part in exchanges: those of the largest weights, and the cheapest,
+which use up the rest of a small budget."""
 
-_SMALL = 1000
-"""Runs times experiments within the budget, up to which a search begins in several ways: few runs
-are hard to round, and of many there is always one to exchange."""
+_SMALL_PROBLEM = 1000
+"""Largest product of chosen runs and affordable experiments for which the search has several
+starting sets: few runs are hard to round, and among many there is always one to exchange."""
 
 _MOST_EXCHANGES = 200
 _IMPROVES_BY = 1e-9
-_ROOM = 1.0 + 1e-9
+_BUDGET_SLACK = 1.0 + 1e-9
 
 
 def whole_runs(
@@ -45,7 +45,7 @@ def whole_runs(
     known: FloatArray | None = None,
     unit: str | None = None,
 ) -> IntArray:
-    """The experiments to make, each once, in ascending order of their place.
+    """Indices of the experiments to make, ascending: the design weights rounded to whole runs.
 
     Args:
         features: (n, p); costs: (n,); budget: as of `a_optimal`.
@@ -57,43 +57,47 @@ def whole_runs(
         BudgetTooSmall: for a budget below the cheapest experiment, or below the cheapest set of
             whole runs that identifies the coefficients.
     """
-    offered = _Offered(features, costs, budget, known)
-    if offered.room < float(costs.min()):
+    selection = _RunSelection(features, costs, budget, known)
+    if selection.available < float(costs.min()):
         raise BudgetTooSmall(
             f"the budget of {amount(budget, unit)} is below the cheapest run "
             f"({amount(float(costs.min()), unit)})",
             least=float(costs.min()),
             remedy="raise the budget, or allow smaller runs",
         )
-    starts = [chosen := offered.by_weight(weights)]
-    is_small = len(chosen) * int(np.count_nonzero(costs <= offered.room)) <= _SMALL
-    if is_small or _is_singular(offered.information(chosen)).any():
-        starts += offered.identifying()
-    heaviest = np.argsort(-weights, kind="stable")[:_CONSIDERED]
+    starts = [by_weight := selection.by_weight(weights)]
+    is_small = (
+        len(by_weight) * int(np.count_nonzero(costs <= selection.available)) <= _SMALL_PROBLEM
+    )
+    if is_small or _is_singular(selection.information(by_weight)).any():
+        starts += selection.identifying()
+    heaviest = np.argsort(-weights, kind="stable")[:_HEAVIEST_CONSIDERED]
     cheapest = np.argsort(costs, kind="stable")[:_CHEAPEST_CONSIDERED]
     considered = np.unique(np.concatenate((heaviest, cheapest, *starts)))
     if is_small:
-        starts.append(offered.left_over(considered))
-    found = [offered.exchanged(start, considered) for start in starts]
-    best = offered.best(found)
+        starts.append(selection.backward_elimination(considered))
+    improved = [selection.improved_by_exchanges(start, considered) for start in starts]
+    best = selection.best(improved)
     if is_small:
-        best = offered.best([best, *offered.without_each(best, considered)])
+        best = selection.best([best, *selection.improved_without_each(best, considered)])
     if not np.isfinite(criterion(features[best], known)):
-        raise offered.too_small(unit)
+        raise selection.too_small(unit)
     return best
 
 
-_APART = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
-"""How far apart runs are that a search begins with, from the clearest to what can just be told: the
-cheapest runs are alike, and those of consecutive node counts differ in the tenth digit alone."""
+_INDEPENDENCE_TOLERANCES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
+"""Tolerances of linear independence for the starting sets, from clearly independent runs to barely
+independent ones: the cheapest runs are alike, and those of consecutive node counts differ only in
+the tenth digit."""
 
-_JUST = RANK_TOLERANCE
-"""As far as the candidates as a whole are told apart, of each coefficient: then some set is."""
+_RANK_TOLERANCE_OF_ALL = RANK_TOLERANCE
+"""Over p coefficients: at this tolerance some set identifies all of them whenever the candidates as
+a whole do."""
 
 
 @dataclass(frozen=True, eq=False)
-class _Offered:
-    """Experiments of which whole runs within a budget are chosen; arguments as of `whole_runs`."""
+class _RunSelection:
+    """Selects whole runs from experiments within a budget; arguments as of `whole_runs`."""
 
     features: FloatArray
     costs: FloatArray
@@ -101,171 +105,182 @@ class _Offered:
     known: FloatArray | None
 
     @property
-    def room(self) -> float:
-        """The budget, and what rounding takes of it."""
-        return self.budget * _ROOM
+    def available(self) -> float:
+        """The budget, with a margin for floating-point rounding."""
+        return self.budget * _BUDGET_SLACK
 
     @cached_property
-    def _prior(self) -> FloatArray:
-        """(p, p) what the runs that were made already tell."""
-        nothing = np.zeros((0, self.features.shape[1])) if self.known is None else self.known
-        return np.asarray(nothing.T @ nothing)
+    def _prior_information(self) -> FloatArray:
+        """(p, p) information matrix of the runs that were made already."""
+        known = np.zeros((0, self.features.shape[1])) if self.known is None else self.known
+        return np.asarray(known.T @ known)
 
     def information(self, runs: Sequence[int] | IntArray) -> FloatArray:
-        """(..., p, p) M, what (..., r) runs tell with those that were made already."""
+        """(..., p, p) information matrix M of (..., r) runs and those that were made already."""
         rows = self.features[runs]
-        return np.asarray(self._prior + np.swapaxes(rows, -1, -2) @ rows)
+        return np.asarray(self._prior_information + np.swapaxes(rows, -1, -2) @ rows)
 
-    def best(self, found: Sequence[IntArray]) -> IntArray:
-        """Of several sets of runs that with the least criterion."""
-        return min(found, key=lambda runs: criterion(self.features[runs], self.known))
+    def best(self, sets: Sequence[IntArray]) -> IntArray:
+        """The set of runs with the least criterion."""
+        return min(sets, key=lambda runs: criterion(self.features[runs], self.known))
 
     def by_weight(self, weights: FloatArray) -> IntArray:
-        """Experiments in the order of their weights, as long as they fit the budget."""
-        left, chosen = self.room, []
-        for place in np.argsort(-weights, kind="stable"):
-            if weights[place] < NEGLIGIBLE:
+        """Greedy rounding: experiments by descending weight, as far as they fit the budget."""
+        remaining, chosen = self.available, []
+        for index in np.argsort(-weights, kind="stable"):
+            if weights[index] < NEGLIGIBLE:
                 break
-            if self.costs[place] <= left:
-                chosen.append(int(place))
-                left -= self.costs[place]
+            if self.costs[index] <= remaining:
+                chosen.append(int(index))
+                remaining -= self.costs[index]
         return np.asarray(sorted(chosen), dtype=np.int64)
 
-    def left_over(self, considered: IntArray) -> IntArray:
-        """What fits the budget when of all these the one that is missed least for its cost leaves,
-        one after the other; the cheapest of those that are left where each is needed."""
+    def backward_elimination(self, considered: IntArray) -> IntArray:
+        """Backward elimination: removes the run of least loss per cost until the rest fits the
+        budget. Where every remaining run is needed, the cheapest of them that fit."""
         kept = considered
-        while float(self.costs[kept].sum()) > self.room:
-            (leaving,) = self._missed_least(kept[None], np.ones(len(kept), dtype=bool))
-            if leaving < 0:
+        while float(self.costs[kept].sum()) > self.available:
+            (removed,) = self._least_loss_removal(kept[None], np.ones(len(kept), dtype=bool))
+            if removed < 0:
                 return kept[cheapest_first(self.costs[kept], self.budget)]
-            kept = np.delete(kept, leaving)
+            kept = np.delete(kept, removed)
         return kept
 
-    def _cheapest(self, apart: float) -> IntArray | None:
-        return cheapest_identifying(self.features, self.costs, known=self.known, apart=apart)
+    def _cheapest(self, tolerance: float) -> IntArray | None:
+        return cheapest_identifying(
+            self.features, self.costs, known=self.known, tolerance=tolerance
+        )
 
     def identifying(self) -> list[IntArray]:
-        """The cheapest runs within the budget that tell the coefficients apart, by how clearly."""
-        fitting: dict[tuple[int, ...], IntArray] = {}
-        for apart in (*_APART, _JUST / self.features.shape[1]):
-            found = self._cheapest(apart)
-            if found is not None and float(self.costs[found].sum()) <= self.room:
-                fitting.setdefault(tuple(found), found)
-        return list(fitting.values())
+        """The cheapest affordable sets that identify the coefficients, one for each tolerance."""
+        affordable: dict[tuple[int, ...], IntArray] = {}
+        for tolerance in (
+            *_INDEPENDENCE_TOLERANCES,
+            _RANK_TOLERANCE_OF_ALL / self.features.shape[1],
+        ):
+            runs = self._cheapest(tolerance)
+            if runs is not None and float(self.costs[runs].sum()) <= self.available:
+                affordable.setdefault(tuple(runs), runs)
+        return list(affordable.values())
 
     def too_small(self, unit: str | None) -> BudgetTooSmall:
-        """That the budget buys no runs that tell the coefficients apart, and what would."""
+        """The error that no affordable set identifies the coefficients, with the least budget that
+        does."""
         p = self.features.shape[1]
-        cheapest = self._cheapest(_JUST / p)
+        cheapest = self._cheapest(_RANK_TOLERANCE_OF_ALL / p)
         least = np.inf if cheapest is None else float(self.costs[cheapest].sum())
-        would = "" if cheapest is None else f": the cheapest {len(cheapest)} that do cost "
+        advice = "" if cheapest is None else f": the cheapest {len(cheapest)} that do cost "
         return BudgetTooSmall(
             f"the budget of {amount(self.budget, unit)} buys no runs that tell all {p} "
-            "coefficients apart" + (would and would + amount(least, unit)),
+            "coefficients apart" + (advice and advice + amount(least, unit)),
             least=least,
             remedy="raise the budget, allow smaller runs, or use fewer terms",
         )
 
-    def exchanged(self, chosen: IntArray, considered: IntArray) -> IntArray:
-        """The best single addition or exchange, over and over, until none lowers the criterion."""
+    def improved_by_exchanges(self, chosen: IntArray, considered: IntArray) -> IntArray:
+        """Fedorov exchange: the best single addition or exchange, repeated until none lowers the
+        criterion."""
         members = list(map(int, chosen))
         best = float(_traces(self.information(chosen))[()])
         for _ in range(_MOST_EXCHANGES):
-            joining = np.setdiff1d(considered, members)
-            found = self._best_exchange(members, joining, best)
-            if found is None:
-                found = self._made_room(members, joining, best)
-            if found is None:
+            candidates = np.setdiff1d(considered, members)
+            improvement = self._best_exchange(members, candidates, best)
+            if improvement is None:
+                improvement = self._best_addition_for_several(members, candidates, best)
+            if improvement is None:
                 break
-            best, members = found
+            best, members = improvement
         return np.asarray(members, dtype=np.int64)
 
-    def without_each(self, chosen: IntArray, considered: IntArray) -> list[IntArray]:
-        """The exchanges that begin without one of these runs, and do without it: two cheaper ones
-        in its place may be better, where no single one is."""
-        rest = (np.setdiff1d(chosen, place) for place in chosen)
+    def improved_without_each(self, chosen: IntArray, considered: IntArray) -> list[IntArray]:
+        """For each of these runs, the exchange that starts without it and never takes it back: two
+        cheaper runs may replace it where no single one does."""
+        reduced_sets = (np.setdiff1d(chosen, run) for run in chosen)
         return [
-            self.exchanged(kept, np.setdiff1d(considered, np.setdiff1d(chosen, kept)))
-            for kept in rest
+            self.improved_by_exchanges(kept, np.setdiff1d(considered, np.setdiff1d(chosen, kept)))
+            for kept in reduced_sets
         ]
 
     def _best_exchange(
-        self, members: list[int], joining: IntArray, best: float
+        self, members: list[int], candidates: IntArray, best: float
     ) -> tuple[float, list[int]] | None:
-        """The best addition of one run, in place of another or of none; None where none lowers the
+        """The best addition of one run, with or without removing another; None if none lowers the
         criterion."""
-        found: tuple[float, list[int]] | None = None
+        improvement: tuple[float, list[int]] | None = None
         spent = float(self.costs[members].sum())
-        for leaving in (None, *members):
-            kept = [place for place in members if place != leaving]
-            freed = 0.0 if leaving is None else float(self.costs[leaving])
-            fitting = joining[self.costs[joining] <= self.room - spent + freed]
-            if not len(fitting):
+        for removed in (None, *members):
+            kept = [index for index in members if index != removed]
+            freed = 0.0 if removed is None else float(self.costs[removed])
+            affordable = candidates[self.costs[candidates] <= self.available - spent + freed]
+            if not len(affordable):
                 continue
-            rows = self.features[fitting]
+            rows = self.features[affordable]
             traces = _traces(self.information(kept) + rows[:, :, None] * rows[:, None, :])
-            place = int(np.argmin(traces))
-            if traces[place] < best * (1.0 - _IMPROVES_BY) and (
-                found is None or traces[place] < found[0]
+            index = int(np.argmin(traces))
+            if traces[index] < best * (1.0 - _IMPROVES_BY) and (
+                improvement is None or traces[index] < improvement[0]
             ):
-                found = float(traces[place]), sorted([*kept, int(fitting[place])])
-        return found
+                improvement = float(traces[index]), sorted([*kept, int(affordable[index])])
+        return improvement
 
-    def _made_room(
-        self, members: list[int], joining: IntArray, best: float
+    def _best_addition_for_several(
+        self, members: list[int], candidates: IntArray, best: float
     ) -> tuple[float, list[int]] | None:
-        """The best addition of one run for which several others leave, each time the one that is
-        missed least for its cost; None where none lowers the criterion."""
-        found: tuple[float, list[int]] | None = None
+        """The best addition of one run for which several others are removed, each time the one of
+        least loss per cost; None if none lowers the criterion."""
+        improvement: tuple[float, list[int]] | None = None
         best *= 1.0 - _IMPROVES_BY
-        # A set for each run that joins, which stands first in it: all lose one run at a time.
-        each = np.broadcast_to(np.asarray(members, dtype=np.int64), (len(joining), len(members)))
-        sets = np.column_stack((joining, each))
+        # One set for each candidate, which stands first in it: all lose one run at a time.
+        repeated = np.broadcast_to(
+            np.asarray(members, dtype=np.int64), (len(candidates), len(members))
+        )
+        sets = np.column_stack((candidates, repeated))
         while len(sets):
-            fits = self.costs[sets].sum(axis=1) <= self.room
-            if fits.any():
-                traces = _traces(self.information(sets[fits]))
-                place = int(np.argmin(traces))
-                if traces[place] < best:
-                    best = float(traces[place])
-                    found = best, sorted(map(int, sets[fits][place]))
-            sets = sets[~fits]
-            leaving = self._missed_least(sets, np.arange(sets.shape[1]) > 0)
-            stays = np.arange(sets.shape[1]) != leaving[:, None]
-            some = leaving >= 0
-            shape = (int(np.count_nonzero(some)), sets.shape[1] - 1)
-            sets = sets[some][stays[some]].reshape(shape)
-        return found
+            affordable = self.costs[sets].sum(axis=1) <= self.available
+            if affordable.any():
+                traces = _traces(self.information(sets[affordable]))
+                index = int(np.argmin(traces))
+                if traces[index] < best:
+                    best = float(traces[index])
+                    improvement = best, sorted(map(int, sets[affordable][index]))
+            sets = sets[~affordable]
+            removed = self._least_loss_removal(sets, np.arange(sets.shape[1]) > 0)
+            stays = np.arange(sets.shape[1]) != removed[:, None]
+            removable = removed >= 0
+            shape = (int(np.count_nonzero(removable)), sets.shape[1] - 1)
+            sets = sets[removable][stays[removable]].reshape(shape)
+        return improvement
 
-    def _missed_least(self, sets: IntArray, free: BoolArray) -> IntArray:
-        """(s,) which run of each set raises tr(M^-1) least for what it costs when it leaves.
+    def _least_loss_removal(self, sets: IntArray, removable: BoolArray) -> IntArray:
+        """(s,) which run of each set raises tr(M^-1) least per cost when it is removed.
 
         tr((M - a a^T)^-1) = tr(M^-1) + |M^-1 a|^2 / (1 - a^T M^-1 a).
 
         Args:
-            sets: (s, c) places of runs; free: (c,) which of each set may leave.
+            sets: (s, c) indices of runs; removable: (c,) which of each set may be removed.
 
         Returns:
-            Places within the sets; -1 where all runs are needed, as they are where even all of them
-            tell the coefficients apart in name only.
+            Indices within the sets; -1 where all runs are needed, also where M of the whole set is
+            numerically singular.
         """
         rows, costs, information = self.features[sets], self.costs[sets], self.information(sets)
-        found = np.full(len(sets), -1)
-        told = np.flatnonzero(~_is_singular(information))
-        rows, costs = rows[told], costs[told]
-        solved = np.swapaxes(np.linalg.solve(information[told], np.swapaxes(rows, 1, 2)), 1, 2)
-        left = 1.0 - np.einsum("scp,scp->sc", rows, solved)
-        possible = free & (left > _NEEDED) & (costs > 0.0)
+        indices = np.full(len(sets), -1)
+        identified = np.flatnonzero(~_is_singular(information))
+        rows, costs = rows[identified], costs[identified]
+        solved = np.swapaxes(
+            np.linalg.solve(information[identified], np.swapaxes(rows, 1, 2)), 1, 2
+        )
+        leverage_left = 1.0 - np.einsum("scp,scp->sc", rows, solved)
+        possible = removable & (leverage_left > _LEAST_LEVERAGE_LEFT) & (costs > 0.0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            rise = np.square(solved).sum(axis=-1) / left / costs
-        least = np.where(possible, rise, np.inf).argmin(axis=-1)
-        found[told] = np.where(possible.any(axis=-1), least, -1)
-        return found
+            rise = np.square(solved).sum(axis=-1) / leverage_left / costs
+        best = np.where(possible, rise, np.inf).argmin(axis=-1)
+        indices[identified] = np.where(possible.any(axis=-1), best, -1)
+        return indices
 
 
 def amount(value: float, unit: str | None) -> str:
-    """A cost in words, in the unit of a budget."""
+    """A cost as text, in the unit of the budget."""
     if unit == "usd":
         return format_usd(value)
     if unit == "seconds":
@@ -278,33 +293,39 @@ def cheapest_identifying(
     costs: FloatArray,
     *,
     known: FloatArray | None = None,
-    apart: float = RANK_TOLERANCE,
+    tolerance: float = RANK_TOLERANCE,
 ) -> IntArray | None:
-    """The cheapest set of experiments that tells all coefficients apart; None where there is none.
+    """The cheapest set of experiments that identifies all coefficients; None where there is none.
 
-    Exact: independent rows are a matroid, so taking the cheapest independent one each time is best.
+    Exact: linearly independent rows form a matroid, so the greedy choice of the cheapest
+    independent row is optimal.
 
     Args:
-        apart: share of a run that no combination of those taken before may explain.
+        tolerance: least norm, relative to the row, of the component of a row that is orthogonal to
+            the rows chosen before.
     """
     norms = np.linalg.norm(features, axis=0)
     norms = np.where(norms > 0.0, norms, 1.0)
-    unit, chosen = features / norms, []
-    told = _directions(known / norms) if known is not None else np.zeros((0, features.shape[1]))
-    for place in np.argsort(costs, kind="stable"):
-        if len(told) == features.shape[1]:
+    scaled, chosen = features / norms, []
+    basis = (
+        _row_space_basis(known / norms) if known is not None else np.zeros((0, features.shape[1]))
+    )
+    for index in np.argsort(costs, kind="stable"):
+        if len(basis) == features.shape[1]:
             break
-        left = unit[place]
-        for _ in range(2):  # twice: what is left of nearly dependent rows is mostly rounding
-            left = left - told.T @ (told @ left)
-        if (length := float(np.linalg.norm(left))) > apart * float(np.linalg.norm(unit[place])):
-            told = np.vstack((told, left / length))
-            chosen.append(int(place))
-    return np.asarray(sorted(chosen), dtype=np.int64) if len(told) == features.shape[1] else None
+        residual = scaled[index]
+        for _ in range(2):  # twice: the residual of nearly dependent rows is mostly rounding
+            residual = residual - basis.T @ (basis @ residual)
+        if (length := float(np.linalg.norm(residual))) > tolerance * float(
+            np.linalg.norm(scaled[index])
+        ):
+            basis = np.vstack((basis, residual / length))
+            chosen.append(int(index))
+    return np.asarray(sorted(chosen), dtype=np.int64) if len(basis) == features.shape[1] else None
 
 
-def _directions(rows: FloatArray) -> FloatArray:
-    """(k, p) orthonormal directions that (r, p) rows tell."""
+def _row_space_basis(rows: FloatArray) -> FloatArray:
+    """(k, p) orthonormal basis of the row space of (r, p) rows."""
     _, values, right = np.linalg.svd(rows, full_matrices=False)
     return np.asarray(right[values > RANK_TOLERANCE * max(float(values.max(initial=0.0)), 1e-300)])
 
@@ -312,18 +333,18 @@ def _directions(rows: FloatArray) -> FloatArray:
 def cheapest_first(costs: FloatArray, budget: float) -> IntArray:
     """Ernest's baseline (6.5): the cheapest experiments, until the next exceeds the budget."""
     order = np.argsort(costs, kind="stable")
-    count = int(np.searchsorted(np.cumsum(costs[order]), budget * _ROOM, side="right"))
+    count = int(np.searchsorted(np.cumsum(costs[order]), budget * _BUDGET_SLACK, side="right"))
     return np.sort(order[:count]).astype(np.int64)
 
 
-_NEEDED = 1e-9
+_LEAST_LEVERAGE_LEFT = 1e-9
 
 
 def _traces(information: FloatArray) -> FloatArray:
-    """tr(M^-1) of (..., p, p) matrices by their eigenvalues, each at least as large as rounding
-    leaves it: of singular ones it is huge, and the less so the fewer directions are not told."""
+    """tr(M^-1) of (..., p, p) matrices from their eigenvalues, floored at `_SINGULAR_RATIO` of the
+    largest: huge for singular matrices, and the more so the lower their rank."""
     values = np.linalg.eigvalsh(information)
-    least = _SINGULAR * values[..., -1:]
+    least = _SINGULAR_RATIO * values[..., -1:]
     with np.errstate(divide="ignore"):
         return np.asarray((1.0 / np.maximum(values, least)).sum(axis=-1))
 
@@ -331,10 +352,10 @@ def _traces(information: FloatArray) -> FloatArray:
 def _is_singular(information: FloatArray) -> BoolArray:
     """(...) of (..., p, p) matrices."""
     values = np.linalg.eigvalsh(information)
-    return np.asarray(values[..., 0] <= _SINGULAR * values[..., -1])
+    return np.asarray(values[..., 0] <= _SINGULAR_RATIO * values[..., -1])
 
 
-_SINGULAR = 1e-13
+_SINGULAR_RATIO = 1e-13
 
 
 def efficiency(

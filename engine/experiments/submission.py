@@ -13,7 +13,7 @@ from types import FrameType
 from typing import Any
 
 _GRACE_SECONDS = 10.0
-_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def run_to_end(command: Sequence[str], output: Path, timeout_seconds: float | None) -> str | None:
@@ -23,7 +23,7 @@ def run_to_end(command: Sequence[str], output: Path, timeout_seconds: float | No
     """
     with output.open("wb") as stream:
         try:
-            with _signals_held() as held:
+            with _deferred_signals() as pending:
                 process = subprocess.Popen(
                     command, stdin=subprocess.DEVNULL, stdout=stream, stderr=subprocess.STDOUT,
                     start_new_session=True,
@@ -31,54 +31,55 @@ def run_to_end(command: Sequence[str], output: Path, timeout_seconds: float | No
         except OSError as error:
             return f"{command[0]}: {error.strerror or error}"
         try:
-            _raise_held(held)
+            _deliver_deferred(pending)
             status = process.wait(timeout_seconds)
         except subprocess.TimeoutExpired:
             return f"stopped after {timeout_seconds:g} s"
         finally:
-            _ended(process)
+            _terminate(process)
     if status == 0:
         return None
-    return f"spark-submit ended with {status}: {_last_line(output)}"
+    return f"spark-submit ended with {status}: {_failure_line(output)}"
 
 
 @contextmanager
-def _signals_held() -> Iterator[list[int]]:
-    """Signals that would interrupt are noted instead: between the start of a process and the
-    moment it is known here, an interrupt would leave it behind.
+def _deferred_signals() -> Iterator[list[int]]:
+    """Records signals instead of handling them: an interrupt between the start of a process and its
+    assignment here would leave the process running.
 
     A blocked signal mask would do the same, but the process would inherit it.
     """
-    held: list[int] = []
+    pending: list[int] = []
 
-    def note(number: int, frame: FrameType | None) -> None:
-        held.append(number)
+    def record(number: int, frame: FrameType | None) -> None:
+        pending.append(number)
 
-    before: dict[int, Any] = {}
+    handlers: dict[int, Any] = {}
     try:
-        for number in _ENDING:
+        for number in _SIGNALS:
             if callable(signal.getsignal(number)):
-                before[number] = signal.signal(number, note)
+                handlers[number] = signal.signal(number, record)
     except ValueError:
         # Only the main thread has handlers; in another one no signal interrupts.
-        before.clear()
+        handlers.clear()
     try:
-        yield held
+        yield pending
     finally:
-        for replaced, handler in before.items():
+        for replaced, handler in handlers.items():
             signal.signal(replaced, handler)
 
 
-def _raise_held(held: Sequence[int]) -> None:
-    """Let a noted signal do what it would have done, here and now."""
-    for number in held:
+def _deliver_deferred(pending: Sequence[int]) -> None:
+    """Handles the recorded signals now, as their handlers would have done."""
+    for number in pending:
         handler = signal.getsignal(number)
         if callable(handler):
             handler(number, None)
 
 
-def _ended(process: subprocess.Popen[bytes]) -> None:
-    """Ends spark-submit and what it started, if they still run."""
+def _terminate(process: subprocess.Popen[bytes]) -> None:
+    """Terminates spark-submit and its process group, if still running; kills it after a grace
+    period."""
     if process.poll() is not None:
         return
     for number in (signal.SIGTERM, signal.SIGKILL):
@@ -92,14 +93,14 @@ def _ended(process: subprocess.Popen[bytes]) -> None:
             continue
 
 
-def _last_line(output: Path) -> str:
-    """The line of the output that says most: the last that names an error, else the last that is
-    no log message of Spark's below an error, else the last."""
+def _failure_line(output: Path) -> str:
+    """The most informative line of the output: the last that names an error, else the last that is
+    no INFO, WARN or DEBUG message, else the last."""
     with output.open("rb") as stream:
         stream.seek(max(0, output.stat().st_size - 64_000))
         text = stream.read().decode("utf-8", "replace")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    telling = [line for line in lines if re.search(r"\w(Error|Exception)\b|\berror:", line)]
-    plain = [line for line in lines if not re.search(r" (INFO|WARN|DEBUG) ", line)]
-    line = (telling or plain or lines or ["it said nothing"])[-1]
+    errors = [line for line in lines if re.search(r"\w(Error|Exception)\b|\berror:", line)]
+    output_lines = [line for line in lines if not re.search(r" (INFO|WARN|DEBUG) ", line)]
+    line = (errors or output_lines or lines or ["it said nothing"])[-1]
     return f"{line[:200]} (all of it: {output})"

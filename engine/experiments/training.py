@@ -14,7 +14,7 @@ from engine.choosing.rented import cost_of
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput, UnknownName
 from engine.experiments.designed_runs import designed
-from engine.experiments.known_runs import known_of
+from engine.experiments.known_runs import known_runs
 from engine.experiments.paper_plans import (
     equal_waves,
     graded_cores,
@@ -39,7 +39,7 @@ from engine.notices import Notice, in_order
 from engine.profile import Profile
 from engine.runs.barrier_stages import decisive, not_started
 
-_ASSUMED = Notice(
+_ASSUMED_LINEAR_TIME = Notice(
     "assumed-linear-time",
     "expected times assume time proportional to the data and shared evenly among the nodes",
     "give the runs made so far as SOURCE to have them predicted",
@@ -106,47 +106,48 @@ def plan_experiments(
     _check(request)
     left_out: tuple[Notice, ...] = ()
     if catalog is not None:
-        nodes, left_out = _started(request.nodes, catalog)
+        nodes, left_out = _startable_nodes(request.nodes, catalog)
         request = replace(request, nodes=nodes)
     plan = _Planning(request, fitted, workload, catalog).plan()
-    stuck = None if fitted is None else _not_started(plan.runs, fitted, catalog)
-    return replace(plan, notices=in_order((*plan.notices, stuck, *left_out)))
+    barrier = None if fitted is None else _barrier_notice(plan.runs, fitted, catalog)
+    return replace(plan, notices=in_order((*plan.notices, barrier, *left_out)))
 
 
-def _started(
+def _startable_nodes(
     nodes: tuple[int, ...], catalog: Catalog
 ) -> tuple[tuple[int, ...], tuple[Notice, ...]]:
-    """The node counts of which the service of a catalog starts clusters, and a note on others."""
+    """The node counts with which the managed service starts clusters, and a notice about the
+    others."""
     least = least_workers(catalog)
-    found = tuple(count for count in nodes if count >= least)
-    gone = " or ".join(str(count) for count in nodes if count < least)
+    allowed = tuple(count for count in nodes if count >= least)
+    removed = " or ".join(str(count) for count in nodes if count < least)
     refused = f"{service_of(catalog)} starts no cluster of fewer than {least} workers"
-    if nodes and not found:
+    if nodes and not allowed:
         raise BadInput(
             refused,
             where="--nodes",
             remedy=f"allow more, or {PLATFORM_REMEDY}",
         )
-    told = f"{refused}: no run on {gone} of them is planned"
-    return found, (Notice("nodes-left-out", told, PLATFORM_REMEDY),) if gone else ()
+    text = f"{refused}: no run on {removed} of them is planned"
+    return allowed, (Notice("nodes-left-out", text, PLATFORM_REMEDY),) if removed else ()
 
 
-def _not_started(
+def _barrier_notice(
     runs: Sequence[Experiment], fitted: FittedModel, catalog: Catalog | None
 ) -> Notice | None:
     """The warning that some runs have fewer slots than a barrier stage of the evidence had tasks.
     They stay in the plan, for a program that takes as many tasks as there are slots does run."""
     batch = ClusterBatch.of([_cluster_of(run, catalog) for run in runs], fitted.profile)
     offered = zip(batch.executors.tolist(), batch.executor_cores.tolist(), strict=True)
-    found = [not_started(fitted.barrier_stages, *executors) for executors in offered]
-    stuck = [stage for stage in found if stage is not None]
-    if not stuck:
+    stages = [not_started(fitted.barrier_stages, *executors) for executors in offered]
+    blocked = [stage for stage in stages if stage is not None]
+    if not blocked:
         return None
-    few, stage = len(stuck), decisive(stuck)[0]
-    have = "1 run has" if few == 1 else f"{few} runs have"
+    count, stage = len(blocked), decisive(blocked)[0]
+    subject = "1 run has" if count == 1 else f"{count} runs have"
     return Notice(
         "barrier-needs-slots",
-        f"{have} too few slots for {stage.label}, which ran its {stage.tasks} tasks all at once "
+        f"{subject} too few slots for {stage.label}, which ran its {stage.tasks} tasks all at once "
         "(barrier mode): unless the program takes fewer there, Spark ends the job with an error",
         "plan with more nodes, or have the program take as many tasks as there are slots",
     )
@@ -186,7 +187,7 @@ class _Planning:
         """The plan by the requested method."""
         request = self.request
         if request.method != "ernest":
-            return self._completed_by_runs()._of_peridot_or_simcost()
+            return self._with_measured_shape()._paper_plan()
         if request.budget is None:
             raise BadInput("a design needs a budget", remedy="add --budget $5, 2h, or 10")
         grid = self._grid()
@@ -198,10 +199,10 @@ class _Planning:
             costs=lambda _: _costs(grid, estimates, request.unit),
             estimates=estimates,
             terms=TERMS[request.terms],
-            known=known_of(self.fitted.profile, grid, self.workload) if self.fitted else None,
+            known=known_runs(self.fitted.profile, grid, self.workload) if self.fitted else None,
         )
 
-    def _of_peridot_or_simcost(self) -> ExperimentPlan:
+    def _paper_plan(self) -> ExperimentPlan:
         """PERIDOT's or SimCost's own runs."""
         if self.request.method == "simcost":
             return self._equal_waves()
@@ -212,7 +213,7 @@ class _Planning:
         return two_sizes(grid, node_cores=self.request.node_cores, estimates=estimates)
 
     def _grid(self) -> Grid:
-        """All runs that could be made."""
+        """All candidate runs."""
         request = self.request
         return Grid.of(
             nodes=request.nodes,
@@ -238,40 +239,40 @@ class _Planning:
 
     def _estimates(self, grid: Grid) -> Estimates:
         """Expected times and prices of the n experiments; without a model by the time of the
-        smallest sample on one node, where the request tells it, else unknown."""
+        smallest sample on one node, where the request gives it, else unknown."""
         nodes = zip(grid.type_index, grid.machines, strict=True)
-        clusters = [self._nodes(grid.instances[place], int(count)) for place, count in nodes]
+        clusters = [self._cluster(grid.instances[index], int(count)) for index, count in nodes]
         notices: tuple[Notice, ...] = ()
         seconds = low = high = np.full(len(grid), np.nan)
         if self.fitted is not None:
-            found = self.fitted.predict_many(
+            predictions = self.fitted.predict_many(
                 clusters=clusters,
                 workloads=_workloads(grid, self.fitted.profile, self.workload),
                 confidence=self.request.confidence,
             )
-            seconds, low, high = found.seconds, found.low, found.high
+            seconds, low, high = predictions.seconds, predictions.low, predictions.high
         elif self.request.smallest_seconds is not None:
             seconds = self.request.smallest_seconds * smallest_runs(grid)
-            notices = (_ASSUMED,)
+            notices = (_ASSUMED_LINEAR_TIME,)
         profile = self.fitted.profile if self.fitted is not None else Profile("experiments")
         times = zip(clusters, seconds.tolist(), strict=True)
-        usd = [cost_of(cluster, value, profile) for cluster, value in times]
-        prices = np.asarray([np.nan if value is None else value for value in usd])
+        costs = [cost_of(cluster, value, profile) for cluster, value in times]
+        prices = np.asarray([np.nan if value is None else value for value in costs])
         return Estimates(seconds, low, high, prices, notices)
 
-    def _completed_by_runs(self) -> _Planning:
-        """With the input's partitions and a node's cores, if they are not given and the runs tell
-        them."""
+    def _with_measured_shape(self) -> _Planning:
+        """The planning with the input's partitions and a node's cores taken from the runs, where
+        they are not given and the runs have them."""
         if self.fitted is None:
             return self
         request, profile = self.request, self.fitted.profile
         cores = request.node_cores
         if not cores and (request.instances or any(run.cluster.nodes for run in profile.runs)):
-            cores = self._laid_out(1, profile).slots
+            cores = self._cluster_with_layout(1, profile).slots
         partitions = request.partitions or input_partitions(profile, self.workload)
         return replace(self, request=replace(request, node_cores=cores, partitions=partitions))
 
-    def _nodes(self, instance: str | None, nodes: int) -> Cluster:
+    def _cluster(self, instance: str | None, nodes: int) -> Cluster:
         return Cluster.of_nodes(instance_type=instance, nodes=nodes, catalog=self.catalog)
 
     @property
@@ -279,12 +280,12 @@ class _Planning:
         """The one type that a paper's plan is for."""
         return self.request.instances[0] if self.request.instances else None
 
-    def _laid_out(self, nodes: int, profile: Profile) -> Cluster:
-        """Nodes of that type with the executors on them, if known."""
-        return complete(self._nodes(self._instance, nodes), profile)
+    def _cluster_with_layout(self, nodes: int, profile: Profile) -> Cluster:
+        """Nodes of that type with their executors, if the layout is known."""
+        return complete(self._cluster(self._instance, nodes), profile)
 
     def _equal_waves(self) -> ExperimentPlan:
-        """SimCost's samples, with expected times and prices where a model tells them."""
+        """SimCost's samples, with expected times and prices where a model predicts them."""
         request, partitions = self.request, self.request.partitions
         if partitions is None:
             raise BadInput(
@@ -303,32 +304,32 @@ class _Planning:
             return plan
         profile = self.fitted.profile
         clusters = [
-            self._part_of_nodes(run.cores or 1, request.node_cores, profile) for run in plan.runs
+            self._cluster_of_cores(run.cores or 1, request.node_cores, profile) for run in plan.runs
         ]
-        whole = self.workload or profile.reference_workload
-        found = self.fitted.predict_many(
+        planned = self.workload or profile.reference_workload
+        predictions = self.fitted.predict_many(
             clusters=clusters,
-            workloads=[whole.times(run.fraction) for run in plan.runs],
+            workloads=[planned.times(run.fraction) for run in plan.runs],
             confidence=request.confidence,
         )
         runs = [
             replace(
                 run,
                 instance=self._instance,
-                seconds=finite_or_none(found.seconds[place]),
-                low=finite_or_none(found.low[place]),
-                high=finite_or_none(found.high[place]),
-                usd=cost_of(clusters[place], float(found.seconds[place]), profile),
+                seconds=finite_or_none(predictions.seconds[index]),
+                low=finite_or_none(predictions.low[index]),
+                high=finite_or_none(predictions.high[index]),
+                usd=cost_of(clusters[index], float(predictions.seconds[index]), profile),
             )
-            for place, run in enumerate(plan.runs)
+            for index, run in enumerate(plan.runs)
         ]
         return replace(plan, runs=tuple(runs))
 
-    def _part_of_nodes(self, cores: int, node_cores: int, profile: Profile) -> Cluster:
+    def _cluster_of_cores(self, cores: int, node_cores: int, profile: Profile) -> Cluster:
         """The fewest nodes with that many cores that the service starts, on which the job gets
         exactly these: executors of one core, each with its share of the memory."""
         least = 1 if self.catalog is None else least_workers(self.catalog)
-        whole = self._laid_out(max(least, math.ceil(cores / node_cores)), profile)
+        whole = self._cluster_with_layout(max(least, math.ceil(cores / node_cores)), profile)
         memory, share = whole.executor_memory_gib, 1.0 / (whole.executor_cores or 1)
         return replace(
             whole,
@@ -340,11 +341,11 @@ class _Planning:
 
 
 def _workloads(grid: Grid, profile: Profile, workload: Workload | None) -> list[Workload]:
-    """(n,) that of each experiment: its fraction of the whole."""
-    whole = workload or profile.reference_workload
-    iterations = whole.iterations if grid.iterations is None else grid.iterations
-    whole = replace(whole, iterations=iterations)
-    sizes = {fraction: whole.times(fraction) for fraction in np.unique(grid.fraction).tolist()}
+    """(n,) the workload of each experiment: its fraction of the whole."""
+    planned = workload or profile.reference_workload
+    iterations = planned.iterations if grid.iterations is None else grid.iterations
+    planned = replace(planned, iterations=iterations)
+    sizes = {fraction: planned.times(fraction) for fraction in np.unique(grid.fraction).tolist()}
     return [sizes[fraction] for fraction in grid.fraction.tolist()]
 
 

@@ -1,4 +1,4 @@
-"""Lower bounds for compositions of unlike nodes, by windows of total capacity.
+"""Lower bounds for compositions of several types, over windows of total capacity.
 
 A composition of capacity C in a window [low, high] whose fixed part has the price P per hour, the
 capacity G and the members' sums of work Q = sum n_t g_t omega_t leaves C - G to other types. With
@@ -9,7 +9,7 @@ z = 1 / C the hourly price per capacity and the work,
 are linear in (v, z), where rho_u is the price of a unit of capacity of type u and omega_u the least
 of C (T_u(C) + start-up) in the window. The cost is at least A B. A product of two positive linear
 functions is quasi-concave, so over the polytope that the deadline leaves (B <= high (D / widening +
-start-up)) it is lowest at a vertex (`engine.mixing.hulls`). Only these are asked.
+start-up)) it is lowest at a vertex (`engine.mixing.hulls`). Only vertices are evaluated.
 
 Where the start-up is long and the deadline near the shortest possible that polytope is too large.
 So with a deadline there is a second bound, of the times widened by their spread,
@@ -23,8 +23,9 @@ more than its widened time, and with W the largest factor in the window the cost
 
 The fastest within a budget is bounded in the same way: for times between the least of the window
 and the best known, the hyperbola price x time = budget lies below its chord, which is linear.
-No time being shorter than the bound t, no hourly price is above budget / billed(t): that bounds the
-time again, and again while it moves. Where hours are billed this is nearly all.
+No time is shorter than the bound t, so no hourly price is above budget / billed(t). That tightens
+the bound of the time, and is repeated while it improves. With hourly billing most of the bound
+comes from this.
 """
 
 from __future__ import annotations
@@ -39,29 +40,38 @@ from engine.choosing.recommendation import Goal
 from engine.choosing.sweeps import TIE
 from engine.cost import billed_seconds
 from engine.forecast import FloatArray, IntArray
-from engine.mixing.hulls import Corners, Fixed, corners, hull_chains
+from engine.mixing.bound_terms import (
+    NO_OWNED_NODES,
+    NodeTerms,
+    OwnedNodes,
+    PartialSums,
+    TypeSpreads,
+)
+from engine.mixing.hulls import Corners, FixedPart, corners, hull_chains
 from engine.mixing.market import Market, extreme_quantiles
-from engine.mixing.nodes import NOTHING_OWNED, NodeTerms, PartialSums, Start, TypeSpreads
 from engine.units import SECONDS_PER_HOUR
 
-_NARROWED, _MOVED = 4, 1e-3
-"""How often a least time within a budget is taken up again, and by how much it must move."""
+_MAX_BUDGET_ROUNDS, _LEAST_INCREASE = 4, 1e-3
+"""The most rounds of tightening the least time within a budget, and the least relative increase of
+a round."""
 
-Line = Callable[[FloatArray, FloatArray], FloatArray]
-"""From a price and the other coordinate to what is above 0 beyond the goal."""
+GoalLine = Callable[[FloatArray, FloatArray], FloatArray]
+"""From a price and the other coordinate (work or time) to a value above 0 where the goal is
+broken."""
 
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """Bounds of every type in every window.
+    """j windows of total capacity, with the terms of k types in each.
 
     Args:
         low, high: (j,) ends of the windows.
         price: (k,) rho, USD per hour and capacity.
-        work: (k, j) omega; seconds: (k, j) tau, the least time; inf where the window holds no
-            composition with that type.
+        work: (k, j) omega, the least C (T + start-up); inf where the window holds no composition
+            with that type.
+        seconds: (k, j) tau, the least time; inf as `work`.
         widening: (k, j) the least factor from the time to the deadline that is met.
-        start: the owned nodes that every composition uses.
+        owned_nodes: the range of owned nodes that every composition uses.
     """
 
     goal: Goal
@@ -73,7 +83,7 @@ class Windows:
     work: FloatArray
     seconds: FloatArray
     widening: FloatArray
-    start: Start
+    owned_nodes: OwnedNodes
 
     def __len__(self) -> int:
         return len(self.low)
@@ -81,61 +91,63 @@ class Windows:
     @classmethod
     def of(
         cls, market: Market, goal: Goal, low: FloatArray, high: FloatArray, node: NodeTerms,
-        start: Start = NOTHING_OWNED,
+        owned_nodes: OwnedNodes = NO_OWNED_NODES,
     ) -> Windows:  # fmt: skip
         """Windows with the given ends."""
         capacity = node.capacity[:, None]
-        first, last = low / capacity, high / capacity
-        holds = last >= 1.0
-        at_low, at_high = node.seconds.at(first), node.seconds.at(last)
+        fewest, most = low / capacity, high / capacity
+        holds = most >= 1.0
+        at_low, at_high = node.seconds.at(fewest), node.seconds.at(most)
         startup = market.billing.startup_seconds
-        inner = node.seconds.least_inside(first, last)
+        inner = node.seconds.least_between(fewest, most)
         seconds = np.minimum(np.minimum(at_low, at_high), inner)
-        inner = node.work.least_inside(first, last)
+        inner = node.work.least_between(fewest, most)
         work = np.minimum(np.minimum(low * (at_low + startup), high * (at_high + startup)), inner)
         seconds, work = np.where(holds, seconds, np.inf), np.where(holds, work, np.inf)
-        widening = widening_inside(node.spread, goal, first, last)
+        widening = least_widening(node.spread, goal, fewest, most)
         price = node.rates / node.capacity
-        return cls(goal, market, low, high, node, price, work, seconds, widening, start)
+        return cls(goal, market, low, high, node, price, work, seconds, widening, owned_nodes)
 
-    def starting(self, start: Start) -> Windows:
-        """The same windows with other owned nodes."""
-        return self._kept(replace(self, start=start), _OF_TIMES + _OF_PRICES)
+    def with_owned_nodes(self, owned_nodes: OwnedNodes) -> Windows:
+        """The windows with another range of owned nodes."""
+        return self._sharing_cache(
+            replace(self, owned_nodes=owned_nodes), _CACHED_OF_TIMES + _CACHED_OF_PRICES
+        )
 
-    def charged(self, node: NodeTerms) -> Windows:
-        """The same windows with other prices."""
+    def with_multipliers(self, node: NodeTerms) -> Windows:
+        """The windows with the prices of other Lagrange multipliers."""
         price = node.rates / node.capacity
-        return self._kept(replace(self, node=node, price=price), _OF_TIMES)
+        return self._sharing_cache(replace(self, node=node, price=price), _CACHED_OF_TIMES)
 
-    def _kept(self, other: Windows, names: tuple[str, ...]) -> Windows:
-        """Another one with what both would work out alike."""
+    def _sharing_cache(self, other: Windows, names: tuple[str, ...]) -> Windows:
+        """`other`, with cached properties of these names taken over."""
         other.__dict__.update({name: getattr(self, name) for name in names if name in vars(self)})
         return other
 
     @cached_property
     def root(self) -> PartialSums:
-        """Only the owned nodes fixed, once for each window."""
-        parts = PartialSums.nothing(len(self), self.node.head)
+        """(j,) partial compositions with only the owned nodes fixed, one for each window."""
+        parts = PartialSums.nothing(len(self), self.node.master_rate)
         for row, nodes, spare in zip(
-            self.start.rows, self.start.nodes, self.start.spare, strict=True
+            self.owned_nodes.rows, self.owned_nodes.nodes, self.owned_nodes.spare, strict=True
         ):
             every = np.ones(len(self), dtype=np.int64)
-            # The bound pays for those that are spare, if it takes them: all are taken off before.
+            # The bound pays for spare nodes where it uses them, so their price is subtracted first.
             parts = self.with_one(parts, row * every, nodes * every, spare=spare * every)
         return parts
 
     def with_one(
         self, parts: PartialSums, row: IntArray, nodes: IntArray, *, spare: IntArray | None = None
     ) -> PartialSums:
-        """The parts with so many nodes of a type more.
+        """The partial compositions with (n,) `nodes` more of types `row`.
 
         Args:
-            spare: how many more are owned, as these are; None where these are paid for.
+            spare: (n,) how many more of owned nodes there may be; None for nodes that are paid for.
         """
         window, capacity = parts.window, nodes * self.node.capacity[row]
-        price = nodes * (self.node.rates if spare is None else self.node.owned)[row]
+        price = nodes * (self.node.rates if spare is None else self.node.owned_rates)[row]
         if spare is not None:
-            price = price - spare * self.node.saved[row]
+            price = price - spare * self.node.owned_savings[row]
         return PartialSums(
             window,
             parts.price + price,
@@ -145,18 +157,18 @@ class Windows:
             np.maximum(parts.widening, self.widening[row, window]),
         )
 
-    def floor(self, parts: PartialSums, below: float) -> FloatArray:
-        """(n,) no completion of a part that satisfies the goal is better than this; what is not
-        below `below` may be inf as well."""
+    def lower_bound(self, parts: PartialSums, cutoff: float) -> FloatArray:
+        """(n,) lower bound on the completions that satisfy the goal; values of at least `cutoff`
+        may be replaced by inf."""
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
             if self.goal.by_time:
-                value = self._least_time(parts, below)
+                value = self._least_time(parts, cutoff)
             else:
                 value = self.least_cost(parts)
                 if self.goal.deadline_seconds is not None:
-                    some = np.flatnonzero(value < below)
-                    in_time = self.least_cost_in_time(parts.taken(some))
-                    value[some] = np.maximum(value[some], in_time)
+                    undecided = np.flatnonzero(value < cutoff)
+                    in_time = self.least_cost_in_time(parts.taken(undecided))
+                    value[undecided] = np.maximum(value[undecided], in_time)
                 value = np.where(value <= self.goal.most_usd, value, np.inf)
         return np.where(parts.capacity <= self.high[parts.window] * (1.0 + TIE), value, np.inf)
 
@@ -165,140 +177,157 @@ class Windows:
         return low, np.maximum(self.high[parts.window], low)
 
     def _corners(
-        self, parts: PartialSums, used: FloatArray, chain: IntArray, other: FloatArray, over: Line
+        self,
+        parts: PartialSums,
+        used: FloatArray,
+        chain: IntArray,
+        other: FloatArray,
+        goal_line: GoalLine,
     ) -> Corners:
-        """Corners of what the windows leave to parts that use so much of the other coordinate."""
+        """Vertices of what the windows leave to partial compositions, whose other coordinate is
+        `used`."""
         rows = chain[parts.window].T
-        fixed = Fixed(parts.price, parts.capacity, used)
+        fixed = FixedPart(parts.price, parts.capacity, used)
         price, other = self.price[rows], other[rows, parts.window]
-        return corners(fixed, self._ends(parts), price, other, over)
+        return corners(fixed, self._ends(parts), price, other, goal_line)
 
     def _widening(self, parts: PartialSums) -> FloatArray:
-        """(n,) the least factor of a whole composition."""
+        """(n,) the least widening factor of a completion."""
         return np.asarray(np.maximum(parts.widening, self._least_widening[parts.window]))
 
     @cached_property
     def _least_widening(self) -> FloatArray:
-        held = np.where(np.isfinite(self.seconds), self.widening, np.inf).min(axis=0)
-        return np.asarray(np.where(np.isfinite(held), held, 1.0))
+        least = np.where(np.isfinite(self.seconds), self.widening, np.inf).min(axis=0)
+        return np.asarray(np.where(np.isfinite(least), least, 1.0))
 
     @cached_property
     def _most_widening(self) -> FloatArray:
-        held = np.where(np.isfinite(self.seconds), self.widening, 0.0).max(axis=0)
-        return np.asarray(np.where(held > 0.0, held, 1.0))
+        most = np.where(np.isfinite(self.seconds), self.widening, 0.0).max(axis=0)
+        return np.asarray(np.where(most > 0.0, most, 1.0))
 
     @cached_property
-    def _late(self) -> FloatArray:
-        """(k, j) the least time, widened."""
+    def _widened_seconds(self) -> FloatArray:
+        """(k, j) the least time, multiplied by the least factor to the deadline that is met."""
         return self.seconds * self.widening
 
     def _hulls(self, other: FloatArray) -> IntArray:
-        """Chains of the types of which nodes can be paid for."""
+        """Hull chains of the types that can be rented."""
         return hull_chains(self.price, np.where(self.market.most[:, None] > 0, other, np.inf))
 
     @cached_property
-    def _by_work(self) -> IntArray:
+    def _hulls_by_work(self) -> IntArray:
         return self._hulls(self.work)
 
     @cached_property
-    def _by_late(self) -> IntArray:
-        return self._hulls(self._late)
+    def _hulls_by_widened_seconds(self) -> IntArray:
+        return self._hulls(self._widened_seconds)
 
     @cached_property
-    def _by_seconds(self) -> IntArray:
+    def _hulls_by_seconds(self) -> IntArray:
         return self._hulls(self.seconds)
 
     def least_cost(self, parts: PartialSums) -> FloatArray:
-        """(n,) the least A B."""
+        """(n,) lower bound on the cost in USD, from A B."""
         window, startup = parts.window, self.market.billing.startup_seconds
         _, high = self._ends(parts)
         most = np.full(len(window), np.inf)
         if self.goal.deadline_seconds is not None:
             deadline = self.goal.deadline_seconds * (1.0 + TIE) / self._widening(parts)
             most = high * (deadline + startup)
-        found = self._corners(parts, parts.work, self._by_work, self.work, lambda _, b: b - most)
+        found = self._corners(
+            parts, parts.work, self._hulls_by_work, self.work, lambda _, b: b - most
+        )
         return self._least(found, high, found.other, np.ones(len(window)))
 
     def least_cost_in_time(self, parts: PartialSums) -> FloatArray:
-        """(n,) the least low A (Y / W + start-up)."""
+        """(n,) lower bound on the cost in USD, from low A (Y / W + start-up)."""
         low, _ = self._ends(parts)
         most = (self.goal.deadline_seconds or np.inf) * (1.0 + TIE)
         startup = self.market.billing.startup_seconds
         top = np.maximum(self._most_widening[parts.window], parts.widening)
         found = self._corners(
-            parts, parts.seconds * parts.widening, self._by_late, self._late,
-            lambda _, y: y - most,
+            parts, parts.seconds * parts.widening, self._hulls_by_widened_seconds,
+            self._widened_seconds, lambda _, y: y - most,
         )  # fmt: skip
         return self._least(found, np.ones(len(low)), found.other / top + startup, low)
 
     def _least(
         self, found: Corners, per: FloatArray, work: FloatArray, times: FloatArray
     ) -> FloatArray:
-        """(n,) USD: the least of A x work x times over corners, and of what is billed by steps.
+        """(n,) USD: the least of A x work x times over the vertices, or the least hourly price
+        times the least billed time where that is more.
 
         Args:
             work: (c, n) at the corners.
-            per: work / per is a time with the start-up that nothing at the corner is shorter than.
+            per: work / per is a lower bound on the time with start-up at a vertex.
         """
         hourly = np.maximum(found.price, 0.0)
-        best = _least_inside(found, hourly * work * times)
+        best = _least_feasible(found, hourly * work * times)
         billing = self.market.billing
-        # What is taken off for owned nodes and charged for others may leave less than the master.
-        apart = self._in_steps or self.market.head > self.node.head or bool(self.start.rows)
-        apart |= self.market.share is not None
-        if apart:
-            shortest = _least_inside(found, work / per)
+        # Savings of owned nodes and Lagrange multipliers may leave less than the master's price.
+        needs_second_bound = (
+            self._bills_in_steps
+            or self.market.master_rate > self.node.master_rate
+            or bool(self.owned_nodes.rows)
+        )
+        needs_second_bound |= self.market.share is not None
+        if needs_second_bound:
+            shortest = _least_feasible(found, work / per)
             seconds = np.maximum(shortest - billing.startup_seconds, 0.0)
-            hourly = np.maximum(_least_inside(found, hourly * found.size), self.market.head)
+            hourly = np.maximum(
+                _least_feasible(found, hourly * found.size), self.market.master_rate
+            )
             best = np.maximum(best, hourly * _billed(seconds, self.market))
         return best / SECONDS_PER_HOUR
 
     @property
-    def _in_steps(self) -> bool:
-        """Whether times of some difference are billed alike."""
+    def _bills_in_steps(self) -> bool:
+        """Whether different times may be billed the same."""
         billing = self.market.billing
         steps = billing.granularity_seconds > 1.0
         return steps or billing.minimum_seconds > billing.startup_seconds
 
-    def _least_time(self, parts: PartialSums, below: float) -> FloatArray:
-        """(n,) the least time over the corners that the budget's chord leaves."""
+    def _least_time(self, parts: PartialSums, cutoff: float) -> FloatArray:
+        """(n,) lower bound on the time, over the vertices within the chord of the budget."""
         window, startup = parts.window, self.market.billing.startup_seconds
         low, _ = self._ends(parts)
         most = self.goal.most_usd * SECONDS_PER_HOUR
         start = self.seconds.min(axis=0)[window] + startup
-        end = below + startup
+        end = cutoff + startup
         found = self._corners(
-            parts, parts.seconds, self._by_seconds, self.seconds,
+            parts, parts.seconds, self._hulls_by_seconds, self.seconds,
             lambda a, y: a * low * (start / most) + (y + startup - start) / end - 1.0 - TIE,
         )  # fmt: skip
-        best = _least_inside(found, found.other)
+        best = _least_feasible(found, found.other)
         if self.goal.budget_usd is not None:
-            some = np.flatnonzero(best < below)
-            for _ in range(_NARROWED):
-                if not len(some):
+            undecided = np.flatnonzero(best < cutoff)
+            for _ in range(_MAX_BUDGET_ROUNDS):
+                if not len(undecided):
                     break
-                before = best[some]
-                best[some] = np.maximum(before, self._least_time_at(parts.taken(some), before))
-                longer = best[some] > before * (1.0 + _MOVED)
-                some = some[longer & (best[some] < below)]
+                before = best[undecided]
+                best[undecided] = np.maximum(
+                    before, self._least_time_at(parts.taken(undecided), before)
+                )
+                longer = best[undecided] > before * (1.0 + _LEAST_INCREASE)
+                undecided = undecided[longer & (best[undecided] < cutoff)]
         if self.goal.deadline_seconds is not None:
             in_time = best * self._widening(parts) <= self.goal.deadline_seconds * (1.0 + TIE)
             best = np.where(in_time, best, np.inf)
         return best
 
     def _least_time_at(self, parts: PartialSums, least: FloatArray) -> FloatArray:
-        """(n,) the least time with an hourly price that the budget pays for as long as is billed
-        for (n,) times that nothing is shorter than."""
+        """(n,) lower bound on the time with an hourly price that the budget allows, given that no
+        time is shorter than (n,) `least`."""
         low, _ = self._ends(parts)
         hourly = self.goal.most_usd * SECONDS_PER_HOUR / _billed(least, self.market)
         found = self._corners(
-            parts, parts.seconds, self._by_seconds, self.seconds,
+            parts, parts.seconds, self._hulls_by_seconds, self.seconds,
             lambda a, _: a * low - hourly * (1.0 + TIE),
         )  # fmt: skip
-        return _least_inside(found, found.other)
+        return _least_feasible(found, found.other)
 
-    def floor_of_whole(self, parts: PartialSums) -> FloatArray:
-        """(n,) bound of compositions of which every member is fixed."""
+    def lower_bound_complete(self, parts: PartialSums) -> FloatArray:
+        """(n,) lower bound of complete compositions."""
         seconds = parts.seconds / parts.capacity
         with np.errstate(invalid="ignore", over="ignore"):
             cost = parts.price * np.maximum(
@@ -312,13 +341,13 @@ class Windows:
         return np.where(met, value, np.inf)
 
 
-_OF_TIMES = ("_least_widening", "_most_widening", "_late")
-_OF_PRICES = ("_by_work", "_by_late", "_by_seconds")
-"""What is worked out once."""
+_CACHED_OF_TIMES = ("_least_widening", "_most_widening", "_widened_seconds")
+_CACHED_OF_PRICES = ("_hulls_by_work", "_hulls_by_widened_seconds", "_hulls_by_seconds")
+"""Cached properties of `Windows` that depend on times alone, and on times and prices."""
 
 
-def _least_inside(found: Corners, values: FloatArray) -> FloatArray:
-    """(n,) the least of (c, n) values over the corners that are not outside."""
+def _least_feasible(found: Corners, values: FloatArray) -> FloatArray:
+    """(n,) the least of (c, n) values over the feasible vertices."""
     return np.asarray(np.fmin.reduce(np.where(np.isfinite(found.size), values, np.inf)))
 
 
@@ -326,18 +355,19 @@ def _billed(seconds: FloatArray, market: Market) -> FloatArray:
     return billed_seconds(np.where(np.isfinite(seconds), seconds, 0.0), market.billing)
 
 
-def widening_inside(
+def least_widening(
     spread: TypeSpreads, goal: Goal, low: FloatArray, high: FloatArray
 ) -> FloatArray:
-    """(k, j) factors that no mix with that member has a smaller one than.
+    """(k, j) lower bound on the factor from the time to the deadline met, of mixes with that
+    member.
 
-    The spread of a mix is at least the widest of its members', with that member's degrees of
-    freedom: those of any type bound the quantile. Below the median more spread means less, so there
-    the widest of all types bounds everything. An unknown spread widens nothing.
+    The scale of a mix is at least the largest of its members', with that member's degrees of
+    freedom; those of any type bound the quantile. Below the median a larger scale means a smaller
+    factor, so there the largest scale of all types is the bound. An unknown scale widens nothing.
     """
-    if goal.deadline_seconds is None or np.isnan(spread.dof_ends).any():
+    if goal.deadline_seconds is None or np.isnan(spread.dof_range).any():
         return np.ones(low.shape)
-    quantile = min(extreme_quantiles(goal.confidence, spread.dof_ends))
+    quantile = min(extreme_quantiles(goal.confidence, spread.dof_range))
     if quantile <= 0.0:
         return np.full(low.shape, np.exp(quantile * spread.widest))
     return np.asarray(np.exp(quantile * spread.least(low, high)))

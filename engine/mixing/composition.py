@@ -1,7 +1,7 @@
 """The time and cost of a named composition: 3 of this type and 2 of that.
 
-Several types follow the law of `engine.mixing.mix_law`. The model is asked only for the points
-behind the composition, one by one, so it interpolates nothing. For one type the answer is the
+Several types follow the law of `engine.mixing.mix_law`. The model is evaluated only at the points
+that the composition needs, one by one, so it interpolates nothing. For one type the answer is the
 model's own prediction, with its phases and stages.
 """
 
@@ -14,8 +14,8 @@ from datetime import date
 import numpy as np
 
 from engine.catalog import Billing, Catalog
-from engine.choosing.candidates import Candidates, holding_none, select_candidates
-from engine.choosing.choices import Answers
+from engine.choosing.candidates import Candidates, select_candidates, types_without_executor
+from engine.choosing.choices import ChoiceBuilder
 from engine.choosing.interruptions import with_interruptions
 from engine.choosing.limits import Limits
 from engine.choosing.recommendation import Choice, Goal
@@ -27,11 +27,11 @@ from engine.errors import BadInput
 from engine.forecast import Forecast, IntArray, known
 from engine.machines.services import spot_nodes
 from engine.memory import name_instead
-from engine.mixing.columns import ROUNDING, Columns
-from engine.mixing.market import FoundMix, Market
+from engine.mixing.common_executor_shape import with_common_shape
+from engine.mixing.market import Market, MixResult
 from engine.mixing.mix_law import MixLaw, beyond_of
-from engine.mixing.one_shape import of_one_shape
-from engine.mixing.purchase_options import PurchaseOptions, behind
+from engine.mixing.node_counts import WHOLE_TOLERANCE, NodeCounts
+from engine.mixing.purchase_options import PurchaseOptions, supporting_points
 from engine.mixing.shown_mix import Mix
 from engine.models.base import FittedModel, Prediction, no_interval_notice
 from engine.notices import Notice, in_order
@@ -83,29 +83,29 @@ def predict_composition(
     billing = catalog.billing if billing is None else billing
     billing = replace(billing, spot=True) if spot else billing
     Limits(max_spot=max_spot)
-    places = Placed.of(fitted, composition, catalog)
+    placed = PlacedComposition.of(fitted, composition, catalog)
     if billing.spot:
-        _check_spot_prices(places, billing, catalog, max_spot=max_spot)
-    goal = Goal(deadline_seconds, None, confidence, sum(places.counts))
+        _check_spot_prices(placed, billing, catalog, max_spot=max_spot)
+    goal = Goal(deadline_seconds, None, confidence, sum(placed.counts))
     today = today or date.today()
     if billing.spot:
-        places = places.on_spot(1.0 if max_spot is None else max_spot)
-    surface = places.surface(workload)
-    most = spot_nodes(catalog, sum(places.counts))
-    if len(places.counts) == 1 and places.spot in ((), (0,), (most,)):
-        billing = replace(billing, spot=any(places.spot) or (billing.spot and not most))
-        return _of_one_type(surface, places.counts[0], goal, billing, today)
-    return _of_several(surface, places, goal, billing, today)
+        placed = placed.on_spot(1.0 if max_spot is None else max_spot)
+    surface = placed.surface(workload)
+    most = spot_nodes(catalog, sum(placed.counts))
+    if len(placed.counts) == 1 and placed.spot in ((), (0,), (most,)):
+        billing = replace(billing, spot=any(placed.spot) or (billing.spot and not most))
+        return _composed_of_one_type(surface, placed.counts[0], goal, billing, today)
+    return _composed_of_several(surface, placed, goal, billing, today)
 
 
 def _check_spot_prices(
-    places: Placed, billing: Billing, catalog: Catalog, *, max_spot: float | None
+    placed: PlacedComposition, billing: Billing, catalog: Catalog, *, max_spot: float | None
 ) -> None:
     """Refuses types without a spot price. With `max_spot` some types may lack one, since their
     nodes stay on demand, but not all of them."""
-    offers = places.candidates.offers
+    offers = placed.candidates.offers
     unpriced = [each.instance.name for each in offers if price_of(each, billing) is None]
-    if unpriced and (max_spot is None or len(unpriced) == len(places.counts)):
+    if unpriced and (max_spot is None or len(unpriced) == len(placed.counts)):
         raise BadInput(
             f"{unpriced[0]} has no spot price in catalog {catalog.name}",
             remedy="leave spot out, or name another type",
@@ -113,33 +113,33 @@ def _check_spot_prices(
 
 
 @dataclass(frozen=True, eq=False)
-class Placed:
-    """A composition as rows of candidates and their counts.
+class PlacedComposition:
+    """A composition as rows of candidates with their counts.
 
     Args:
         spot: spot nodes of each type; empty for none.
-        shaped: notices about the shape of executors.
-        nodes: counts of one type at which the model is asked for times; None for all.
+        shape_notices: notices about the common shape of executors.
+        nodes: node counts at which the model is evaluated; None for all.
     """
 
     fitted: FittedModel
     candidates: Candidates
     counts: tuple[int, ...]
     spot: tuple[int, ...] = ()
-    shaped: tuple[Notice, ...] = ()
+    shape_notices: tuple[Notice, ...] = ()
     nodes: IntArray | None = None
 
     @classmethod
     def on(
         cls, surface: Surface, composition: Mapping[str, int], *, spot: Mapping[str, int]
-    ) -> Placed:
+    ) -> PlacedComposition:
         """A composition of a surface's own candidates, as the search over it sees them."""
         rows = [surface.rows[name] for name in sorted(composition)]
-        all_of = surface.candidates
+        all_candidates = surface.candidates
         candidates = replace(
-            all_of,
-            offers=tuple(all_of.offers[row] for row in rows),
-            layouts=tuple(all_of.layouts[row] for row in rows),
+            all_candidates,
+            offers=tuple(all_candidates.offers[row] for row in rows),
+            layouts=tuple(all_candidates.layouts[row] for row in rows),
         )
         counts = tuple(composition[name] for name in candidates.names)
         rented = tuple(spot.get(name, 0) for name in candidates.names)
@@ -148,7 +148,9 @@ class Placed:
         return cls(surface.fitted, candidates, counts, rented, nodes=nodes)
 
     @classmethod
-    def of(cls, fitted: FittedModel, composition: Mapping[str, int], catalog: Catalog) -> Placed:
+    def of(
+        cls, fitted: FittedModel, composition: Mapping[str, int], catalog: Catalog
+    ) -> PlacedComposition:
         """The composition, checked against the catalog."""
         for name, nodes in composition.items():
             catalog.offer(name)
@@ -159,7 +161,7 @@ class Placed:
                 )
         if not composition:
             raise BadInput("the composition is empty", remedy="name a type and its nodes")
-        for rejected in holding_none(catalog, tuple(composition), fitted.profile):
+        for rejected in types_without_executor(catalog, tuple(composition), fitted.profile):
             raise BadInput(
                 f"{rejected.instance} {rejected.reason}",
                 where=f"catalog {catalog.name}",
@@ -169,46 +171,46 @@ class Placed:
             catalog, profile=fitted.profile, barrier_stages=fitted.barrier_stages,
             instances=tuple(composition),
         )  # fmt: skip
-        candidates, shaped = of_one_shape(candidates, fitted.profile)
+        candidates, shape_notices = with_common_shape(candidates, fitted.profile)
         counts = tuple(int(composition[name]) for name in candidates.names)
-        return cls(fitted, candidates, counts, shaped=tuple(shaped))
+        return cls(fitted, candidates, counts, shape_notices=tuple(shape_notices))
 
     def surface(self, workload: Workload) -> Surface:
-        """A surface with just the points behind the composition evaluated."""
-        capacity = MixLaw.of(self._blank(workload, 1)).capacity
-        alike = (np.asarray(self.counts) * capacity).sum() / capacity
-        columns = int(np.ceil(alike.max() * (1.0 - ROUNDING)))
+        """A surface of which only the points that the composition needs are evaluated."""
+        capacity = MixLaw.of(self._empty_surface(workload, 1)).capacity
+        equivalent_nodes = (np.asarray(self.counts) * capacity).sum() / capacity
+        columns = int(np.ceil(equivalent_nodes.max() * (1.0 - WHOLE_TOLERANCE)))
         if self.nodes is not None:
-            columns = max(Columns(self.nodes).around(columns))
-        blank = self._blank(workload, columns)
-        return blank.refined(self._behind(blank))
+            columns = max(NodeCounts(self.nodes).neighbours(columns))
+        empty = self._empty_surface(workload, columns)
+        return empty.refined(self._supporting_points(empty))
 
-    def _behind(self, surface: Surface) -> list[int]:
-        return behind(self.found, self.law(surface), self.options(Billing()), surface)
+    def _supporting_points(self, surface: Surface) -> list[int]:
+        return supporting_points(self.as_mix, self.law(surface), self.options(Billing()), surface)
 
-    def on_spot(self, share: float) -> Placed:
+    def on_spot(self, share: float) -> PlacedComposition:
         """The composition with at most this share of spot nodes, and no more than its service
         allows, those that save most first; none where spot saves nothing."""
         offers, nodes = self.candidates.offers, sum(self.counts)
-        left = min(int(share * nodes + 1e-9), spot_nodes(self.candidates.catalog, nodes))
-        saved = [
+        remaining = min(int(share * nodes + 1e-9), spot_nodes(self.candidates.catalog, nodes))
+        savings = [
             offer.on_demand.usd_per_hour - offer.spot.usd_per_hour if offer.spot else 0.0
             for offer in offers
         ]
         spot = [0] * len(offers)
-        for row in sorted(range(len(offers)), key=lambda row: -saved[row]):
-            if saved[row] > 0.0:
-                spot[row] = min(left, self.counts[row])
-                left -= spot[row]
+        for row in sorted(range(len(offers)), key=lambda row: -savings[row]):
+            if savings[row] > 0.0:
+                spot[row] = min(remaining, self.counts[row])
+                remaining -= spot[row]
         return replace(self, spot=tuple(spot))
 
     @property
-    def found(self) -> FoundMix:
-        """The composition as the search gives it: types on demand, then as spot nodes."""
+    def as_mix(self) -> MixResult:
+        """The composition as a search result: types on demand, then as spot nodes."""
         spot = self.spot or (0,) * len(self.counts)
         ordinary = [nodes - rented for nodes, rented in zip(self.counts, spot, strict=True)]
         rows = tuple(range(2 * len(self.counts)))
-        return FoundMix(rows, (*ordinary, *spot), np.nan, np.nan, optimal=False, evaluated=0)
+        return MixResult(rows, (*ordinary, *spot), np.nan, np.nan, optimal=False, evaluated=0)
 
     def options(self, billing: Billing) -> PurchaseOptions:
         """Its types, rented both ways."""
@@ -224,17 +226,21 @@ class Placed:
         return law if self.nodes is None else law.at(self.nodes[self.nodes <= surface.max_nodes])
 
     def forecast(self, workload: Workload) -> Forecast:
-        rows, counts = np.asarray([self.found.rows]), np.asarray([self.found.counts])
+        rows, counts = np.asarray([self.as_mix.rows]), np.asarray([self.as_mix.counts])
         return self.law(self.surface(workload)).forecast(rows, counts)
 
     def notices(self, workload: Workload) -> tuple[Notice, ...]:
         """The model's warnings for a workload, over all types."""
         surface = self.surface(workload)
         return in_order(
-            [notice for point in self._behind(surface) for notice in surface.notices(point)]
+            [
+                notice
+                for point in self._supporting_points(surface)
+                for notice in surface.notices(point)
+            ]
         )
 
-    def _blank(self, workload: Workload, columns: int) -> Surface:
+    def _empty_surface(self, workload: Workload, columns: int) -> Surface:
         k = len(self.counts)
         if k * columns > MAX_POINTS:
             raise BadInput(
@@ -246,21 +252,21 @@ class Placed:
         return Surface(self.fitted, workload, self.candidates, columns, forecast)
 
 
-def _of_one_type(
+def _composed_of_one_type(
     surface: Surface, nodes: int, goal: Goal, billing: Billing, today: date
 ) -> Composed:
     """One type: the model's own prediction, with its cost."""
     point = nodes - 1
-    surface, billing = surface.rented(billing)
-    answers = Answers(surface, goal, billing, today)
+    surface, billing = surface.for_purchase_option(billing)
+    answers = ChoiceBuilder(surface, goal, billing, today)
     cluster = surface.cluster(point)
     prediction = surface.fitted.predict(
         cluster=cluster, workload=surface.workload, confidence=goal.confidence
     )
-    choice = answers.warned(answers.choice(point))
+    choice = answers.with_model_warnings(answers.choice(point))
     warnings = in_order([*prediction.warnings, *choice.warnings])
     phases = prediction.phases
-    if phases is not None and choice.spot and surface.interrupted.any():
+    if phases is not None and choice.spot and surface.interruption_rates.any():
         phases = with_interruptions(phases, choice.seconds - prediction.seconds)
     if choice.spot:
         prediction = replace(
@@ -274,11 +280,11 @@ def _of_one_type(
     return Composed(choice, replace(prediction, warnings=warnings))
 
 
-def _of_several(
-    surface: Surface, places: Placed, goal: Goal, billing: Billing, today: date
+def _composed_of_several(
+    surface: Surface, placed: PlacedComposition, goal: Goal, billing: Billing, today: date
 ) -> Composed:
     """Several types: by the law of unlike nodes."""
-    mix = Mix(surface, places.options(billing), goal, places.found, today)
+    mix = Mix(surface, placed.options(billing), goal, placed.as_mix, today)
     forecast = mix.forecast()
     if not np.isfinite(forecast.seconds[0]):
         raise BadInput("the model has no prediction for this composition", where="composition")
@@ -286,7 +292,7 @@ def _of_several(
     low, high = (known(bound[0]) for bound in forecast.interval(goal.confidence))
     answering = fitted.answering(surface.workload)
     notices = [
-        *fitted.profile.notices, *answering.fit_notices, *choice.warnings, *places.shaped,
+        *fitted.profile.notices, *answering.fit_notices, *choice.warnings, *placed.shape_notices,
     ]  # fmt: skip
     if low is None:
         notices.append(no_interval_notice(fitted.model))

@@ -1,5 +1,5 @@
-"""Where a deadline and a budget cannot be kept together: what clusters of several types, and of
-which only a share is spot, keep of them."""
+"""Compromises between a deadline and a budget that cannot both be kept, for clusters of several
+types or with a share of spot nodes."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from dataclasses import replace
 from engine.choosing.recommendation import Choice, Compromise, Goal, Recommendation
 from engine.choosing.surface import Surface
 from engine.forecast import Forecast, known
-from engine.mixing.composition import Placed
+from engine.mixing.composition import PlacedComposition
 from engine.text.reachable import ENOUGH, reachable_seconds, reachable_usd
 
 Ask = Callable[[Goal], Recommendation]
 
 
 def with_compromises(answer: Recommendation, ask: Ask, surface: Surface) -> Recommendation:
-    """The answer with compromises that are searched and priced as it was itself; of clusters of one
+    """The answer with compromises found by the same search as the answer itself, or those of one
     type where none is better.
 
     Args:
         answer: its compromises are of clusters of one type.
         ask: the search that found the answer.
-        surface: of the same types, for the time of what is found.
+        surface: of the same types, for the times of the compromises.
 
     Limits are compared as they are named: what is hardly later may cost far less.
     """
@@ -30,36 +30,48 @@ def with_compromises(answer: Recommendation, ask: Ask, surface: Surface) -> Reco
         return answer
     first, last = answer.compromises[0], answer.compromises[-1]
     within = [last, *_within(answer.goal, ask, surface)]
-    ways = (
+    compromises = (
         _in_time(answer.goal, ask, surface, first),
-        min(within, key=lambda one: (reachable_usd(one.budget_usd), one.deadline_seconds)),
+        min(
+            within,
+            key=lambda compromise: (
+                reachable_usd(compromise.budget_usd),
+                compromise.deadline_seconds,
+            ),
+        ),
     )
-    clusters = {(tuple(one.choice.composition.items()), tuple(one.choice.spot)) for one in ways}
-    unlike = len(clusters) > 1 and _named(ways[0]) != _named(ways[1])
-    return replace(answer, compromises=ways if unlike else ways[:1])
+    clusters = {
+        (tuple(compromise.choice.composition.items()), tuple(compromise.choice.spot))
+        for compromise in compromises
+    }
+    differ = len(clusters) > 1 and _rounded_limits(compromises[0]) != _rounded_limits(
+        compromises[1]
+    )
+    return replace(answer, compromises=compromises if differ else compromises[:1])
 
 
-def _named(one: Compromise) -> tuple[float, float]:
-    """Its deadline as it is named, and its budget, which the cost may be below."""
-    return reachable_seconds(one.deadline_seconds), one.budget_usd
+def _rounded_limits(compromise: Compromise) -> tuple[float, float]:
+    """Its rounded deadline, and its budget, which the cost may be below."""
+    return reachable_seconds(compromise.deadline_seconds), compromise.budget_usd
 
 
 def _in_time(goal: Goal, ask: Ask, surface: Surface, one_type: Compromise) -> Compromise:
-    """The least cost in time; where nothing is, of the least deadline as it is named: the fastest
-    cluster is not always that of which most can be promised, and `one_type` keeps as much."""
+    """The least cost within the deadline; where nothing meets it, within the least rounded deadline
+    that can be met. The fastest cluster does not always meet the least deadline, so that of
+    `one_type` counts too."""
     cheapest = replace(goal, budget_usd=None, objective="cost")
     choice = ask(cheapest).recommended
     if choice is None:
         soonest = ask(replace(cheapest, deadline_seconds=None, objective="time")).recommended
         if soonest is None:
             return one_type
-        latest = min(one_type.deadline_seconds, _promised(_forecast(soonest, surface), goal))
+        latest = min(one_type.deadline_seconds, _least_deadline(_forecast(soonest, surface), goal))
         choice = ask(replace(cheapest, deadline_seconds=reachable_seconds(latest))).recommended
     return one_type if choice is None else _compromise(choice, goal, surface)
 
 
 def _within(goal: Goal, ask: Ask, surface: Surface) -> list[Compromise]:
-    """The least time within the budget; where nothing is, within the least as it is named."""
+    """The least time within the budget; where nothing keeps it, within the least rounded budget."""
     fastest = replace(goal, deadline_seconds=None, objective="time")
     choice = ask(fastest).recommended
     if choice is None:
@@ -71,19 +83,19 @@ def _within(goal: Goal, ask: Ask, surface: Surface) -> list[Compromise]:
 
 
 def _compromise(choice: Choice, goal: Goal, surface: Surface) -> Compromise:
-    """What of both limits a choice keeps."""
+    """The compromise of a choice: the deadline and the budget that it keeps."""
     forecast = _forecast(choice, surface)
-    deadline = max(_promised(forecast, goal), goal.deadline_seconds or 0.0)
+    deadline = max(_least_deadline(forecast, goal), goal.deadline_seconds or 0.0)
     p_deadline = known(forecast.p_within(deadline)[0])
     budget = max(choice.cost_usd or 0.0, goal.budget_usd or 0.0)
     return Compromise(deadline, budget, replace(choice, p_deadline=p_deadline))
 
 
 def _forecast(choice: Choice, surface: Surface) -> Forecast:
-    placed = Placed.on(surface, choice.composition, spot=choice.spot)
+    placed = PlacedComposition.on(surface, choice.composition, spot=choice.spot)
     return placed.forecast(surface.workload)
 
 
-def _promised(forecast: Forecast, goal: Goal) -> float:
-    """The shortest deadline that is kept as surely as the goal asks."""
+def _least_deadline(forecast: Forecast, goal: Goal) -> float:
+    """The shortest deadline that is met at the goal's confidence."""
     return ENOUGH * float(forecast.sure_seconds(goal.confidence)[0])

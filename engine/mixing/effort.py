@@ -1,52 +1,53 @@
-"""How much a search for mixes looks at before it says how far off it may be.
+"""The effort limit of the search for mixes: a number of bounds, after which it is not proven.
 
-What is looked at is counted, not the seconds that this takes: so that the answer is the same on a
-busy machine, and on a slow one.
+Bounds are counted, not seconds, so that the result is the same on a busy or slow machine.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-MOST_BOUNDS = 8e6
-"""Bounds of parts that a search works out at most: two to three seconds of processor time, 0.2 to
-0.4 µs each."""
+MAX_BOUNDS = 8e6
+"""The most lower bounds that a search computes: two to three seconds of processor time, 0.2 to 0.4
+µs each."""
 
-BOUNDS_AROUND = 8e5
-"""The same for each of the ten searches or so for what an answer hangs on, where that answer was
-not proven with `MOST_BOUNDS`: what is near to it is as hard, and would not be proven either."""
+MAX_BOUNDS_SENSITIVITY = 8e5
+"""The same for each of the ten or so searches of a sensitivity analysis, where the answer itself
+was not proven with `MAX_BOUNDS`: nearby goals are as hard, and would not be proven either."""
 
-FOR_EACH_CALL = 2_000
-"""What it takes to work out some bounds together beside these, in bounds: 0.3 to 0.9 ms."""
+COST_PER_CALL = 2_000
+"""Overhead of one vectorised call, in bounds: 0.3 to 0.9 ms."""
 
-CHARGED = 0.25
-"""What windows with other charges take for each type in each, in bounds: their times are known."""
+REPRICED_COST = 0.25
+"""Cost of windows with other Lagrange multipliers, in bounds per type and window: their times are
+known."""
 
 
 class OutOfEffort(Exception):
-    """As many bounds were worked out as may be."""
+    """The effort limit is reached."""
 
 
 @dataclass(eq=False)
 class Effort:
-    """Bounds worked out by one search.
+    """The bounds computed by one search.
 
     Args:
-        most: how many may be.
+        most: the limit.
+        spent: computed so far, with overheads.
     """
 
     most: float
     spent: float = 0.0
 
     def spend(self, bounds: float) -> None:
-        """So many were worked out together."""
-        self.spent += FOR_EACH_CALL + bounds
+        """Counts one vectorised call of `bounds` bounds."""
+        self.spent += COST_PER_CALL + bounds
 
     @property
-    def over(self) -> bool:
+    def exhausted(self) -> bool:
         return self.spent >= self.most
 
     def check(self) -> None:
-        """Raises OutOfEffort when no more may be."""
-        if self.over:
+        """Raises OutOfEffort at the limit."""
+        if self.exhausted:
             raise OutOfEffort

@@ -1,9 +1,9 @@
-"""Corners of what a window leaves of all compositions: where a quasi-concave bound is lowest.
+"""Vertices of the feasible polytope of a window, where a quasi-concave bound is lowest.
 
-In the shares v of the types and z = 1 / C the price per capacity, the work and the time are linear,
-and the goal leaves the part of (types x ends of the window) below one line. Its corners are a type
-at an end of the window, or a point where that line is crossed: between two neighbours of the lower
-left hull at one end, or between the two ends with one type.
+In the shares v of the types and z = 1 / C the price per capacity, the work and the time are linear.
+The goal cuts the polytope of (types x ends of the window) by one line. The vertices are a type at
+an end of the window, or a point where an edge crosses that line: between two neighbours of the
+lower left convex hull at one end, or between the two ends with one type.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from engine.forecast import FloatArray, IntArray
 
 @dataclass(frozen=True, eq=False)
 class Corners:
-    """All corners of each of n compositions: (c, n) arrays.
+    """The vertices of n partial compositions: (c, n) arrays.
 
     Args:
-        price: USD per hour and capacity; other: work, or time.
-        size: no capacity there is smaller; inf where the corner is outside.
+        price: USD per hour and capacity.
+        other: work, or time.
+        size: lower bound on the capacity there; inf where the vertex is infeasible.
     """
 
     price: FloatArray
@@ -32,8 +33,9 @@ class Corners:
 
 
 @dataclass(frozen=True, eq=False)
-class Fixed:
-    """What is fixed of n compositions: (n,) each, USD per hour, capacity and the other sum."""
+class FixedPart:
+    """Sums over the fixed members of n partial compositions, (n,) each: USD per hour, capacity, and
+    work or time."""
 
     price: FloatArray
     capacity: FloatArray
@@ -41,58 +43,58 @@ class Fixed:
 
 
 def corners(
-    fixed: Fixed,
+    fixed: FixedPart,
     ends: tuple[FloatArray, FloatArray],
     price: FloatArray,
     other: FloatArray,
-    over: Callable[[FloatArray, FloatArray], FloatArray],
+    goal_line: Callable[[FloatArray, FloatArray], FloatArray],
 ) -> Corners:
-    """The corners of what is left to n compositions.
+    """The vertices of what is left to n partial compositions.
 
     Args:
         ends: the least and the largest capacity.
         price, other: (h, n) of each type of the hull's chain, cheapest first.
-        over: from the price and the other one, the line: above 0 what the goal rules out.
+        goal_line: from price and other to a value above 0 where the goal is broken.
     """
     size = np.stack(ends)[:, None]
     rest = np.maximum(size - fixed.capacity, 0.0)
     a = (fixed.price + rest * price) / size
     b = (fixed.other + rest * np.where(rest > 0.0, other, 0.0)) / size
-    beyond = over(a, b)
-    inside = beyond <= 0.0
+    excess = goal_line(a, b)
+    inside = excess <= 0.0
 
-    def crossed(here: Where, there: Where) -> Corners:
-        """Where the ways from places to other ones cross the line."""
-        part = beyond[here] / (beyond[here] - beyond[there])
-        crosses = inside[here] != inside[there]
+    def crossings(start: CornerIndex, end: CornerIndex) -> Corners:
+        """Where the edges between vertices cross the line."""
+        weight = excess[start] / (excess[start] - excess[end])
+        crosses = inside[start] != inside[end]
         return Corners(
-            a[here] + part * (a[there] - a[here]),
-            b[here] + part * (b[there] - b[here]),
-            np.where(crosses, size[here[:1]], np.inf),
+            a[start] + weight * (a[end] - a[start]),
+            b[start] + weight * (b[end] - b[start]),
+            np.where(crosses, size[start[:1]], np.inf),
         )
 
     every = slice(None)
-    found = (
+    parts = (
         Corners(a, b, np.where(inside, size, np.inf)),
-        crossed((every, slice(None, -1)), (every, slice(1, None))),
-        crossed((slice(None, 1),), (slice(1, None),)),
+        crossings((every, slice(None, -1)), (every, slice(1, None))),
+        crossings((slice(None, 1),), (slice(1, None),)),
     )
     return Corners(
-        _listed([one.price for one in found]),
-        _listed([one.other for one in found]),
-        _listed([one.size for one in found]),
+        _flattened([one.price for one in parts]),
+        _flattened([one.other for one in parts]),
+        _flattened([one.size for one in parts]),
     )
 
 
-def _listed(parts: Sequence[FloatArray]) -> FloatArray:
-    """(c, n) of several (ends, chain, n)."""
+def _flattened(parts: Sequence[FloatArray]) -> FloatArray:
+    """(c, n) from several arrays of (ends, chain, n)."""
     return np.concatenate(
         [part.reshape(math.prod(part.shape[:2]), part.shape[2]) for part in parts]
     )
 
 
-Where = tuple[slice, ...]
-"""Places among (ends, chain, compositions)."""
+CornerIndex = tuple[slice, ...]
+"""An index into (ends, chain, compositions)."""
 
 
 def hull_chains(price: FloatArray, other: FloatArray) -> IntArray:
@@ -104,24 +106,24 @@ def hull_chains(price: FloatArray, other: FloatArray) -> IntArray:
     columns = other.shape[1]
     order = np.argsort(price, kind="stable")
     ordered = other[order]
-    falls = np.isfinite(ordered)
-    falls[1:] &= ordered[1:] < np.minimum.accumulate(ordered, axis=0)[:-1]
-    some = falls.any(axis=1)
-    order, falls = order[some], falls[some]
+    candidate = np.isfinite(ordered)
+    candidate[1:] &= ordered[1:] < np.minimum.accumulate(ordered, axis=0)[:-1]
+    used = candidate.any(axis=1)
+    order, candidate = order[used], candidate[used]
     if not len(order):
         return np.zeros((columns, 1), dtype=np.int64)
     x, y = price[order], other[order]
-    every, index = np.arange(columns), np.arange(len(order))[:, None]
-    here = falls.argmax(axis=0)
-    chain = [here]
+    all_columns, index = np.arange(columns), np.arange(len(order))[:, None]
+    vertex = candidate.argmax(axis=0)
+    chain = [vertex]
     while True:
-        ahead = falls & (index > here)
+        ahead = candidate & (index > vertex)
         more = ahead.any(axis=0)
         if not more.any():
             break
         # Of equal prices the first is the one with the larger value: straight down from there.
         with np.errstate(invalid="ignore", divide="ignore"):
-            slope = np.where(ahead, (y - y[here, every]) / (x[:, None] - x[here]), np.inf)
-        here = np.where(more, slope.argmin(axis=0), here)
-        chain.append(here)
+            slope = np.where(ahead, (y - y[vertex, all_columns]) / (x[:, None] - x[vertex]), np.inf)
+        vertex = np.where(more, slope.argmin(axis=0), vertex)
+        chain.append(vertex)
     return np.asarray(order[np.stack(chain, axis=1)])

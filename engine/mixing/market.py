@@ -1,4 +1,4 @@
-"""What compositions cost, what they may hold, and which of them satisfy a goal."""
+"""Prices and limits of compositions, and which compositions satisfy a goal."""
 
 from __future__ import annotations
 
@@ -21,29 +21,32 @@ class SpotShare:
     """A maximum share of spot nodes among all, where types are rented both ways.
 
     Args:
-        types: (k,) the type that each row is; spot: (k,) whether its nodes are spot nodes.
-        most: spot nodes / nodes at most.
-        beside: other nodes at least, where there are spot nodes.
-        owned: (k,) nodes of each row that are owned, where no more others are rented than need be;
-            None where any number may be.
+        types: (k,) type of each row.
+        spot: (k,) whether its nodes are spot nodes.
+        largest_share: the largest spot nodes / nodes.
+        least_on_demand: the fewest on-demand nodes beside spot nodes.
+        owned: (k,) owned nodes of each row, where no more nodes than `least_on_demand` are rented
+            on demand; None where any number may be.
     """
 
     types: IntArray
     spot: BoolArray
-    most: float
-    beside: int = 0
+    largest_share: float
+    least_on_demand: int = 0
     owned: IntArray | None = None
 
     def allowed(self, rows: IntArray, counts: IntArray) -> BoolArray:
-        """(n,) whether compositions keep it."""
-        others = np.where(self.spot[rows], 0, counts)
-        nodes, beside = counts.sum(axis=1), others.sum(axis=1)
-        spot = nodes - beside
-        kept = spot <= self.most * nodes * (1.0 + 1e-12)
-        kept &= (spot == 0) | (beside >= self.beside)
+        """(n,) whether compositions keep the share."""
+        on_demand_counts = np.where(self.spot[rows], 0, counts)
+        nodes, on_demand = counts.sum(axis=1), on_demand_counts.sum(axis=1)
+        spot = nodes - on_demand
+        allowed = spot <= self.largest_share * nodes * (1.0 + 1e-12)
+        allowed &= (spot == 0) | (on_demand >= self.least_on_demand)
         if self.owned is not None:
-            kept &= (beside <= self.beside) | (others <= self.owned[rows]).all(axis=1)
-        return np.asarray(kept)
+            allowed &= (on_demand <= self.least_on_demand) | (
+                on_demand_counts <= self.owned[rows]
+            ).all(axis=1)
+        return np.asarray(allowed)
 
     def taken(self, rows: IntArray) -> SpotShare:
         return taken(self, rows, "types", "spot", "owned")
@@ -51,19 +54,19 @@ class SpotShare:
 
 @dataclass(frozen=True, eq=False)
 class Market:
-    """What compositions cost and may hold.
+    """Prices of nodes, and limits on their counts.
 
     Args:
         rates: (k,) USD per billed hour of a node; inf where it cannot be rented.
-        head: USD per billed hour of the master.
+        master_rate: USD per billed hour of the master.
         most: (k,) the most nodes of each type.
-        constraints: what else binds the counts; None for nothing.
+        constraints: further limits on the counts; None for none.
         owned: (k,) nodes of each type that cost nothing; None for none.
-        share: binds the spot nodes, where a type may be rented both ways; None for one way.
+        share: limit on spot nodes where a type may be rented both ways; None for one way.
     """
 
     rates: FloatArray
-    head: float
+    master_rate: float
     billing: Billing
     most: IntArray
     constraints: Constraints | None = None
@@ -74,18 +77,18 @@ class Market:
     def of(
         cls,
         rates: FloatArray,
-        head: float,
+        master_rate: float,
         billing: Billing,
         most: IntArray,
         constraints: Constraints | None = None,
         owned: IntArray | None = None,
     ) -> Market:
-        """A market in which a type without a price serves as far as it is owned."""
+        """A market in which a type without a price is available as far as it is owned."""
         if owned is not None:
             unpriced = ~np.isfinite(rates) & (owned > 0)
             rates = np.where(unpriced, 0.0, rates)
             most = np.where(unpriced, np.minimum(most, owned), most)
-        return cls(rates, head, billing, most, constraints, owned)
+        return cls(rates, master_rate, billing, most, constraints, owned)
 
     def taken(self, rows: IntArray) -> Market:
         return taken(self, rows, "rates", "most", "constraints", "owned", "share")
@@ -94,42 +97,47 @@ class Market:
         """(n,) USD per billed hour of compositions, given as in `values_of`."""
         paid = counts if self.owned is None else np.maximum(counts - self.owned[rows], 0)
         priced = paid * np.where(paid > 0, self.rates[rows], 0.0)
-        return np.asarray(priced.sum(axis=1) + self.head)
+        return np.asarray(priced.sum(axis=1) + self.master_rate)
 
 
-def dominated(law: MixLaw, market: Market, goal: Goal, useful: BoolArray) -> BoolArray:
-    """(k,) types that can be left out: another one, which is the same to the law, is no dearer, and
-    only limits bind its nodes, none of them more. In their place it makes no composition worse.
+def dominated(law: MixLaw, market: Market, goal: Goal, eligible: BoolArray) -> BoolArray:
+    """(k,) dominated types, which can be left out of the search.
+
+    A type is dominated by one with the same values in the law that is no dearer and not bound more
+    tightly by any limit: replacing its nodes makes no composition worse.
 
     Args:
-        useful: (k,) types that may take part; others are not told.
+        eligible: (k,) types that may take part; the result is False for the others.
     """
-    if market.share is not None:  # how many are spot nodes binds them beside the limits
-        return np.zeros(len(useful), dtype=bool)
-    limits, most = market.constraints, np.full(len(useful), goal.max_nodes)
-    if limits is not None:  # what all nodes keep together, they keep in each other's place
+    if market.share is not None:  # the spot share binds them beside the limits
+        return np.zeros(len(eligible), dtype=bool)
+    limits, most = market.constraints, np.full(len(eligible), goal.max_nodes)
+    if limits is not None:  # a limit on all nodes holds when one replaces another
         most = np.minimum(most, limits.most(goal.max_nodes))
-    able = np.flatnonzero(useful & (market.most >= most))
-    able = able[np.argsort(market.rates[able], kind="stable")]
-    groups, first = np.unique(law.twins[able], return_index=True)
-    cheapest = np.arange(len(useful))
-    held = np.isin(law.twins, groups)
-    cheapest[held] = able[first][np.searchsorted(groups, law.twins[held])]
-    found = useful & (cheapest != np.arange(len(useful)))
-    found &= market.rates[cheapest] <= market.rates
+    sufficient = np.flatnonzero(eligible & (market.most >= most))
+    sufficient = sufficient[np.argsort(market.rates[sufficient], kind="stable")]
+    groups, cheapest_of_group = np.unique(law.identical_types[sufficient], return_index=True)
+    cheapest = np.arange(len(eligible))
+    has_cheapest = np.isin(law.identical_types, groups)
+    cheapest[has_cheapest] = sufficient[cheapest_of_group][
+        np.searchsorted(groups, law.identical_types[has_cheapest])
+    ]
+    dominated_types = eligible & (cheapest != np.arange(len(eligible)))
+    dominated_types &= market.rates[cheapest] <= market.rates
     if market.owned is not None:
-        found &= market.owned == 0
+        dominated_types &= market.owned == 0
     if limits is not None:
-        found &= (limits.weights[:, cheapest] <= limits.weights).all(axis=0)
-    return np.asarray(found)
+        dominated_types &= (limits.weights[:, cheapest] <= limits.weights).all(axis=0)
+    return np.asarray(dominated_types)
 
 
 @dataclass(frozen=True, eq=False)
-class FoundMix:
-    """The best mix: its types and counts, None where no mix beats what was known before.
+class MixResult:
+    """The result of a search: types and counts of the best mix, None if none beats the first
+    incumbent.
 
-    `bound` is below every composition that was not looked at; `optimal` says that none of them
-    can be better.
+    `bound` is a lower bound on every composition that was not searched; `optimal` says that none
+    of them can be better.
     """
 
     rows: tuple[int, ...] | None
@@ -147,13 +155,13 @@ def values_of(
     rows: IntArray,
     counts: IntArray,
     *,
-    below: float = math.inf,
+    cutoff: float = math.inf,
 ) -> FloatArray:
     """(n,) cost (time, where the fastest wins) of compositions; inf where the goal is not met.
 
     Args:
         rows, counts: (n, q) types and their nodes; a count of 0 is no member.
-        below: values that are not below this may be inf as well; it saves looking at them.
+        cutoff: values of at least this may be replaced by inf, which saves their evaluation.
     """
     forecast = law.forecast(rows, counts)
     hourly, known = market.hourly(rows, counts), np.isfinite(forecast.seconds)
@@ -170,34 +178,36 @@ def values_of(
         met &= costs <= goal.most_usd
     values = forecast.seconds if goal.by_time else costs
     if goal.deadline_seconds is not None:
-        if below < math.inf:
-            met &= values < below
-        asked = np.flatnonzero(met)
-        scale = forecast.scale_at(goal.confidence)[asked]
-        met[asked] = in_time(forecast.seconds[asked], scale, forecast.dof[asked], goal)
+        if cutoff < math.inf:
+            met &= values < cutoff
+        undecided = np.flatnonzero(met)
+        scale = forecast.scale_at(goal.confidence)[undecided]
+        met[undecided] = in_time(forecast.seconds[undecided], scale, forecast.dof[undecided], goal)
     return np.where(met, values, np.inf)
 
 
 def in_time(seconds: FloatArray, scale: FloatArray, dof: FloatArray, goal: Goal) -> BoolArray:
     """(n,) whether P(T <= deadline) >= confidence; strictly T < deadline without an interval.
 
-    The quantiles at the fewest and the most degrees of freedom bracket all others and settle most;
-    only what lies between asks for its own.
+    The quantiles at the fewest and the most degrees of freedom bracket all others and decide most
+    compositions; only those between need a quantile of their own.
     """
     deadline = math.inf if goal.deadline_seconds is None else goal.deadline_seconds
     unknown = np.isnan(scale) | np.isnan(dof)
     met = np.asarray(seconds < deadline)
-    places = np.flatnonzero(~unknown)
-    if not len(places):
+    known = np.flatnonzero(~unknown)
+    if not len(known):
         return met
-    log_seconds, scale, dof = np.log(seconds[places]), scale[places], dof[places]
-    ends = extreme_quantiles(goal.confidence, dof)
-    met[places] = log_seconds + scale * max(ends) <= np.log(deadline)
-    between_them = ~met[places] & (log_seconds + scale * min(ends) <= np.log(deadline))
-    left = np.flatnonzero(between_them)
-    if len(left):
-        sure = log_seconds[left] + scale[left] * student_quantile(goal.confidence, dof[left])
-        met[places[left]] = sure <= np.log(deadline)
+    log_seconds, scale, dof = np.log(seconds[known]), scale[known], dof[known]
+    quantiles = extreme_quantiles(goal.confidence, dof)
+    met[known] = log_seconds + scale * max(quantiles) <= np.log(deadline)
+    between = ~met[known] & (log_seconds + scale * min(quantiles) <= np.log(deadline))
+    undecided = np.flatnonzero(between)
+    if len(undecided):
+        log_bound = log_seconds[undecided] + scale[undecided] * student_quantile(
+            goal.confidence, dof[undecided]
+        )
+        met[known[undecided]] = log_bound <= np.log(deadline)
     return met
 
 

@@ -1,8 +1,8 @@
-"""From the best cluster of one type to the best composition of several: the optimiser's last step.
+"""The optimiser's last step: from the best cluster of one type to the best mix of several.
 
 The search (`engine.mixing.search`) works on the surface, over which a model may interpolate. The
-points behind a winning mix are therefore evaluated exactly. If the mix no longer wins, the search
-starts again.
+surface points that a winning mix depends on are therefore evaluated exactly. If the mix no longer
+wins, the search starts again.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from engine.choosing.surface import Surface
 from engine.errors import BadInput
 from engine.forecast import FloatArray
 from engine.lazy import Lazy
-from engine.mixing.effort import MOST_BOUNDS, Effort
+from engine.mixing.effort import MAX_BOUNDS, Effort
 from engine.mixing.market import Market, values_of
 from engine.mixing.mix_law import MixLaw
 from engine.mixing.notices import not_mixed
-from engine.mixing.purchase_options import PurchaseOptions, behind, splits
+from engine.mixing.purchase_options import PurchaseOptions, rents_both_ways, supporting_points
 from engine.mixing.search import Search
 from engine.mixing.shown_mix import Mix
 from engine.notices import in_order
 from engine.units import SECONDS_PER_HOUR
 
-_ROUNDS = 8
-"""The most exact re-evaluations; a mix that has not been confirmed by then is not recommended."""
+_MAX_ROUNDS = 8
+"""The most searches with exact re-evaluation; a mix not confirmed by then is not recommended."""
 
 
-def apart(surface: Surface) -> dict[int, int]:
-    """Rows of measured types that are left out of mixes -> cores of the others' executors. An
+def unmixable_types(surface: Surface) -> dict[int, int]:
+    """Row -> cores of the other types' executors, for measured types that cannot be mixed. An
     application has executors of one shape, and a measured type keeps its own.
     """
     measured = set(surface.fitted.profile.instance_types)
@@ -49,10 +49,10 @@ def apart(surface: Surface) -> dict[int, int]:
     common = others.most_common(1)[0][0]
     return {
         row: common
-        for row, (name, own) in enumerate(zip(candidates.names, cores, strict=True))
-        if name in measured - candidates.barred(surface.limits)
-        and own != common
-        and others[own] == 0
+        for row, (name, executor_cores) in enumerate(zip(candidates.names, cores, strict=True))
+        if name in measured - candidates.not_rented(surface.limits)
+        and executor_cores != common
+        and others[executor_cores] == 0
     }
 
 
@@ -62,64 +62,72 @@ def with_mixes(
     billing: Billing,
     *,
     most_types: int,
-    most_bounds: float = MOST_BOUNDS,
+    most_bounds: float = MAX_BOUNDS,
     today: date | None = None,
 ) -> Recommendation:
     """The answer, or a better mix of up to `most_types` types.
 
-    Where a type may be rented both ways (`splits`), the better cluster may also be of one type.
+    Where a type may be rented both ways (`rents_both_ways`), the better cluster may also be of one
+    type.
     """
     goal, evaluated = answer.goal, answer.evaluated
-    split = splits(surface, billing, most_types)
-    surface, _ = surface.rented(replace(billing, spot=billing.spot and not split))
+    split = rents_both_ways(surface, billing, most_types)
+    surface, _ = surface.for_purchase_option(replace(billing, spot=billing.spot and not split))
     options = PurchaseOptions.of(surface, billing, goal.max_nodes, split=split)
-    priced, searched = _searched(options.market, goal, surface.vcores[options.base])
-    for _ in range(_ROUNDS):
+    search_market, search_goal = _search_problem(options.market, goal, surface.vcores[options.base])
+    for _ in range(_MAX_ROUNDS):
         law = options.law(surface)
-        found = Search(
-            law, priced, searched, most_types, value=_value(answer), effort=Effort(most_bounds)
+        result = Search(
+            law,
+            search_market,
+            search_goal,
+            most_types,
+            value=_incumbent_value(answer),
+            effort=Effort(most_bounds),
         ).run()
-        evaluated += found.evaluated
-        if found.rows is None:
+        evaluated += result.evaluated
+        if result.rows is None:
             break
-        refined = surface.refined(behind(found, law, options, surface))
-        rows, counts = np.asarray([found.rows]), np.asarray([found.counts])
-        value = float(values_of(options.law(refined), priced, searched, rows, counts)[0])
+        refined = surface.refined(supporting_points(result, law, options, surface))
+        rows, counts = np.asarray([result.rows]), np.asarray([result.counts])
+        value = float(values_of(options.law(refined), search_market, search_goal, rows, counts)[0])
         surface = refined
-        if value < _value(answer):
-            mix = Mix(surface, options, goal, found, today)
-            answer = _won(answer, mix, evaluated, optimal=found.optimal)
-            return _said(answer, options, law, surface, most_types)
-    # A mix that has not stood by now says nothing of those behind it.
-    optimal = found.optimal and found.rows is None
+        if value < _incumbent_value(answer):
+            mix = Mix(surface, options, goal, result, today)
+            answer = _with_mix_first(answer, mix, evaluated, optimal=result.optimal)
+            return _with_unmixed_notices(answer, options, law, surface, most_types)
+    # A mix that is still unconfirmed proves nothing about the next best ones.
+    optimal = result.optimal and result.rows is None
     answer = replace(answer, evaluated=evaluated, optimal=optimal)
-    return _said(answer, options, law, surface, most_types)
+    return _with_unmixed_notices(answer, options, law, surface, most_types)
 
 
-def _said(
+def _with_unmixed_notices(
     answer: Recommendation, options: PurchaseOptions, law: MixLaw, surface: Surface, most_types: int
 ) -> Recommendation:
-    """The answer with notices about types left out of mixes and what that may cost: the search runs
-    again as if they were as fast with executors like the others'."""
-    left_out = apart(surface) if most_types > 1 else {}
+    """The answer with notices about types left out of mixes and the most that this may cost: a
+    bound from a search in which they are as fast with executors like the others'."""
+    left_out = unmixable_types(surface) if most_types > 1 else {}
     if not left_out:
         return answer
     cores = law.executor_cores.copy()
     for row, common in left_out.items():
         cores[options.base == row] = common
-    priced, searched = _searched(options.market, answer.goal, surface.vcores[options.base])
-    value, alike = _value(answer), replace(law, executor_cores=cores)
-    bound = Search(alike, priced, searched, most_types, value=value).run().bound
-    share = 1.0 - bound / value if 0.0 < value < math.inf else float(bound < value)
-    said = [not_mixed(surface, row, common, share) for row, common in left_out.items()]
-    return replace(answer, warnings=in_order([*answer.warnings, *said]))
+    search_market, search_goal = _search_problem(
+        options.market, answer.goal, surface.vcores[options.base]
+    )
+    value, relaxed_law = _incumbent_value(answer), replace(law, executor_cores=cores)
+    bound = Search(relaxed_law, search_market, search_goal, most_types, value=value).run().bound
+    largest_gain = 1.0 - bound / value if 0.0 < value < math.inf else float(bound < value)
+    notices = [not_mixed(surface, row, common, largest_gain) for row, common in left_out.items()]
+    return replace(answer, warnings=in_order([*answer.warnings, *notices]))
 
 
-def _searched(market: Market, goal: Goal, vcores: FloatArray) -> tuple[Market, Goal]:
-    """The market and goal for the search.
+def _search_problem(market: Market, goal: Goal, vcores: FloatArray) -> tuple[Market, Goal]:
+    """The market and goal of the search, for any objective.
 
-    Vcore-seconds are searched as a price: a node of s vcores "costs" s per hour, with nothing owned
-    and nothing rounded.
+    Vcore-seconds are minimised as a price: a node of s vcores "costs" s per hour, with no owned
+    nodes and exact billing.
 
     Raises:
         BadInput: for vcore-seconds under a budget, since the search knows only one price.
@@ -138,8 +146,8 @@ def _searched(market: Market, goal: Goal, vcores: FloatArray) -> tuple[Market, G
     return priced, replace(goal, objective="cost")
 
 
-def _value(answer: Recommendation) -> float:
-    """The value that the search has to beat."""
+def _incumbent_value(answer: Recommendation) -> float:
+    """The value of the incumbent, which the search has to beat."""
     best = answer.recommended
     if best is None:
         return math.inf
@@ -149,20 +157,22 @@ def _value(answer: Recommendation) -> float:
     return math.inf if value is None else value
 
 
-def _won(answer: Recommendation, mix: Mix, evaluated: int, *, optimal: bool) -> Recommendation:
-    """The answer with a mix in first place, and the best of one type as first runner-up."""
+def _with_mix_first(
+    answer: Recommendation, mix: Mix, evaluated: int, *, optimal: bool
+) -> Recommendation:
+    """The answer with a mix as the recommendation, and the best of one type as first runner-up."""
     choice = mix.choice()
-    before = answer.recommended
-    choice = replace(choice, why=(_why(choice, before, answer),))
+    best_of_one_type = answer.recommended
+    choice = replace(choice, why=(_why(choice, best_of_one_type, answer),))
     others = answer.alternatives
 
     def runner_up(place: int) -> Choice:
-        return others[place] if before is None or place >= 0 else before
+        return others[place] if best_of_one_type is None or place >= 0 else best_of_one_type
 
     return replace(
         answer,
         recommended=choice,
-        alternatives=Lazy(range(-1 if before else 0, len(others)), runner_up),
+        alternatives=Lazy(range(-1 if best_of_one_type else 0, len(others)), runner_up),
         nearest=None,
         compromises=(),
         optimal=optimal,
@@ -171,21 +181,23 @@ def _won(answer: Recommendation, mix: Mix, evaluated: int, *, optimal: bool) -> 
     )
 
 
-def _why(choice: Choice, before: Choice | None, answer: Recommendation) -> str:
+def _why(choice: Choice, best_of_one_type: Choice | None, answer: Recommendation) -> str:
     """Why the best cluster of one type is worse."""
-    if before is None:
+    if best_of_one_type is None:
         nearest = answer.nearest
         if nearest is None:
             return "no cluster of one type satisfies the goal"
         return f"no cluster of one type satisfies the goal; {_name(nearest)} comes closest"
-    more = (before.cost_usd or 0.0) - (choice.cost_usd or 0.0)
+    more = (best_of_one_type.cost_usd or 0.0) - (choice.cost_usd or 0.0)
     if answer.goal.by_time:
-        slower = takes_longer(seconds=before.seconds, than_seconds=choice.seconds, less_usd=-more)
-        return f"the fastest of one type, {_name(before)}, {slower}"
+        slower = takes_longer(
+            seconds=best_of_one_type.seconds, than_seconds=choice.seconds, less_usd=-more
+        )
+        return f"the fastest of one type, {_name(best_of_one_type)}, {slower}"
     if answer.goal.by_resource:
-        work = (before.vcore_seconds or 0.0) - (choice.vcore_seconds or 0.0)
-        return f"the best of one type, {_name(before)}, takes {work:,.0f} vcore-s more"
-    return f"the cheapest of one type, {_name(before)}, costs {more_usd(more)}"
+        work = (best_of_one_type.vcore_seconds or 0.0) - (choice.vcore_seconds or 0.0)
+        return f"the best of one type, {_name(best_of_one_type)}, takes {work:,.0f} vcore-s more"
+    return f"the cheapest of one type, {_name(best_of_one_type)}, costs {more_usd(more)}"
 
 
 def _name(choice: Choice) -> str:

@@ -1,4 +1,4 @@
-"""What is to be said of a cluster of unlike nodes: each thing once, and true of that cluster."""
+"""Notices about a cluster of several types: each once, and true of that cluster."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from engine.choosing.choices import Answers
+from engine.choosing.choices import ChoiceBuilder
 from engine.choosing.surface import Surface
 from engine.choosing.sweeps import TIE
 from engine.notices import Notice, worst_of_each
@@ -20,19 +20,19 @@ MIXED = Notice(
     "ask for one type: --mix 1",
 )
 
-_OF_SIZE = "extrapolating-nodes"
-"""What is warned of the size of a whole cluster, and of no member of it."""
+_CLUSTER_SIZE_CODE = "extrapolating-nodes"
+"""The code of the notice about the size of a whole cluster, not of a member."""
 
 
-def not_mixed(surface: Surface, row: int, common: int, share: float) -> Notice:
-    """What is to be said of a type that is left out of mixes.
+def not_mixed(surface: Surface, row: int, common: int, largest_gain: float) -> Notice:
+    """The notice about a type that is left out of mixes.
 
     Args:
-        share: of its cost or time, what the answer would be better at most if it were not.
+        largest_gain: upper bound on the share by which the answer would be better with it.
     """
     candidates = surface.candidates
     name, own = candidates.names[row], candidates.layouts[row].executor_cores
-    most = f"at most {100.0 * share:.2g} % better" if share > TIE else "no better"
+    most = f"at most {100.0 * largest_gain:.2g} % better" if largest_gain > TIE else "no better"
     return Notice(
         "layout-not-mixed",
         f"{name} ran with executors of {format_count(own, 'core')}, the other types get "
@@ -44,20 +44,20 @@ def not_mixed(surface: Surface, row: int, common: int, share: float) -> Notice:
     )
 
 
-def of_members(
+def member_notices(
     surface: Surface, points: Sequence[int], members: Sequence[tuple[int, int]]
 ) -> list[Notice]:
-    """What the model warns of at the points behind a mix.
+    """The model's warnings at the surface points of a mix.
 
-    A member is asked at the capacity of the whole, which is a number of its own nodes and slots
-    that the mix does not have: what a model says of those is asked for the slots of the mix.
+    A member is evaluated at the capacity of the whole mix, a number of its own nodes and slots that
+    the mix does not have. Warnings about cluster size are therefore taken for the slots of the mix.
 
     Args:
         points: of the surface, clusters of one type each.
         members: (row of the surface, nodes).
     """
     found = worst_of_each(notice for point in points for notice in surface.notices(point))
-    sized = [notice for notice in found if notice.code == _OF_SIZE]
+    sized = [notice for notice in found if notice.code == _CLUSTER_SIZE_CODE]
     if not sized:
         return found
     rows = [row for row, _ in members]
@@ -65,13 +65,14 @@ def of_members(
     smallest = rows[int(np.argmin(surface.slots[rows]))]
     nodes = round(float(slots / surface.slots[smallest]))
     whole = smallest * surface.max_nodes + min(max(nodes, 1), surface.max_nodes) - 1
-    own = [notice for notice in surface.notices(whole) if notice.code == _OF_SIZE]
-    return [*(notice for notice in found if notice.code != _OF_SIZE), *(own or sized)[:1]]
+    own = [notice for notice in surface.notices(whole) if notice.code == _CLUSTER_SIZE_CODE]
+    return [*(notice for notice in found if notice.code != _CLUSTER_SIZE_CODE), *(own or sized)[:1]]
 
 
-def of_prices(answers: Answers, paid: Sequence[tuple[int, bool, int]]) -> list[Notice]:
-    """What the price list warns of, for the nodes that are paid for and as they are rented, and for
-    the master.
+def paid_price_notices(
+    answers: ChoiceBuilder, paid: Sequence[tuple[int, bool, int]]
+) -> list[Notice]:
+    """Warnings of the price list about the paid nodes, as they are rented, and about the master.
 
     Args:
         paid: (row of the surface, spot or not, nodes).

@@ -8,29 +8,29 @@ from datetime import date
 
 import numpy as np
 
-from engine.choosing.choices import Answers
+from engine.choosing.choices import ChoiceBuilder
 from engine.choosing.recommendation import Choice, Goal
 from engine.choosing.surface import Surface
 from engine.choosing.sweeps import TIE
 from engine.cluster import BesideHeap, Layout
-from engine.cost import Cost, added, itemised, usd_at
+from engine.cost import Cost, itemised, total_cost, usd_at
 from engine.forecast import Forecast, known
 from engine.machines.services import least_on_demand, on_demand_line, spot_nodes
 from engine.memory import beside_heap_gib
-from engine.mixing.market import FoundMix
-from engine.mixing.notices import MIXED, of_members, of_prices
-from engine.mixing.purchase_options import PurchaseOptions, behind
+from engine.mixing.market import MixResult
+from engine.mixing.notices import MIXED, member_notices, paid_price_notices
+from engine.mixing.purchase_options import PurchaseOptions, supporting_points
 from engine.notices import Notice, in_order
 
 
 @dataclass(frozen=True, eq=False)
 class Mix:
-    """A composition that was found, on the surface that it was confirmed on."""
+    """A mix that the search found, on the surface that it was confirmed on."""
 
     surface: Surface
     options: PurchaseOptions
     goal: Goal
-    found: FoundMix
+    found: MixResult
     today: date | None
 
     @property
@@ -38,9 +38,9 @@ class Mix:
         """(row of the surface, spot or not, nodes), the type with the most nodes first."""
         base, spot = self.options.base, self.options.spot
         pairs = zip(self.found.rows or (), self.found.counts, strict=True)
-        found = [(int(base[row]), bool(spot[row]), nodes) for row, nodes in pairs if nodes]
-        totals = {row: sum(n for other, _, n in found if other == row) for row, _, _ in found}
-        return sorted(found, key=lambda one: (-totals[one[0]], one[0], one[1]))
+        members = [(int(base[row]), bool(spot[row]), nodes) for row, nodes in pairs if nodes]
+        totals = {row: sum(n for other, _, n in members if other == row) for row, _, _ in members}
+        return sorted(members, key=lambda one: (-totals[one[0]], one[0], one[1]))
 
     def forecast(self) -> Forecast:
         rows, counts = np.asarray([self.found.rows]), np.asarray([self.found.counts])
@@ -85,12 +85,12 @@ class Mix:
         return replace(choice, warnings=self._warnings(choice))
 
     def _paid(self) -> list[tuple[int, bool, int]]:
-        """The members with the nodes that are paid for; none that is owned is a spot node."""
-        found, split = [], self.options.market.share is not None
+        """The members with their paid nodes; owned nodes are never spot nodes."""
+        paid, split = [], self.options.market.share is not None
         for row, spot, nodes in self.members:
             owned = 0 if spot and split else int(self.surface.owned[row])
-            found.append((row, spot, max(nodes - owned, 0)))
-        return found
+            paid.append((row, spot, max(nodes - owned, 0)))
+        return paid
 
     def _cost(self, seconds: float) -> Cost:
         """Every part of the cost; the master is billed once."""
@@ -105,11 +105,11 @@ class Mix:
                 owned=self.members[place][2] - paid,
             )  # fmt: skip
             parts.append(cost)
-        cost = added(parts)
+        cost = total_cost(parts)
         return replace(cost, assumptions=(*self._beside_spot(), *cost.assumptions))
 
     def _beside_spot(self) -> list[str]:
-        """What is said where the service has no more spot nodes than there are."""
+        """The line that the service allows no more spot nodes, where that bound is reached."""
         catalog, nodes = self.surface.candidates.catalog, sum(self.found.counts)
         rented = [
             sum(paid for _, spot, paid in self._paid() if spot is how) for how in (True, False)
@@ -118,30 +118,40 @@ class Mix:
         return [on_demand_line(catalog)] if bound and all(rented) else []
 
     def _warnings(self, choice: Choice) -> tuple[Notice, ...]:
-        """What the model says of each member at its capacity, the price list of what is paid."""
-        answers = Answers(self.surface, self.goal, self.options.billing, self.today)
+        """Warnings of the model, of the price list, of the service, and about interruptions."""
+        answers = ChoiceBuilder(self.surface, self.goal, self.options.billing, self.today)
         law = self.options.law(self.surface)
-        points = behind(self.found, law, self.options, self.surface)
-        mixed = [MIXED] if choice.instance is None else []
-        said = of_members(self.surface, points, [(row, nodes) for row, _, nodes in self.members])
-        prices = of_prices(answers, self._paid())
+        points = supporting_points(self.found, law, self.options, self.surface)
+        of_mixing = [MIXED] if choice.instance is None else []
+        of_members = member_notices(
+            self.surface, points, [(row, nodes) for row, _, nodes in self.members]
+        )
+        of_prices = paid_price_notices(answers, self._paid())
         rows = np.asarray(self.found.rows)
         names = [self.surface.candidates.names[row] for row in self.options.base[rows].tolist()]
         shares = law.shares(rows, np.asarray(self.found.counts)).tolist()
-        lost = answers.interruptions(choice, dict(zip(names, shares, strict=True)))
-        return in_order([*answers.refused(choice), *mixed, *said, *prices, *lost])
+        of_interruptions = answers.interruptions(choice, dict(zip(names, shares, strict=True)))
+        return in_order(
+            [
+                *answers.service_refusals(choice),
+                *of_mixing,
+                *of_members,
+                *of_prices,
+                *of_interruptions,
+            ]
+        )
 
 
 def common_shape(layouts: Sequence[Layout]) -> Layout:
-    """The shape of the executors: their cores are the same, the heap is the smallest, and beside it
-    is what the smallest container holds."""
+    """The common shape of the executors: the same cores, the smallest heap, and beside it the most
+    that the smallest container holds."""
     heaps = [x.executor_memory_gib for x in layouts if x.executor_memory_gib is not None]
     heap = min(heaps, default=None)
     return replace(layouts[0], executor_memory_gib=heap, beside=_beside(layouts, heap))
 
 
 def _beside(layouts: Sequence[Layout], heap: float | None) -> BesideHeap | None:
-    """Of what each of the types has beside its heap the most that all containers hold."""
+    """The largest memory beside the heap of any type that fits all containers."""
     sized = [
         (x.executor_memory_gib + beside_heap_gib(x.executor_memory_gib, x.beside), x.beside)
         for x in layouts
@@ -149,6 +159,8 @@ def _beside(layouts: Sequence[Layout], heap: float | None) -> BesideHeap | None:
     ]
     if heap is None or not any(beside for _, beside in sized):
         return None
-    least = min(container for container, _ in sized) * (1.0 + TIE)
-    held = [beside for _, beside in sized if heap + beside_heap_gib(heap, beside) <= least]
-    return max(held, key=lambda beside: beside_heap_gib(heap, beside), default=None)
+    smallest_container = min(container for container, _ in sized) * (1.0 + TIE)
+    fitting = [
+        beside for _, beside in sized if heap + beside_heap_gib(heap, beside) <= smallest_container
+    ]
+    return max(fitting, key=lambda beside: beside_heap_gib(heap, beside), default=None)

@@ -20,9 +20,9 @@ from engine.cost import (
     itemised,
     node_rate,
     price_of,
+    rate_ratio_terms,
     service_rate,
     usd_at,
-    weighing,
 )
 from engine.errors import UnknownName
 
@@ -300,13 +300,13 @@ def test_types_compare_as_their_weighing_says(billing: Billing) -> None:
             )
         return rates[0] / rates[1]
 
-    assert ratio(weighing(billing)) == pytest.approx(ratio(billing))
+    assert ratio(rate_ratio_terms(billing)) == pytest.approx(ratio(billing))
 
 
 def test_terms_that_scale_all_rates_alike_weigh_nothing() -> None:
     """So that what was narrowed down under the one serves under the other."""
-    assert weighing(replace(EMR_LIKE, discount_fraction=0.3)) == Billing()
-    assert weighing(replace(EMR_LIKE, startup_seconds=0.0)) == weighing(EMR_LIKE)
+    assert rate_ratio_terms(replace(EMR_LIKE, discount_fraction=0.3)) == Billing()
+    assert rate_ratio_terms(replace(EMR_LIKE, startup_seconds=0.0)) == rate_ratio_terms(EMR_LIKE)
 
 
 @given(nodes=st.integers(1, 200), times=st.lists(st.floats(1.0, 1e5), min_size=3, max_size=3))
@@ -331,6 +331,6 @@ def test_nothing_is_rounded_where_only_digits_differ() -> None:
 
 def test_an_estimate_that_workers_and_master_share_is_said_once() -> None:
     price = Price(0.5, date(2026, 7, 1), "guess", estimated=True)
-    assert assumptions(price, Billing(), head=price) == ("price estimated (2026-07-01): guess",)
-    both = assumptions(price, Billing(), head=replace(price, usd_per_hour=0.2))
+    assert assumptions(price, Billing(), master=price) == ("price estimated (2026-07-01): guess",)
+    both = assumptions(price, Billing(), master=replace(price, usd_per_hour=0.2))
     assert both[1:] == ("master's price estimated (2026-07-01): guess",)

@@ -1,11 +1,11 @@
-"""What is weighed when a next run is advised: promises, and what they are worth."""
+"""The decision behind advice on a next run: its criteria and the penalties for broken promises."""
 
 import numpy as np
 import pytest
 from scipy.stats import norm
 
 from engine.experiments.belief import Belief
-from engine.experiments.sequential import Decision, Stakes, gains, told
+from engine.experiments.knowledge_gradient import Decision, Penalties, gains, variance_reduction
 
 
 @pytest.mark.parametrize(
@@ -18,32 +18,32 @@ from engine.experiments.sequential import Decision, Stakes, gains, told
         (60.0, 1.0, "cost", "cost, lateness and the budget"),
     ],
 )
-def test_advice_says_what_it_weighs(
+def test_a_decision_names_its_criteria(
     deadline: float | None, budget: float | None, least: str, words: str
 ) -> None:
-    decision = Decision(np.ones(1), deadline, budget_usd=budget, least=least)
-    assert decision.weighs == words
+    decision = Decision(np.ones(1), deadline, budget_usd=budget, minimises=least)
+    assert decision.criteria == words
 
 
-def test_broken_promises_are_worth_nine_times_what_would_be_chosen() -> None:
+def test_broken_promises_cost_nine_times_what_would_be_chosen() -> None:
     """At 90 %. Of 100, 60, 40 and 20 s for 1, 1.2, 1.6 USD and an unknown price: those that keep
     the deadline of 70 s, of these those within the budget, and what is nearest where none is."""
     mean, normal = np.log([100.0, 60.0, 40.0, 20.0]), np.full(4, np.inf)
     belief = Belief(mean, 0.1**2 * np.eye(4), np.zeros(4), normal)
     rate = np.asarray([0.01, 0.02, 0.04, np.nan])
 
-    def stakes(deadline: float | None, budget: float | None, least: str) -> object:
-        found = Decision(rate, deadline, budget_usd=budget, least=least).stakes(belief)
-        return pytest.approx((found.late, found.over), rel=0.01)
+    def penalties(deadline: float | None, budget: float | None, least: str) -> object:
+        found = Decision(rate, deadline, budget_usd=budget, minimises=least).penalties(belief)
+        return pytest.approx((found.missed_deadline, found.exceeded_budget), rel=0.01)
 
-    assert stakes(None, None, "cost") == (0.0, 0.0)
-    assert stakes(70.0, None, "cost") == (9.0 * 1.2, 0.0)
-    assert stakes(70.0, None, "time") == (9.0 * 40.0, 0.0)
-    assert stakes(30.0, None, "cost") == (9.0 * 1.6, 0.0)
-    assert stakes(None, 1.3, "cost") == (0.0, 9.0 * 1.3)
-    assert stakes(None, 1.3, "time") == (0.0, 9.0 * 60.0)
-    assert stakes(70.0, 1.3, "time") == (9.0 * 60.0, 9.0 * 60.0)
-    assert stakes(None, 0.5, "time") == (0.0, 9.0 * 100.0)
+    assert penalties(None, None, "cost") == (0.0, 0.0)
+    assert penalties(70.0, None, "cost") == (9.0 * 1.2, 0.0)
+    assert penalties(70.0, None, "time") == (9.0 * 40.0, 0.0)
+    assert penalties(30.0, None, "cost") == (9.0 * 1.6, 0.0)
+    assert penalties(None, 1.3, "cost") == (0.0, 9.0 * 1.3)
+    assert penalties(None, 1.3, "time") == (0.0, 9.0 * 60.0)
+    assert penalties(70.0, 1.3, "time") == (9.0 * 60.0, 9.0 * 60.0)
+    assert penalties(None, 0.5, "time") == (0.0, 9.0 * 100.0)
 
 
 def test_losses_are_expected_costs_and_the_share_of_a_promise_that_is_broken() -> None:
@@ -55,10 +55,10 @@ def test_losses_are_expected_costs_and_the_share_of_a_promise_that_is_broken() -
     decision = Decision(rate, 55.0, budget_usd=1.3)
     short = np.maximum(0.9 - norm.cdf((np.log(55.0) - mean) / 0.2), 0.0) / 0.9
     over = np.maximum(expected / 1.3 - 1.0, 0.0)
-    found = decision.losses(mean, deviation, Stakes(late=18.0, over=11.0))
+    found = decision.losses(mean, deviation, Penalties(missed_deadline=18.0, exceeded_budget=11.0))
     assert found[:3] == pytest.approx((expected + 18.0 * short + 11.0 * over)[:3])
     assert found[3] == np.inf
-    by_time = Decision(rate, None, least="time").losses(mean, deviation, Stakes(0.0, 0.0))
+    by_time = Decision(rate, None, minimises="time").losses(mean, deviation, Penalties(0.0, 0.0))
     assert by_time[:3] == pytest.approx((np.exp(mean + 0.02))[:3])
 
 
@@ -70,9 +70,9 @@ def best_of(seconds: list[float], *, scale: float, deadline: float, dof: float =
     return Decision(rate, deadline, dof=np.full(n, dof)).best(belief)
 
 
-def test_a_promise_is_kept_or_not_by_the_law_of_a_run() -> None:
+def test_a_promise_is_kept_or_not_by_the_distribution_of_a_run() -> None:
     """100 s with a scale of 0.1 are promised for 113.7 s at 90 %; for 120.8 s where so little is
-    known of the scale that its law is Student's with two degrees of freedom (1.886 scales)."""
+    known of the scale that log time is Student's t with two degrees of freedom (1.886 scales)."""
     times = [100.0, 60.0]
     assert best_of(times, scale=0.1, deadline=113.6) == 1
     assert best_of(times, scale=0.1, deadline=113.8) == 0
@@ -92,7 +92,7 @@ def test_a_run_whose_time_is_not_known_is_worth_nothing() -> None:
         [[0.01, 0, 0, 0], [0, 1.0, 1.0, 0.9], [0, 1.0, 1.0, 0.9], [0, 0.9, 0.9, 1.0]]
     )
     belief = Belief(mean, covariance, np.full(4, 0.02), np.full(4, np.inf))
-    found, known = gains(Decision(np.full(2, 0.01), None), belief, 2), told(belief, 2)
+    found, known = gains(Decision(np.full(2, 0.01), None), belief, 2), variance_reduction(belief, 2)
     assert found.gain[0] > 0.0
     assert found.changes[0] > 0.0
     assert (found.gain[1], found.changes[1], known[1]) == (0.0, 0.0, 0.0)

@@ -1,4 +1,4 @@
-"""Answers that are kept a while: the last few, whoever asks, none of another question."""
+"""The cache of recent results: the last few, from any thread, and by key."""
 
 import copy
 import pickle

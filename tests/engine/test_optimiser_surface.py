@@ -11,8 +11,8 @@ from synthetic import TableModel, catalog_of, model, offer, profile_on
 from engine.batch import ClusterBatch
 from engine.catalog import Billing
 from engine.catalog_files.reader import load_catalog
-from engine.choosing.choices import Answers
-from engine.choosing.exact_points import with_exact
+from engine.choosing.choices import ChoiceBuilder
+from engine.choosing.exact_points import with_exact_points
 from engine.choosing.recommendation import Goal
 from engine.cluster import Workload
 from engine.forecast import Forecast
@@ -34,7 +34,7 @@ def test_choices_do_not_look_through_all_runs_each(monkeypatch: pytest.MonkeyPat
     runs = tuple(replace(profile.runs[0], source=f"runs.csv:{n}") for n in range(2, 12))
     fitted = TableModel("table", replace(profile, runs=runs), law=two_law)
     surface, seen = surface_of(fitted, TWO, 16), []
-    answers = Answers(surface, Goal(deadline_seconds=1e6, max_nodes=16), TWO.billing)
+    answers = ChoiceBuilder(surface, Goal(deadline_seconds=1e6, max_nodes=16), TWO.billing)
     answers.choice(0)
     monkeypatch.setattr("engine.profile.completed_runs", lambda runs: seen.append(runs) or runs)
     assert [answers.choice(flat).nodes for flat in range(16)] == list(range(1, 17))
@@ -125,15 +125,17 @@ def test_a_grid_moves_along_its_exact_points() -> None:
     """Half way in log nodes between two exact points by half of each, beyond the last as it."""
     grid = Forecast.of(np.full(16, 10.0), 0.1, 4.0)
     exact = Forecast.of(np.array([11.0, 10.0]), np.array([0.2, 0.3]), np.array([5.0, 6.0]))
-    found = with_exact(grid, [1, 7], exact, known=frozenset(), row=8)
+    found = with_exact_points(grid, [1, 7], exact, exact_before=frozenset(), row_length=8)
     assert found.seconds[[0, 1, 7]] == pytest.approx([11.0, 11.0, 10.0])
     assert found.seconds[3] == pytest.approx(10.0 * 1.1**0.5)
     assert found.seconds[8:] == pytest.approx(10.0), "another type"
     assert (found.log_scale[1], found.dof[7], found.log_scale[2]) == (0.2, 6.0, 0.1)
-    again = with_exact(found, [3], exact.taken(np.array([1])), known={1, 7}, row=8)
+    again = with_exact_points(
+        found, [3], exact.taken(np.array([1])), exact_before={1, 7}, row_length=8
+    )
     assert again.seconds[[1, 3, 7]] == pytest.approx([11.0, 10.0, 10.0])
     unknown = Forecast.of(np.array([np.nan]))
-    lost = with_exact(grid, [2], unknown, known=(), row=8)
+    lost = with_exact_points(grid, [2], unknown, exact_before=(), row_length=8)
     assert np.isnan(lost.seconds[2])
     assert np.delete(lost.seconds, 2) == pytest.approx(10.0)
 

@@ -33,14 +33,14 @@ def test_the_curve_is_of_the_type_that_was_settled_on(
     request_of_two_types: engine.PlanRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It was of the type that the surface alone chose, which exact evaluation may turn down."""
-    settle = planner.settle
+    select_exact = planner.select_exact
 
     def runner_up(*args: object) -> engine.Recommendation:
-        found = settle(*args)
+        found = select_exact(*args)
         return replace(found, recommended=found.alternatives[0])
 
     first = engine.plan(request_of_two_types, GOAL)
-    monkeypatch.setattr(planner, "settle", runner_up)
+    monkeypatch.setattr(planner, "select_exact", runner_up)
     second = engine.plan(request_of_two_types, GOAL)
     assert second.curve.instance == second.recommendation.recommended.instance
     assert second.curve.instance != first.curve.instance

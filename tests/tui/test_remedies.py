@@ -48,7 +48,7 @@ REACHED_BY = {
     "engine/machines/transfer.py": (*ANSWERING, "workflow"),
     "engine/models/boe/model.py": (*ANSWERING, "workflow"),
     "engine/experiments/advice.py": ("experiments",),
-    "engine/experiments/weighed.py": ("experiments",),
+    "engine/experiments/priced_compositions.py": ("experiments",),
     "engine/experiments/training.py": ("experiments",),
     "engine/experiments/plans.py": ("experiments",),
     "engine/experiments/paper_plans.py": ("experiments",),

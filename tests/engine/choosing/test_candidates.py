@@ -87,18 +87,18 @@ def test_a_measured_type_keeps_its_layout() -> None:
 def test_a_measured_type_that_emr_does_not_support_is_compared_and_not_rented() -> None:
     found = select_candidates(MANAGED, profile=profile_on(OFFERS[3].instance))
     assert "x.large" in found.names
-    assert found.compared == {"x.large"}
-    assert found.within(Limits()).most == (("x.large", 0),)
-    assert found.within(Limits(most=(("x.large", 4),))).most == (("x.large", 0),)
-    assert found.within(Limits(owned=(("x.large", 2),))) == Limits(owned=(("x.large", 2),))
+    assert found.comparison_only == {"x.large"}
+    assert found.binding_limits(Limits()).most == (("x.large", 0),)
+    assert found.binding_limits(Limits(most=(("x.large", 4),))).most == (("x.large", 0),)
+    assert found.binding_limits(Limits(owned=(("x.large", 2),))) == Limits(owned=(("x.large", 2),))
 
 
 def test_naming_it_is_the_users_word() -> None:
     found = select_candidates(
         MANAGED, profile=profile_on(OFFERS[3].instance), instances=["x.*", "m.large"]
     )
-    assert found.compared == frozenset()
-    assert found.within(Limits()) == Limits()
+    assert found.comparison_only == frozenset()
+    assert found.binding_limits(Limits()) == Limits()
 
 
 def test_nothing_is_left_where_only_compared_types_are() -> None:

@@ -1,4 +1,4 @@
-"""Where a deadline and a budget cannot be kept together: what can be had instead."""
+"""Compromises where a deadline and a budget cannot both be kept."""
 
 import math
 

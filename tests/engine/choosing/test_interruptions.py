@@ -1,4 +1,4 @@
-"""Lost work on spot nodes: the ranges, the law against simulated interruptions, what is said."""
+"""Delays by interruptions of spot nodes: ranges, simulated interruptions, notices."""
 
 import math
 from dataclasses import replace
@@ -14,12 +14,12 @@ from engine.choosing.interruptions import (
     HOURS_PER_MONTH,
     LostWork,
     SpotNodes,
-    held_up,
     hourly_rate,
+    interruption_delay,
     interruption_notice,
+    interruption_rate,
     monthly_share,
-    rate_of,
-    with_hold_ups,
+    with_interruption_delays,
 )
 from engine.forecast import Forecast
 from engine.mixing.composition import predict_composition
@@ -60,43 +60,43 @@ def test_what_is_said_of_interruptions_is_what_the_forecast_counts(
 ) -> None:
     """Of a share of 100 % nobody knows how often: such a range is open, as ">20%" is."""
     kind, seconds, work = spot("a", 4, 1.0, interruption), 7200.0, LostWork(30.0, 0.5)
-    held = held_up([SpotNodes(kind, nodes, 1.0 / nodes)], work, seconds=seconds)
-    assert (held.high is None) == (interruption in (">20%", "50-100%"))
-    rate = np.array([rate_of(kind) * nodes * (1.0 / nodes)])
-    square = np.array([rate_of(kind) * nodes * (1.0 / nodes) ** 2])
+    delay = interruption_delay([SpotNodes(kind, nodes, 1.0 / nodes)], work, seconds=seconds)
+    assert (delay.most is None) == (interruption in (">20%", "50-100%"))
+    rate = np.array([interruption_rate(kind) * nodes * (1.0 / nodes)])
+    square = np.array([interruption_rate(kind) * nodes * (1.0 / nodes) ** 2])
     plain = Forecast.of(np.array([seconds]), 0.0)
-    longer = with_hold_ups(plain, work, rate=rate, square=square)
-    assert longer.seconds[0] - seconds == pytest.approx(held.mean_seconds)
+    longer = with_interruption_delays(plain, work, rate=rate, square=square)
+    assert longer.seconds[0] - seconds == pytest.approx(delay.mean_seconds)
     spread = longer.log_scale[0] * longer.seconds[0]
-    assert spread == pytest.approx(held.deviation_seconds)
+    assert spread == pytest.approx(delay.deviation_seconds)
 
 
 def test_what_has_no_time_has_none_with_interruptions_either() -> None:
     never = Forecast.of(np.array([np.inf, np.inf]), 0.1, 3.0)
     rates = np.array([0.0, 0.01])
-    longer = with_hold_ups(never, LostWork(1.0, 1.0), rate=rates, square=rates)
+    longer = with_interruption_delays(never, LostWork(1.0, 1.0), rate=rates, square=rates)
     assert longer.seconds.tolist() == [math.inf, math.inf]
 
 
 def test_the_law_is_the_mean_and_the_spread_of_simulated_runs() -> None:
     nodes, hours, phi, task = 20, 30.0, 0.4, 40.0
     seconds = hours * 3600.0
-    held = held_up(
+    delay = interruption_delay(
         [SpotNodes(spot("a", 4, 0.2, "5-10%"), nodes, 1.0 / nodes)],
         LostWork(task, phi),
         seconds=seconds,
     )
     rng = np.random.default_rng(7)
-    rate = held.mean_seconds / held.each_seconds / (nodes * hours)
+    rate = delay.mean_seconds / delay.seconds_each / (nodes * hours)
     delays = []
     for _ in range(40_000):
         at = rng.uniform(0.0, seconds, rng.poisson(rate * nodes * hours))
         # Done so far is lost in part, what is left runs on fewer nodes.
         lost = rng.uniform(0.0, task, len(at)) + phi * at + (seconds - at)
         delays.append(float(lost.sum()) / nodes)
-    assert np.mean(delays) == pytest.approx(held.mean_seconds, rel=0.05)
+    assert np.mean(delays) == pytest.approx(delay.mean_seconds, rel=0.05)
     # The law's spread is an upper one: the two parts with T make up for each other.
-    assert 0.7 * held.deviation_seconds <= np.std(delays) <= 1.03 * held.deviation_seconds
+    assert 0.7 * delay.deviation_seconds <= np.std(delays) <= 1.03 * delay.deviation_seconds
 
 
 def notices(interruption: str | None, **goal) -> list[engine.Notice]:
@@ -164,15 +164,15 @@ def test_what_is_said_of_unlike_nodes_is_what_their_forecast_counts() -> None:
         SpotNodes(spot("b", 16, 1.0, ">20%"), 1, 0.4),
         SpotNodes(spot("c", 8, 1.0, None), 2, 0.1),
     ]
-    held = held_up(members, LostWork(30.0, 0.5), seconds=seconds)
-    rates = [rate_of(kind) * nodes for kind, nodes, _ in members]
+    delay = interruption_delay(members, LostWork(30.0, 0.5), seconds=seconds)
+    rates = [interruption_rate(kind) * nodes for kind, nodes, _ in members]
     lost = np.array([one.share for one in members])
     rate, square = np.array([rates @ lost]), np.array([rates @ lost**2])
-    longer = with_hold_ups(plain, LostWork(30.0, 0.5), rate=rate, square=square)
-    assert held.mean_seconds == pytest.approx(longer.seconds[0] - seconds)
-    assert held.deviation_seconds == pytest.approx(longer.log_scale[0] * longer.seconds[0])
+    longer = with_interruption_delays(plain, LostWork(30.0, 0.5), rate=rate, square=square)
+    assert delay.mean_seconds == pytest.approx(longer.seconds[0] - seconds)
+    assert delay.deviation_seconds == pytest.approx(longer.log_scale[0] * longer.seconds[0])
     each = np.average(lost, weights=rates) * (30.0 + 1.5 * seconds) / 2.0
-    assert held.each_seconds == pytest.approx(each)
+    assert delay.seconds_each == pytest.approx(each)
     notice = interruption_notice(members, nodes=9, seconds=seconds, usd_per_second=0.001, run=None)
     assert "(a 5-10%, b >20% a month)" in notice.text
     assert notice.text.endswith("c is interrupted is not known: no work that it loses is counted")
@@ -194,7 +194,7 @@ def test_a_large_node_of_a_mix_takes_its_share_of_the_work_with_it() -> None:
     assert part.spot == {"big": 1}
     (text,) = [n.text for n in part.warnings if n.code == "spot-interruptions"]
     hours = plain.seconds / 3600.0
-    each = (part.seconds - plain.seconds) / (rate_of(offers[1]) * hours)
+    each = (part.seconds - plain.seconds) / (interruption_rate(offers[1]) * hours)
     assert f"one holds it up by {format_seconds(each)} " in text
 
 
@@ -241,7 +241,7 @@ def test_the_higher_the_rate_the_longer_and_the_less_sure(
     model = Forecast.of(np.asarray([seconds]), scale, 8.0)
     rate = np.asarray([0.0, *sorted(rates)])
     ones = np.ones(len(rate))
-    found = with_hold_ups(
+    found = with_interruption_delays(
         Forecast.of(seconds * ones, scale, 8.0), LostWork(task, phi), rate=rate, square=rate / nodes
     )
     assert found.seconds[0] == model.seconds[0]
@@ -255,7 +255,7 @@ def test_the_higher_the_rate_the_longer_and_the_less_sure(
 
 def test_the_law_of_unlike_nodes_takes_the_share_of_the_capacity() -> None:
     model = Forecast.of(np.asarray([7200.0]), 0.1, 8.0)
-    half = with_hold_ups(
+    half = with_interruption_delays(
         model, LostWork(30.0, 0.5), rate=np.asarray([0.5e-3]), square=np.asarray([0.5e-4])
     )
     hours, each = 2.0, (30.0 + 1.5 * 7200.0) / 2.0

@@ -177,11 +177,11 @@ def test_a_part_of_a_node_is_no_room() -> None:
     shapes = [offer(name, 4, 0.2).instance for name in ("one", "other")]
     layouts = [Layout(2, 2), Layout(2, 2)]
     with pytest.raises(engine.BadInput, match="room for 3 nodes, at least 4 are needed"):
-        Limits(max_vcpus=14.0, min_nodes=4).leaving_room(shapes, layouts, 10)
+        Limits(max_vcpus=14.0, min_nodes=4).require_feasible(shapes, layouts, 10)
     held = Limits(max_vcpus=14.0, executors=(7, 9))
     with pytest.raises(engine.BadInput, match="holds 8 executors: at most 7"):
-        replace(held, executors=(8, 9)).leaving_room(shapes, layouts, 10)
-    assert held.leaving_room(shapes, layouts, 10) is held
+        replace(held, executors=(8, 9)).require_feasible(shapes, layouts, 10)
+    assert held.require_feasible(shapes, layouts, 10) is held
 
 
 def test_the_tightest_of_several_limits_bounds_what_there_is_room_for() -> None:
@@ -192,7 +192,7 @@ def test_the_tightest_of_several_limits_bounds_what_there_is_room_for() -> None:
     assert found.most_of(np.ones(2)) == 7.0
     assert found.most_of(np.asarray([1.0, 4.0])) == 10.0
     assert found.most(9).tolist() == [7, 2]
-    assert limits.leaving_room(shapes, layouts, 9) is limits
+    assert limits.require_feasible(shapes, layouts, 9) is limits
 
 
 def test_executors_are_held_by_nodes_of_the_type_that_holds_most() -> None:
@@ -200,12 +200,12 @@ def test_executors_are_held_by_nodes_of_the_type_that_holds_most() -> None:
     shapes = [offer(name, vcpus, 0.2).instance for name, vcpus in (("one", 4), ("four", 16))]
     layouts = [Layout(1, 4), Layout(4, 4)]
     held = Limits(executors=(20, 30))
-    assert held.leaving_room(shapes, layouts, 5) is held
+    assert held.require_feasible(shapes, layouts, 5) is held
     with pytest.raises(engine.BadInput, match="holds 21 executors: at most 20"):
-        Limits(executors=(21, 30)).leaving_room(shapes, layouts, 5)
+        Limits(executors=(21, 30)).require_feasible(shapes, layouts, 5)
     without = Limits(executors=(6, 30), most=(("four", 0),))
     with pytest.raises(engine.BadInput, match="holds 6 executors: at most 5"):
-        without.leaving_room(shapes, layouts, 5)
+        without.require_feasible(shapes, layouts, 5)
 
 
 @pytest.mark.parametrize("bounds", [(5, 4), (0, 0), (-1, 3)])
@@ -224,8 +224,8 @@ def test_more_executors_than_any_cluster_holds_are_refused() -> None:
 def test_an_owned_type_of_another_architecture_is_a_contradiction() -> None:
     catalog = engine.load_catalog("aws")
     with pytest.raises(engine.BadInput, match="is owned and x86_64, not arm64"):
-        Limits(owned=(("m5.xlarge", 3),), arch="arm64").checked(catalog, 10)
-    Limits(owned=(("m6g.xlarge", 3),), arch="arm64").checked(catalog, 10)
+        Limits(owned=(("m5.xlarge", 3),), arch="arm64").validated(catalog, 10)
+    Limits(owned=(("m6g.xlarge", 3),), arch="arm64").validated(catalog, 10)
 
 
 def test_an_owned_type_whose_architecture_nobody_knows_contradicts_none() -> None:
@@ -233,4 +233,4 @@ def test_an_owned_type_whose_architecture_nobody_knows_contradicts_none() -> Non
     own = replace(CATALOG.offers["small"], instance=shape)
     catalog = replace(CATALOG, offers={**CATALOG.offers, "small": own})
     limits = Limits(owned=(("small", 3),), arch="arm64")
-    assert limits.checked(catalog, 10) == limits
+    assert limits.validated(catalog, 10) == limits

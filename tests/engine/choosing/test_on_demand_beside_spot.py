@@ -9,7 +9,7 @@ import engine
 from engine.catalog_files.reader import load_catalog
 from engine.cost import cost_usd
 from engine.machines.platforms import on_platform
-from engine.optimiser import mixed, surface_of
+from engine.optimiser import select_with_mixes, surface_of
 
 NAMES = ["n2d-standard-4", "n2d-standard-8", "n2d-highmem-4"]
 UNPRICED = "n2-standard-4"
@@ -69,7 +69,7 @@ def by_hand(offer: engine.Offer, nodes: int, seconds: float) -> float:
 def test_every_point_is_priced_and_interrupted_as_its_spot_nodes_are(fitted) -> None:
     surface = surface_of(fitted, GCP, instances=[*NAMES, UNPRICED], max_nodes=12)
     billing = replace(GCP.billing, spot=True)
-    rented, _ = surface.rented(billing)
+    rented, _ = surface.for_purchase_option(billing)
     costs = rented.costs(billing)
     unpriced = rented.rows[UNPRICED]
     assert np.isinf(costs[unpriced]).all()
@@ -170,8 +170,8 @@ def test_a_mix_is_no_dearer_than_one_type_and_elsewhere_all_may_be_spot(fitted) 
     surface = surface_of(fitted, GCP, instances=NAMES, max_nodes=12)
     goal = engine.Goal(deadline_seconds=900.0, confidence=0.5, max_nodes=12)
     billing = replace(GCP.billing, spot=True)
-    one = mixed(surface, goal, billing).recommended
-    two = mixed(surface, goal, billing, mix=2).recommended
+    one = select_with_mixes(surface, goal, billing).recommended
+    two = select_with_mixes(surface, goal, billing, mix=2).recommended
     assert one is not None
     assert two is not None
     assert two.cost_usd <= one.cost_usd * (1 + 1e-9)
@@ -343,7 +343,7 @@ def test_a_plan_says_too_what_serves_better_on_demand(fitted) -> None:
     plan = engine.prepare_fitted(fitted, request)
     goal = engine.Goal(deadline_seconds=1200.0, confidence=0.5, max_nodes=12)
     billing = replace(catalog.billing, spot=True)
-    mixed = plan.mixed(plan.report(goal, billing=billing), most_types=1)
-    for report in (mixed, plan.settled(goal, billing)):
+    select_with_mixes = plan.mixed(plan.report(goal, billing=billing), most_types=1)
+    for report in (select_with_mixes, plan.settled(goal, billing)):
         codes = {notice.code for notice in report.recommendation.warnings}
         assert "better-on-demand" in codes

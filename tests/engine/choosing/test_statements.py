@@ -1,4 +1,4 @@
-"""What an export says at its head of the choice that was made."""
+"""The statement about a choice at the head of an export."""
 
 from dataclasses import replace
 

@@ -4,7 +4,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import stdtrit
 
-from engine.choosing.sweeps import StudentGrid, argsort, falling, row_blocks, significant
+from engine.choosing.sweeps import (
+    StudentGrid,
+    argsort_with_ties,
+    row_blocks,
+    running_minima,
+    significant,
+)
 
 
 @given(st.lists(st.integers(0, 40), max_size=400))
@@ -14,14 +20,14 @@ def test_falling_finds_what_a_loop_finds(values: list[int]) -> None:
         if value < lowest:
             lowest = value
             expected.append(place)
-    assert falling(np.asarray(values, dtype=float)).tolist() == expected
+    assert running_minima(np.asarray(values, dtype=float)).tolist() == expected
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 1000)), unique=True, max_size=80))
 def test_equal_values_are_sorted_by_their_ties(pairs: list[tuple[int, int]]) -> None:
     values = np.asarray([value for value, _ in pairs], dtype=float)
     ties = np.asarray([tie for _, tie in pairs], dtype=np.int64)
-    assert [pairs[place] for place in argsort(values, ties)] == sorted(pairs)
+    assert [pairs[place] for place in argsort_with_ties(values, ties)] == sorted(pairs)
 
 
 @pytest.mark.parametrize("p", [0.05, 0.5, 0.9, 0.99])

@@ -1,4 +1,4 @@
-"""The experiment design: published optima, brute force, properties, and what it is good for."""
+"""The experiment design: published optima, brute force, properties, and its use for a fit."""
 
 from itertools import combinations
 

@@ -14,9 +14,9 @@ from engine.choosing.rented import cost_of
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput, BudgetTooSmall, UnknownName
 from engine.experiments.designed_runs import designed
-from engine.experiments.known_runs import known_of, lessons_of
+from engine.experiments.known_runs import known_runs, lessons_of
 from engine.experiments.paper_plans import equal_waves, two_sizes
-from engine.experiments.plans import ExperimentPlan, Grid, Known, smallest_runs
+from engine.experiments.plans import ExperimentPlan, Grid, KnownRuns, smallest_runs
 from engine.experiments.training import TERMS, TrainingRequest, plan_experiments
 from engine.machines.platforms import on_platform
 from engine.profile import Profile, Run
@@ -178,7 +178,7 @@ def test_known_runs_are_built_on_and_estimates_have_prices() -> None:
     assert plan.usd == pytest.approx(plan.cost)
     assert plan.usd <= 2.0
     assert all(run.seconds and run.low and run.low < run.seconds for run in plan.runs)
-    known = known_of(profile, Grid.of(nodes=(1,), fractions=(1.0,)))
+    known = known_runs(profile, Grid.of(nodes=(1,), fractions=(1.0,)))
     assert list(known.fraction) == [0.1, 0.1, 0.5, 1.0]
 
 
@@ -281,7 +281,7 @@ def test_samples_that_are_nearly_alike_make_a_plan_or_are_refused(
 def test_earlier_runs_that_tell_all_leave_the_budget_for_more() -> None:
     """Where known runs identify the terms already, any single run that the budget buys helps."""
     grid = Grid.of(nodes=range(1, 9), fractions=(0.1, 0.2))
-    known = Known(
+    known = KnownRuns(
         np.asarray([1.0, 2.0, 4.0, 8.0, 8.0]),
         np.asarray([1.0, 1.0, 1.0, 1.0, 0.5]),
         np.zeros(5, dtype=np.int64),
@@ -302,6 +302,6 @@ def test_runs_of_another_job_parameter_or_that_broke_off_are_not_built_on() -> N
     profile = Profile("made", (*runs, replace(runs[0], seconds=9.0, complete=False)))
     grid = Grid.of(nodes=(1,), fractions=(1.0,), instances=("m5.xlarge",))
     for workload in workloads:
-        known = known_of(profile, grid, workload)
+        known = known_runs(profile, grid, workload)
         assert list(known.machines) == [2.0, 4.0]
         assert list(known.seconds) == [45.0, 22.5]

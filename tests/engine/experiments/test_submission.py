@@ -1,4 +1,4 @@
-"""spark-submit ends with what waits for it, at whatever moment that is told to end."""
+"""spark-submit ends with the process that waits for it, at whatever moment that is stopped."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""A named composition: the model's own answer for one type, the law of unlike nodes for several."""
+"""A named composition: the model's own prediction for one type, the mix law for several."""
 
 import math
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Types that a model cannot tell apart: all but the cheapest are left out of the search."""
+"""Dominated types: of those that a model cannot tell apart all but the cheapest are left out."""
 
 from dataclasses import replace
 
@@ -51,9 +51,9 @@ def test_no_composition_is_better_where_types_are_the_same(kind: str) -> None:
 
 def test_twins_are_the_same_in_all_that_the_law_knows() -> None:
     law = with_twins(np.asarray([0, 1, 0, 2, 1, 0]))
-    assert law.twins.tolist() == [0, 1, 0, 3, 1, 0]
+    assert law.identical_types.tolist() == [0, 1, 0, 3, 1, 0]
     unknown = replace(law, log_scale=np.full_like(law.log_scale, np.nan))
-    assert unknown.twins.tolist() == law.twins.tolist()
+    assert unknown.identical_types.tolist() == law.identical_types.tolist()
 
 
 @pytest.mark.parametrize("name", ["seconds", "log_scale", "dof", "scale_below"])
@@ -62,16 +62,18 @@ def test_types_that_differ_anywhere_are_no_twins(name: str) -> None:
     law = replace(law, scale_below=law.log_scale)
     table = getattr(law, name).copy()
     table[1, MOST // 2] *= 1.01
-    assert replace(law, **{name: table}).twins.tolist() == [0, 1, 0]
+    assert replace(law, **{name: table}).identical_types.tolist() == [0, 1, 0]
 
 
-@pytest.mark.parametrize("name", ["slots", "speed", "executor_cores", "interrupted", "safe"])
+@pytest.mark.parametrize(
+    "name", ["slots", "speed", "executor_cores", "interruption_rates", "uninterruptible"]
+)
 def test_types_of_other_nodes_are_no_twins(name: str) -> None:
     law = with_twins(np.asarray([0, 0, 0]))
-    law = replace(law, interrupted=np.zeros(3), safe=np.zeros(3, dtype=np.int64))
+    law = replace(law, interruption_rates=np.zeros(3), uninterruptible=np.zeros(3, dtype=np.int64))
     values = getattr(law, name).copy()
     values[2] += 1
-    assert replace(law, **{name: values}).twins.tolist() == [0, 0, 2]
+    assert replace(law, **{name: values}).identical_types.tolist() == [0, 0, 2]
 
 
 def test_of_twins_the_cheapest_is_left_and_of_equal_ones_the_first() -> None:

@@ -22,7 +22,7 @@ CASES = 60
 
 def rented_both_ways(rng: np.random.Generator, k: int, m: int):
     """A law and a market of k types on demand, and most of them as spot nodes too."""
-    law = replace(random_law(rng, k, m), lost=LostWork(20.0, 0.7))
+    law = replace(random_law(rng, k, m), lost_work=LostWork(20.0, 0.7))
     market = random_market(rng, law, m)
     rows = np.flatnonzero(rng.random(k) < 0.8)
     base = np.append(np.arange(k), rows)
@@ -81,7 +81,7 @@ def test_no_way_of_renting_is_better(kind: str, k: int, m: int, q: int) -> None:
             chosen = np.asarray(found.rows)
             rented = np.asarray(found.counts)
             on_spot = rented[market.share.spot[chosen]].sum()
-            assert on_spot <= market.share.most * rented.sum() + 1e-9
+            assert on_spot <= market.share.largest_share * rented.sum() + 1e-9
             partly += 0 < on_spot < rented.sum()
     assert partly
 

@@ -11,13 +11,13 @@ from test_mix_search import goal_for, random_law, random_market
 from engine.catalog import Billing
 from engine.choosing.recommendation import Goal
 from engine.forecast import FloatArray, IntArray
+from engine.mixing.bound_terms import NodeTerms, OwnedNodes
 from engine.mixing.bounds import Windows
-from engine.mixing.branches import Branches
 from engine.mixing.effort import Effort
-from engine.mixing.hulls import Fixed, corners, hull_chains
+from engine.mixing.hulls import FixedPart, corners, hull_chains
 from engine.mixing.market import Market, values_of
 from engine.mixing.mix_law import MixLaw
-from engine.mixing.nodes import NodeTerms, Start
+from engine.mixing.search_tree import SearchTree
 
 KINDS = ("deadline", "budget", "both", "none", "time")
 
@@ -83,7 +83,7 @@ def test_the_least_corner_is_the_least_of_all_compositions() -> None:
         members = price[chain][:, None], other[chain][:, None]
         ends = np.asarray([low]), np.asarray([high])
         with np.errstate(invalid="ignore", divide="ignore"):
-            found = corners(Fixed(*fixed[:, None]), ends, *members, over)
+            found = corners(FixedPart(*fixed[:, None]), ends, *members, over)
         kept = np.isfinite(found.size)
         at_price, at_other, at_size = found.price[kept], found.other[kept], found.size[kept]
         assert ((low <= at_size) & (at_size <= high)).all()
@@ -118,17 +118,17 @@ def test_in_a_window_of_one_composition_the_bound_is_its_value(kind: str) -> Non
         steps = float(random.choice([0.0, 60.0, 600.0]))
         billing = replace(market.billing, granularity_seconds=steps)
         rates = np.where(np.isfinite(market.rates), market.rates, 0.3)
-        market = Market(rates, market.head, billing, np.asarray([m]))
+        market = Market(rates, market.master_rate, billing, np.asarray([m]))
         goal = goal_for(kind, random, law, m)
         counts, sizes = points(law, m)
         windows = Windows.of(market, goal, sizes, sizes, NodeTerms.of(law, market, 1))
         rows, column = np.zeros((m, 1), dtype=np.int64), counts.astype(np.int64)[:, None]
         values = values_of(law, market, goal, rows, column)
         # Without an interval a deadline must be undercut, which no bound knows to the last digit.
-        assert windows.floor(windows.root, np.inf) == pytest.approx(values, rel=1e-6)
+        assert windows.lower_bound(windows.root, np.inf) == pytest.approx(values, rel=1e-6)
         parts = windows.with_one(windows.root, rows[:, 0], column[:, 0])
-        assert windows.floor_of_whole(parts) == pytest.approx(values, rel=1e-6)
-        assert windows.floor(parts, np.inf) == pytest.approx(values, rel=1e-6)
+        assert windows.lower_bound_complete(parts) == pytest.approx(values, rel=1e-6)
+        assert windows.lower_bound(parts, np.inf) == pytest.approx(values, rel=1e-6)
         if goal.deadline_seconds is not None and not goal.by_time and not steps:
             # Both bounds of the cost, of which the larger counts: either is exact here.
             known = np.isfinite(values)
@@ -157,7 +157,7 @@ def test_no_cost_bound_is_above_a_cluster_of_types_of_unlike_spread() -> None:
         sizes = counts @ law.capacity
         ends = np.geomspace(0.999 * sizes.min(), 1.001 * sizes.max(), 30)
         windows = Windows.of(market, goal, ends[:-1], ends[1:], NodeTerms.of(law, market, 3))
-        floors = windows.floor(windows.root, np.inf)
+        floors = windows.lower_bound(windows.root, np.inf)
         place = np.searchsorted(ends, sizes) - 1
         assert (floors[place] <= values * (1.0 + 1e-9)).all()
         met += np.isfinite(values).sum()
@@ -176,7 +176,7 @@ def test_a_type_of_which_no_node_may_be_rented_lowers_no_bound() -> None:
         for most in ([m, 0], [m, m]):
             market = Market(rates, 0.0, billing, np.asarray(most))
             windows = Windows.of(market, goal, sizes, sizes, NodeTerms.of(law, market, 2))
-            floors.append(windows.floor(windows.root, np.inf))
+            floors.append(windows.lower_bound(windows.root, np.inf))
         rows = np.zeros((m, 1), dtype=np.int64)
         values = values_of(law, market, goal, rows, np.arange(1, m + 1)[:, None])
         assert floors[0] == pytest.approx(values, rel=1e-6)
@@ -189,18 +189,21 @@ def test_windows_with_other_prices_or_owned_nodes_are_those_made_with_them() -> 
     for kind in KINDS * 4:
         tree, _ = small_tree(random, kind)
         before, market = tree.windows, tree.market
-        before.floor(before.root, np.inf)
-        node = before.node.charged(market, random.uniform(-0.05, 0.2, 3), 0.05)
-        start = Start((1,), (2,), (1,))
-        found = before.charged(node).starting(start)
+        before.lower_bound(before.root, np.inf)
+        node = before.node.with_multipliers(market, random.uniform(-0.05, 0.2, 3), 0.05)
+        start = OwnedNodes((1,), (2,), (1,))
+        found = before.with_multipliers(node).with_owned_nodes(start)
         fresh = Windows.of(market, tree.goal, before.low, before.high, node, start)
-        for one, other in ((found, fresh), (before.charged(node), replace(fresh, start=Start()))):
-            floors = one.floor(one.root, np.inf)
-            assert floors == pytest.approx(other.floor(other.root, np.inf))
+        for one, other in (
+            (found, fresh),
+            (before.with_multipliers(node), replace(fresh, owned_nodes=OwnedNodes())),
+        ):
+            floors = one.lower_bound(one.root, np.inf)
+            assert floors == pytest.approx(other.lower_bound(other.root, np.inf))
             finite += np.isfinite(floors).sum()
             row, nodes = np.zeros(len(one), dtype=np.int64), np.ones(len(one), dtype=np.int64)
             parts, same = (w.with_one(w.root, row, nodes) for w in (one, other))
-            assert one.floor(parts, np.inf) == pytest.approx(other.floor(same, np.inf))
+            assert one.lower_bound(parts, np.inf) == pytest.approx(other.lower_bound(same, np.inf))
     assert finite > 100
 
 
@@ -211,20 +214,20 @@ def test_owned_nodes_are_not_paid_for_in_the_bound() -> None:
         head, billing = float(random.choice([0.0, 0.2])), Billing(granularity_seconds=60.0)
         market = Market(np.asarray([0.3]), head, billing, np.asarray([m]))
         goal = goal_for(kind, random, law, m)
-        start = Start((0,), (own,), (0,))
+        start = OwnedNodes((0,), (own,), (0,))
         counts, sizes = points(law, m)
         node = NodeTerms.of(law, market, 1)
-        windows = Windows.of(market, goal, sizes, sizes, node).starting(start)
+        windows = Windows.of(market, goal, sizes, sizes, node).with_owned_nodes(start)
         rows, column = np.zeros((m, 1), dtype=np.int64), counts.astype(np.int64)[:, None]
         values = values_of(law, replace(market, owned=np.asarray([own])), goal, rows, column)
-        found = windows.floor(windows.root, np.inf)
+        found = windows.lower_bound(windows.root, np.inf)
         assert found[own - 1 :] == pytest.approx(values[own - 1 :], rel=1e-6)
         assert np.isinf(found[: own - 1]).all(), "they hold more than so small a window"
-        whole = windows.floor_of_whole(windows.root)
+        whole = windows.lower_bound_complete(windows.root)
         assert whole[own - 1] == pytest.approx(values[own - 1], rel=1e-6)
 
 
-def small_tree(random: np.random.Generator, kind: str) -> tuple[Branches, MixLaw]:
+def small_tree(random: np.random.Generator, kind: str) -> tuple[SearchTree, MixLaw]:
     """Three types in windows over all capacities, none of which ends at a composition's."""
     law, m = replace(random_law(random, 3, 5), executor_cores=np.full(3, 4)), 5
     rates = law.slots * random.uniform(0.02, 0.08, 3)
@@ -234,7 +237,7 @@ def small_tree(random: np.random.Generator, kind: str) -> tuple[Branches, MixLaw
     goal = goal_for(kind, random, law, m)
     ends = np.geomspace(0.9937 * law.capacity.min(), 1.0071 * m * law.capacity.max(), 12)
     windows = Windows.of(market, goal, ends[:-1], ends[1:], NodeTerms.of(law, market, 3))
-    return Branches(market, goal, windows, windows.node, np.inf, Effort(np.inf), 3), law
+    return SearchTree(market, goal, windows, windows.node, np.inf, Effort(np.inf), 3), law
 
 
 def held_by(types: IntArray, numbers: IntArray) -> list[tuple[int, ...]]:
@@ -264,7 +267,7 @@ def test_a_tree_holds_each_composition_below_its_target_once(
         below = {n for n, value in zip(every, values.tolist(), strict=True) if value < tree.target}
         assert len(found) == len(set(found)), kind
         assert below <= set(found) <= set(every), kind
-        monkeypatch.setattr("engine.mixing.branches.AT_ONCE", 4)
+        monkeypatch.setattr("engine.mixing.search_tree.MAX_PAIRS", 4)
         pieces = [held for part in tree.compositions() for held in held_by(*part)]
         monkeypatch.undo()
         assert sorted(pieces) == sorted(found), "a few at a time they are the same"
@@ -280,7 +283,7 @@ def test_a_tree_under_owned_nodes_holds_what_uses_them(most_types: int) -> None:
     for kind in KINDS * 5:
         tree, law = small_tree(random, kind)
         node = NodeTerms.of(law, tree.market, most_types)
-        windows = replace(tree.windows, node=node).starting(Start((0,), (1,), (1,)))
+        windows = replace(tree.windows, node=node).with_owned_nodes(OwnedNodes((0,), (1,), (1,)))
         most = tree.market.most + np.asarray([2, 0, 0])
         every = [n for n in product(range(6), repeat=3) if n[0] and sum(n) <= 5]
         every = [n for n in every if np.count_nonzero(n) <= most_types]
@@ -291,7 +294,9 @@ def test_a_tree_under_owned_nodes_holds_what_uses_them(most_types: int) -> None:
         if not np.isfinite(values).any():
             continue
         target = float(np.quantile(values[np.isfinite(values)], 0.5)) * 1.0001
-        whole = Branches(tree.market, tree.goal, windows, node, target, Effort(np.inf), most_types)
+        whole = SearchTree(
+            tree.market, tree.goal, windows, node, target, Effort(np.inf), most_types
+        )
         found = [(*row, *n) for part in whole.compositions() for row, n in zip(*part, strict=True)]
         assert len(found) == len(set(found)), kind
         held = {one for part in whole.compositions() for one in held_by(*part)}
@@ -310,7 +315,7 @@ def test_as_many_nodes_fit_as_keep_the_bound_below_the_target() -> None:
     for kind in KINDS * 4:
         tree, _ = small_tree(random, kind)
         windows = tree.windows
-        floor = windows.floor(windows.root, np.inf)
+        floor = windows.lower_bound(windows.root, np.inf)
         if not np.isfinite(floor).any():
             continue
         tree.target = float(floor.min()) * float(random.choice([1.2, 2.0]))
@@ -319,10 +324,10 @@ def test_as_many_nodes_fit_as_keep_the_bound_below_the_target() -> None:
             for nodes in range(1, int(tree.market.most[row]) + 1):
                 part = windows.root.taken(np.asarray([place]))
                 whole = windows.with_one(part, np.asarray([row]), np.asarray([nodes]))
-                if not windows.floor(whole, tree.target)[0] < tree.target:
+                if not windows.lower_bound(whole, tree.target)[0] < tree.target:
                     break
                 wanted[row, place] = nodes
-        assert (tree.fits == wanted).all()
+        assert (tree.max_fitting == wanted).all()
         total = wanted.sum(axis=1)[tree.ranked]
         assert (total > 0).all()
         assert (np.diff(total) >= 0).all(), "types of which few fit come first"

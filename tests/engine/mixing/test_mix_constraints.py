@@ -1,4 +1,4 @@
-"""Everything that may bind a user, together and at random, against brute force."""
+"""All limits together, at random, against brute force."""
 
 from dataclasses import replace
 
@@ -11,13 +11,13 @@ from engine.choosing.interruptions import LostWork
 from engine.choosing.limits import Constraints
 from engine.choosing.recommendation import Goal
 from engine.forecast import student_quantile
+from engine.mixing.bound_terms import NodeTerms
 from engine.mixing.bounds import Windows
-from engine.mixing.charges import Charges, Limited
 from engine.mixing.effort import Effort
 from engine.mixing.market import Market, SpotShare, values_of
 from engine.mixing.mix_law import MixLaw
-from engine.mixing.nodes import NodeTerms
-from engine.mixing.search import Search, _Group
+from engine.mixing.multipliers import CountLimits, Multipliers
+from engine.mixing.search import Search, _SearchGroup
 
 CASES = 150
 """Random catalogs per number of types in a mix."""
@@ -25,7 +25,7 @@ CASES = 150
 
 def a_law(rng: np.random.Generator, k: int, m: int) -> MixLaw:
     """Of one executor shape mostly, so that mixes are many."""
-    law = replace(random_law(rng, k, m), lost=LostWork(20.0, 0.7))
+    law = replace(random_law(rng, k, m), lost_work=LostWork(20.0, 0.7))
     if rng.random() < 0.5:
         law = replace(law, log_scale=rng.uniform(0.02, 0.5, (k, m)))
     return replace(law, executor_cores=rng.choice([2, 4], k, p=[0.1, 0.9]))
@@ -173,8 +173,8 @@ def test_a_search_that_ends_early_is_not_above_the_best(seed: int) -> None:
             assert found.value >= best * (1 - 1e-9)
 
 
-def test_charges_never_lift_a_price_above_the_true_one() -> None:
-    """For what keeps the limits, charges and what is given back are together at most nothing."""
+def test_multipliers_never_lift_a_price_above_the_true_one() -> None:
+    """For what keeps the limits, charges less the credit are never above zero."""
     rng = np.random.default_rng(5)
     for _ in range(200):
         law, market, goal, m = a_case(rng)
@@ -182,23 +182,25 @@ def test_charges_never_lift_a_price_above_the_true_one() -> None:
         kept = market.constraints.allowed(rows, counts)
         if market.share is not None:
             kept &= market.share.allowed(rows, counts)
-        limited = Limited.of(market, goal)
-        charges = Charges(rng.uniform(0, 1), tuple(rng.uniform(0, 1, len(limited.caps))))
-        charge, back = charges.of(market, goal)
-        assert ((counts[kept] * charge[rows[kept]]).sum(axis=1) - back <= 1e-9).all()
+        limited = CountLimits.of(market, goal)
+        multipliers = Multipliers(rng.uniform(0, 1), tuple(rng.uniform(0, 1, len(limited.caps))))
+        charge, credit = multipliers.terms(market, goal)
+        assert ((counts[kept] * charge[rows[kept]]).sum(axis=1) - credit <= 1e-9).all()
 
 
-def test_charged_windows_are_those_made_anew() -> None:
+def test_windows_with_multipliers_are_those_made_anew() -> None:
     rng = np.random.default_rng(9)
     law, market, goal, _ = a_case(rng)
     low, high = np.asarray([2.0, 8.0]), np.asarray([8.0, 40.0])
     plain = Windows.of(market, goal, low, high, NodeTerms.of(law, market, 2))
-    plain.floor(plain.root, np.inf)
-    charge, back = Charges(0.0, (0.1,) * len(Limited.of(market, goal).caps)).of(market, goal)
-    node = plain.node.charged(market, charge, back)
+    plain.lower_bound(plain.root, np.inf)
+    charge, credit = Multipliers(0.0, (0.1,) * len(CountLimits.of(market, goal).caps)).terms(
+        market, goal
+    )
+    node = plain.node.with_multipliers(market, charge, credit)
     anew = Windows.of(market, goal, low, high, node)
-    assert plain.charged(node).floor(anew.root, np.inf) == pytest.approx(
-        anew.floor(anew.root, np.inf)
+    assert plain.with_multipliers(node).lower_bound(anew.root, np.inf) == pytest.approx(
+        anew.lower_bound(anew.root, np.inf)
     )
 
 
@@ -207,8 +209,10 @@ def test_where_nothing_may_be_looked_at_no_use_of_owned_nodes_is(
 ) -> None:
     """They are thousands, of a millisecond each: twice the time of a search went to them."""
     rng, looked = np.random.default_rng(5), []
-    search = _Group.search
-    monkeypatch.setattr(_Group, "search", lambda *given: (looked.append(1), search(*given))[1])
+    search = _SearchGroup.search
+    monkeypatch.setattr(
+        _SearchGroup, "search", lambda *given: (looked.append(1), search(*given))[1]
+    )
     for _ in range(20):
         law, market, goal, m = a_case(rng)
         market = replace(market, owned=np.full(len(law.slots), 2))

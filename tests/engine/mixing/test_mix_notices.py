@@ -1,4 +1,4 @@
-"""What is said of a cluster of unlike nodes is true of that cluster, and said once."""
+"""Notices about a cluster of several types are true of that cluster, and given once."""
 
 import re
 from collections import Counter

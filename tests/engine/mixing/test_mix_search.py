@@ -13,15 +13,15 @@ from engine.choosing.limits import Constraints
 from engine.choosing.recommendation import Goal
 from engine.choosing.surface import Surface
 from engine.forecast import student_quantile
+from engine.mixing.bound_terms import NodeTerms, owned_node_ranges
 from engine.mixing.bounds import Windows
-from engine.mixing.columns import Columns
-from engine.mixing.effort import FOR_EACH_CALL, Effort, OutOfEffort
+from engine.mixing.effort import COST_PER_CALL, Effort, OutOfEffort
 from engine.mixing.hulls import hull_chains
 from engine.mixing.market import Market, values_of
 from engine.mixing.mix_law import MixLaw
-from engine.mixing.nodes import NodeTerms, starts
+from engine.mixing.node_counts import NodeCounts
 from engine.mixing.purchase_options import PurchaseOptions
-from engine.mixing.search import FoundMix, Search
+from engine.mixing.search import MixResult, Search
 from engine.models import fit
 from engine.sources import read
 
@@ -102,7 +102,7 @@ def single_best(law: MixLaw, market: Market, goal: Goal, m: int) -> float:
     return float(np.where(counts[:, 0] <= market.most[rows[:, 0]], values, np.inf).min())
 
 
-def searched(law: MixLaw, market: Market, goal: Goal, m: int, q: int) -> FoundMix:
+def searched(law: MixLaw, market: Market, goal: Goal, m: int, q: int) -> MixResult:
     """What the search finds: proven, and as good as the best of all compositions."""
     start = single_best(law, market, goal, m)
     found = Search(law, market, goal, q, value=start, effort=Effort(1e8)).run()
@@ -218,8 +218,8 @@ def test_starts_hold_every_use_of_owned_nodes_once() -> None:
     owned = np.asarray([0, 5, 1, 9])
     found = [
         tuple(sorted(zip(start.rows, nodes, strict=True)))
-        for start in starts(owned, 2)
-        for nodes in start.exact()
+        for start in owned_node_ranges(owned, 2)
+        for nodes in start.exact_counts()
     ]
     expected = {()}
     for row in (1, 2, 3):
@@ -306,7 +306,7 @@ def test_between_whole_counts_is_exact_for_serial_and_divisible_work() -> None:
     curves = np.stack([7.0 + 90.0 / nodes, 3.0 + 5.0 / nodes])
     counts = np.asarray([1.0, 1.3, 17.25, 39.9, 40.0, 55.0])
     for row, (serial, work) in enumerate([(7.0, 90.0), (3.0, 5.0)]):
-        found = Columns.up_to(40).between(curves, np.full(6, row), counts)
+        found = NodeCounts.up_to(40).interpolated(curves, np.full(6, row), counts)
         assert found == pytest.approx(serial + work / np.minimum(counts, 40.0))
 
 
@@ -326,9 +326,11 @@ def test_the_floor_of_a_window_is_below_every_composition_in_it() -> None:
         edges = np.geomspace(sizes.min() * 0.99, sizes.max() * 1.01, 12)
         node, owned = NodeTerms.of(law, market, 2), market.owned
         floors = np.full(11, np.inf)
-        for start in starts(np.zeros(k, int) if owned is None else np.minimum(owned, m), 2):
+        for start in owned_node_ranges(
+            np.zeros(k, int) if owned is None else np.minimum(owned, m), 2
+        ):
             windows = Windows.of(market, goal, edges[:-1], edges[1:], node, start)
-            floors = np.minimum(floors, windows.floor(windows.root, np.inf))
+            floors = np.minimum(floors, windows.lower_bound(windows.root, np.inf))
         for cell in range(11):
             inside = values[(sizes >= edges[cell]) & (sizes <= edges[cell + 1])]
             assert floors[cell] <= inside.min(initial=np.inf) * (1 + 1e-9), kind
@@ -387,10 +389,10 @@ def test_a_search_stops_soon_after_its_effort_is_spent() -> None:
 
 def test_a_call_counts_however_little_it_looks_at() -> None:
     """Thousands of calls for a window or two would take seconds, though they look at little."""
-    effort = Effort(most=2.0 * FOR_EACH_CALL)
+    effort = Effort(most=2.0 * COST_PER_CALL)
     effort.spend(0.0)
     effort.check()
     effort.spend(0.0)
-    assert effort.over
+    assert effort.exhausted
     with pytest.raises(OutOfEffort):
         effort.check()

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from two_types import CATALOG, TODAY, best, fitted, offer
 
 import engine
-from engine.choosing.choices import Answers
+from engine.choosing.choices import ChoiceBuilder
 from engine.cluster import BesideHeap, Layout
 from engine.cost import Cost, billed_seconds
 from engine.memory import beside_heap_gib, beside_of
-from engine.mixing.shown_mix import added, common_shape
+from engine.mixing.shown_mix import common_shape, total_cost
 from engine.optimiser import recommend
 
 amounts = st.one_of(st.none(), st.floats(1 / 1024, 40.0))
@@ -24,13 +24,13 @@ def test_runners_up_of_a_mix_are_made_when_they_are_looked_at(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """All of them were made at once: most of what the answer with a mix took."""
-    made, choice = [], Answers.choice
+    made, choice = [], ChoiceBuilder.choice
 
-    def counted(answers: Answers, point: int) -> engine.Choice:
+    def counted(answers: ChoiceBuilder, point: int) -> engine.Choice:
         made.append(point)
         return choice(answers, point)
 
-    monkeypatch.setattr(Answers, "choice", counted)
+    monkeypatch.setattr(ChoiceBuilder, "choice", counted)
     further = {f"mid{cents}": offer(f"mid{cents}", 16, cents / 100.0) for cents in range(90, 110)}
     catalog = replace(CATALOG, offers={**CATALOG.offers, **further})
     single, mixed = (
@@ -212,6 +212,6 @@ def test_the_shape_of_a_mix_is_that_of_its_smallest_executors() -> None:
 def test_the_costs_of_members_add_up_part_by_part() -> None:
     first = Cost(1.0, 2.0, 3.0, 4.0, -5.0, 6.0, 7.0, 60.0, ("a", "b"), {"small": 1})
     second = Cost(10.0, 20.0, 30.0, 40.0, -50.0, 60.0, 70.0, 60.0, ("b", "c"), {"big": 2})
-    assert added([first, second]) == Cost(
+    assert total_cost([first, second]) == Cost(
         11.0, 22.0, 33.0, 44.0, -55.0, 66.0, 77.0, 60.0, ("a", "b", "c"), {"small": 1, "big": 2}
     )

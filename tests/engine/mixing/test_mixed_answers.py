@@ -16,8 +16,8 @@ from engine.choosing.limits import Limits
 from engine.choosing.recommendation import Recommendation
 from engine.choosing.surface import Surface
 from engine.mixing import mixed
-from engine.mixing.effort import BOUNDS_AROUND, MOST_BOUNDS, Effort
-from engine.mixing.market import FoundMix
+from engine.mixing.effort import MAX_BOUNDS, MAX_BOUNDS_SENSITIVITY, Effort
+from engine.mixing.market import MixResult
 from engine.mixing.search import Search
 from engine.optimiser import recommend
 
@@ -158,7 +158,7 @@ def test_what_is_left_unsettled_is_not_called_proven(monkeypatch: pytest.MonkeyP
     coarse = model(law, log_scale=1e-6)
     searched, run = [ask(coarse, "small", "big", mix=1).evaluated], Search.run
 
-    def counted(search: Search) -> FoundMix:
+    def counted(search: Search) -> MixResult:
         searched.append((found := run(search)).evaluated)
         return found
 
@@ -168,7 +168,7 @@ def test_what_is_left_unsettled_is_not_called_proven(monkeypatch: pytest.MonkeyP
     assert len(searched) > 2
     assert settled.evaluated == sum(searched), "of one type, and of each search"
     monkeypatch.setattr(Search, "run", run)
-    monkeypatch.setattr(mixed, "_ROUNDS", 1)
+    monkeypatch.setattr(mixed, "_MAX_ROUNDS", 1)
     assert not ask(coarse, "small", "big").optimal
 
 
@@ -201,9 +201,9 @@ def test_a_measured_type_is_left_out_of_mixes_where_no_other_has_such_executors(
         replace(layout, executor_cores=cores[name])
         for name, layout in zip(surface.candidates.names, surface.candidates.layouts, strict=True)
     )
-    candidates = replace(surface.candidates, layouts=layouts, compared=frozenset(compared))
+    candidates = replace(surface.candidates, layouts=layouts, comparison_only=frozenset(compared))
     expected = {candidates.names.index("ran"): left_out} if left_out else {}
-    assert mixed.apart(replace(surface, candidates=candidates)) == expected
+    assert mixed.unmixable_types(replace(surface, candidates=candidates)) == expected
 
 
 def test_what_an_answer_hangs_on_says_whether_its_searches_were_proven(
@@ -232,7 +232,9 @@ def test_what_an_answer_hangs_on_says_whether_its_searches_were_proven(
     assert (cut_short.optimal, cut_short.sensitivity.optimal) == (True, False)
 
 
-@pytest.mark.parametrize(("is_proven", "around"), [(True, MOST_BOUNDS), (False, BOUNDS_AROUND)])
+@pytest.mark.parametrize(
+    ("is_proven", "around"), [(True, MAX_BOUNDS), (False, MAX_BOUNDS_SENSITIVITY)]
+)
 def test_what_an_unproven_answer_hangs_on_is_searched_less(
     is_proven: bool, around: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -251,5 +253,5 @@ def test_what_an_unproven_answer_hangs_on_is_searched_less(
         fitted(set(CORES)), catalog=catalog("small", "big"), instances=["*"], max_nodes=12,
         mix=2, deadline_seconds=DEADLINE, with_sensitivity=True,
     )  # fmt: skip
-    assert limits[0] == MOST_BOUNDS
+    assert limits[0] == MAX_BOUNDS
     assert limits[-1] == around

@@ -1,8 +1,9 @@
-"""What the answer hangs on: what another hour or dollar buys, where it changes, how far it holds.
+"""Sensitivity analysis of a recommendation: another hour or dollar, where it changes, how far it
+holds.
 
-Everything is asked of the optimiser again with a changed goal, so every figure is one that it would
-recommend, and none is a slope. "The promised time" of a cluster is the shortest deadline that it
-meets at the goal's confidence (without an interval: its predicted time).
+Each figure comes from the optimiser with a changed goal, so it is a recommendation of its own and
+not a slope. "The promised time" of a cluster is the shortest deadline that it meets at the goal's
+confidence (without an interval: its predicted time).
 """
 
 from __future__ import annotations
@@ -26,40 +27,43 @@ from engine.choosing.surface import Surface
 from engine.choosing.sweeps import TIE
 from engine.cost import billed_seconds
 from engine.errors import EngineError
-from engine.mixing.composition import Placed
+from engine.mixing.composition import PlacedComposition
 from engine.notices import Notice
 from engine.text.reachable import ENOUGH
 from engine.units import SECONDS_PER_HOUR
 
-NOTABLE = 0.05
-"""After the first step, which is the next of all, steps are shown that save this share more."""
+NOTABLE_SAVING = 0.05
+"""The first looser limit is the next that improves the objective at all; each further one must
+improve it by this share more."""
 
 MOST_STEPS = 3
-_MOST_ASKED = 24
+_MAX_LIMITS_TRIED = 24
 
-_DEADLINE_STEP, _MOST_DEADLINES = 1.25, 6
-"""Deadlines that are tried where none is known to be late enough: up to four times the present."""
+_DEADLINE_STEP, _MAX_DEADLINE_STEPS = 1.25, 6
+"""Growth and number of the deadlines tried where none is known to suffice: up to four times the
+present one."""
 
-_MOST_SOONER = 4
-"""Deadlines that are tried below one that is late enough."""
+_MAX_EARLIER_DEADLINES = 4
+"""The most earlier deadlines tried below one that suffices."""
 
-_LARGEST = 1024.0
-"""Times the input beyond which nothing is looked for."""
+_MAX_INPUT_FACTOR = 1024.0
+"""The largest input that is tried, in multiples of the present one."""
 
-_PRECISION = 1e-3
+_INPUT_FACTOR_TOLERANCE = 1e-3
 """Relative width to which the largest input is bisected."""
 
 Ask = Callable[[Goal], Recommendation]
 
 
 @dataclass(frozen=True, eq=False)
-class WhatIf:
-    """Questions around one answer.
+class SensitivityAnalysis:
+    """The sensitivity analysis of one recommendation.
 
     Args:
-        ask: the optimiser, on the surface and billing below.
-        steps: whether the next steps of the deadline (or budget) can be read off the surface: it
-            holds clusters of one type alone. Those of mixes are asked for (`_looser_of_mixes`).
+        ask: the optimiser, on this surface and billing.
+        best: the recommended choice.
+        steps: whether the next looser limits can be read off the surface, which holds clusters of
+            one type alone; those of mixes are searched for (`_looser_of_mixes`).
     """
 
     ask: Ask
@@ -70,7 +74,7 @@ class WhatIf:
     steps: bool
 
     def sensitivity(self) -> Sensitivity:
-        """All of it, and whether every search behind it was proven."""
+        """The whole analysis, and whether every search behind it was proven optimal."""
         proven: list[bool] = []
 
         def ask(goal: Goal) -> Recommendation:
@@ -90,23 +94,23 @@ class WhatIf:
         if bound_by_time:
             below = self._change(replace(self.goal, deadline_seconds=promised * (1.0 - 1e-6)))
         return Sensitivity(
-            one_more_hour=self._hour(promised),
-            one_more_dollar=self._dollar(cost),
+            one_more_hour=self._one_more_hour(promised),
+            one_more_dollar=self._one_more_dollar(cost),
             least_deadline_seconds=promised if bound_by_time else None,
             least_budget_usd=cost if by_budget and cost > 0.0 else None,
             below=below,
             below_budget=below_budget,
-            looser=tuple(self._looser() if self.steps else self._looser_of_mixes()),
+            looser=tuple(self._looser_on_surface() if self.steps else self._looser_of_mixes()),
             holds_until=until,
             holds_note=note,
             holds_warnings=warnings,
             hardly_slower=self._hardly_slower(),
         )
 
-    def _hour(self, promised: float) -> Change | None:
-        """The cheapest that may take an hour more than is allowed now. Where the least time is
-        asked, and where there is no deadline, that is an hour more than is promised: a deadline
-        that does not bind lets slower ones in without any more of it."""
+    def _one_more_hour(self, promised: float) -> Change | None:
+        """The cheapest with an hour more than the deadline. Where the time is minimised, and
+        without a deadline, it is an hour more than the promised time: a deadline that does not bind
+        allows slower clusters without being loosened."""
         allowed = None if self.goal.by_time else self.goal.deadline_seconds
         deadline = (allowed or promised) + SECONDS_PER_HOUR
         objective = "cost" if self.goal.by_time else self.goal.objective
@@ -118,9 +122,9 @@ class WhatIf:
             return found if found.saved_vcore_seconds > least else None
         return found if found.saved_usd > (self.best.cost_usd or 0.0) * TIE else None
 
-    def _dollar(self, cost: float) -> Change | None:
-        """The fastest that may cost a dollar more than is allowed (than the answer costs, where
-        there is no budget, or one that does not decide)."""
+    def _one_more_dollar(self, cost: float) -> Change | None:
+        """The fastest with a dollar more than the budget; more than the cost of the answer where
+        there is no budget or the time is not minimised."""
         budget = (self.goal.budget_usd or cost) if self.goal.by_time else cost
         found = self._change(
             replace(self.goal, deadline_seconds=None, budget_usd=budget + 1.0, objective="time")
@@ -128,8 +132,8 @@ class WhatIf:
         return found if found and found.saved_seconds > self.best.seconds * TIE else None
 
     def _hardly_slower(self) -> Change | None:
-        """The cheapest that is as fast as far as anybody could tell: the fastest may be dearer by
-        half for a millionth of the time."""
+        """The cheapest within a negligible difference in time (`HARDLY_SLOWER`): the fastest may be
+        dearer by half for a millionth of the time."""
         if not self.goal.by_time:
             return None
         latest = self.best.seconds * (1.0 + HARDLY_SLOWER)
@@ -140,30 +144,31 @@ class WhatIf:
         return found if found.saved_usd > (self.best.cost_usd or 0.0) * HARDLY_SLOWER else None
 
     def _below_budget(self, cost: float) -> Change | None:
-        """The answer to a budget that the present one just exceeds; None where there is no budget,
-        or nothing keeps it: the cheapest of all that end in time is the last to do so. Of owned
-        nodes alone an answer may cost nothing, and satisfies every budget."""
+        """The answer to a budget just below the present cost. None without a budget, or where
+        nothing keeps it: under a deadline the cheapest choice is the last to keep a falling budget.
+        An answer of owned nodes alone may cost nothing, and keeps every budget."""
         cheapest = self.goal.deadline_seconds is not None and self.goal.minimises == "cost"
         if self.goal.budget_usd is None or cost <= 0.0 or cheapest:
             return None
         return self._change(replace(self.goal, budget_usd=cost * (1.0 - 1e-6)))
 
-    def _looser(self) -> Iterator[Change]:
-        """The next steps of the deadline (the budget, where that decides) and what they buy."""
-        last, shown = self._value(self.best), 0
-        for limit in self._limits():
-            by_time, just = self.goal.by_time, limit * (1.0 + 1e-9)
+    def _looser_on_surface(self) -> Iterator[Change]:
+        """The next looser deadlines (budgets, where the time is minimised) that improve the
+        objective, from the surface."""
+        last_value, shown = self._value(self.best), 0
+        for limit in self._looser_limits():
+            by_time, slightly_more = self.goal.by_time, limit * (1.0 + 1e-9)
             found = self._change(
-                replace(self.goal, budget_usd=just)
+                replace(self.goal, budget_usd=slightly_more)
                 if by_time
-                else replace(self.goal, deadline_seconds=just)
+                else replace(self.goal, deadline_seconds=slightly_more)
             )
             if found is None:
                 continue
             value = self._value(found)
-            if value >= last * (1.0 - (NOTABLE if shown else TIE)):
+            if value >= last_value * (1.0 - (NOTABLE_SAVING if shown else TIE)):
                 continue
-            last, shown = value, shown + 1
+            last_value, shown = value, shown + 1
             # The optimiser evaluates exactly: the limit may be a little less than on the surface.
             if by_time:
                 yield replace(found, budget_usd=found.cost_usd)
@@ -173,21 +178,23 @@ class WhatIf:
                 return
 
     def _looser_of_mixes(self) -> Iterator[Change]:
-        """The next steps that save `NOTABLE` more: from one mix to the next there are countless
-        small ones. What a deadline must be for a cost is the time of the fastest within it; what a
-        budget must be for a time is the cost of the cheapest that takes no longer."""
-        last = self._value(self.best)
+        """The next looser limits that improve the objective by `NOTABLE_SAVING`: between mixes
+        there are countless small steps. The deadline for a cost is the time of the fastest within
+        that cost; the budget for a time is the cost of the cheapest that takes no longer."""
+        last_value = self._value(self.best)
         for _ in range(MOST_STEPS):
-            if last <= 0.0:  # nothing costs less than nothing
+            if last_value <= 0.0:  # it cannot improve on 0
                 return
-            found = self._step_to(last * (1.0 - NOTABLE))
-            if found is None or self._value(found) >= last * (1.0 - NOTABLE) * (1.0 + TIE):
+            found = self._step_to(last_value * (1.0 - NOTABLE_SAVING))
+            if found is None or self._value(found) >= last_value * (1.0 - NOTABLE_SAVING) * (
+                1.0 + TIE
+            ):
                 return
-            last = self._value(found)
+            last_value = self._value(found)
             yield found
 
     def _step_to(self, value: float) -> Change | None:
-        """The answer to the least loosening with which the goal's value is at most this."""
+        """The answer to the least loosening with which the objective is at most `value`."""
         goal = self.goal
         if goal.by_time:
             if goal.budget_usd is None:
@@ -204,22 +211,22 @@ class WhatIf:
         for deadline in self._deadlines(value):
             found = self._change(replace(goal, deadline_seconds=deadline * (1.0 + 1e-9)))
             if found is not None and self._value(found) <= value * (1.0 + TIE):
-                return self._soonest(found, value)
+                return self._with_least_deadline(found, value)
         return None
 
-    def _soonest(self, found: Change, value: float) -> Change:
-        """The least deadline with which the goal's value is at most this: what is slower on average
-        may be surer, and promise less time."""
-        for _ in range(_MOST_SOONER):
-            just_sooner = found.promised * (1.0 - 1e-6)
-            sooner = self._change(replace(self.goal, deadline_seconds=just_sooner))
-            if sooner is None or self._value(sooner) > value * (1.0 + TIE):
+    def _with_least_deadline(self, found: Change, value: float) -> Change:
+        """The answer with the least deadline at which the objective is at most `value`: a cluster
+        that is slower on average may have a narrower interval, and so a shorter promised time."""
+        for _ in range(_MAX_EARLIER_DEADLINES):
+            just_earlier = found.promised * (1.0 - 1e-6)
+            earlier = self._change(replace(self.goal, deadline_seconds=just_earlier))
+            if earlier is None or self._value(earlier) > value * (1.0 + TIE):
                 break
-            found = sooner
+            found = earlier
         return replace(found, deadline_seconds=found.promised)
 
     def _deadlines(self, value: float) -> Iterator[float]:
-        """Deadlines beyond the present one, of which one that is late enough is looked for."""
+        """Candidate deadlines beyond the present one, one of which may suffice for `value`."""
         goal, start = self.goal, self.goal.deadline_seconds or math.inf
         if not goal.by_resource and value <= goal.most_usd:
             fastest = self._change(
@@ -227,11 +234,11 @@ class WhatIf:
             )
             if fastest is not None and fastest.promised > start:
                 yield fastest.promised
-        for step in range(1, _MOST_DEADLINES + 1):
+        for step in range(1, _MAX_DEADLINE_STEPS + 1):
             yield start * _DEADLINE_STEP**step
 
-    def _limits(self) -> Iterator[float]:
-        """Deadlines (budgets) beyond the present one at which something better comes in reach."""
+    def _looser_limits(self) -> Iterator[float]:
+        """Deadlines (budgets) beyond the present one at which a better cluster becomes feasible."""
         m = self.goal.max_nodes
         promised = np.exp(self.surface.log_bounds(self.goal.confidence)[:, :m]).ravel()
         costs, seconds = self.surface.costs(self.billing)[:, :m], self.surface.seconds[:, :m]
@@ -245,19 +252,19 @@ class WhatIf:
         beyond = (limits > now) & np.isfinite(limits) & (values < self._value(self.best))
         if not self.goal.by_time and self.goal.budget_usd is not None:
             beyond &= costs.ravel() <= self.goal.most_usd
-        places = np.flatnonzero(beyond)
-        places = places[np.argsort(limits[places], kind="stable")]
-        asked, lowest = 0, math.inf
-        for place in places.tolist():
-            if values[place] >= lowest * (1.0 - (NOTABLE if asked else 0.0)):
+        indices = np.flatnonzero(beyond)
+        indices = indices[np.argsort(limits[indices], kind="stable")]
+        count, lowest = 0, math.inf
+        for index in indices.tolist():
+            if values[index] >= lowest * (1.0 - (NOTABLE_SAVING if count else 0.0)):
                 continue
-            asked, lowest = asked + 1, float(values[place])
-            yield float(limits[place])
-            if asked == _MOST_ASKED:
+            count, lowest = count + 1, float(values[index])
+            yield float(limits[index])
+            if count == _MAX_LIMITS_TRIED:
                 return
 
     def _value(self, of: Choice | Change) -> float:
-        """What the goal asks for the least of."""
+        """The value of the objective."""
         if self.goal.by_time:
             return of.seconds
         if not self.goal.by_resource:
@@ -266,7 +273,7 @@ class WhatIf:
         return before - of.saved_vcore_seconds if isinstance(of, Change) else of.vcore_seconds or 0
 
     def _change(self, goal: Goal) -> Change | None:
-        """The answer to a changed goal, beside the present one."""
+        """The answer to a changed goal, compared with the present one."""
         found = self.ask(goal).recommended
         if found is None or found.cost_usd is None:
             return None
@@ -288,8 +295,8 @@ class WhatIf:
         forecast = self._placed(choice).forecast(self.surface.workload)
         return ENOUGH * float(forecast.sure_seconds(self.goal.confidence)[0])
 
-    def _placed(self, choice: Choice) -> Placed:
-        return Placed.on(self.surface, choice.composition, spot=choice.spot)
+    def _placed(self, choice: Choice) -> PlacedComposition:
+        return PlacedComposition.on(self.surface, choice.composition, spot=choice.spot)
 
     def _holds_until(self) -> tuple[float | None, str, tuple[Notice, ...]]:
         """The largest input, in multiples of the present one, with which the answer still satisfies
@@ -297,13 +304,13 @@ class WhatIf:
         if self.goal.deadline_seconds is None and self.goal.budget_usd is None:
             return None, "without a deadline or a budget any input will do", ()
         try:
-            if self._satisfies(_LARGEST):
-                said = f"the goal is kept at {_LARGEST:g} times the input, the most that is tried"
-                return None, said, ()
+            if self._satisfies(_MAX_INPUT_FACTOR):
+                most = f"{_MAX_INPUT_FACTOR:g} times the input, the most that is tried"
+                return None, f"the goal is kept at {most}", ()
             low, high = 1.0, 2.0
             while self._satisfies(high):
                 low, high = high, 2.0 * high
-            while high > low * (1.0 + _PRECISION):
+            while high > low * (1.0 + _INPUT_FACTOR_TOLERANCE):
                 middle = math.sqrt(low * high)
                 low, high = (middle, high) if self._satisfies(middle) else (low, middle)
             return low, "", self._new_warnings(low)
@@ -326,7 +333,7 @@ class WhatIf:
         return in_time and cost <= self.goal.most_usd
 
     def _new_warnings(self, times: float) -> tuple[Notice, ...]:
-        """What the model warns of at that size and not at the present one."""
+        """The model's warnings at that size that it does not give at the present one."""
         placed = self._placed(self.best)
         before = {notice.code for notice in self.best.warnings}
         after = placed.notices(self.surface.workload.times(times))

@@ -1,4 +1,4 @@
-"""What is said with an answer is true of the point that it shows: warnings, reasons, prices."""
+"""Choices are true of the surface point that they show: warnings, reasons, prices."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""Mixes with the capacity of more small nodes than may be rented: their times are asked for too."""
+"""Mixes with the capacity of more small nodes than may be rented, whose times are predicted too."""
 
 import numpy as np
 import pytest
@@ -9,10 +9,10 @@ from engine.batch import ClusterBatch
 from engine.choosing.recommendation import Goal
 from engine.cluster import Workload
 from engine.forecast import Forecast
-from engine.mixing.beyond import STEP
-from engine.mixing.columns import Columns
+from engine.mixing.beyond_surface import GROWTH
 from engine.mixing.market import values_of
 from engine.mixing.mix_law import beyond_of
+from engine.mixing.node_counts import NodeCounts
 from engine.mixing.purchase_options import PurchaseOptions
 from engine.optimiser import recommend, surface_of
 
@@ -32,12 +32,12 @@ def test_columns_that_are_no_neighbours_are_exact_for_serial_and_divisible_work(
     curves = np.stack([7.0 + 90.0 / SPARSE, 3.0 + 5.0 / SPARSE])
     counts = np.asarray([0.5, 1.0, 1.3, 4.0, 4.5, 7.25, 9.0, 13.9, 14.0, 55.0])
     for row, (serial, work) in enumerate([(7.0, 90.0), (3.0, 5.0)]):
-        found = Columns(SPARSE).between(curves, np.full(len(counts), row), counts)
+        found = NodeCounts(SPARSE).interpolated(curves, np.full(len(counts), row), counts)
         assert found == pytest.approx(serial + work / np.clip(counts, 1.0, 14.0))
 
 
 def test_a_count_lies_between_the_columns_around_it() -> None:
-    around = Columns(SPARSE).around
+    around = NodeCounts(SPARSE).neighbours
     assert [around(count) for count in (0.2, 1.0, 3.5, 4.0 + 1e-12, 7.5, 14.0, 20.0)] == [
         {1}, {1}, {3, 4}, {4}, {6, 9}, {14}, {14},
     ]  # fmt: skip
@@ -47,7 +47,7 @@ def test_the_columns_inside_a_range_are_those_that_lie_in_it() -> None:
     rng = np.random.default_rng(5)
     low = np.append(rng.uniform(0.0, 20.0, 300), [1.0, 4.0, 5.0, 14.0, 14.5])
     high = low + np.append(rng.uniform(0.0, 6.0, 300), [0.0, 0.0, 0.5, 0.0, 1.0])
-    first, last = Columns(SPARSE).inside(low, high)
+    first, last = NodeCounts(SPARSE).columns_between(low, high)
     for place in range(len(low)):
         inside = np.flatnonzero((low[place] <= SPARSE) & (high[place] >= SPARSE))
         assert list(range(first[place], last[place] + 1)) == inside.tolist()
@@ -70,7 +70,7 @@ def test_small_nodes_are_asked_for_up_to_the_capacity_of_the_largest_mix() -> No
     assert beyond_of(surface) is beyond
     assert beyond.nodes[0] > 6
     assert beyond.nodes[-1] == 48
-    assert (beyond.nodes[1:] <= np.ceil(STEP * beyond.nodes[:-1])).all()
+    assert (beyond.nodes[1:] <= np.ceil(GROWTH * beyond.nodes[:-1])).all()
     large, small = (surface.rows[name] for name in ("large", "small"))
     assert beyond.seconds[small] == pytest.approx(law_of_time("small", beyond.nodes))
     assert (beyond.seconds[large] == law_of_time("large", np.asarray([6.0]))).all()
@@ -81,7 +81,7 @@ def test_small_nodes_are_asked_for_up_to_the_capacity_of_the_largest_mix() -> No
 def test_what_a_surface_was_off_by_at_its_end_it_is_off_by_beyond() -> None:
     surface = surface_of(model(law_of_time), CATALOG, max_nodes=6)
     beyond = beyond_of(surface)
-    later = beyond.beside(1.1 * surface.uninterrupted[:, -1])
+    later = beyond.corrected_seconds(1.1 * surface.uninterrupted[:, -1])
     assert later == pytest.approx(1.1 * beyond.seconds)
 
 

@@ -1,4 +1,4 @@
-"""What an answer hangs on, against plain enumeration of all clusters."""
+"""The sensitivity of an answer, against plain enumeration of all clusters."""
 
 import math
 

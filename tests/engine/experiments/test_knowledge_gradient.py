@@ -15,7 +15,7 @@ from engine.cluster import Cluster, Workload
 from engine.errors import BadInput
 from engine.experiments.advice import advise
 from engine.experiments.belief import Belief, Points, believe, misfit
-from engine.experiments.sequential import Decision, gains, is_opening, told
+from engine.experiments.knowledge_gradient import Decision, gains, is_opening, variance_reduction
 from engine.forecast import FloatArray
 from engine.profile import Profile, Run
 from engine.runs.run_noise import RUN_NOISE
@@ -126,7 +126,7 @@ def test_what_was_measured_beside_a_cliff_is_believed_as_measured(
     assert (belief.deviation < 0.09).all()
 
 
-def test_places_share_what_is_near_of_their_family_and_of_their_type() -> None:
+def test_points_share_what_is_near_of_their_family_and_of_their_type() -> None:
     """Matern 5/2 over cores, memory and size; a family's (0.7), a type's (0.3) over no memory."""
     made = (("m4.large", 4), ("m4.large", 8), ("r4.large", 4), ("m4.xlarge", 2))
     sizes = [WORK, Workload(20e9), WORK, WORK]
@@ -138,7 +138,7 @@ def test_places_share_what_is_near_of_their_family_and_of_their_type() -> None:
         return (1.0 + r + r**2 / 3.0) * math.exp(-r)
 
     expected = [1.58, alike(1, 1, 1) + 0.58 * alike(1, 1), alike(1), 1.49]
-    assert points.residual(0.6, 0.7)[0] / 0.6**2 == pytest.approx(expected)
+    assert points.residual_covariance(0.6, 0.7)[0] / 0.6**2 == pytest.approx(expected)
 
 
 def test_a_model_s_own_misfit_is_told_from_the_noise_of_runs() -> None:
@@ -184,7 +184,7 @@ def test_a_hopeless_composition_is_not_worth_a_run() -> None:
     assert gains(far[0], doubled(far[1]), 2).gain[1] < 1e-6
 
 
-def test_a_deadline_makes_doubt_cost() -> None:
+def test_a_deadline_makes_uncertainty_cost() -> None:
     mean, covariance = np.log([100.0, 90.0]), np.diag([0.01**2, 0.5**2])
     rate = np.array([1.0, 0.5])
     assert Decision(rate, None).best(law(mean, covariance)) == 1
@@ -195,7 +195,7 @@ def test_a_deadline_makes_doubt_cost() -> None:
 @pytest.mark.parametrize(("budget", "least"), [(None, "cost"), (0.12, "cost"), (0.12, "time")])
 def test_gains_are_never_negative(deadline: float | None, budget: float | None, least: str) -> None:
     belief = belief_after([0, 13, 30])
-    decision = Decision(rates(), deadline, budget_usd=budget, least=least)
+    decision = Decision(rates(), deadline, budget_usd=budget, minimises=least)
     found = gains(decision, doubled(belief), len(PLACES))
     assert (found.gain >= -1e-9).all()
     assert found.gain.max() > 0.0
@@ -247,16 +247,16 @@ def test_advice_needs_prices() -> None:
 
 
 def sure(seconds: list[float]) -> Belief:
-    """Times without doubt."""
+    """Times without uncertainty."""
     return law(np.log(seconds), 1e-12 * np.eye(len(seconds)), 0.0)
 
 
 def test_a_budget_alone_takes_the_fastest_that_it_pays_for() -> None:
     belief, rate = sure([100.0, 60.0, 40.0, 30.0]), np.array([0.01, 0.02, 0.04, 0.08])
     for budget, best in ((1.01, 0), (1.3, 1), (1.7, 2), (2.5, 3)):
-        assert Decision(rate, None, budget_usd=budget, least="time").best(belief) == best
+        assert Decision(rate, None, budget_usd=budget, minimises="time").best(belief) == best
     # Nothing is within 0.5 USD: what exceeds it least.
-    assert Decision(rate, None, budget_usd=0.5, least="time").best(belief) == 0
+    assert Decision(rate, None, budget_usd=0.5, minimises="time").best(belief) == 0
 
 
 def test_a_budget_beside_a_deadline_only_forbids() -> None:
@@ -275,23 +275,23 @@ def test_what_does_not_grow_with_the_time_counts() -> None:
     assert Decision(rate, None, fixed_usd=np.array([0.5, 0.1])).best(belief) == 1
 
 
-def test_interruptions_lengthen_times_before_they_are_weighed() -> None:
+def test_interruptions_lengthen_times_before_they_are_compared() -> None:
     belief, rate = sure([100.0, 60.0]), np.array([0.01, 0.016])
     longer = np.log([1.0, 1.3])
     assert Decision(rate, None).best(belief) == 1
-    assert Decision(rate, None, longer=longer).best(belief) == 0
+    assert Decision(rate, None, log_slowdown=longer).best(belief) == 0
     # A deadline that 60 s meets and 120 s does not, at a price that would be paid for it.
     cheap, twice = np.array([0.03, 0.016]), np.log([1.0, 2.0])
     assert Decision(cheap, 105.0).best(belief) == 1
-    assert Decision(cheap, 105.0, longer=twice).best(belief) == 0
-    assert Decision(rate, 110.0, spread=np.array([0.5, 0.0])).best(belief) == 1
+    assert Decision(cheap, 105.0, log_slowdown=twice).best(belief) == 0
+    assert Decision(rate, 110.0, slowdown_log_scale=np.array([0.5, 0.0])).best(belief) == 1
 
 
 def test_the_seconds_saved_within_a_budget_agree_with_simulated_outcomes() -> None:
     """A known composition of 100 s and an unknown one of about 90, both far below the budget."""
     mean = np.array([math.log(100.0), math.log(90.0)])
     belief = law(mean, np.diag([1e-12, 0.4**2]))
-    decision = Decision(np.array([0.01, 0.01]), None, budget_usd=50.0, least="time")
+    decision = Decision(np.array([0.01, 0.01]), None, budget_usd=50.0, minimises="time")
     found = gains(decision, doubled(belief), 2)
     rng = np.random.default_rng(2)
     total = 0.4**2 + RUN_NOISE**2
@@ -325,7 +325,7 @@ def test_advice_is_about_the_goal_at_the_prices_that_are_paid(
     advice = advise(
         fitted, catalog=catalog, surface=surface, nodes=range(1, 33), billing=billing, **goal
     )
-    on, billing = surface.rented(billing)
+    on, billing = surface.for_purchase_option(billing)
     place = on.index(str(advice.instance), advice.nodes)
     # A log's own time is believed a little differently once its residual is known.
     assert advice.seconds == pytest.approx(on.seconds.flat[place], rel=0.05)
@@ -367,10 +367,10 @@ def test_owned_nodes_cost_the_decision_nothing() -> None:
     assert advice.usd < 0.05
 
 
-def test_what_is_told_is_the_variance_that_a_run_takes_away() -> None:
+def test_the_information_of_a_run_is_the_variance_that_it_removes() -> None:
     belief = belief_after([0])
     n = len(PLACES)
-    found = told(doubled(belief), n)
+    found = variance_reduction(doubled(belief), n)
     for place in (0, 5, 17, 35):
         column = belief.covariance[:, place]
         after = belief.covariance - np.outer(column, column) / (column[place] + RUN_NOISE**2)

@@ -1,4 +1,4 @@
-"""What nodes on demand would do better than spot nodes, where types have no spot price."""
+"""Whether a type on demand beats the best spot cluster, where it has no spot price."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def with_better_on_demand(
     billing: Billing,
     ask: Callable[[Billing], Recommendation],
 ) -> Recommendation:
-    """The answer among spot nodes, with a notice where nodes on demand serve the goal better. That
-    can be where types without a spot price take no part: these are asked for too then.
+    """The answer among spot nodes, with a notice where a type without a spot price, which takes no
+    part, serves the goal better on demand.
 
     Args:
         ask: the best cluster of one type under other rules of billing.
@@ -47,7 +47,7 @@ def with_better_on_demand(
 
 
 def _better(other: Choice, best: Choice | None, *, by_time: bool) -> str | None:
-    """What another cluster does better than the best one, in words; None where it does not."""
+    """In what another cluster is better than the best one, in words; None where it is not."""
     if best is None:
         return "satisfies the goal"
     saves = (best.cost_usd or 0.0) - (other.cost_usd or 0.0)

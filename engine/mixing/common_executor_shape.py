@@ -1,4 +1,4 @@
-"""One shape of executors for a composition that someone names.
+"""A common executor shape for a composition that the user names.
 
 Executors of an application have one shape. Each type by itself may have another: a measured one
 that of its runs, small nodes fewer cores than large ones.
@@ -18,7 +18,7 @@ from engine.profile import Profile
 from engine.units import format_count
 
 
-def of_one_shape(candidates: Candidates, profile: Profile) -> tuple[Candidates, list[Notice]]:
+def with_common_shape(candidates: Candidates, profile: Profile) -> tuple[Candidates, list[Notice]]:
     """The candidates with executors of the same cores, and a notice where that changes any.
 
     The cores are those that a measured type ran with, if all nodes can hold such executors, else
@@ -35,14 +35,14 @@ def of_one_shape(candidates: Candidates, profile: Profile) -> tuple[Candidates, 
     for name in (*measured, fewest):
         laid_out = _with_cores(candidates, by_name[name].executor_cores, profile)
         if laid_out is not None:
-            said = _said(name, by_name[name], measured=name in measured)
-            return replace(candidates, layouts=laid_out), [said]
-    own = " and ".join(
+            notice = _shape_notice(name, by_name[name], measured=name in measured)
+            return replace(candidates, layouts=laid_out), [notice]
+    shapes = " and ".join(
         f"{format_count(layout.executor_cores, 'core')} on {name}"
         for name, layout in by_name.items()
     )
     raise BadInput(
-        f"executors of an application have one shape, not {own}",
+        f"executors of an application have one shape, not {shapes}",
         where="composition",
         remedy="combine types whose executors have the same cores",
     )
@@ -53,23 +53,23 @@ def _with_cores(
 ) -> tuple[Layout, ...] | None:
     """(k,) layouts of executors of so many cores; a layout that has them stays as it is. None where
     a node cannot hold one."""
-    found = []
-    for offer, own in zip(candidates.offers, candidates.layouts, strict=True):
-        laid: Layout | None = own
-        if own.executor_cores != executor_cores:
-            laid = layout_of(
+    layouts = []
+    for offer, layout in zip(candidates.offers, candidates.layouts, strict=True):
+        new_layout: Layout | None = layout
+        if layout.executor_cores != executor_cores:
+            new_layout = layout_of(
                 offer.instance,
                 candidates.catalog.memory_rule,
                 executor_cores=executor_cores,
                 beside_per_core=planned_beside(profile),
             )
-        if laid is None or laid.executor_cores != executor_cores:
+        if new_layout is None or new_layout.executor_cores != executor_cores:
             return None
-        found.append(laid)
-    return tuple(found)
+        layouts.append(new_layout)
+    return tuple(layouts)
 
 
-def _said(name: str, layout: Layout, *, measured: bool) -> Notice:
+def _shape_notice(name: str, layout: Layout, *, measured: bool) -> Notice:
     why = "as it ran there" if measured else "the fewest of these types"
     return Notice(
         "one-executor-shape",

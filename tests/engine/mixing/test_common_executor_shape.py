@@ -8,7 +8,7 @@ from two_types import CATALOG, offer
 
 import engine
 from engine.choosing.candidates import select_candidates
-from engine.mixing.one_shape import of_one_shape
+from engine.mixing.common_executor_shape import with_common_shape
 
 TWO = offer("two", 2, 0.1)
 CATALOG_WITH_TWO = replace(CATALOG, offers={**CATALOG.offers, "two": TWO})
@@ -25,7 +25,7 @@ def measured(cluster: engine.Cluster) -> engine.Profile:
 def shaped(profile: engine.Profile, *names: str) -> tuple[dict[str, tuple[int, int]], list[str]]:
     """Type -> executors on a node, cores of each; and what is said of it."""
     chosen = select_candidates(CATALOG_WITH_TWO, profile=profile, instances=names)
-    found, said = of_one_shape(chosen, profile)
+    found, said = with_common_shape(chosen, profile)
     layouts = dict(zip(found.names, found.layouts, strict=True))
     assert all(layout.executor_memory_gib for layout in layouts.values())
     return {
@@ -62,4 +62,4 @@ def test_what_no_shape_fits_is_refused_in_one_line() -> None:
     chosen = select_candidates(CATALOG_WITH_TWO, profile=profile, instances=("big", "two"))
     larger_than_its_node = replace(chosen, layouts=(chosen.layouts[0], engine.Layout(1, 6, 1.0)))
     with pytest.raises(engine.BadInput, match="one shape, not 5 cores on big and 6 cores on two"):
-        of_one_shape(larger_than_its_node, profile)
+        with_common_shape(larger_than_its_node, profile)

@@ -1,4 +1,4 @@
-"""What the nodes of the candidate types cost per billed hour."""
+"""Hourly rates of the candidate types and of the master."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from engine.cost import master_offer, master_rate, node_rate, service_rate
 from engine.forecast import FloatArray
 
 
-def rates_of(candidates: Candidates, billing: Billing) -> tuple[FloatArray, float]:
+def hourly_rates(candidates: Candidates, billing: Billing) -> tuple[FloatArray, float]:
     """USD per billed hour: (k,) of a worker, inf without a spot price, and of the master.
 
     Raises:
@@ -23,8 +23,8 @@ def rates_of(candidates: Candidates, billing: Billing) -> tuple[FloatArray, floa
     return rates, master_rate(master_offer(candidates.catalog, billing), billing)
 
 
-def dearer_by(listed: FloatArray, spot: FloatArray) -> FloatArray:
-    """(k,) USD per billed hour that a node costs more on demand than as a spot node; 0 where it has
-    no spot price."""
+def on_demand_premium(listed: FloatArray, spot: FloatArray) -> FloatArray:
+    """(k,) USD per billed hour by which a node is dearer on demand than as a spot node; 0 without a
+    spot price."""
     with np.errstate(invalid="ignore"):
         return np.asarray(np.where(np.isfinite(spot), listed - spot, 0.0))

@@ -1,0 +1,114 @@
+"""Forecasts of single types beyond the node counts of the surface.
+
+A mix of large and small nodes may have the capacity of more than `max_nodes` small ones. Its law
+(`engine.mixing.mix_law`) needs the time of the small type alone on that many nodes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.choosing.surface import Surface
+from engine.forecast import FloatArray, Forecast, IntArray
+
+GROWTH = 1.05
+"""Ratio of successive counts; between them the law interpolates by a + b / n."""
+
+
+@dataclass(frozen=True, eq=False)
+class BeyondSurface:
+    """Forecasts of the k types of a surface on e counts beyond its last.
+
+    Args:
+        nodes: (e,) rising counts.
+        seconds, log_scale, dof: (k, e); counts that no mix needs repeat the value before.
+        last_seconds: (k,) the time on the surface's last count.
+        scale_below: (k, e) the scale below the median; None if symmetric.
+    """
+
+    nodes: IntArray
+    seconds: FloatArray
+    log_scale: FloatArray
+    dof: FloatArray
+    last_seconds: FloatArray
+    scale_below: FloatArray | None = None
+
+    def corrected_seconds(self, corrected_last: FloatArray) -> FloatArray:
+        """(k, e) times, scaled by the correction of the surface's last count, which is now (k,)
+        `corrected_last`."""
+        with np.errstate(invalid="ignore"):
+            ratio = corrected_last / self.last_seconds
+        return np.asarray(self.seconds * np.where(np.isfinite(ratio), ratio, 1.0)[:, None])
+
+
+def forecast_beyond(
+    surface: Surface, capacity: FloatArray, executor_cores: IntArray
+) -> BeyondSurface | None:
+    """The forecasts beyond a surface that mixes of its types need, in one call of the model; None
+    where the surface holds all of them.
+
+    Args:
+        capacity, executor_cores: (k,) of a node; only types with as many cores in each executor
+            are mixed.
+    """
+    m, equivalents = surface.max_nodes, _largest_equivalents(surface, capacity, executor_cores)
+    largest = float(equivalents.max(initial=0.0))
+    if largest <= m:
+        return None
+    steps = int(np.ceil(np.log(largest / m) / np.log(GROWTH)))
+    nodes = np.unique(np.ceil(np.geomspace(m, largest, steps + 1)).astype(np.int64))[1:]
+    last_columns = np.searchsorted(
+        nodes, equivalents
+    )  # the first column at or beyond the largest mix
+    wanted = (np.arange(len(nodes)) <= last_columns[:, None]) & (equivalents > m)[:, None]
+    grid = surface.candidates.grid(nodes.tolist())
+    forecast = surface.fitted.forecast(grid.taken(np.flatnonzero(wanted.ravel())), surface.workload)
+    return _from_forecast(surface, nodes, wanted, forecast)
+
+
+def _largest_equivalents(
+    surface: Surface, capacity: FloatArray, executor_cores: IntArray
+) -> FloatArray:
+    """(k,) nodes of each type with the capacity of the largest mix that it can be part of."""
+    equivalents = np.zeros(len(capacity))
+    for cores in np.unique(executor_cores):
+        group = (executor_cores == cores) & np.isfinite(capacity)
+        equivalents[group] = surface.max_nodes * capacity[group].max(initial=0.0) / capacity[group]
+    return equivalents
+
+
+def _from_forecast(
+    surface: Surface, nodes: IntArray, wanted: np.ndarray, forecast: Forecast
+) -> BeyondSurface:
+    """The forecasts at the (k, e) `wanted` counts; the others repeat the value before."""
+    last, surface_forecast = surface.uninterrupted[:, -1], surface.forecast
+    known = np.isfinite(forecast.seconds) & (forecast.seconds > 0.0)
+
+    def with_last(values: FloatArray, table: FloatArray) -> FloatArray:
+        return _table_of(wanted, values, table.reshape(surface.shape)[:, -1])
+
+    return BeyondSurface(
+        nodes,
+        _table_of(wanted, np.where(known, forecast.seconds, np.inf), last),
+        with_last(forecast.log_scale, surface_forecast.log_scale),
+        with_last(forecast.dof, surface_forecast.dof),
+        last,
+        None
+        if forecast.symmetric and surface_forecast.symmetric
+        else with_last(forecast.scale_below, surface_forecast.scale_below),
+    )
+
+
+def _table_of(wanted: np.ndarray, values: FloatArray, last: FloatArray) -> FloatArray:
+    """(k, e) values at the `wanted` counts; after these the last of them, or (k,) `last`."""
+    k, e = wanted.shape
+    table = np.empty((k, e + 1))
+    table[:, 0] = last
+    table[:, 1:][wanted] = values
+    return np.asarray(
+        np.take_along_axis(
+            table, np.minimum(np.arange(1, e + 1), wanted.sum(axis=1)[:, None]), axis=1
+        )
+    )
