@@ -22,8 +22,8 @@ from typing import Literal
 from engine.errors import BadInput, ServiceUnavailable
 from engine.experiments.commands import Job, TrainingRun, command_of
 from engine.experiments.submission import run_to_end
-from engine.sources.collected import MANIFEST, changed, code_of, read_manifest
 from engine.sources.distilling.hosts import SlowHost, slow_hosts
+from engine.sources.training_manifest import MANIFEST, changed_files, code_hashes, read_manifest
 
 _LOCK = ".sparkplan-collect.lock"
 _OUTPUT = ".output"
@@ -114,7 +114,7 @@ def _made(run: TrainingRun, job: Job, folder: Path, timeout_seconds: float | Non
         return _kept(run, command, folder)
     shutil.rmtree(workplace, ignore_errors=True)
     workplace.mkdir()
-    code = code_of(command[1:])
+    code = code_hashes(command[1:])
     start = time.monotonic()
     try:
         reason = run_to_end(command, folder / _OUTPUT / f"{run.name}.txt", timeout_seconds)
@@ -132,7 +132,7 @@ def _kept(run: TrainingRun, command: tuple[str, ...], folder: Path) -> Outcome:
     """The outcome of a run whose log is already there, with changes in the program since then."""
     entry = read_manifest(folder).get(run.name)
     before = entry.get("code") if isinstance(entry, Mapping) else None
-    return Outcome(run, "kept", command, changed=changed(before, code_of(command[1:])))
+    return Outcome(run, "kept", command, changed=changed_files(before, code_hashes(command[1:])))
 
 
 def _put_in_place(workplace: Path, target: Path) -> str | None:

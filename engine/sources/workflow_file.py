@@ -27,7 +27,7 @@ from engine.sources.formats.workflow_values import (
     task_duration,
     tasks,
 )
-from engine.sources.merge import together
+from engine.sources.merge import merged_profile
 from engine.sources.reader import WORKFLOW, Reader
 from engine.sources.samples import sample_files, sample_named
 from engine.text.located_yaml import Section
@@ -204,7 +204,9 @@ def _evidence(
     if key not in cache:
         reader = Reader(ran_on=ran_on)
         try:
-            cache[key] = together([found for source in named for found in reader.read(source)])
+            cache[key] = merged_profile(
+                [found for source in named for found in reader.read(source)]
+            )
         except BadInput as error:
             raise BadInput(
                 f"{error.where}: {error.what}" if error.where else error.what,

@@ -1,4 +1,4 @@
-"""Which files of a folder make up which log: rolling logs, Databricks parts, folders of logs."""
+"""Groups the files of a folder into logs: rolling logs, Databricks parts, folders of logs."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ ROLLING_PART = re.compile(r"events_(\d{1,9})_.+?(\.compact)?$")
 _DATABRICKS = re.compile(r"eventlog(-\d{4}-\d{2}-\d{2}--\d{2}-\d{2}.*)?$")
 _NOT_LOGS = ("appstatus_", ".", "_SUCCESS")
 _BEING_COMPACTED = ".compact.inprogress"
-"""How a history server calls a compacted part until it is whole; what it will hold still stands in
-the parts that it is made of."""
+"""Suffix of a compacted part that the history server is still writing; the parts that it replaces
+still exist."""
 
 MOST_FILES = 100_000
 MOST_DEPTH = 16
@@ -25,9 +25,9 @@ MOST_DEPTH = 16
 
 @dataclass(frozen=True, slots=True)
 class LogFiles:
-    """The parts of one log, in order; `lost` says which ones are not there.
+    """The parts of one log, in order; `lost` describes missing parts.
 
-    `missing_before` counts for each part those that are not there just before it.
+    `missing_before` is, for each part, the number of missing parts directly before it.
     """
 
     name: str
@@ -37,12 +37,12 @@ class LogFiles:
 
 
 def logs_in(folder: Path) -> list[LogFiles]:
-    """The logs in a folder and the folders below it, in the order of their names.
+    """The logs in a folder and its subfolders, ordered by name.
 
     A folder of `events_<n>_...` files is one rolling log, one of `eventlog` and `eventlog-...`
-    files is one Databricks log; every other file is taken for a log of its own, and so is a folder
-    below that cannot be looked into: in a folder that many write to, rolling logs of others often
-    cannot. Each folder is entered once, so links cannot loop.
+    files is one Databricks log; every other file counts as a log of its own. So does an unreadable
+    subfolder: in a shared folder, rolling logs of other users often are. Each folder is entered
+    once, so links cannot loop.
 
     Raises:
         BadInput: for a folder that cannot be read or holds more than `MOST_FILES` files.
@@ -59,7 +59,7 @@ def log_of(folder: Path) -> LogFiles | None:
     """The one log that a folder is: a rolling or a Databricks one; None for any other folder.
 
     Raises:
-        OSError: when it cannot be looked into.
+        OSError: when it cannot be read.
     """
     with os.scandir(folder) as entries:
         files = [folder / entry.name for entry in entries if entry.is_file()]
@@ -67,7 +67,7 @@ def log_of(folder: Path) -> LogFiles | None:
 
 
 def logs_among(files: Iterable[Path], root: Path = Path()) -> list[LogFiles]:
-    """The same for a list of files that lie elsewhere: in an archive, in an object store."""
+    """The logs among files listed elsewhere: in an archive or an object store."""
     by_folder: defaultdict[Path, list[Path]] = defaultdict(list)
     for path in files:
         below = path.relative_to(root)
@@ -80,13 +80,13 @@ def logs_among(files: Iterable[Path], root: Path = Path()) -> list[LogFiles]:
 
 
 def _arranged(folder: Path, files: list[Path]) -> list[LogFiles]:
-    """The logs that the files of one folder make."""
+    """The logs formed by the files of one folder."""
     one = _rolling(folder, files) or _databricks(folder, files)
     return [one] if one else [LogFiles(str(path), (path,)) for path in files]
 
 
 def _names(folder: Path) -> dict[str, str]:
-    """What a folder holds, by name: "file", "folder" or "", where a link leads to neither."""
+    """The entries of a folder: name -> "file", "folder", or "" for a broken link."""
     found = {}
     with os.scandir(folder) as entries:
         for entry in sorted(entries, key=lambda entry: entry.name):
@@ -128,8 +128,8 @@ def _walk(
 
 
 def _rolling(folder: Path, files: list[Path]) -> LogFiles | None:
-    """A rolling log: parts by number, from 1 on as Spark counts or from 0 as EMR on EKS and EMR
-    Serverless do; a compacted part stands for all up to its number."""
+    """A rolling log: parts by number, from 1 as in Spark or from 0 as in EMR on EKS and EMR
+    Serverless. A compacted part replaces all parts up to its number."""
     files = [path for path in files if not path.name.endswith(_BEING_COMPACTED)]
     numbered = [(int(m[1]), bool(m[2]), p) for p in files if (m := ROLLING_PART.match(p.name))]
     if not numbered:
@@ -157,15 +157,15 @@ def _rolling(folder: Path, files: list[Path]) -> LogFiles | None:
 
 
 def parts_text(missing: Sequence[int], total: int) -> str:
-    """The numbers of missing parts, the first five of them: "parts 3, 4 of 9"."""
+    """The numbers of missing parts, at most five, as text: "parts 3, 4 of 9"."""
     named = ", ".join(str(number) for number in missing[:5])
     more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
     return f"{'part' if len(missing) == 1 else 'parts'} {named}{more} of {total}"
 
 
 def _databricks(folder: Path, files: list[Path]) -> LogFiles | None:
-    """A Databricks log: parts named by time, the plain `eventlog` (which is written last, and may
-    not be there) is the last."""
+    """A Databricks log: parts named by time; the plain `eventlog`, which is written last and may be
+    missing, is the last."""
     parts = [path for path in files if _DATABRICKS.match(path.name)]
     if not parts:
         return None

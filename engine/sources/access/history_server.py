@@ -1,9 +1,9 @@
-"""Spark history servers: which applications they hold, and their event logs.
+"""Client of Spark history servers: lists applications and downloads their event logs.
 
-`/api/v1/applications` lists them; `/api/v1/applications/<id>[/<attempt>]/logs` gives the raw log of
-one as a zip. (The REST answers on stages are not used: they forget stages beyond
-`spark.ui.retainedStages` and know no parents.) The zip is kept in a temporary file without a name,
-which the system removes however the program ends, and read from there part by part.
+`/api/v1/applications` lists them; `/api/v1/applications/<id>[/<attempt>]/logs` returns the raw log
+of one as a zip. (The REST endpoints for stages are not used: they drop stages beyond
+`spark.ui.retainedStages` and have no parents.) The zip is stored in an anonymous temporary file,
+which the system removes however the program ends, and is read from there part by part.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ from engine.sources.access.http_access import Access
 from engine.sources.access.http_client import Client, NotThere
 
 PAGES = (1_000, 20_000, None)
-"""Applications asked for at first, and when those do not settle the question. The server has no
-pages; it gives the newest first, up to a limit."""
+"""Successive limits of the list request, until the selection is decided. The server has no paging;
+it returns the newest applications first, up to a limit."""
 
 LISTED = 8
-"""Names that an error offers."""
+"""Number of names listed in an error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryApplication:
-    """One attempt of an application on a history server; None is what the server does not say.
+    """One attempt of an application on a history server; None where the server gives no value.
 
     Args:
-        source: what to give as a SOURCE to read it.
+        source: the SOURCE argument that reads it.
         attempt: id of the attempt; None where the application has a single, unnamed one.
         started_ms, ended_ms: epoch milliseconds.
         seconds: from start to end; None while it runs.
-        cores: cores that were granted, where the server knows.
+        cores: granted cores, where the server knows.
     """
 
     source: str
@@ -97,23 +97,23 @@ def list_applications(address: str, *, limit: int = 500) -> tuple[HistoryApplica
     """The newest applications of a history server, each with its last attempt.
 
     Args:
-        address: of the server; what stands behind its `#` filters.
-        limit: at most so many.
+        address: of the server; the part after `#` filters.
+        limit: maximum number of applications.
 
     Raises:
-        BadInput: for an address that cannot be meant, or credentials that are refused.
-        ServiceUnavailable: when the server does not answer as one.
+        BadInput: for an invalid address, or credentials that are refused.
+        ServiceUnavailable: when it does not answer like a history server.
     """
     server = HistoryServer(parse_address(address))
     return tuple(server.newest(limit))
 
 
 class HistoryServer:
-    """A history server and what of it is asked for.
+    """A history server with a selection of its applications.
 
     Args:
-        address: what `parse_address` made of the SOURCE.
-        client: reads from it; by default with what the environment says.
+        address: the parsed SOURCE (`parse_address`).
+        client: the HTTP client; by default configured by the environment.
     """
 
     def __init__(self, address: HistoryAddress, client: Client | None = None) -> None:
@@ -121,7 +121,7 @@ class HistoryServer:
         self._client = client or Client(address.base, Access.from_environment())
 
     def newest(self, wanted: int) -> list[HistoryApplication]:
-        """The newest matching applications, at most `wanted`; those that run come first."""
+        """The newest matching applications, at most `wanted`; running ones come first."""
         if self.address.status is None:
             both = [*self._only("running").newest(wanted), *self._only("completed").newest(wanted)]
             return both[:wanted]
@@ -133,13 +133,13 @@ class HistoryServer:
         return found[:wanted]
 
     def chosen(self) -> tuple[list[HistoryApplication], tuple[Notice, ...]]:
-        """What the address asks to read, and what was decided where it does not say.
+        """The attempts that the address selects, and notices about defaults that were applied.
 
         By default that is the last attempt of the newest completed application of that name; an
-        application named by its id is taken in whatever state.
+        application selected by id is taken in any state.
 
         Raises:
-            BadInput: when nothing matches, or it is not said which application is meant.
+            BadInput: when nothing matches, or the selection is ambiguous.
         """
         address = self.address
         named = self._by_id(address.app) if address.app is not None else None
@@ -159,7 +159,7 @@ class HistoryServer:
         return HistoryServer(replace(self.address, status=status), self._client)
 
     def _completed(self, wanted: int) -> list[HistoryApplication]:
-        """Those that ended; what still runs is only taken when asked for."""
+        """The completed ones; running ones are only taken on request."""
         found = self._only("completed").newest(wanted)
         if not found and self._only("running").newest(1):
             raise BadInput(
@@ -169,7 +169,7 @@ class HistoryServer:
         return found
 
     def _only_one(self) -> list[HistoryApplication]:
-        """The single application of a server; of several one has to be named."""
+        """The only application of a server; of several one must be named."""
         found = self.newest(200)
         if len(found) == 1:
             return self._attempts(found)
@@ -210,7 +210,8 @@ class HistoryServer:
         return unknown
 
     def _newest_notice(self, kept: HistoryApplication) -> Notice:
-        """Those of a pattern may have other names than the one that was read."""
+        """The notice that the newest of several matches was read; with a pattern the others may
+        have different names."""
         asked, which = self.address.app, f"({kept.app_id})"
         if asked != kept.name:
             which = f"({kept.name!r}, {kept.app_id})"
@@ -228,7 +229,7 @@ class HistoryServer:
     # Listing
 
     def _matching(self, page: int | None) -> tuple[int, list[HistoryApplication]]:
-        """How many applications the server gave, and those that match, newest first."""
+        """The number of applications that the server returned, and the matches, newest first."""
         held = self._list(page)
         found = [
             self._entry(application, application.attempts[0])
@@ -239,7 +240,7 @@ class HistoryServer:
         return len(held), last
 
     def _by_id(self, app_id: str) -> _Application | None:
-        """The application of that id, where the server has it and it is not filtered out."""
+        """The application with that id, if the server has it and the filters accept it."""
         if not _ID.fullmatch(app_id):
             return None
         try:
@@ -293,7 +294,7 @@ class HistoryServer:
             ) from None  # fmt: skip
 
     def _attempts(self, kept: Sequence[HistoryApplication]) -> list[HistoryApplication]:
-        """The attempts asked for: the last one, one by its id, or all of them."""
+        """The selected attempts: the last one, one by its id, or all of them."""
         if self.address.attempt is None:
             return list(kept)
         held = [self._by_id(entry.app_id) for entry in kept]
@@ -340,11 +341,11 @@ class HistoryServer:
     def archive(
         self, entry: HistoryApplication, progress: Callable[[int], None] | None = None
     ) -> Iterator[Archive]:
-        """The log of one attempt, downloaded; gone when the context ends.
+        """Downloads the log of one attempt; it is deleted when the context ends.
 
         Raises:
-            BadInput: when there is no room for it, or the server has it no more.
-            ServiceUnavailable: when the server does not give it whole.
+            BadInput: when the disk is full, or the server no longer has it.
+            ServiceUnavailable: when the server does not send it completely.
         """
         path = f"/api/v1/applications/{quote(entry.app_id, safe='')}"
         path += f"/{quote(entry.attempt, safe='')}/logs" if entry.attempt else "/logs"

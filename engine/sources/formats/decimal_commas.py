@@ -1,5 +1,4 @@
-"""Numbers of a table that is separated by semicolons: decimal commas, and points that group
-thousands, as spreadsheets of half of the world write them."""
+"""Normalises numbers of semicolon-separated tables: decimal commas, grouping points."""
 
 from __future__ import annotations
 
@@ -34,17 +33,16 @@ class Line(NamedTuple):
 def with_points(
     lines: Sequence[Line], columns: Sequence[str], source: str, *, words: Iterable[str]
 ) -> list[Line]:
-    """The lines with numbers as the rest reads them: "312,4" is 312.4, and
-    "12,5 GB" 12.5 GB.
+    """The lines with decimal points: "312,4" becomes 312.4, and "12,5 GB" 12.5 GB.
 
     "1.312" is 1312 where other cells have decimal commas or several groups, and 1.312 where others
     have decimal points ("98.4"); beside those "1,312" may be 1312 too.
 
     Args:
-        columns: names of the columns as the file writes them. words: those that hold no numbers.
+        columns: names of the columns as in the file. words: columns without numbers.
 
     Raises:
-        BadInput: where "1.312" or "1,312" may be either, with its line.
+        BadInput: where "1.312" or "1,312" is ambiguous, with its line.
     """
     texts = frozenset(words)
     places = [place for place, name in enumerate(columns) if name not in texts]
@@ -86,8 +84,8 @@ def _refuse_either(
 
 
 def _is_decimal(cell: str) -> bool:
-    """Whether the comma of a cell can be nothing but a decimal one: "1,024 GB" may be a thousand as
-    well, as programs write sizes."""
+    """Whether the comma of a cell can only be a decimal comma: "1,024 GB" may be a thousands
+    separator as well, as programs write sizes."""
     return bool(COMMA.match(cell) or (_COMMA.match(cell) and not _COMMA_GROUP.match(cell)))
 
 

@@ -1,5 +1,7 @@
-"""How the runs of a table ended: the time of one that failed, was killed or has not ended is no
-time of the job, and its line is left out."""
+"""Outcomes of the runs in a table; runs that failed, were killed or have not ended are left out.
+
+Their times do not measure the job.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ _COLUMN = re.compile(
     r"((app|application|job|run|task|step|stage|query|execution|result|final|yarn|dag)_?)*"
     r"(status|state|outcome)|((app|application|job|run|task|step|query|execution|final)_?)?result"
 )
-"""Columns that say in words how a run ended: `status`, `FinalStatus`, `result_state`, ..."""
+"""Names of columns with the outcome in words: `status`, `FinalStatus`, `result_state`, ..."""
 
 SUCCEEDED, FAILED, KILLED, NOT_ENDED = "succeeded", "failed", "was killed", "did not end"
 _WORDS = {
@@ -34,14 +36,14 @@ _WORDS = {
     "started waiting blocked skipped deferred removed not_started no_status undefined up_for_retry "
     "up_for_reschedule restarting in_progress incomplete",
 }
-"""What Spark, YARN, Kubernetes, Slurm, EMR, Glue, Dataproc, Databricks, Livy, Airflow and dbt say
-of a run. YARN says UNDEFINED of one that has not ended, dbt WARN of one that did its work."""
+"""Outcome -> the words for it in Spark, YARN, Kubernetes, Slurm, EMR, Glue, Dataproc, Databricks,
+Livy, Airflow and dbt. YARN's UNDEFINED means not ended, dbt's WARN a success."""
 _MEANING = {word: outcome for outcome, words in _WORDS.items() for word in words.split()}
 
 _EXIT_CODE = re.compile(r"((process|app|job|run|task)_?)?(exit|return)_?(code|status)")
 _SUCCESS = re.compile(r"(is_|was_)?(success|succeeded|successful)")
 _FAILURE = re.compile(r"(is_|was_|has_)?failed")
-"""Columns in which 0 is a success, and those of yes and no."""
+"""Names of columns with exit codes (0 is a success), and of yes/no columns."""
 _YES, _NO = (
     frozenset({"true", "yes", "y", "t", "1", "1.0"}),
     frozenset({"false", "no", "n", "f", "0", "0.0"}),
@@ -50,12 +52,12 @@ _YES, _NO = (
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """How each line of a table ended.
+    """The outcome of each line of a table.
 
     Args:
-        columns: that say so, by their normal names; none where the table does not.
+        columns: normalised names of the outcome columns; empty without any.
         rows: the lines of the table.
-        ended: one of the outcomes above for each line, None where its words say nothing known.
+        ended: the outcome of each line (SUCCEEDED, ...); None where its words are unknown.
     """
 
     columns: tuple[str, ...]
@@ -64,13 +66,13 @@ class Outcomes:
 
     @classmethod
     def of(cls, columns: Sequence[str], rows: Sequence[Row]) -> Outcomes:
-        """What the table says; a column `status` of numbers is a parameter."""
+        """The outcomes of a table; a column `status` of numbers is a parameter instead."""
         telling = tuple(name for name in columns if _tells(name, [row.cells[name] for row in rows]))
         ended = (_ended([_meaning(name, row.cells[name]) for name in telling]) for row in rows)
         return cls(telling, tuple(rows), tuple(ended))
 
     def succeeded(self, source: str) -> list[Row]:
-        """The lines whose time counts: all but those of which it is said that it does not.
+        """The lines whose time counts: those that succeeded or have an unknown outcome.
 
         Raises:
             BadInput: when none is left.
@@ -85,7 +87,7 @@ class Outcomes:
         return kept
 
     def notices(self, source: str) -> list[Notice]:
-        """That lines are left out and why, and that words say nothing known of others."""
+        """Notices about lines that are left out, and about lines with an unknown outcome."""
         if not self.columns:
             return []
         name, total = Path(source).name, len(self.rows)
@@ -122,7 +124,7 @@ class Outcomes:
 
     @property
     def _written(self) -> str:
-        """The columns as the file calls them."""
+        """The outcome columns, as named in the file."""
         return in_a_row([self.rows[0].written[name] for name in self.columns])
 
     def _reasons(self) -> str:
@@ -140,8 +142,8 @@ def _counts(ended: str | None) -> bool:
 
 
 def _tells(name: str, cells: Sequence[str]) -> bool:
-    """Whether a column says how runs ended: one of words by its name alone, one of codes or of yes
-    and no where all of its cells are such."""
+    """Whether a column contains outcomes: of words by its name alone; of exit codes or yes/no if
+    all of its cells are such."""
     if _COLUMN.fullmatch(name):
         return any(map(_is_word, cells))
     known = [cell for cell in cells if cell.lower() not in NO_VALUE]
@@ -150,13 +152,13 @@ def _tells(name: str, cells: Sequence[str]) -> bool:
 
 
 def _ended(said: Sequence[str | None]) -> str | None:
-    """What the cells of a line say together: of YARN's State FINISHED and FinalStatus FAILED the
-    worse counts."""
+    """The combined outcome of a line's cells: the worst one, as with YARN's State FINISHED and
+    FinalStatus FAILED."""
     return next((one for one in (FAILED, KILLED, NOT_ENDED, SUCCEEDED) if one in said), None)
 
 
 def _meaning(name: str, cell: str) -> str | None:
-    """What a cell of a column says; None for nothing known."""
+    """The outcome in a cell; None where unknown."""
     if _EXIT_CODE.fullmatch(name):
         code = as_number(cell)
         return None if code is None else SUCCEEDED if code == 0.0 else FAILED
@@ -167,7 +169,8 @@ def _meaning(name: str, cell: str) -> str | None:
 
 
 def _of_words(cell: str) -> str | None:
-    """What words say; behind one that is no success may stand more ("CANCELLED by 1000")."""
+    """The outcome of words; after a word other than success more text may follow ("CANCELLED by
+    1000")."""
     words = re.findall(r"[a-z]+", cell.lower()) if cell[:1].isalpha() else []
     whole = _MEANING.get("_".join(words))
     first = _MEANING.get(words[0]) if words else None

@@ -1,7 +1,7 @@
-"""Profile YAML, `format: sparkplan-profile/1`: read strictly, written whole or not at all.
+"""Reads and writes profile YAML, `format: sparkplan-profile/1`: strict parsing, atomic writing.
 
-What is written is what a `Profile` holds, without defaults and unknowns, so that reading it back
-gives an equal profile and writing that gives the same text. docs/formats.md describes it.
+A file contains the fields of a `Profile` without defaults and unknowns. Reading it back gives an
+equal profile, and writing that gives the same text. docs/formats.md describes the format.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from engine.text.yaml_values import STAND_IN, Located, load
 
 
 def parse(text: str, name: str) -> Profile:
-    """The profile in `text`; `name` is what errors call the file.
+    """Parses the text of a profile file; `name` is the file's name in errors.
 
     Raises:
         BadInput: with `file:line`, for a wrong key, type or value.
@@ -83,7 +83,8 @@ _MEASURE = re.compile(
 
 
 def _without_measures(text: str) -> tuple[str, list[dict[str, Any]]]:
-    """The text with a stand-in for each measure in the form that `write_profile` gives it."""
+    """The text with a placeholder for each measure as `write_profile` writes it, and the measures.
+    They make up most of a file and are parsed faster without YAML."""
     measures: list[dict[str, Any]] = []
 
     def cut(match: re.Match[str]) -> str:
@@ -107,7 +108,7 @@ def _measure(match: re.Match[str]) -> dict[str, Any]:
 
 
 def _leave_unnamed(located: Located) -> None:
-    """A job profile without `instance_type` is of nodes that nobody named."""
+    """Sets a missing `instance_type` of OptEx job profiles to None: their nodes are unnamed."""
     jobs = located.value.get("optex")
     for job in jobs if isinstance(jobs, list) else ():
         if isinstance(job, dict):
@@ -118,7 +119,7 @@ _PATH = re.compile(r" - at `\$\.?(.*)`$")
 
 
 def _wrong(message: str, located: Located, *, below: str = "") -> BadInput:
-    """msgspec's message, about something below a path, with the line instead of its path."""
+    """The error for a msgspec message, with the line in the file in place of the path."""
     match = _PATH.search(message)
     path = ".".join(part for part in (below, match[1] if match else "") if part)
     what = message[: match.start()] if match else message
@@ -130,8 +131,8 @@ def _wrong(message: str, located: Located, *, below: str = "") -> BadInput:
 
 
 def _contradiction(located: Located) -> str:
-    """`file:line` of the first stage, or the first measure of it, whose own values contradict each
-    other: of those msgspec tells no path."""
+    """`file:line` of the first stage or measure with contradictory values, for which msgspec gives
+    no path."""
     for place, run in enumerate(located.value["runs"]):
         for number, stage in enumerate(run.get("stages", ())):
             path = f"runs[{place}].stages[{number}]"
@@ -154,7 +155,7 @@ def _contradicts(value: Any, kind: type) -> bool:
 
 
 def _instance_type(name: str, located: Located) -> InstanceType:
-    """A shape; what it does not say is not known."""
+    """An instance type; missing values are unknown."""
     path = f"instance_types.{name}"
     entry = located.value["instance_types"][name]
     known = keys_of(InstanceType) - {"name"}
@@ -215,7 +216,7 @@ def _named(name: str | None, types: Mapping[str, InstanceType]) -> InstanceType 
 
 
 def write_profile(profile: Profile, path: str | Path) -> None:
-    """Writes a profile file: to a temporary file beside it, which then takes its name.
+    """Writes a profile file atomically, through a temporary file next to it.
 
     Raises:
         BadInput: when it cannot be written.

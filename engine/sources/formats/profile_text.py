@@ -1,4 +1,4 @@
-"""The text of a profile file: compact, without defaults and unknowns."""
+"""Formats a profile as YAML text: compact, without defaults and unknowns."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _known(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _shape(instance: InstanceType) -> dict[str, Any]:
-    """What is known of a type beside its name: a number that is not is NaN."""
+    """The known values of an instance type without its name; unknown numbers are NaN."""
     return {k: v for k, v in _entries(instance).items() if k != "name" and v == v}
 
 

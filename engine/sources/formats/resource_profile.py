@@ -22,12 +22,11 @@ OPTIONAL = (f"hdfs_read{RATE}", f"hdfs_write{RATE}")
 
 
 def read_resources(path: str | Path) -> ResourceProfile:
-    """The resource profile in a YAML file; keys that are no rates (host, date, notes) are left
-    aside.
+    """Reads a resource profile; keys that are no rates (host, date, notes) are ignored.
 
     Raises:
         BadInput: with file and line, for a rate that is missing, zero or no number.
-        UnknownName: for a rate that no one knows.
+        UnknownName: for an unknown rate.
     """
     found = read_yaml(Path(path))
     for key in found.entries:

@@ -1,8 +1,8 @@
 """Run tables: CSV with one run per line (docs/formats.md).
 
-`nodes`, `input_size` and `seconds` are required, `KNOWN` columns have a meaning of their own, and
-every other numeric column is a parameter of the job. Lines of runs that did not succeed are left
-out (`outcomes`). Whatever is wrong is said with its line.
+`nodes`, `input_size` and `seconds` are required, `KNOWN` columns have a fixed meaning, and every
+other numeric column is a parameter of the job. Lines of runs that did not succeed are left out
+(`outcomes`). Errors name the line.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from engine.sources.formats.table_rows import (
     normal,
     rows_of,
 )
-from engine.sources.found import Found
+from engine.sources.source_contents import SourceContents
 from engine.text.lists import in_a_row, listed
 from engine.units import has_size_unit, parse_bytes, parse_seconds, parse_usd
 
 
 def looks_like(head: bytes) -> bool:
-    """Whether a text begins with a header that has at least two of the required columns, or others
-    that mean all three: what to rename is then said, with the line."""
+    """Whether a text begins with a header with at least two of the required columns, or with
+    synonyms of all three (parsing then suggests what to rename, with the line)."""
     for raw in head.decode("utf-8", "replace").splitlines()[:64]:
         if raw.strip() and not raw.lstrip().startswith("#"):
             names = [normal(cell) for cell in re.split(f"[{DELIMITERS}]", raw)]
@@ -49,8 +49,8 @@ def looks_like(head: bytes) -> bool:
 
 
 def unlike_runs(head: bytes, where: str) -> BadInput | None:
-    """What is wrong with a table whose columns are called otherwise, in whatever language; None for
-    a run table, and for what is no table."""
+    """The error for a table with other column names, in whatever language; None for a run table,
+    and for a text that is no table."""
     names = [] if looks_like(head) else columns_of(head)
     if not names:
         return None
@@ -64,12 +64,12 @@ def unlike_runs(head: bytes, where: str) -> BadInput | None:
     )  # fmt: skip
 
 
-def parse(text: str, source: str) -> Found:
-    """The runs of a table; `source` is what errors call the file.
+def parse(text: str, source: str) -> SourceContents:
+    """Parses a run table; `source` is the file's name in errors.
 
     Raises:
-        BadInput: with `file:line`, for a missing column or a value that cannot be used; where no
-            run succeeded.
+        BadInput: with `file:line`, for a missing column or an invalid value; where no run
+            succeeded.
     """
     columns, rows = rows_of(text, source)
     outcomes = Outcomes.of(columns, rows)
@@ -82,7 +82,7 @@ def parse(text: str, source: str) -> Found:
     notices += _memory_alone(rows, types, source)
     runs = [_run(row, parameters, types, in_bytes=in_bytes) for row in rows]
     names = dict.fromkeys(run.application for run in runs if run.application)
-    return Found(
+    return SourceContents(
         source=Path(source).name,
         name=next(iter(names)) if len(names) == 1 else Path(source).stem,
         runs=tuple(runs),
@@ -94,7 +94,7 @@ def parse(text: str, source: str) -> Found:
 def _parameter_columns(
     columns: Sequence[str], rows: Sequence[Row], source: str, notices: list[Notice]
 ) -> list[str]:
-    """The columns that are parameters; those without a single number are left out and said so."""
+    """The parameter columns; those without any number are left out, with a notice."""
     found: list[str] = []
     words: list[str] = []
     for name in columns:
@@ -114,7 +114,7 @@ def _parameter_columns(
 def _of_words(
     words: Sequence[str], columns: Sequence[str], written: Mapping[str, str], source: str
 ) -> Notice:
-    """That columns without numbers are not used, and what to do about them."""
+    """The notice that columns without numbers are ignored, with a remedy."""
     one = len(words) == 1
     these = f"column{'' if one else 's'} {listed([written[name] for name in words])}"
     said = "holds no numbers and is" if one else "hold no numbers and are"
@@ -127,17 +127,17 @@ def _of_words(
 
 
 LEAST_OWN = 3
-"""Runs from which on a value of its own in each of them is no coincidence."""
+"""Minimum number of runs at which a different value in each is not a coincidence."""
 
 
 def _differs_in_each(name: str, rows: Sequence[Row]) -> bool:
-    """Whether no two runs have one value of a column: more like a result, or the run's number,
-    than like what a job is given."""
+    """Whether a column has a different value in each run, as a result or a run number has, rather
+    than a job parameter."""
     return len(rows) >= LEAST_OWN and len({row.cells[name] for row in rows}) == len(rows)
 
 
 def _of_one_run_each(names: Sequence[str], source: str) -> Notice:
-    """That such columns are taken as parameters all the same."""
+    """The notice that such columns are used as parameters all the same."""
     taken = "is taken as a parameter" if len(names) == 1 else "are taken as parameters"
     return Notice(
         "parameter-of-each-run",
@@ -148,8 +148,8 @@ def _of_one_run_each(names: Sequence[str], source: str) -> Notice:
 
 
 def _sizes_in_bytes(rows: Sequence[Row]) -> bool:
-    """Whether sizes are written with units; all of them must be, or none. What is wrong with an
-    empty one is not its unit."""
+    """Whether sizes have units; either all or none must have one. Empty cells are reported
+    elsewhere."""
     rows = [row for row in rows if row.cells["input_size"].lower() not in NO_VALUE]
     with_unit = [has_size_unit(row.cells["input_size"]) for row in rows]
     if any(with_unit) and not all(with_unit):
@@ -163,7 +163,7 @@ def _sizes_in_bytes(rows: Sequence[Row]) -> bool:
 
 
 def _types(rows: Sequence[Row]) -> dict[int, InstanceType]:
-    """The instance type of each line; one name has one shape, of which a line need not say all."""
+    """The instance type of each line; a name has one shape, which need not be in every line."""
     names: dict[int, str] = {}
     known: dict[tuple[str, str], float] = {}
     said: dict[tuple[str, str], int] = {}
@@ -202,7 +202,7 @@ def _types(rows: Sequence[Row]) -> dict[int, InstanceType]:
 def _memory_alone(
     rows: Sequence[Row], types: Mapping[int, InstanceType], source: str
 ) -> list[Notice]:
-    """That memory says nothing of a node of which neither the type nor the vCPUs are known."""
+    """The notice that memory is unused where neither the type nor the vCPUs of a node are given."""
     alone = [row for row in rows if row.line not in types and number_in(row, "memory_gib")]
     if not alone:
         return []
