@@ -1,10 +1,10 @@
-"""What a run table says of a named instance type, held against the catalogs.
+"""Checks the instance types that run tables name against the catalogs, and completes their shapes.
 
-A name stands for one machine. Its speed is the catalog's, a score of the whole machine; divided by
-vCPUs that a table states otherwise it would be the speed of a machine that does not exist, and the
-answer off by as much. So one shape counts: where the two contradict each other, the catalog's. What
-a table does not state of a known type is the catalog's too: without it, types of unlike sizes would
-count as equal machines.
+A name stands for one machine. Its speed comes from the catalog as a score of the whole machine;
+divided by a wrong number of vCPUs it would be that of a machine that does not exist, and the
+prediction off by the same factor. Where table and catalog contradict each other the catalog's shape
+counts. Values that a table does not state are the catalog's too: without them, types of different
+sizes would count as equal machines.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from engine.notices import Notice
 from engine.profile import Profile, Run
 
 LEAST_MEMORY, MOST_MEMORY = 0.75, 1.25
-"""Shares of a type's memory that a table may state. Less than all of it is what YARN hands out,
-more is GB for GiB; the catalog's own rule may leave still less."""
+"""Range of a type's memory, as shares, that a table may state: less is what YARN allocates, more is
+GB taken for GiB. The catalog's own memory rule may leave still less."""
 
 LONG_NAME = 14
-"""Letters from which on two slips in a name are still no other name; below it is one: with two,
-`ab.2xlarge` would resemble `m5.2xlarge`."""
+"""Minimum length of a name in which two edits still count as a misspelling; in shorter names it is
+one: with two, `ab.2xlarge` would resemble `m5.2xlarge`."""
 
 
 def held_against(profile: Profile, first: Catalog | str) -> Profile:
-    """The profile with one shape for each named type, and with what was wrong as notices.
+    """The profile with the shapes of named types checked against the catalogs, with notices.
 
-    Types of event logs are left alone: those have no shape of their own, or that of `--ran-on`.
-    A name that no catalog knows is a machine of one's own; it is warned of only where it is nearly
-    a known one.
+    Types of event logs are left alone: they have no shape of their own, or that of `--ran-on`. A
+    name in no catalog is taken as the user's own machine, with a warning only where it resembles a
+    known name.
 
     Args:
-        first: the catalog that is asked first, itself or by name; then all bundled ones are.
+        first: the catalog to look in first, itself or by name; then all bundled ones.
 
     Raises:
-        BadInput: for what is wrong with the catalog `first`.
-        UnknownName: where there is none of that name.
+        BadInput: for an invalid catalog `first`.
+        UnknownName: where there is no catalog of that name.
     """
     stated = _stated(profile)
     if not stated:
@@ -68,9 +68,9 @@ def held_against(profile: Profile, first: Catalog | str) -> Profile:
 
 
 def _stated(profile: Profile) -> dict[str, tuple[InstanceType, str]]:
-    """The types that a table or a hand-written profile names, and where each is named first.
+    """The types that run tables or hand-written profiles name, and where each occurs first.
 
-    One with a benchmark has the shape and the score of one catalog already.
+    A type with a CPU benchmark already has the shape and the score of a catalog.
     """
     found: dict[str, tuple[InstanceType, str]] = {}
     for run in profile.runs:
@@ -83,7 +83,7 @@ def _stated(profile: Profile) -> dict[str, tuple[InstanceType, str]]:
 
 
 class _Catalogs:
-    """The catalog that is asked first and the bundled ones, opened as far as a name needs."""
+    """The first catalog and the bundled ones, loaded lazily as far as a lookup needs."""
 
     def __init__(self, first: Catalog | str) -> None:
         self._opened: list[Catalog] = []
@@ -114,15 +114,15 @@ def _each(first: Catalog | str) -> Iterator[Catalog]:
 
 
 def _contradicts(stated: InstanceType, catalog: Catalog) -> bool:
-    """Whether what is stated cannot be the catalog's machine; what is not stated cannot either."""
+    """Whether a stated shape contradicts the catalog's; unstated values never do."""
     known = catalog.offers[stated.name].instance
     least = min(LEAST_MEMORY * known.memory_gib, usable_memory_gib(known, catalog.memory_rule))
     return outside(stated, known, least)
 
 
 def outside(stated: InstanceType, known: InstanceType, least_gib: float) -> bool:
-    """Whether a stated shape is not that of the known machine, of whose memory executors may get as
-    little as `least_gib`."""
+    """Whether a stated shape is not that of the known machine; its memory may be stated as little
+    as `least_gib`, what executors get of it."""
     if not isnan(stated.vcpus) and not isclose(stated.vcpus, known.vcpus):
         return True
     if isnan(stated.memory_gib):
@@ -131,14 +131,14 @@ def outside(stated: InstanceType, known: InstanceType, least_gib: float) -> bool
 
 
 def of_catalog(instance: InstanceType) -> bool:
-    """Whether a shape is a catalog's: what tables and logs state says no architecture, and neither
-    speed, network nor disks."""
+    """Whether a shape comes from a catalog: tables and logs state no architecture, family,
+    benchmark or network."""
     told = (instance.arch, instance.family, instance.cpu_benchmark, instance.network_gbps)
     return any(value is not None for value in told)
 
 
 def _completed(stated: InstanceType, known: InstanceType) -> InstanceType:
-    """The stated shape, and the known one where it states nothing."""
+    """The stated shape, completed by the known one."""
     return replace(
         stated,
         vcpus=known.vcpus if isnan(stated.vcpus) else stated.vcpus,
@@ -183,8 +183,8 @@ def _misspelt(name: str, meant: list[str], where: str) -> Notice:
 
 
 def _meant(stated: InstanceType, known: Iterable[InstanceType]) -> list[str]:
-    """The known types whose names are nearest to the stated one, where they are a slip away;
-    of these the ones with its vCPUs, where any have them."""
+    """Up to three known types whose names are nearest to the stated one, within the allowed edits;
+    of these, the ones with its vCPUs if there are any."""
     slips = {entry.name: (entry, _slips(stated.name, entry.name)) for entry in known}
     fewest = min(count for _, count in slips.values())
     close = [entry for entry, count in slips.values() if count == fewest < FAR]
@@ -193,12 +193,11 @@ def _meant(stated: InstanceType, known: Iterable[InstanceType]) -> list[str]:
 
 
 FAR = 3
-"""More slips than any name may have."""
+"""Edit distance that is never a misspelling."""
 
 
 def _slips(name: str, known: str) -> int:
-    """By how many slips a name differs from a known one, capitals aside; `FAR` where by more than
-    may be."""
+    """Case-insensitive edit distance of two names; `FAR` where it exceeds the allowed edits."""
     most = 1 if len(known) < LONG_NAME else 2
     one, other = name.casefold(), known.casefold()
     count = FAR if abs(len(one) - len(other)) > most else _edits(one, other)
@@ -206,8 +205,7 @@ def _slips(name: str, known: str) -> int:
 
 
 def _edits(one: str, other: str) -> int:
-    """Letters to add, leave out, change or swap with their neighbour to make one name of the
-    other (optimal string alignment)."""
+    """Edit distance with transpositions (optimal string alignment)."""
     before: list[int] = []
     row = list(range(len(other) + 1))
     for i, letter in enumerate(one, start=1):

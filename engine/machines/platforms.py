@@ -1,7 +1,8 @@
-"""What runs the executors: a managed service, YARN, Kubernetes or Spark's own standalone workers.
+"""Platforms that run executors: managed services, YARN, Kubernetes, Spark standalone.
 
-A catalog is of the provider's own service (EMR, Dataproc, Databricks on Azure). On another platform
-the same machines keep back another part of their memory, and the service is not paid for.
+A catalog has the memory rule and prices of its provider's service (EMR, Dataproc, Databricks on
+Azure). On another platform the same machines reserve a different part of their memory, and the
+service is not paid for.
 """
 
 from __future__ import annotations
@@ -43,13 +44,13 @@ _RULES = {
 PLATFORMS = tuple(_RULES)
 
 _ON = {"emr": "aws", "dataproc": "gcp"}
-"""Services of one provider."""
+"""Service -> the only provider it runs on."""
 
 OWN_SERVICE = {"aws": "emr", "gcp": "dataproc", "azure": "databricks"}
-"""The service that a provider's catalog is of."""
+"""Provider -> the service that its catalog is for."""
 
 SERVICE = "EMR"
-"""The service whose list of supported types the catalogs know."""
+"""The service whose list of supported types is in the catalogs."""
 
 NOT_SUPPORTED = f"not supported by {SERVICE}"
 
@@ -60,13 +61,13 @@ _PLAIN = {
 
 
 def on_platform(catalog: Catalog, platform: str | None) -> Catalog:
-    """The same machines with what another platform leaves to executors, without the price of the
-    catalog's own service. None, and that service, change nothing.
+    """The catalog with another platform's memory rule, without the price of its own service. None,
+    and its own service, change nothing.
 
     Raises:
         UnknownName: for an unknown platform.
         BadInput: for the service of another provider, and for the catalog's own service where the
-            catalog was taken to another platform before: what is paid for it is not known any more.
+            catalog was changed to another platform before: its price is then no longer known.
     """
     if platform is None:
         return catalog
@@ -98,13 +99,13 @@ def on_platform(catalog: Catalog, platform: str | None) -> Catalog:
 
 
 def runs_on(platform: str, catalog: Catalog) -> bool:
-    """Whether a platform runs on a catalog's machines: a provider's service does on its own."""
+    """Whether a platform runs on a catalog's machines; services only on their provider's."""
     return _ON.get(platform, catalog.provider) == catalog.provider
 
 
 def platform_of(catalog: Catalog) -> str | None:
-    """What runs the executors of a catalog's answers: what was asked for, else what its memory rule
-    is of, else its provider's service. None where nothing says."""
+    """The platform of a catalog: as requested, else by its memory rule, else its provider's
+    service; None where unknown."""
     named = {rule.kind: name for name, rule in _RULES.items() if rule.kind != "share"}
     return (
         catalog.platform or named.get(catalog.memory_rule.kind) or OWN_SERVICE.get(catalog.provider)
@@ -112,8 +113,8 @@ def platform_of(catalog: Catalog) -> str | None:
 
 
 def support_notice(catalog: Catalog, name: str) -> Notice | None:
-    """The warning about a type that the service which is paid for does not start. One that was
-    named, or is owned, is the user's word: it is taken, and this is said."""
+    """The warning that the service does not support a type. A type that the user named or owns is
+    planned all the same."""
     if catalog.supports(name):
         return None
     near = ", ".join(nearest_supported(catalog, name))
@@ -126,8 +127,8 @@ def support_notice(catalog: Catalog, name: str) -> Notice | None:
 
 
 def nearest_supported(catalog: Catalog, name: str) -> tuple[str, ...]:
-    """The three types that EMR supports nearest to one that it does not: of the same architecture,
-    the smallest that hold as much (else the largest), the next of its own series first."""
+    """The three EMR-supported types nearest to an unsupported one: same architecture, preferably
+    not smaller, by closeness in size, then price; the nearest of its own series first."""
     shape = catalog.offers[name].instance
 
     def key(other: InstanceType) -> tuple[bool, float, float, str]:
@@ -145,7 +146,7 @@ def nearest_supported(catalog: Catalog, name: str) -> tuple[str, ...]:
 
 
 def diskless(catalog: Catalog, names: Iterable[str]) -> tuple[str, ...]:
-    """Of these types and the master's, those that are not known to have a disk of their own."""
+    """Those of the types and the master's type that are not known to have a local disk."""
     master = catalog.billing.master
     wanted = dict.fromkeys([*names, *([master] if master else [])])
     shapes = (catalog.offers[name].instance for name in wanted if name in catalog.offers)
@@ -157,7 +158,7 @@ def _series(name: str) -> str:
 
 
 def _startup(billing: Billing, platform: str) -> dict[str, Any]:
-    """How long a cluster takes to start: known of EKS, else as the catalog's own service."""
+    """Start-up time of a cluster on a platform: known for EKS, else that of the own service."""
     if not billing.startup_note:
         return {}
     if platform == "kubernetes" and billing.startup_seconds:
