@@ -1,4 +1,4 @@
-"""Catalogs as text: what `engine.catalog_files.reader` reads back as the same values."""
+"""Formats catalogs as text that `engine.catalog_files.reader` reads back to the same values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def price_file_text(catalog: Catalog, source: str) -> str:
-    """A price file that loads as `catalog` (docs/catalogs.md); shapes stay where they are."""
+    """The text of a price file that loads as `catalog` (docs/catalogs.md), without its shapes."""
     bundled = _bundled_shapes(catalog)
     own = [offer for name, offer in catalog.offers.items() if name not in bundled]
     lines = [
@@ -59,7 +59,7 @@ def _shapes_name(catalog: Catalog) -> str:
 
 
 def _bundled_shapes(catalog: Catalog) -> Mapping[str, InstanceType]:
-    """The bundled shapes that the catalog's types agree with; empty for others."""
+    """The bundled shapes, if the catalog's types agree with them; else empty."""
     if catalog.provider not in ("aws", "azure", "gcp"):
         return {}
     bundled = load_catalog(_shapes_name(catalog))
@@ -86,9 +86,9 @@ def _dbu_lines(catalog: Catalog) -> list[str]:
     if billing.usd_per_dbu is None or not tiers:
         return []
     meant = next((t for t in tiers if t.usd_per_dbu == billing.usd_per_dbu), tiers[0])
-    told = pairs("  ", tier=meant.name, date=str(meant.date), source=meant.source)
+    section = pairs("  ", tier=meant.name, date=str(meant.date), source=meant.source)
     rows = [[t.name, f"{t.usd_per_dbu:.10g}", str(t.date), t.source] for t in tiers]
-    return ["dbu:", *told, *block("dbu_tiers", ["name", "usd_per_dbu", "date", "source"], rows)]
+    return ["dbu:", *section, *block("dbu_tiers", ["name", "usd_per_dbu", "date", "source"], rows)]
 
 
 _SHAPE = tuple(
@@ -99,7 +99,7 @@ _SHAPE = tuple(
 def _rows(
     catalog: Catalog, source: str, bundled: Mapping[str, InstanceType], *, with_shapes: bool
 ) -> tuple[list[str], list[list[str]]]:
-    """The columns that hold anything, and the rows of all types."""
+    """The non-empty columns, and the rows of all types."""
     columns = ["name", "usd_per_hour", "date", "spot_usd_per_hour", "spot_date", "spot_source"]
     columns += ["spot_estimated", "interruption", "dbu_per_hour", *(_SHAPE if with_shapes else ())]
     shape = _SHAPE if with_shapes else ()
@@ -112,14 +112,13 @@ def _rows(
 
 
 def _prices(offer: Offer, day: date, source: str) -> list[object]:
-    """A type's prices; their dates, and the source of a spot price, only where the file's do not
-    hold."""
-    spot, told = offer.spot, list[object]([None, None, None])
+    """The price cells of a type; dates and spot source only where they differ from the file's."""
+    spot, spot_cells = offer.spot, list[object]([None, None, None])
     if spot is not None and (spot.date, spot.source, spot.estimated) != (day, source, False):
-        told = [spot.date, spot.source, spot.estimated]
+        spot_cells = [spot.date, spot.source, spot.estimated]
     since = None if offer.on_demand.date == day else offer.on_demand.date
     usd = [offer.on_demand.usd_per_hour, since, spot.usd_per_hour if spot else None]
-    return [offer.instance.name, *usd, *told, offer.interruption, offer.dbu_per_hour]
+    return [offer.instance.name, *usd, *spot_cells, offer.interruption, offer.dbu_per_hour]
 
 
 def _cell(value: object) -> str:
@@ -131,7 +130,7 @@ def _cell(value: object) -> str:
 
 
 def pairs(indent: str = "", /, **values: object) -> list[str]:
-    """`key: value` lines of the values that are known; text goes in double quotes."""
+    """`key: value` lines of the values that are not None; text in double quotes."""
     return [
         f"{indent}{key}: {_quoted(value) if isinstance(value, str) else _cell(value)}"
         for key, value in values.items()
