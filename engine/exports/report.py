@@ -1,4 +1,4 @@
-"""What a report says, whatever it is written in: sections of lines and tables."""
+"""The content of a report, independent of its format: sections of lines and tables."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from engine.units import (
 )
 
 LISTED = 10
-"""Runners-up and rejections in a report: it is to be read, `recommend --json` has all."""
+"""Maximum number of runners-up and rejections in a report; `recommend --json` has all."""
 
 
 PART = {"startup": "start-up", "dbu": "DBUs"}
-"""Parts of a cost that have another name in words."""
+"""Display names of cost parts, where different from the key."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, lines of text, and a table whose first row is its head (or none)."""
+    """A heading, lines of text, and an optional table whose first row is its header."""
 
     title: str
     lines: tuple[str, ...] = ()
@@ -38,8 +38,7 @@ def title_of(handover: Handover) -> str:
 
 
 def sections(handover: Handover) -> Iterator[Section]:
-    """All sections; without `handover.report` what was predicted and assumed is all that is
-    known."""
+    """All sections; without `handover.report` only the prediction and its assumptions."""
     yield Section("Recommendation", tuple(printable(line) for line in handover.statement))
     found = handover.report
     if found is None:
@@ -47,7 +46,7 @@ def sections(handover: Handover) -> Iterator[Section]:
     yield Section("Goal", tuple(goal_lines(found.goal)))
     choice = handover.choice or found.recommended
     if choice is not None:
-        yield from _of_choice(choice)
+        yield from _choice_lines(choice)
     head = ("composition", "time", "interval", "cost", "deadline met")
     others = found.alternatives[:LISTED]
     if others:
@@ -76,8 +75,8 @@ def goal_lines(goal: Goal) -> Iterator[str]:
     yield f"least {goal.minimises}, at most {nodes}"
 
 
-def _of_choice(choice: Choice) -> Iterator[Section]:
-    """Why it won, and of what its cost consists."""
+def _choice_lines(choice: Choice) -> Iterator[Section]:
+    """Why the choice won, and the parts of its cost."""
     if choice.why:
         yield Section("Why", tuple(printable(line) for line in choice.why))
     if choice.cost is not None:

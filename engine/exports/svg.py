@@ -1,4 +1,4 @@
-"""A line with its band as SVG: small, self-contained, all text escaped."""
+"""Line charts with an uncertainty band as SVG: small, self-contained, all text escaped."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TIMES = (
     *(hours * _HOUR for hours in (1, 2, 4, 6, 12)),
     _DAY,
 )
-"""Round steps of an axis of seconds; others are 1, 2 or 5 times a power of ten."""
+"""Round tick steps for seconds; other axes use 1, 2 or 5 times a power of ten."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Axis:
-    """What an axis shows, how its numbers are written, and steps that are round for its unit."""
+    """An axis: title, number format, and round tick steps of its unit."""
 
     label: str
     write: Callable[[float], str]
@@ -40,7 +40,7 @@ class Axis:
 
 
 def ticks(end: float, steps: Sequence[float] = ()) -> list[float]:
-    """Round values from 0 to at most `end`, no more than `_MOST_TICKS` steps apart."""
+    """Round tick values from 0 to at most `end`, in at most `_MOST_TICKS` steps."""
     least = end / _MOST_TICKS
     if steps and steps[0] < least <= steps[-1]:
         step = next(step for step in steps if step >= least)
@@ -95,7 +95,7 @@ def _grid(
     y: Axis,
     place: Callable[[float, float], str],
 ) -> list[str]:
-    """Numbers on both axes, and lines across at those of y; the line and its band go over them."""
+    """Tick labels of both axes, and grid lines at those of y, drawn below the line and its band."""
     parts = []
     for value in across:
         at, down = map(float, place(value, 0.0).split(","))
