@@ -27,20 +27,20 @@ def planned_beside(profile: Profile) -> BesideHeap | None:
     """
     if profile.overhead_per_core_gib is not None:
         return BesideHeap(overhead_gib=profile.overhead_per_core_gib or None) or None
-    most = _most(profile)
-    if most is None or most.beside is None or not most.executor_cores:
+    cluster = _largest_beside(profile)
+    if cluster is None or cluster.beside is None or not cluster.executor_cores:
         return None
-    return most.beside.times(1.0 / most.executor_cores)
+    return cluster.beside.times(1.0 / cluster.executor_cores)
 
 
 def planned_notices(profile: Profile) -> list[Notice]:
     """The notice that a plan leaves more beside the heap than Spark's default because the executors
     of a run had it; empty where the user set the amount."""
-    most = _most(profile) if profile.overhead_per_core_gib is None else None
-    return told_beside(most) if most is not None else []
+    cluster = _largest_beside(profile) if profile.overhead_per_core_gib is None else None
+    return beside_heap_notices(cluster) if cluster is not None else []
 
 
-def told_beside(cluster: Cluster) -> list[Notice]:
+def beside_heap_notices(cluster: Cluster) -> list[Notice]:
     """The notice that executors had more beside their heap than Spark's default, and what is
     planned from that."""
     heap, cores, beside = cluster.executor_memory_gib, cluster.executor_cores, cluster.beside
@@ -73,17 +73,17 @@ def _parts(beside: BesideHeap) -> str:
     return ", ".join(name for name, gib in named.items() if gib is not None)
 
 
-def _most(profile: Profile) -> Cluster | None:
+def _largest_beside(profile: Profile) -> Cluster | None:
     """The cluster of the run whose executors had the most memory per core beside the heap; None
     where all had Spark's default, or where it is unknown."""
-    found = [
+    per_core = [
         (beside_heap_gib(heap, cluster.beside) / cores, cluster)
         for cluster in (run.cluster for run in completed_runs(profile.runs))
         if cluster.beside
         and (heap := cluster.executor_memory_gib)
         and (cores := cluster.executor_cores)
     ]
-    return max(found, key=lambda each: each[0])[1] if found else None
+    return max(per_core, key=lambda each: each[0])[1] if per_core else None
 
 
 def with_overhead_per_core(profile: Profile, gib: float) -> Profile:

@@ -25,11 +25,11 @@ differ by 0.52, and most reports give 0.3 to 0.4."""
 USUAL_THREADS = 2
 """Threads per x86_64 core where the catalog does not state them."""
 
-FULLER = 1.25
+DENSER = 1.25
 """Ratio of tasks per core, target to measured, at which a warning is given: below it lies, for
 example, one idle vCPU of 16 with three executors of 5 cores."""
 
-WORTH_SAYING = 1.1
+NOTABLE_FACTOR = 1.1
 """Factor on task times, up or down, at which the scaling is reported."""
 
 
@@ -92,7 +92,7 @@ def layout_notice(
     if measured is None:
         return None
     slots_per_node = measured.executors_per_node * measured.executor_cores
-    if FULLER * slots_per_node > instance.vcpus:
+    if DENSER * slots_per_node > instance.vcpus:
         return None
     return Notice(
         "idle-vcpus",
@@ -110,7 +110,7 @@ def fuller_notice(run: Run, target: InstanceType, *, slots_per_node: float) -> N
         return None
     now = slots_per_node / target.vcpus
     less = max(now, 1.0 / threads) / max(before, 1.0 / threads)
-    if not FULLER <= less < math.inf:
+    if not DENSER <= less < math.inf:
         return None
     return _notice(
         f"each {source.name} had {_tasks(before * source.vcpus)} at once on {_vcpus(source)}, each "
@@ -125,7 +125,7 @@ def counted_notice(
     """The warning that task times on `target` are scaled by `times` beyond the CPU score, since its
     nodes are more or less full of tasks; None for a small factor."""
     source, before = run.cluster.instance, tasks_per_vcpu(run)
-    if source is None or before is None or 1.0 / WORTH_SAYING < times < WORTH_SAYING:
+    if source is None or before is None or 1.0 / NOTABLE_FACTOR < times < NOTABLE_FACTOR:
         return None
     return _notice(
         f"each {source.name} had {_tasks(before * source.vcpus)} at once on {_vcpus(source)}, each "

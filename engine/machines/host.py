@@ -36,7 +36,7 @@ from engine.machines.host_probes import (
     memory_copy,
     rate_on_all_cores,
     rate_on_one_core,
-    require_room,
+    require_free_space,
 )
 from engine.notices import Notice
 from engine.units import GIB, format_share
@@ -136,7 +136,7 @@ def measure_host(
     _check(name, where, disk_bytes)
     busy, cores, memory = _load(), usable_cores(), usable_memory_bytes()
     say("processor")
-    single, every = _cpu_rates(cores, seconds)
+    single_rates, all_cores_rates = _cpu_rates(cores, seconds)
     say("memory")
     copied = _memory_rates(memory, cores, seconds)
     say("disk")
@@ -152,10 +152,10 @@ def measure_host(
         arch=_ARCHITECTURES.get(platform.machine().lower()),
         processor=processor_name(),
         threads_per_core=threads_of_a_core(),
-        single={kernel: Measured.of(rates) for kernel, rates in single.items()},
-        all_cores={kernel: Measured.of(rates) for kernel, rates in every.items()},
-        score_per_core=score_of(single),
-        score=score_of(every),
+        single={kernel: Measured.of(rates) for kernel, rates in single_rates.items()},
+        all_cores={kernel: Measured.of(rates) for kernel, rates in all_cores_rates.items()},
+        score_per_core=score_of(single_rates),
+        score=score_of(all_cores_rates),
         memory_bytes_per_second=Measured.of(copied),
         disk=disk,
         loopback_bytes_per_second=loopback,
@@ -176,7 +176,7 @@ def _check(name: str, folder: Path, disk_bytes: int) -> None:
         )
     if not MIB <= disk_bytes <= MOST_DISK_BYTES:
         raise BadInput(f"a file of 1 MiB to 8 GiB is written, not of {disk_bytes:,} bytes")
-    require_room(folder, disk_bytes)
+    require_free_space(folder, disk_bytes)
 
 
 def _memory_rates(memory_bytes: int, cores: int, seconds: float) -> list[float]:
@@ -197,11 +197,11 @@ def _cpu_rates(cores: int, seconds: float) -> tuple[dict[str, list[float]], dict
         kernel: rate_on_one_core(make, repetitions=5, seconds=seconds * 0.1)
         for kernel, make in kernels.items()
     }
-    every = {
+    all_cores = {
         kernel: rate_on_all_cores(make, threads=cores, repetitions=5, seconds=seconds * 0.2)
         for kernel, make in kernels.items()
     }
-    return single, every
+    return single, all_cores
 
 
 def score_of(rates: Mapping[str, list[float]]) -> Measured:

@@ -29,7 +29,7 @@ from engine.forecast import IntArray
 
 MIB = 1024**2
 CHUNK_BYTES = 4 * MIB
-LEAST_ROOM = 1.25
+FREE_SPACE_FACTOR = 1.25
 """Required free space, as a multiple of the bytes written."""
 ANOTHER_FOLDER = "name another folder with --dir"
 
@@ -171,29 +171,29 @@ def disk_rates(folder: Path, *, size_bytes: int, repetitions: int, seconds: floa
     Raises:
         BadInput: when the folder cannot be written or has too little free space.
     """
-    require_room(folder, size_bytes)
-    writes, reads, ways, most = [], [], [], 0
+    require_free_space(folder, size_bytes)
+    writes, reads, direct_reads, most_written = [], [], [], 0
     try:
         for _ in range(repetitions):
             with tempfile.TemporaryFile(dir=folder) as file:
                 written, rate = _write(file.fileno(), size_bytes, seconds)
                 writes.append(rate)
-                most = max(most, written)
+                most_written = max(most_written, written)
                 direct, rate = _read(file.fileno(), seconds)
                 reads.append(rate)
-                ways.append(direct)
+                direct_reads.append(direct)
     except OSError as error:
         raise BadInput(f"cannot be measured: {error.strerror}", where=str(folder)) from None
     kind = filesystem_of(folder)
     note = f"{folder} is memory ({kind}), not a disk" if kind in ("tmpfs", "ramfs") else None
-    if not all(ways) and note is None:
+    if not all(direct_reads) and note is None:
         note = "reads could not pass by the page cache and may have come from memory: not counted"
-    known = all(ways) or kind in ("tmpfs", "ramfs")
+    known = all(direct_reads) or kind in ("tmpfs", "ramfs")
     read = Measured.of(reads) if known else None
-    return DiskRates(Measured.of(writes), read, most, all(ways), note)
+    return DiskRates(Measured.of(writes), read, most_written, all(direct_reads), note)
 
 
-def require_room(folder: Path, size_bytes: int) -> None:
+def require_free_space(folder: Path, size_bytes: int) -> None:
     """Refuses a folder without enough free space or write access.
 
     Raises:
@@ -205,7 +205,7 @@ def require_room(folder: Path, size_bytes: int) -> None:
         raise BadInput(
             f"cannot be used: {error.strerror}", where=str(folder), remedy=ANOTHER_FOLDER
         ) from None
-    free, needed = found.f_bavail * found.f_frsize, int(size_bytes * LEAST_ROOM)
+    free, needed = found.f_bavail * found.f_frsize, int(size_bytes * FREE_SPACE_FACTOR)
     if free < needed:
         raise BadInput(
             f"{free / 1e6:,.0f} MB free, {needed / 1e6:,.0f} MB are needed",

@@ -26,7 +26,7 @@ _LEAST_STEP_GIB = 1.0 / 1024.0
 """YARN counts in whole MiB."""
 
 
-def taken_gib(layout: Layout, rule: MemoryRule) -> float | None:
+def executors_memory_gib(layout: Layout, rule: MemoryRule) -> float | None:
     """Memory [GiB] that the executors of one node take, as the platform counts it; None where their
     heap is unknown.
 
@@ -53,7 +53,7 @@ def yarn_memory_gib(instance: InstanceType, rule: MemoryRule, layout: Layout) ->
     the cluster may need memory.
     """
     usual, most = usable_memory_gib(instance, rule), instance.memory_gib - DAEMONS_GIB
-    taken = taken_gib(layout, rule)
+    taken = executors_memory_gib(layout, rule)
     if taken is None or taken > most:
         return usual
     step = CONTAINER_STEP_GIB.get(rule.kind, _LEAST_STEP_GIB)
@@ -71,7 +71,7 @@ def crowded_notice(instance: InstanceType, layout: Layout, catalog: Catalog) -> 
     """
     rule = catalog.memory_rule
     left = instance.memory_gib if rule.kind == "share" else usable_memory_gib(instance, rule)
-    taken = taken_gib(layout, rule)
+    taken = executors_memory_gib(layout, rule)
     if taken is None or taken <= left * (1.0 + WHOLE):
         return None
     count, offered = layout.executors_per_node, f"its {left:.3g} GiB"

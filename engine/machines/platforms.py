@@ -16,17 +16,17 @@ from engine.catalog import Billing, Catalog, InstanceType, MemoryRule
 from engine.errors import BadInput, UnknownName
 from engine.notices import Notice
 
-_LEAVES = "a published tool leaves {} % of a {} node to what is not an executor; assumed"
+_SHARE_NOTE = "a published tool leaves {} % of a {} node to what is not an executor; assumed"
 
 _RULES = {
     "emr": MemoryRule("emr-yarn"),
     "dataproc": MemoryRule(
         "share", 0.8, yarn=True,
-        note=_LEAVES.format(20, "Dataproc"),
+        note=_SHARE_NOTE.format(20, "Dataproc"),
     ),
     "databricks": MemoryRule(
         "share", 0.65,
-        note=_LEAVES.format(35, "Databricks"),
+        note=_SHARE_NOTE.format(35, "Databricks"),
     ),
     "yarn": MemoryRule(
         "yarn",
@@ -43,7 +43,7 @@ _RULES = {
 
 PLATFORMS = tuple(_RULES)
 
-_ON = {"emr": "aws", "dataproc": "gcp"}
+_PROVIDER_OF_SERVICE = {"emr": "aws", "dataproc": "gcp"}
 """Service -> the only provider it runs on."""
 
 OWN_SERVICE = {"aws": "emr", "gcp": "dataproc", "azure": "databricks"}
@@ -54,7 +54,7 @@ SERVICE = "EMR"
 
 NOT_SUPPORTED = f"not supported by {SERVICE}"
 
-_PLAIN = {
+_MISSING_PRICE_NOTES = {
     "kubernetes": "the price of a managed Kubernetes, and of its control plane, is not in it",
     "databricks": "the price of DBUs is not in it: this catalog does not know them",
 }
@@ -77,7 +77,7 @@ def on_platform(catalog: Catalog, platform: str | None) -> Catalog:
         raise BadInput(
             f"{platform} does not run on the machines of catalog {catalog.name}",
             where="--platform",
-            remedy=f"name a catalog of {_ON[platform]}, or another platform",
+            remedy=f"name a catalog of {_PROVIDER_OF_SERVICE[platform]}, or another platform",
         )
     if platform == OWN_SERVICE.get(catalog.provider):
         if catalog.platform not in (None, platform):
@@ -100,7 +100,7 @@ def on_platform(catalog: Catalog, platform: str | None) -> Catalog:
 
 def runs_on(platform: str, catalog: Catalog) -> bool:
     """Whether a platform runs on a catalog's machines; services only on their provider's."""
-    return _ON.get(platform, catalog.provider) == catalog.provider
+    return _PROVIDER_OF_SERVICE.get(platform, catalog.provider) == catalog.provider
 
 
 def platform_of(catalog: Catalog) -> str | None:
@@ -181,5 +181,5 @@ def _without_service(billing: Billing, platform: str) -> Billing:
         dbu_date=None,
         **_startup(billing, platform),
         platform_note=f"on {platform}: the catalog's managed service is not paid for"
-        + (f"; {_PLAIN[platform]}" if platform in _PLAIN else ""),
+        + (f"; {_MISSING_PRICE_NOTES[platform]}" if platform in _MISSING_PRICE_NOTES else ""),
     )

@@ -19,10 +19,10 @@ LEAST_WORKERS = {"dataproc": 2}
 `--num-workers` from 2 on, or none at all (`--single-node`). These are on demand; spot nodes are
 secondary workers in addition."""
 
-OF_ONE_TYPE = frozenset({"dataproc", "databricks"})
+SINGLE_TYPE_SERVICES = frozenset({"dataproc", "databricks"})
 """Services whose workers all have one type: `--worker-machine-type`, and `node_type_id`."""
 
-APART = {"dataproc": " without flexible VMs"}
+UNSUPPORTED_MIX_NOTES = {"dataproc": " without flexible VMs"}
 """Features that would allow a mix but are not supported here: secondary workers of other types
 (`--secondary-worker-machine-types`), which no export writes."""
 
@@ -62,7 +62,7 @@ def on_demand_line(catalog: Catalog) -> str:
 
 def most_worker_types(catalog: Catalog) -> int | None:
     """Maximum number of worker types in a cluster of the service; None for no limit."""
-    return 1 if platform_of(catalog) in OF_ONE_TYPE else None
+    return 1 if platform_of(catalog) in SINGLE_TYPE_SERVICES else None
 
 
 def refusals(catalog: Catalog, composition: Mapping[str, int]) -> Iterator[Notice]:
@@ -72,7 +72,7 @@ def refusals(catalog: Catalog, composition: Mapping[str, int]) -> Iterator[Notic
     if types is not None and len(composition) > types:
         yield _notice(
             f"{service} runs workers of one type: it starts no mix of {len(composition)} types"
-            + APART.get(platform_of(catalog) or "", ""),
+            + UNSUPPORTED_MIX_NOTES.get(platform_of(catalog) or "", ""),
             "ask for nodes of one type",
         )
     if workers < least:

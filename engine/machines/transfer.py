@@ -58,7 +58,7 @@ def speed_of(
         return Speed(1.0)
     if source is not None and same_family(target.name, source.name):
         return Speed(1.0, SPREAD_OF_SIZES, "transferred-speed", source.name)
-    target, source = _scored(target, catalog), source and _scored(source, catalog)
+    target, source = _with_score(target, catalog), source and _with_score(source, catalog)
     target_score = target.cpu_score_per_vcpu
     if source is None:
         medians = catalog.median_cpu_scores_per_vcpu if catalog is not None else {}
@@ -70,13 +70,13 @@ def speed_of(
     same_benchmark = source.cpu_benchmark == target.cpu_benchmark
     if target_score is None or source_score is None or not same_benchmark:
         return Speed(1.0, SPREAD_NO_SCORE, "no-cpu-score")
-    foreign = catalog is not None and source.name not in catalog.offers
-    spread = SPREAD_BETWEEN_CATALOGS if foreign else SPREAD_TRANSFERRED
-    doubts = (spread, source.cpu_score_spread or 0.0, target.cpu_score_spread or 0.0)
-    return Speed(target_score / source_score, math.hypot(*doubts), "transferred-speed")
+    other_catalog = catalog is not None and source.name not in catalog.offers
+    spread = SPREAD_BETWEEN_CATALOGS if other_catalog else SPREAD_TRANSFERRED
+    spreads = (spread, source.cpu_score_spread or 0.0, target.cpu_score_spread or 0.0)
+    return Speed(target_score / source_score, math.hypot(*spreads), "transferred-speed")
 
 
-def _scored(instance: InstanceType, catalog: Catalog | None) -> InstanceType:
+def _with_score(instance: InstanceType, catalog: Catalog | None) -> InstanceType:
     """The catalog's entry for a type without a score or without a benchmark name; else the type
     unchanged."""
     if instance.cpu_benchmark is not None or catalog is None:

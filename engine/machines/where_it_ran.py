@@ -63,54 +63,62 @@ def where_it_ran(
         BadInput: for a catalog in `ran_on` that cannot be read or lacks the type.
     """
     origin, _, stated = (ran_on or "").partition("@")
-    wanted = candidates if _known(candidates) else ()
-    named = _named(ran_on, platform, wanted) if ran_on and stated else None
-    names = [*_of_most(profiles), *([origin] if origin else [])]
-    databricks = _all_name(profiles, "Databricks")
+    wanted = candidates if _any_catalog_has(candidates) else ()
+    stated_catalog = _catalog_of_ran_on(ran_on, platform, wanted) if ran_on and stated else None
+    names = [*_types_of_majority(profiles), *([origin] if origin else [])]
+    databricks = _majority_names_service(profiles, "Databricks")
     service = None if names else _service(profiles)
-    having = _of_provider(_PROVIDERS[service]) if service else _having(names)
-    meant = (catalog for catalog in having if _meant(catalog, platform, wanted))
-    found = named or _pricing(meant, databricks=databricks)
-    of_databricks = found is not None and platform_of(found) == DATABRICKS
+    candidates_found = (
+        _catalogs_of_provider(_PROVIDERS[service]) if service else _catalogs_with(names)
+    )
+    compatible = (
+        catalog for catalog in candidates_found if _is_compatible(catalog, platform, wanted)
+    )
+    catalog = stated_catalog or _default_or_first(compatible, databricks=databricks)
+    of_databricks = catalog is not None and platform_of(catalog) == DATABRICKS
     inferred = DATABRICKS if databricks and not of_databricks and platform is None else None
-    priced = _priced(found, names, service) if named is None else _by_name(named)
-    said = "; ".join(filter(None, [priced, _LAID_OUT if inferred else ""]))
-    by_default = DEFAULT_CATALOG if found is None else found.name
+    prices = (
+        _prices_text(catalog, names, service)
+        if stated_catalog is None
+        else _named_catalog_text(stated_catalog)
+    )
+    text = "; ".join(filter(None, [prices, _PLATFORM_TEXT if inferred else ""]))
+    by_default = DEFAULT_CATALOG if catalog is None else catalog.name
     return WhereItRan(
-        by_default if named is None else stated,
+        by_default if stated_catalog is None else stated,
         inferred,
-        Notice(CODE, said, "name others with --catalog or --platform") if said else None,
+        Notice(CODE, text, "name others with --catalog or --platform") if text else None,
     )
 
 
-def _named(ran_on: str, platform: str | None, wanted: Sequence[str]) -> Catalog | None:
+def _catalog_of_ran_on(ran_on: str, platform: str | None, wanted: Sequence[str]) -> Catalog | None:
     """The catalog of TYPE@CATALOG, if it is compatible with platform and candidates; None also for
     a file of shapes without prices."""
     catalog, _ = named_type(ran_on, first=DEFAULT_CATALOG)
-    return catalog if catalog is not None and _meant(catalog, platform, wanted) else None
+    return catalog if catalog is not None and _is_compatible(catalog, platform, wanted) else None
 
 
-def _by_name(catalog: Catalog) -> str:
+def _named_catalog_text(catalog: Catalog) -> str:
     """The text that prices are those of the catalog in `--ran-on`, with its date if historic; ""
     for the default catalog. Naming where a job ran need not mean planning with old prices."""
     if catalog.name == DEFAULT_CATALOG:
         return ""
-    said = f"no catalog is named but in --ran-on: prices are of {catalog.name}"
-    return f"{said}, historic ones of {catalog.date}" if catalog.historic else said
+    text = f"no catalog is named but in --ran-on: prices are of {catalog.name}"
+    return f"{text}, historic ones of {catalog.date}" if catalog.historic else text
 
 
-def _of_most(profiles: Sequence[Profile]) -> list[str]:
+def _types_of_majority(profiles: Sequence[Profile]) -> list[str]:
     """The types that the jobs name; empty where fewer than half of the jobs name any."""
-    told = [profile.instance_types for profile in profiles if profile.instance_types]
-    return [name for names in told for name in names] if 2 * len(told) >= len(profiles) else []
+    named = [profile.instance_types for profile in profiles if profile.instance_types]
+    return [name for names in named for name in names] if 2 * len(named) >= len(profiles) else []
 
 
-def _known(candidates: Sequence[str]) -> bool:
+def _any_catalog_has(candidates: Sequence[str]) -> bool:
     """Whether a bundled catalog has a type that matches."""
-    return any(_meant(catalog, None, candidates) for catalog in _bundled())
+    return any(_is_compatible(catalog, None, candidates) for catalog in _bundled())
 
 
-def _meant(catalog: Catalog, platform: str | None, candidates: Sequence[str]) -> bool:
+def _is_compatible(catalog: Catalog, platform: str | None, candidates: Sequence[str]) -> bool:
     """Whether a catalog is compatible with the user's platform and candidate types."""
     if platform is not None and not runs_on(platform, catalog):
         return False
@@ -118,13 +126,13 @@ def _meant(catalog: Catalog, platform: str | None, candidates: Sequence[str]) ->
     return not candidates or any(named)
 
 
-def _all_name(profiles: Sequence[Profile], service: str) -> bool:
+def _majority_names_service(profiles: Sequence[Profile], service: str) -> bool:
     """Whether at least half of the jobs name the service beside their version of Spark
     (`engine.sources.distilling.settings.spark_version`), and none names a version without it."""
     versions = [[v for run in profile.runs if (v := run.spark_version)] for profile in profiles]
-    told = [known for known in versions if known]
-    all_alike = all(service in version for known in told for version in known)
-    return bool(told) and 2 * len(told) >= len(profiles) and all_alike
+    known_versions = [known for known in versions if known]
+    all_name_it = all(service in version for known in known_versions for version in known)
+    return bool(known_versions) and 2 * len(known_versions) >= len(profiles) and all_name_it
 
 
 _PROVIDERS = {"Dataproc": "gcp", "Azure Synapse": "azure", "Microsoft Fabric": "azure"}
@@ -133,20 +141,20 @@ the default."""
 
 
 def _service(profiles: Sequence[Profile]) -> str | None:
-    return next((name for name in _PROVIDERS if _all_name(profiles, name)), None)
+    return next((name for name in _PROVIDERS if _majority_names_service(profiles, name)), None)
 
 
-def _of_provider(provider: str) -> Iterator[Catalog]:
+def _catalogs_of_provider(provider: str) -> Iterator[Catalog]:
     yield from (catalog for catalog in _bundled() if catalog.provider == provider)
 
 
-def _having(names: Sequence[str]) -> Iterator[Catalog]:
+def _catalogs_with(names: Sequence[str]) -> Iterator[Catalog]:
     """The bundled catalogs that have one of the types, the default one first."""
     if names:
         yield from (catalog for catalog in _bundled() if any(n in catalog.offers for n in names))
 
 
-def _pricing(catalogs: Iterable[Catalog], *, databricks: bool) -> Catalog | None:
+def _default_or_first(catalogs: Iterable[Catalog], *, databricks: bool) -> Catalog | None:
     """The default catalog if it is among the given ones; else the first, for Databricks jobs the
     first with a price of DBUs."""
     others: list[Catalog] = []
@@ -165,21 +173,21 @@ def _bundled() -> Iterator[Catalog]:
         yield load_catalog(entries[name].path)
 
 
-def _priced(catalog: Catalog | None, names: Sequence[str], service: str | None) -> str:
+def _prices_text(catalog: Catalog | None, names: Sequence[str], service: str | None) -> str:
     """The text about which catalog's prices are used and why; "" for the default catalog, unless
     another catalog has a type that the job ran on."""
     if catalog is None:
         return ""
-    said = f"no catalog is named: prices are of {catalog.name}, "
+    text = f"no catalog is named: prices are of {catalog.name}, "
     if service is not None:
-        return f"{said}whose nodes {service} rents"
+        return f"{text}whose nodes {service} rents"
     elsewhere = [name for name in dict.fromkeys(names) if name not in catalog.offers]
-    elsewhere = [name for name in elsewhere if _known([name])]
+    elsewhere = [name for name in elsewhere if _any_catalog_has([name])]
     if catalog.name == DEFAULT_CATALOG and not elsewhere:
         return ""
     name = next(name for name in names if name in catalog.offers)
     without = f", and not the {in_a_row(elsewhere)}" if elsewhere else ""
-    return f"{said}which has the {name} that it ran on{without}"
+    return f"{text}which has the {name} that it ran on{without}"
 
 
-_LAID_OUT = "no platform is named: executors are planned for Databricks, on which it ran"
+_PLATFORM_TEXT = "no platform is named: executors are planned for Databricks, on which it ran"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from engine.catalog import InstanceType
 from engine.cluster import Cluster
 from engine.errors import BadInput
-from engine.machines.named_types import contradiction, of_catalog, outside
+from engine.machines.named_types import contradiction_notice, is_different_shape, is_from_catalog
 from engine.notices import Notice
 from engine.profile import Profile, Run
 from engine.sources.source_contents import SourceContents
@@ -56,14 +56,18 @@ def with_consistent_shapes(runs: Sequence[Run], notices: list[Notice]) -> list[R
         for group in run.cluster.groups
         if group.instance is not None
     ]
-    for entry in sorted(stated, key=lambda entry: not of_catalog(entry.instance)):
+    for entry in sorted(stated, key=lambda entry: not is_from_catalog(entry.instance)):
         name = entry.instance.name
         known = shapes.setdefault(name, entry)
-        if of_catalog(known.instance) and not of_catalog(entry.instance):
+        if is_from_catalog(known.instance) and not is_from_catalog(entry.instance):
             least_gib = MIN_MEMORY_SHARE * known.instance.memory_gib
-            if name not in contradicted and outside(entry.instance, known.instance, least_gib):
+            if name not in contradicted and is_different_shape(
+                entry.instance, known.instance, least_gib
+            ):
                 contradicted.add(name)
-                notices.append(contradiction(entry.instance, known.instance, entry.where, CATALOG))
+                notices.append(
+                    contradiction_notice(entry.instance, known.instance, entry.where, CATALOG)
+                )
         else:
             shapes[name] = _more_complete(known, entry)
     instances = {name: entry.instance for name, entry in shapes.items()}

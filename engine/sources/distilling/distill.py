@@ -9,7 +9,7 @@ from typing import NamedTuple
 from engine.catalog import InstanceType
 from engine.cluster import Workload
 from engine.errors import BadInput
-from engine.machines.beside_heap import told_beside
+from engine.machines.beside_heap import beside_heap_notices
 from engine.notices import Notice
 from engine.profile import Run
 from engine.sources.distilling.categories import category_of
@@ -263,7 +263,7 @@ class _Context:
         return [
             *type_notices(application, cluster),
             *service_notices(application.properties, cluster),
-            *told_beside(cluster),
+            *beside_heap_notices(cluster),
             *self._settings.notices,
             *other_resource_notices(application, (x.stage for x in self._executed.values())),
             *other_engine(application),
