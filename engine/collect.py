@@ -1,9 +1,8 @@
-"""Training runs through spark-submit: one event log for each planned experiment, in one folder.
+"""Makes training runs through spark-submit: one event log per planned experiment, in one folder.
 
-The folder is then a SOURCE like any other. Everything in it that is no log starts with a dot and is
-skipped when a folder is read: the manifest, the output of each run, and the place where a run in
-progress writes. A log gets its name only when its run has succeeded, and no log is ever
-overwritten.
+The folder is then a SOURCE like any other. Other files in it start with a dot and are skipped when
+the folder is read: the manifest, the output of each run, and the folder where a run in progress
+writes. A log gets its name only when its run has succeeded, and no log is ever overwritten.
 """
 
 from __future__ import annotations

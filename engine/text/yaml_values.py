@@ -1,9 +1,9 @@
-"""YAML as plain values in which every key remembers its line, for errors that say `file:line`.
+"""Parses YAML to plain values with the line of every key, for errors with `file:line`.
 
-Scalars stay text (what they mean is decided by whoever reads them); an empty scalar, `~` and
-`null` are None. Anchors are refused and nesting is bounded, so that a hostile file cannot grow in
-memory or overflow the parser's stack. The parser takes some 10 us for each value: long tables and
-lists of numbers are cut out before it sees them, and `stand_ins` put in their place.
+Scalars stay text, to be converted by the reader; an empty scalar, `~` and `null` are None. Anchors
+are refused and nesting is bounded, so that a hostile file cannot exhaust memory or overflow the
+parser's stack. The parser takes some 10 us per value: long tables and lists of numbers are cut out
+before parsing, and their values (`stand_ins`) are inserted afterwards.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from engine.errors import BadInput, UnknownName
 MOST_NESTING, TOO_DEEP = 32, "nested too deeply"
 
 STAND_IN = "!stand-in"
-"""Tag of a scalar that holds the place of a value that was cut out: its number among them."""
+"""Tag of the placeholder for a value that was cut out; its content is the value's index."""
 
 NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 
 Schema = Mapping[str, frozenset[str]]
-"""Path of a mapping (names and `[]`, such as `runs[].stages[]`) -> the keys that it may have;
-mappings with free keys (parameters, settings) are not listed."""
+"""Path of a mapping (names and `[]`, such as `runs[].stages[]`) -> its allowed keys; mappings with
+free keys (parameters, settings) are not listed."""
 
 
 @dataclass(slots=True)
@@ -43,7 +43,7 @@ class Located:
         return f"{self.name}:{self.lines.get(path, 1)}"
 
     def require_format(self, readable: str) -> None:
-        """Raises BadInput for a document of another format than the one that is read."""
+        """Raises BadInput for a document of another format."""
         found = self.value.get("format")
         if found != readable:
             raise BadInput(
@@ -56,15 +56,15 @@ class Located:
 def load(
     text: str, name: str, schema: Schema | None = None, stand_ins: Sequence[Any] = ()
 ) -> Located:
-    """The document in `text`; `name` is what errors call the file.
+    """Parses the document in `text`; `name` is the file's name in errors.
 
     Args:
-        schema: the keys that are allowed, where the reader does not check them itself.
+        schema: the allowed keys, if the reader does not check them itself.
         stand_ins: the values that were cut out of the text.
 
     Raises:
         BadInput: for text that is not YAML, is not a mapping, uses anchors or a key twice.
-        UnknownName: for a key that the schema does not have, with close matches.
+        UnknownName: for a key that is not in the schema, with close matches.
     """
     located = Located(name)
     located.value = _Builder(located, schema or {}, _events(text, name), stand_ins).document()
@@ -74,7 +74,7 @@ def load(
 
 
 def _events(text: str, name: str) -> Iterator[yaml.Event]:
-    """The parser's events; unlike its composer it cannot overflow the stack."""
+    """The parser's events; unlike the composer, the event parser cannot overflow the stack."""
     try:
         yield from yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except yaml.MarkedYAMLError as error:
@@ -89,7 +89,7 @@ def _events(text: str, name: str) -> Iterator[yaml.Event]:
 
 
 class _Builder:
-    """Turns events into plain values, noting lines and checking keys on the way."""
+    """Builds plain values from parser events, recording lines and checking keys."""
 
     def __init__(
         self,

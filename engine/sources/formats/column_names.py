@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-MEANT = {
+SYNONYMS = {
     "nodes": re.compile(
         r"machines|hosts|workers|instances|scale_?out"
         r"|(num|number_of|n)_(nodes|workers|instances|machines)"
@@ -26,7 +26,7 @@ MEANT = {
 }
 """Column -> names used in published tables."""
 
-HELD = {
+CONTENT = {
     "nodes": "nodes (how many)",
     "input_size": "input_size (how much input: 48GB, or plain numbers of one unit)",
     "seconds": "seconds (how long the run took: 2700 or 45m)",
@@ -52,7 +52,7 @@ EXPECTED = {
 """Units that need no conversion of the numbers."""
 
 
-def meant_by(columns: Sequence[str], required: str) -> str | None:
+def column_or_synonym(columns: Sequence[str], required: str) -> str | None:
     """The required column itself, or the first synonym of it; None without either."""
     if required in columns:
         return required
@@ -65,7 +65,7 @@ def renames(columns: Sequence[str], missing: Sequence[str], written: Sequence[st
     as_written = dict(zip(columns, written, strict=True))
     found = []
     for required in missing:
-        name = meant_by(columns, required)
+        name = column_or_synonym(columns, required)
         if name is None or name == required:
             continue
         unit = _unit(name, required)
@@ -78,11 +78,11 @@ def renames(columns: Sequence[str], missing: Sequence[str], written: Sequence[st
 
 def _unit(name: str, required: str) -> str | None:
     """The unit in a column's name, "" for none; None where the name is not a synonym."""
-    if MEANT[required].fullmatch(name):
+    if SYNONYMS[required].fullmatch(name):
         return ""
     if required in UNIT_ALONE and UNIT_ALONE[required].fullmatch(name):
         return name
     stem, _, unit = re.sub(r"[\[\](){}_]+", "_", name).strip("_").rpartition("_")
     if required not in UNITS or not UNITS[required].fullmatch(unit):
         return None
-    return unit if stem == required or MEANT[required].fullmatch(stem) else None
+    return unit if stem == required or SYNONYMS[required].fullmatch(stem) else None

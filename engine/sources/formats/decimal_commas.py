@@ -52,7 +52,7 @@ def with_points(
     unsure = not commas and any(_COMMA_GROUP.match(cell) for cell in numbers)
     if commas == points or unsure:
         _refuse_either(lines, columns, places, source)
-    known = {cell: _pointed(cell, grouped=commas and not points) for cell in numbers}
+    known = {cell: _with_point(cell, grouped=commas and not points) for cell in numbers}
     found = []
     for line in lines:
         cells = list(line.cells)
@@ -89,7 +89,7 @@ def _is_decimal(cell: str) -> bool:
     return bool(COMMA.match(cell) or (_COMMA.match(cell) and not _COMMA_GROUP.match(cell)))
 
 
-def _pointed(cell: str, *, grouped: bool) -> str:
+def _with_point(cell: str, *, grouped: bool) -> str:
     if _COMMA.match(cell):
         return cell.replace(".", "").replace(",", ".")
     return cell.replace(".", "") if grouped and _GROUPED.match(cell) else cell

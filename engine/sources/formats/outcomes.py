@@ -67,9 +67,14 @@ class Outcomes:
     @classmethod
     def of(cls, columns: Sequence[str], rows: Sequence[Row]) -> Outcomes:
         """The outcomes of a table; a column `status` of numbers is a parameter instead."""
-        telling = tuple(name for name in columns if _tells(name, [row.cells[name] for row in rows]))
-        ended = (_ended([_meaning(name, row.cells[name]) for name in telling]) for row in rows)
-        return cls(telling, tuple(rows), tuple(ended))
+        outcome_columns = tuple(
+            name for name in columns if _is_outcome_column(name, [row.cells[name] for row in rows])
+        )
+        ended = (
+            _worst([_outcome_of_cell(name, row.cells[name]) for name in outcome_columns])
+            for row in rows
+        )
+        return cls(outcome_columns, tuple(rows), tuple(ended))
 
     def succeeded(self, source: str) -> list[Row]:
         """The lines whose time counts: those that succeeded or have an unknown outcome.
@@ -77,10 +82,10 @@ class Outcomes:
         Raises:
             BadInput: when none is left.
         """
-        kept = [row for row, ended in self._each if _counts(ended)]
+        kept = [row for row, ended in self._rows_with_outcomes if _time_counts(ended)]
         if not kept:
             raise BadInput(
-                f"holds no run that succeeded: {self._reasons()} ({self._written})",
+                f"holds no run that succeeded: {self._reasons()} ({self._column_names})",
                 where=source,
                 remedy="add runs that came to their end",
             )
@@ -91,73 +96,79 @@ class Outcomes:
         if not self.columns:
             return []
         name, total = Path(source).name, len(self.rows)
-        found = []
-        out = [row.line for row, ended in self._each if not _counts(ended)]
-        if out:
-            found.append(
+        notices = []
+        left_out = [row.line for row, ended in self._rows_with_outcomes if not _time_counts(ended)]
+        if left_out:
+            notices.append(
                 Notice(
                     "failed-runs",
-                    f"{len(out)} of {format_count(total, 'run')} of {name} "
-                    f"{'is' if len(out) == 1 else 'are'} left out: {self._reasons()} "
-                    f"({self._written}; first: line {out[0]})",
+                    f"{len(left_out)} of {format_count(total, 'run')} of {name} "
+                    f"{'is' if len(left_out) == 1 else 'are'} left out: {self._reasons()} "
+                    f"({self._column_names}; first: line {left_out[0]})",
                     "correct the cell where a run did succeed",
                 )
             )
-        unsaid = [row for row, ended in self._each if ended is None]
-        if unsaid:
-            cells = (row.cells[column] for row in unsaid for column in self.columns)
+        unknown = [row for row, ended in self._rows_with_outcomes if ended is None]
+        if unknown:
+            cells = (row.cells[column] for row in unknown for column in self.columns)
             words = dict.fromkeys(repr(cell) if cell else "empty" for cell in cells)
-            found.append(
+            notices.append(
                 Notice(
                     "unknown-outcome",
-                    f"{self._written} of {name} does not say whether {len(unsaid)} of "
+                    f"{self._column_names} of {name} does not say whether {len(unknown)} of "
                     f"{format_count(total, 'run')} succeeded ({in_a_row([*words])}; first: line "
-                    f"{unsaid[0].line}): counted as if {'it' if len(unsaid) == 1 else 'they'} did",
+                    f"{unknown[0].line}): counted as if "
+                    f"{'it' if len(unknown) == 1 else 'they'} did",
                     "write success or failed there, or leave out what failed",
                 )
             )
-        return found
+        return notices
 
     @property
-    def _each(self) -> zip[tuple[Row, str | None]]:
+    def _rows_with_outcomes(self) -> zip[tuple[Row, str | None]]:
         return zip(self.rows, self.ended, strict=True)
 
     @property
-    def _written(self) -> str:
+    def _column_names(self) -> str:
         """The outcome columns, as named in the file."""
         return in_a_row([self.rows[0].written[name] for name in self.columns])
 
     def _reasons(self) -> str:
-        counts = {why: self.ended.count(why) for why in (FAILED, KILLED, NOT_ENDED)}
-        said = {why: why.replace("was", "were") if n > 1 else why for why, n in counts.items()}
-        return in_a_row([f"{n} {said[why]}" for why, n in counts.items() if n])
+        counts = {outcome: self.ended.count(outcome) for outcome in (FAILED, KILLED, NOT_ENDED)}
+        texts = {
+            outcome: outcome.replace("was", "were") if n > 1 else outcome
+            for outcome, n in counts.items()
+        }
+        return in_a_row([f"{n} {texts[outcome]}" for outcome, n in counts.items() if n])
 
 
 def _is_word(cell: str) -> bool:
     return cell.lower() not in NO_VALUE and as_number(cell) is None
 
 
-def _counts(ended: str | None) -> bool:
+def _time_counts(ended: str | None) -> bool:
     return ended is None or ended == SUCCEEDED
 
 
-def _tells(name: str, cells: Sequence[str]) -> bool:
+def _is_outcome_column(name: str, cells: Sequence[str]) -> bool:
     """Whether a column contains outcomes: of words by its name alone; of exit codes or yes/no if
     all of its cells are such."""
     if _COLUMN.fullmatch(name):
         return any(map(_is_word, cells))
     known = [cell for cell in cells if cell.lower() not in NO_VALUE]
     coded = any(pattern.fullmatch(name) for pattern in (_EXIT_CODE, _SUCCESS, _FAILURE))
-    return coded and bool(known) and all(_meaning(name, cell) is not None for cell in known)
+    return coded and bool(known) and all(_outcome_of_cell(name, cell) is not None for cell in known)
 
 
-def _ended(said: Sequence[str | None]) -> str | None:
+def _worst(outcomes: Sequence[str | None]) -> str | None:
     """The combined outcome of a line's cells: the worst one, as with YARN's State FINISHED and
     FinalStatus FAILED."""
-    return next((one for one in (FAILED, KILLED, NOT_ENDED, SUCCEEDED) if one in said), None)
+    return next(
+        (outcome for outcome in (FAILED, KILLED, NOT_ENDED, SUCCEEDED) if outcome in outcomes), None
+    )
 
 
-def _meaning(name: str, cell: str) -> str | None:
+def _outcome_of_cell(name: str, cell: str) -> str | None:
     """The outcome in a cell; None where unknown."""
     if _EXIT_CODE.fullmatch(name):
         code = as_number(cell)
@@ -165,10 +176,10 @@ def _meaning(name: str, cell: str) -> str | None:
     if _SUCCESS.fullmatch(name) or _FAILURE.fullmatch(name):
         good, bad = (_YES, _NO) if _SUCCESS.fullmatch(name) else (_NO, _YES)
         return SUCCEEDED if cell.lower() in good else FAILED if cell.lower() in bad else None
-    return _of_words(cell)
+    return _outcome_of_words(cell)
 
 
-def _of_words(cell: str) -> str | None:
+def _outcome_of_words(cell: str) -> str | None:
     """The outcome of words; after a word other than success more text may follow ("CANCELLED by
     1000")."""
     words = re.findall(r"[a-z]+", cell.lower()) if cell[:1].isalpha() else []

@@ -24,7 +24,7 @@ read from a log, damaged counts included, can be read back from its profile."""
 MOST_NUMBER = 1e30
 """Computations with larger numbers would overflow."""
 
-MOST_TOLD = 1e8
+MOST_MEASURED_TASKS = 1e8
 """Maximum task count of a measure: more would not fit into memory."""
 
 MOST_EXPONENT = 10.0
@@ -175,8 +175,8 @@ def _check_stage(stage: StageRun, located: Located, path: str) -> None:
     """Checks a stage, which must have tasks and cores per task (logs omit stages without tasks)."""
     checked(stage, (*STAGE_AMOUNTS, *_FILES, *_WRITTEN, "stage_id"), located, path)
     _check_measures(stage, located, path)
-    for place, told_of in enumerate(stage.inputs):
-        checked(told_of, _FILES, located, f"{path}.inputs[{place}]")
+    for place, stage_input in enumerate(stage.inputs):
+        checked(stage_input, _FILES, located, f"{path}.inputs[{place}]")
     for name in ("joined_records", "joined_shuffled_bytes", "merged_bytes"):
         for told in getattr(stage, name):
             if told is not None and not 0.0 <= told <= MOST_NUMBER:
@@ -216,8 +216,10 @@ def _check_measures(stage: StageRun, located: Located, path: str) -> None:
         values = (measure.total / (measure.count or 1), *measure.quantiles)
         if not all(0.0 <= value <= most for value in values):
             what = f"{name} must lie between 0 and {most:g}"
-        elif measure.count > MOST_TOLD:
-            what = f"count of {name} must be at most {MOST_TOLD:,.0f}, not {measure.count}"
+        elif measure.count > MOST_MEASURED_TASKS:
+            what = (
+                f"count of {name} must be at most {MOST_MEASURED_TASKS:,.0f}, not {measure.count}"
+            )
         else:
             continue
         raise BadInput(what, where=located.where(f"{path}.{name}"), remedy=_UNKNOWN)

@@ -41,16 +41,18 @@ def parse(text: str, name: str) -> Profile:
     Raises:
         BadInput: with `file:line`, for a wrong key, type or value.
     """
-    without, measures = _without_measures(text)
+    without, measures = _cut_measures(text)
     located = load(without, name, SCHEMA, measures)
     located.require_format(FORMAT)
-    _leave_unnamed(located)
+    _default_instance_types(located)
     try:
         document = msgspec.convert(located.value, Document, strict=False)
     except msgspec.ValidationError as error:
-        raise _wrong(str(error), located) from None
+        raise _validation_error(str(error), located) from None
     except BadInput as error:
-        raise BadInput(error.what, where=_contradiction(located), remedy=error.remedy) from None
+        raise BadInput(
+            error.what, where=_contradiction_location(located), remedy=error.remedy
+        ) from None
     if document.category is not None and document.category not in CATEGORIES:
         where = located.where("category")
         raise UnknownName("category", document.category, CATEGORIES, where=where)
@@ -82,7 +84,7 @@ _MEASURE = re.compile(
 )
 
 
-def _without_measures(text: str) -> tuple[str, list[dict[str, Any]]]:
+def _cut_measures(text: str) -> tuple[str, list[dict[str, Any]]]:
     """The text with a placeholder for each measure as `write_profile` writes it, and the measures.
     They make up most of a file and are parsed faster without YAML."""
     measures: list[dict[str, Any]] = []
@@ -107,7 +109,7 @@ def _measure(match: re.Match[str]) -> dict[str, Any]:
     }
 
 
-def _leave_unnamed(located: Located) -> None:
+def _default_instance_types(located: Located) -> None:
     """Sets a missing `instance_type` of OptEx job profiles to None: their nodes are unnamed."""
     jobs = located.value.get("optex")
     for job in jobs if isinstance(jobs, list) else ():
@@ -118,7 +120,7 @@ def _leave_unnamed(located: Located) -> None:
 _PATH = re.compile(r" - at `\$\.?(.*)`$")
 
 
-def _wrong(message: str, located: Located, *, below: str = "") -> BadInput:
+def _validation_error(message: str, located: Located, *, below: str = "") -> BadInput:
     """The error for a msgspec message, with the line in the file in place of the path."""
     match = _PATH.search(message)
     path = ".".join(part for part in (below, match[1] if match else "") if part)
@@ -130,7 +132,7 @@ def _wrong(message: str, located: Located, *, below: str = "") -> BadInput:
     return BadInput(f"{key}: {what[:1].lower()}{what[1:]}", where=located.where(path))
 
 
-def _contradiction(located: Located) -> str:
+def _contradiction_location(located: Located) -> str:
     """`file:line` of the first stage or measure with contradictory values, for which msgspec gives
     no path."""
     for place, run in enumerate(located.value["runs"]):
@@ -166,7 +168,7 @@ def _instance_type(name: str, located: Located) -> InstanceType:
         shape = {"vcpus": nan, "memory_gib": nan, **entry, "name": name}
         found = msgspec.convert(shape, InstanceType, strict=False)
     except msgspec.ValidationError as error:
-        raise _wrong(str(error), located, below=path) from None
+        raise _validation_error(str(error), located, below=path) from None
     check_shape(found, located, path)
     return found
 

@@ -17,7 +17,7 @@ from engine.cluster import Cluster, NodeGroup, Workload
 from engine.errors import BadInput
 from engine.notices import Notice
 from engine.profile import Run
-from engine.sources.formats.column_names import HELD, meant_by, renames
+from engine.sources.formats.column_names import CONTENT, column_or_synonym, renames
 from engine.sources.formats.decimal_commas import COMMA
 from engine.sources.formats.outcomes import Outcomes
 from engine.sources.formats.row_values import count_in, heap_in, needed, number_in, word_in
@@ -44,7 +44,7 @@ def looks_like(head: bytes) -> bool:
         if raw.strip() and not raw.lstrip().startswith("#"):
             names = [normal(cell) for cell in re.split(f"[{DELIMITERS}]", raw)]
             known = sum(name in names for name in REQUIRED) >= 2
-            return known or all(meant_by(names, name) for name in REQUIRED)
+            return known or all(column_or_synonym(names, name) for name in REQUIRED)
     return False
 
 
@@ -56,7 +56,7 @@ def unlike_runs(head: bytes, where: str) -> BadInput | None:
         return None
     columns = [normal(name) for name in names]
     told = renames(columns, REQUIRED, names)
-    held = [HELD[name] for name in REQUIRED if meant_by(columns, name) is None]
+    held = [CONTENT[name] for name in REQUIRED if column_or_synonym(columns, name) is None]
     needs = [f"it needs {in_a_row(held)}: rename the columns that hold these"] if held else []
     return BadInput(
         f"is a table without the columns of a run table: it has {listed([repr(n) for n in names])}",
@@ -79,7 +79,7 @@ def parse(text: str, source: str) -> SourceContents:
     parameters = _parameter_columns(columns, rows, source, notices)
     in_bytes = _sizes_in_bytes(rows)
     types = _types(rows)
-    notices += _memory_alone(rows, types, source)
+    notices += _unused_memory_notices(rows, types, source)
     runs = [_run(row, parameters, types, in_bytes=in_bytes) for row in rows]
     names = dict.fromkeys(run.application for run in runs if run.application)
     return SourceContents(
@@ -104,14 +104,14 @@ def _parameter_columns(
         numbers = any(as_number(cell) is not None or COMMA.match(cell) for cell in cells)
         (found if numbers else words).append(name)
     if words:
-        notices.append(_of_words(words, columns, rows[0].written, source))
-    own = [name for name in found if _differs_in_each(name, rows)]
+        notices.append(_text_column_notices(words, columns, rows[0].written, source))
+    own = [name for name in found if _is_unique_per_run(name, rows)]
     if own:
-        notices.append(_of_one_run_each([rows[0].written[name] for name in own], source))
+        notices.append(_unique_column_notices([rows[0].written[name] for name in own], source))
     return found
 
 
-def _of_words(
+def _text_column_notices(
     words: Sequence[str], columns: Sequence[str], written: Mapping[str, str], source: str
 ) -> Notice:
     """The notice that columns without numbers are ignored, with a remedy."""
@@ -120,23 +120,23 @@ def _of_words(
     said = "holds no numbers and is" if one else "hold no numbers and are"
     them = "it" if one else "them"
     remedy = f"code {them} as numbers if the time depends on {them}"
-    named = meant_by(words, "instance_type") if "instance_type" not in columns else None
+    named = column_or_synonym(words, "instance_type") if "instance_type" not in columns else None
     if named is not None:
         remedy = f"rename {written[named]!r} to instance_type if it names the nodes; {remedy}"
     return Notice("ignored-column", f"{these} of {Path(source).name} {said} not used", remedy)
 
 
-LEAST_OWN = 3
+MIN_UNIQUE_RUNS = 3
 """Minimum number of runs at which a different value in each is not a coincidence."""
 
 
-def _differs_in_each(name: str, rows: Sequence[Row]) -> bool:
+def _is_unique_per_run(name: str, rows: Sequence[Row]) -> bool:
     """Whether a column has a different value in each run, as a result or a run number has, rather
     than a job parameter."""
-    return len(rows) >= LEAST_OWN and len({row.cells[name] for row in rows}) == len(rows)
+    return len(rows) >= MIN_UNIQUE_RUNS and len({row.cells[name] for row in rows}) == len(rows)
 
 
-def _of_one_run_each(names: Sequence[str], source: str) -> Notice:
+def _unique_column_notices(names: Sequence[str], source: str) -> Notice:
     """The notice that such columns are used as parameters all the same."""
     taken = "is taken as a parameter" if len(names) == 1 else "are taken as parameters"
     return Notice(
@@ -199,7 +199,7 @@ def _types(rows: Sequence[Row]) -> dict[int, InstanceType]:
     return {line: found[name] for line, name in names.items()}
 
 
-def _memory_alone(
+def _unused_memory_notices(
     rows: Sequence[Row], types: Mapping[int, InstanceType], source: str
 ) -> list[Notice]:
     """The notice that memory is unused where neither the type nor the vCPUs of a node are given."""
