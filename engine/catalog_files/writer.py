@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def price_file_text(catalog: Catalog, source: str) -> str:
     """The text of a price file that loads as `catalog` (docs/catalogs.md), without its shapes."""
     bundled = _bundled_shapes(catalog)
-    own = [offer for name, offer in catalog.offers.items() if name not in bundled]
+    with_own_shape = [offer for name, offer in catalog.offers.items() if name not in bundled]
     lines = [
         "# Written by sparkplan; docs/catalogs.md explains every key.",
         *pairs(
@@ -27,7 +27,7 @@ def price_file_text(catalog: Catalog, source: str) -> str:
             currency="USD",
             shapes=_shapes_name(catalog) if bundled else None,
             cpu_benchmark=next(
-                (o.instance.cpu_benchmark for o in own if o.instance.cpu_score), None
+                (o.instance.cpu_benchmark for o in with_own_shape if o.instance.cpu_score), None
             ),
             date=str(catalog.date),
             source=source,
@@ -41,7 +41,7 @@ def price_file_text(catalog: Catalog, source: str) -> str:
     billing = _set_fields(catalog.billing, ("spot", "usd_per_dbu", "dbu_note", "dbu_date"))
     lines += ["billing:", *pairs("  ", **billing)] if billing else []
     lines += _dbu_lines(catalog)
-    columns, rows = _rows(catalog, source, bundled, with_shapes=bool(own))
+    columns, rows = _rows(catalog, source, bundled, with_shapes=bool(with_own_shape))
     lines += block("instances", columns, rows)
     history = [
         [name, f"{price.usd_per_hour:.10g}", str(price.date), price.source]
@@ -105,10 +105,14 @@ def _rows(
     shape = _SHAPE if with_shapes else ()
     rows = []
     for name, offer in catalog.offers.items():
-        own = [None if name in bundled else getattr(offer.instance, key) for key in shape]
-        rows.append([_cell(value) for value in (*_prices(offer, catalog.date, source), *own)])
-    kept = [place for place in range(len(columns)) if any(row[place] for row in rows)]
-    return [columns[place] for place in kept], [[row[place] for place in kept] for row in rows]
+        shape_cells = [None if name in bundled else getattr(offer.instance, key) for key in shape]
+        rows.append(
+            [_cell(value) for value in (*_prices(offer, catalog.date, source), *shape_cells)]
+        )
+    non_empty = [index for index in range(len(columns)) if any(row[index] for row in rows)]
+    return [columns[index] for index in non_empty], [
+        [row[index] for index in non_empty] for row in rows
+    ]
 
 
 def _prices(offer: Offer, day: date, source: str) -> list[object]:
@@ -158,7 +162,7 @@ def shapes_file_text(name: str, instances: Sequence[InstanceType], source: str) 
     """A shapes file (docs/catalogs.md) of types whose scores are of one benchmark."""
     benchmark = next((one.cpu_benchmark for one in instances if one.cpu_score), None)
     keys = ("name", *_SHAPE)
-    kept = [key for key in keys if any(getattr(one, key) is not None for one in instances)]
-    rows = [[_cell(getattr(one, key)) for key in kept] for one in instances]
+    used_keys = [key for key in keys if any(getattr(one, key) is not None for one in instances)]
+    rows = [[_cell(getattr(one, key)) for key in used_keys] for one in instances]
     head = pairs(shapes_of=name, source=source, cpu_benchmark=benchmark)
-    return "\n".join([*head, *block("instances", kept, rows)]) + "\n"
+    return "\n".join([*head, *block("instances", used_keys, rows)]) + "\n"

@@ -91,20 +91,20 @@ def groups(handover: Handover) -> list[dict[str, Any]]:
     """One instance group per type, two where a type is partly spot. The first is the core group, on
     demand if any is; the others are task groups."""
     workers = by_count(handover)
-    found: list[dict[str, Any]] = [_group("MASTER", handover.master or workers[0][0], 1)]
+    instance_groups: list[dict[str, Any]] = [_group("MASTER", handover.master or workers[0][0], 1)]
     rented = [(name, count - handover.on_spot(name), False) for name, count in workers]
     rented += [(name, handover.on_spot(name), True) for name, _ in workers]
     for name, count, spot in rented:
         if not count:
             continue
-        group = _group("CORE" if len(found) == 1 else "TASK", name, count)
+        group = _group("CORE" if len(instance_groups) == 1 else "TASK", name, count)
         group.update(_own_yarn(handover, name))
         if spot:
             # The AWS CLI takes no market of a group, unlike the service: a bid makes it spot, and
             # this one says that the on-demand price is the most that is paid.
             group["BidPrice"] = "OnDemandPrice"
-        found.append(group)
-    return found
+        instance_groups.append(group)
+    return instance_groups
 
 
 def partly_spot(handover: Handover) -> bool:
@@ -119,12 +119,12 @@ def _group(kind: str, name: str, count: int) -> dict[str, Any]:
 def fleets(handover: Handover) -> list[dict[str, Any]]:
     """A master fleet, and a fleet for each of one or two worker types."""
     workers = by_count(handover)
-    found = [_fleet("MASTER", handover.master or workers[0][0], 1, spot=0)]
+    instance_fleets = [_fleet("MASTER", handover.master or workers[0][0], 1, spot=0)]
     for kind, (name, count) in zip(("CORE", "TASK"), workers, strict=False):
         fleet = _fleet(kind, name, count, spot=handover.on_spot(name))
         fleet["InstanceTypeConfigs"][0].update(_own_yarn(handover, name))
-        found.append(fleet)
-    return found
+        instance_fleets.append(fleet)
+    return instance_fleets
 
 
 def _own_yarn(handover: Handover, name: str) -> dict[str, Any]:
@@ -164,15 +164,15 @@ def _fleet(kind: str, name: str, count: int, *, spot: int) -> dict[str, Any]:
 
 def configurations(handover: Handover) -> list[dict[str, object]]:
     """EMR's configuration list: YARN memory and Spark's settings."""
-    found: list[dict[str, object]] = []
+    entries: list[dict[str, object]] = []
     yarn = yarn_memory(handover) if len(handover.composition) == 1 else {}
     if not yarn and handover.memories_gib:
         yarn = {LARGEST_CONTAINER: mib(max(handover.memories_gib.values()))}
     if yarn:
-        found.append({"Classification": "yarn-site", "Properties": yarn})
+        entries.append({"Classification": "yarn-site", "Properties": yarn})
     spark = spark_properties_of(handover)
-    found.append({"Classification": "spark-defaults", "Properties": spark})
-    return found
+    entries.append({"Classification": "spark-defaults", "Properties": spark})
+    return entries
 
 
 def _literal_value(text: str) -> str:

@@ -39,10 +39,10 @@ def needed_bytes(run: Run, workload: Workload) -> float | None:
     return (sum(shuffles) + max(spills, default=0.0)) * _ratio(run.workload, workload)
 
 
-def _ratio(measured: Workload, asked: Workload) -> float:
-    if measured.input_bytes and asked.input_bytes:
-        return asked.input_bytes / measured.input_bytes
-    return asked.scale or 1.0
+def _ratio(measured: Workload, requested: Workload) -> float:
+    if measured.input_bytes and requested.input_bytes:
+        return requested.input_bytes / measured.input_bytes
+    return requested.scale or 1.0
 
 
 def disk_notice(
@@ -58,16 +58,17 @@ def disk_notice(
     needed = needed_bytes(run, workload) if run is not None else None
     if disk is None or needed is None:
         return None
-    held, kind = disk
-    each = needed / nodes
-    if each <= USABLE_SHARE * held:
+    disk_bytes, kind = disk
+    bytes_per_node = needed / nodes
+    if bytes_per_node <= USABLE_SHARE * disk_bytes:
         return None
-    least = int(-(-needed // (USABLE_SHARE * held)))
+    least_nodes = int(-(-needed // (USABLE_SHARE * disk_bytes)))
     return Notice(
         "disk-does-not-fit",
-        f"shuffles and spills take up to {format_bytes(each)} on each node, and {instance.name} "
-        f"has {format_bytes(held)} of {kind}",
-        f"use at least {least} such nodes, or attach {format_bytes(each / USABLE_SHARE)} to each",
+        f"shuffles and spills take up to {format_bytes(bytes_per_node)} on each node, and "
+        f"{instance.name} has {format_bytes(disk_bytes)} of {kind}",
+        f"use at least {least_nodes} such nodes, or attach "
+        f"{format_bytes(bytes_per_node / USABLE_SHARE)} to each",
         subject=instance.name,
-        severity=each,
+        severity=bytes_per_node,
     )

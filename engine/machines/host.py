@@ -224,7 +224,7 @@ def notices_of(
         busy: load average before the measurement; None where not available.
         link: the network card's stated speed [B/s]; None where it states none.
     """
-    found = [
+    notices = [
         Notice(
             "calibrated-score",
             "the CPU score is no CoreMark result: three pieces of work, set against one reference "
@@ -235,13 +235,15 @@ def notices_of(
     ]
     if busy is not None and busy > BUSY_LOAD * cores:
         text = f"the machine was busy: load {busy:.1f} on {cores} cores before the measurement"
-        found.append(Notice("busy-host", text, "measure again when it is idle"))
+        notices.append(Notice("busy-host", text, "measure again when it is idle"))
     if disk.note is not None:
-        found.append(Notice("disk-not-measured", disk.note, "name a folder on a disk with --dir"))
+        notices.append(Notice("disk-not-measured", disk.note, "name a folder on a disk with --dir"))
     if link is None:
         text = "no network card states its speed: loopback is an upper bound for the network"
-        found.append(Notice("network-not-measured", text, "measure between two machines (iperf3)"))
-    return tuple(found)
+        notices.append(
+            Notice("network-not-measured", text, "measure between two machines (iperf3)")
+        )
+    return tuple(notices)
 
 
 # What the machine is -----------------------------------------------------------------------------

@@ -52,14 +52,14 @@ def yarn_memory_gib(instance: InstanceType, rule: MemoryRule, layout: Layout) ->
     while another node stays idle. The limit is just low enough to prevent that, since a driver on
     the cluster may need memory.
     """
-    usual, most = usable_memory_gib(instance, rule), instance.memory_gib - DAEMONS_GIB
-    taken = executors_memory_gib(layout, rule)
-    if taken is None or taken > most:
-        return usual
+    usual_gib, available_gib = usable_memory_gib(instance, rule), instance.memory_gib - DAEMONS_GIB
+    executors_gib = executors_memory_gib(layout, rule)
+    if executors_gib is None or executors_gib > available_gib:
+        return usual_gib
     step = CONTAINER_STEP_GIB.get(rule.kind, _LEAST_STEP_GIB)
-    needed = taken + math.ceil(YARN_MASTER_GIB / step) * step
-    one_more = taken * (1.0 + 1.0 / layout.executors_per_node)
-    return min(max(usual, min(most, needed)), max(needed, one_more - step))
+    needed_gib = executors_gib + math.ceil(YARN_MASTER_GIB / step) * step
+    one_more = executors_gib * (1.0 + 1.0 / layout.executors_per_node)
+    return min(max(usual_gib, min(available_gib, needed_gib)), max(needed_gib, one_more - step))
 
 
 def crowded_notice(instance: InstanceType, layout: Layout, catalog: Catalog) -> Notice | None:
@@ -70,18 +70,20 @@ def crowded_notice(instance: InstanceType, layout: Layout, catalog: Catalog) -> 
     as too much.
     """
     rule = catalog.memory_rule
-    left = instance.memory_gib if rule.kind == "share" else usable_memory_gib(instance, rule)
-    taken = executors_memory_gib(layout, rule)
-    if taken is None or taken <= left * (1.0 + WHOLE):
+    available_gib = (
+        instance.memory_gib if rule.kind == "share" else usable_memory_gib(instance, rule)
+    )
+    executors_gib = executors_memory_gib(layout, rule)
+    if executors_gib is None or executors_gib <= available_gib * (1.0 + WHOLE):
         return None
-    count, offered = layout.executors_per_node, f"its {left:.3g} GiB"
+    count, offered = layout.executors_per_node, f"its {available_gib:.3g} GiB"
     executors = "the executor" if count == 1 else f"the {count} executors"
-    if left < instance.memory_gib:
-        offered = f"the {left:.3g} GiB that {service_of(catalog)} leaves to executors"
+    if available_gib < instance.memory_gib:
+        offered = f"the {available_gib:.3g} GiB that {service_of(catalog)} leaves to executors"
     return Notice(
         CODE,
-        f"{executors} that the log had on each {instance.name} take {taken:.3g} GiB, more than "
-        f"{offered}: unless something else is set, not all of them start",
+        f"{executors} that the log had on each {instance.name} take {executors_gib:.3g} GiB, more "
+        f"than {offered}: unless something else is set, not all of them start",
         "check the type that --ran-on names and the --platform, or take a type that was not "
         "measured: its executors are made to fit",
     )

@@ -164,14 +164,14 @@ def typed_table(
         values[column] = _converted(column, cells, columns[column], wrong)
     names = values.get("name", [None] * len(table.lines))
     unnamed = written.get("name", [""] * len(table.lines))
-    wrong.update({place: "name is missing" for place, name in enumerate(unnamed) if not name})
-    for place in sorted(wrong):
-        what = f"{names[place]}: {wrong[place]}".removeprefix("None: ")
-        problems.append(BadInput(what, where=section.where(table.lines[place])))
-    kept = [place for place in range(len(table.lines)) if place not in wrong]
+    wrong.update({index: "name is missing" for index, name in enumerate(unnamed) if not name})
+    for index in sorted(wrong):
+        what = f"{names[index]}: {wrong[index]}".removeprefix("None: ")
+        problems.append(BadInput(what, where=section.where(table.lines[index])))
+    valid = [index for index in range(len(table.lines)) if index not in wrong]
     if wrong:
-        values = {column: [cells[place] for place in kept] for column, cells in values.items()}
-    return TypedTable(values.get("name", ()), [table.lines[place] for place in kept], values)
+        values = {column: [cells[index] for index in valid] for column, cells in values.items()}
+    return TypedTable(values.get("name", ()), [table.lines[index] for index in valid], values)
 
 
 def _converted(
@@ -186,6 +186,6 @@ def _converted(
         except ValueError as error:
             bad[text] = f"{column} {error}"
     if bad:
-        places = [(place, bad[text]) for place, text in enumerate(cells) if text in bad]
-        wrong.update({place: what for place, what in places if place not in wrong})
+        wrong_cells = [(index, bad[text]) for index, text in enumerate(cells) if text in bad]
+        wrong.update({index: what for index, what in wrong_cells if index not in wrong})
     return [known.get(text) for text in cells]

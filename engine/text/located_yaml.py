@@ -149,23 +149,23 @@ class Section:
         what = f"{key} must be a list of mappings (key: value)"
         if not isinstance(value, list):
             raise BadInput(what, where=self.where_of(key))
-        found = []
-        for place, entry in enumerate(value):
-            at = f"{self._below(key)}[{place}]"
+        sections = []
+        for index, entry in enumerate(value):
+            at = f"{self._below(key)}[{index}]"
             if not isinstance(entry, dict):
                 raise BadInput(what, where=self.located.where(at))
-            found.append(Section(self.located, entry, at, key))
-        return found
+            sections.append(Section(self.located, entry, at, key))
+        return sections
 
     def names(self, key: str) -> tuple[str, ...]:
         """A list of scalars, or a single one; empty if absent."""
         value = self.entries.get(key)
         if value is None:
             return ()
-        found = value if isinstance(value, list) else [value]
-        if any(not isinstance(entry, str) for entry in found):
+        values = value if isinstance(value, list) else [value]
+        if any(not isinstance(entry, str) for entry in values):
             raise BadInput(f"{key} must be a list of names", where=self.where_of(key))
-        return tuple(found)
+        return tuple(values)
 
     def table(self, key: str) -> Table:
         """A table: a list of mappings, or a literal block with a header row; empty if absent."""
@@ -230,7 +230,7 @@ def read_yaml(path: Path) -> Section:
 def _without_blocks(text: str) -> tuple[str, list[Block]]:
     """The text with a placeholder for each literal block (all deeper-indented lines below its key);
     blank lines keep the line numbers of the rest."""
-    kept: list[str] = []
+    kept_lines: list[str] = []
     blocks: list[Block] = []
     inside: list[tuple[int, str]] | None = None
     indent = 0
@@ -238,7 +238,7 @@ def _without_blocks(text: str) -> tuple[str, list[Block]]:
         depth = len(line) - len(line.lstrip())
         if inside is not None and (depth > indent or not line.strip()):
             inside.append((number, line))
-            kept.append("")
+            kept_lines.append("")
             continue
         inside, indent = None, depth
         match = _BLOCK.match(line) if "|" in line else None
@@ -246,8 +246,8 @@ def _without_blocks(text: str) -> tuple[str, list[Block]]:
             inside = []
             line = f"{match[1]} {STAND_IN} {len(blocks)}"
             blocks.append(Block(inside))
-        kept.append(line)
-    return "\n".join(kept) + "\n", blocks
+        kept_lines.append(line)
+    return "\n".join(kept_lines) + "\n", blocks
 
 
 def _table_of(records: Sequence[Section]) -> Table:

@@ -44,10 +44,10 @@ class Located:
 
     def require_format(self, readable: str) -> None:
         """Raises BadInput for a document of another format."""
-        found = self.value.get("format")
-        if found != readable:
+        stated = self.value.get("format")
+        if stated != readable:
             raise BadInput(
-                f"format {found!r} is not read",
+                f"format {stated!r} is not read",
                 where=self.where("format"),
                 remedy=f"this version reads {readable}",
             )
@@ -106,15 +106,15 @@ class _Builder:
 
     def document(self) -> Any:
         """The value of the one document."""
-        found: list[Any] = []
+        documents: list[Any] = []
         for event in self._events:
             if isinstance(event, yaml.NodeEvent):
-                if found:
+                if documents:
                     raise BadInput("holds more than one document", where=self._at(event))
-                found.append(self._value(event, "", ""))
-        if not found:
+                documents.append(self._value(event, "", ""))
+        if not documents:
             raise BadInput("the file is empty", where=self._located.name)
-        return found[0]
+        return documents[0]
 
     def _value(self, event: yaml.Event, path: str, shape: str) -> Any:
         line = _line(event)
@@ -129,9 +129,9 @@ class _Builder:
         if self._depth > MOST_NESTING:
             raise BadInput(TOO_DEEP, where=self._at(event))
         mapping = isinstance(event, yaml.MappingStartEvent)
-        found = self._mapping(path, shape) if mapping else self._sequence(path, shape)
+        value = self._mapping(path, shape) if mapping else self._sequence(path, shape)
         self._depth -= 1
-        return found
+        return value
 
     def _scalar(self, event: yaml.ScalarEvent) -> Any:
         text: str = event.value
@@ -142,16 +142,16 @@ class _Builder:
         return text
 
     def _sequence(self, path: str, shape: str) -> list[Any]:
-        found: list[Any] = []
+        items: list[Any] = []
         for event in self._events:
             if isinstance(event, yaml.SequenceEndEvent):
                 break
-            found.append(self._value(event, f"{path}[{len(found)}]", f"{shape}[]"))
-        return found
+            items.append(self._value(event, f"{path}[{len(items)}]", f"{shape}[]"))
+        return items
 
     def _mapping(self, path: str, shape: str) -> dict[str, Any]:
         known = self._schema.get(shape)
-        found: dict[str, Any] = {}
+        mapping: dict[str, Any] = {}
         for event in self._events:
             if isinstance(event, yaml.MappingEndEvent):
                 break
@@ -160,12 +160,14 @@ class _Builder:
             key: str = event.value
             if known is not None and key not in known:
                 raise UnknownName("key", key, known, where=self._at(event))
-            if key in found:
+            if key in mapping:
                 raise BadInput(f"key {key!r} twice", where=self._at(event))
             below = f"{path}.{key}" if path else key
             self._located.lines[below] = _line(event)
-            found[key] = self._value(next(self._events), below, f"{shape}.{key}" if shape else key)
-        return found
+            mapping[key] = self._value(
+                next(self._events), below, f"{shape}.{key}" if shape else key
+            )
+        return mapping
 
     def _at(self, event: yaml.Event) -> str:
         return f"{self._located.name}:{_line(event)}"

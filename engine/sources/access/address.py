@@ -78,21 +78,21 @@ def parse_address(source: str) -> HistoryAddress:
     page = _PAGE.fullmatch(parts.path)
     base_path = quote((page["base"] if page else parts.path).rstrip("/"), safe=_SAFE)
     base = f"{parts.scheme.lower()}://{parts.netloc.lower()}{base_path}"
-    told = _fragment(parts.fragment, base)
+    values = _fragment(parts.fragment, base)
     app = unquote(page["app"] or page["api_app"] or "") if page else ""
     attempt = (page["attempt"] or page["api_attempt"] or "") if page else ""
-    if app and "app" in told:
+    if app and "app" in values:
         raise BadInput(
             "names the application twice", where=base, remedy="leave out #app= or the page's path"
         )
     return HistoryAddress(
         base=base,
-        app=told.get("app") or app or None,
-        last=_count(told["last"], base) if "last" in told else None,
-        attempt=told.get("attempt") or attempt or None,
-        status=_status(told["status"], base) if "status" in told else _listed(parts.query),
-        since_ms=_moment(told["since"], base, "since") if "since" in told else None,
-        until_ms=_moment(told["until"], base, "until", end=True) if "until" in told else None,
+        app=values.get("app") or app or None,
+        last=_count(values["last"], base) if "last" in values else None,
+        attempt=values.get("attempt") or attempt or None,
+        status=_status(values["status"], base) if "status" in values else _listed(parts.query),
+        since_ms=_moment(values["since"], base, "since") if "since" in values else None,
+        until_ms=_moment(values["until"], base, "until", end=True) if "until" in values else None,
     )
 
 
@@ -131,7 +131,7 @@ def _split(source: str) -> SplitResult:
 
 def _fragment(text: str, base: str) -> dict[str, str]:
     """The key-value pairs after the `#`."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for pair in text.split("&") if text else ():
         key, equals, value = pair.partition("=")
         if key not in KEYS:
@@ -141,12 +141,12 @@ def _fragment(text: str, base: str) -> dict[str, str]:
                 remedy=f"did you mean {close[0]}?" if close else "write it like #app=NAME&last=5",
                 choices=() if close else KEYS,
             )  # fmt: skip
-        if key in found:
+        if key in values:
             raise BadInput(f"#{key} is given twice", where=base, remedy="give it once")
-        found[key] = unquote(value).strip()
-        if not equals or not found[key]:
+        values[key] = unquote(value).strip()
+        if not equals or not values[key]:
             raise BadInput(f"#{key} has no value", where=base, remedy=f"write {key}=...")
-    return found
+    return values
 
 
 def _count(text: str, base: str) -> int:

@@ -47,12 +47,12 @@ def logs_in(folder: Path) -> list[LogFiles]:
     Raises:
         BadInput: for a folder that cannot be read or holds more than `MOST_FILES` files.
     """
-    found: list[LogFiles] = []
+    logs: list[LogFiles] = []
     try:
-        _walk(folder, _names(folder), found, set(), MOST_DEPTH)
+        _walk(folder, _names(folder), logs, set(), MOST_DEPTH)
     except OSError as error:
         raise unreadable(error, folder) from None
-    return found
+    return logs
 
 
 def log_of(folder: Path) -> LogFiles | None:
@@ -87,22 +87,22 @@ def _arranged(folder: Path, files: list[Path]) -> list[LogFiles]:
 
 def _names(folder: Path) -> dict[str, str]:
     """The entries of a folder: name -> "file", "folder", or "" for a broken link."""
-    found = {}
+    kinds = {}
     with os.scandir(folder) as entries:
         for entry in sorted(entries, key=lambda entry: entry.name):
             try:
-                found[entry.name] = (
+                kinds[entry.name] = (
                     "folder" if entry.is_dir() else "file" if entry.is_file() else ""
                 )
             except OSError:
-                found[entry.name] = ""
-    return found
+                kinds[entry.name] = ""
+    return kinds
 
 
 def _walk(
     folder: Path,
     names: Mapping[str, str],
-    found: list[LogFiles],
+    logs: list[LogFiles],
     visited: set[tuple[int, int]],
     depth: int,
 ) -> None:
@@ -113,8 +113,8 @@ def _walk(
     visited.add(key)
     kinds = {folder / name: kind for name, kind in names.items() if not name.startswith(_NOT_LOGS)}
     files = [path for path, kind in kinds.items() if kind == "file" and path.suffix != ".crc"]
-    found.extend(_arranged(folder, files))
-    if len(found) > MOST_FILES:
+    logs.extend(_arranged(folder, files))
+    if len(logs) > MOST_FILES:
         raise BadInput(
             f"more than {MOST_FILES} files", where=str(folder), remedy="name fewer of them"
         )
@@ -122,9 +122,9 @@ def _walk(
         try:
             below = _names(path)
         except OSError:
-            found.append(LogFiles(str(path), (path,)))
+            logs.append(LogFiles(str(path), (path,)))
         else:
-            _walk(path, below, found, visited, depth - 1)
+            _walk(path, below, logs, visited, depth - 1)
 
 
 def _rolling(folder: Path, files: list[Path]) -> LogFiles | None:
@@ -135,14 +135,14 @@ def _rolling(folder: Path, files: list[Path]) -> LogFiles | None:
     if not numbered:
         return None
     compacted = max((number for number, compact, _ in numbered if compact), default=None)
-    kept = sorted(
+    part_numbers = sorted(
         (number, path)
         for number, compact, path in numbered
         if compacted is None or number > compacted or (compact and number == compacted)
     )
-    numbers = [number for number, _ in kept]
+    numbers = [number for number, _ in part_numbers]
     if numbers[-1] >= MOST_FILES:
-        return LogFiles(str(folder), tuple(path for _, path in kept))
+        return LogFiles(str(folder), tuple(path for _, path in part_numbers))
     present = set(numbers)
     first = min(1, numbers[0]) if compacted is None else compacted
     missing = [n for n in range(first, numbers[-1] + 1) if n not in present]
@@ -150,7 +150,7 @@ def _rolling(folder: Path, files: list[Path]) -> LogFiles | None:
     total = numbers[-1] + (first == 0)
     return LogFiles(
         str(folder),
-        tuple(path for _, path in kept),
+        tuple(path for _, path in part_numbers),
         (f"{parts_text(missing, total)} missing",) if missing else (),
         tuple(max(0, b - a - 1) for a, b in zip(before, numbers, strict=True)),
     )

@@ -125,12 +125,12 @@ class HistoryServer:
         if self.address.status is None:
             both = [*self._only("running").newest(wanted), *self._only("completed").newest(wanted)]
             return both[:wanted]
-        found: list[HistoryApplication] = []
+        matches: list[HistoryApplication] = []
         for page in PAGES:
-            held, found = self._matching(page)
-            if page is None or held < page or len(found) >= wanted:
+            total, matches = self._matching(page)
+            if page is None or total < page or len(matches) >= wanted:
                 break
-        return found[:wanted]
+        return matches[:wanted]
 
     def chosen(self) -> tuple[list[HistoryApplication], tuple[Notice, ...]]:
         """The attempts that the address selects, and notices about defaults that were applied.
@@ -148,37 +148,37 @@ class HistoryServer:
         if address.app is None and address.last is None:
             return self._only_one(), ()
         wanted = address.last or 1
-        found = self._completed(wanted + 1) if address.status is None else self.newest(wanted + 1)
-        if not found:
+        matches = self._completed(wanted + 1) if address.status is None else self.newest(wanted + 1)
+        if not matches:
             raise self._nothing_matches()
-        more = len(found) > wanted and address.last is None
-        notices = (self._newest_notice(found[0]),) if more else ()
-        return self._attempts(found[:wanted]), notices
+        more = len(matches) > wanted and address.last is None
+        notices = (self._newest_notice(matches[0]),) if more else ()
+        return self._attempts(matches[:wanted]), notices
 
     def _only(self, status: Status) -> HistoryServer:
         return HistoryServer(replace(self.address, status=status), self._client)
 
     def _completed(self, wanted: int) -> list[HistoryApplication]:
         """The completed ones; running ones are only taken on request."""
-        found = self._only("completed").newest(wanted)
-        if not found and self._only("running").newest(1):
+        completed = self._only("completed").newest(wanted)
+        if not completed and self._only("running").newest(1):
             raise BadInput(
                 "no such application has ended", where=self._where,
                 remedy="add &status=running to read one that still runs",
             )  # fmt: skip
-        return found
+        return completed
 
     def _only_one(self) -> list[HistoryApplication]:
         """The only application of a server; of several one must be named."""
-        found = self.newest(200)
-        if len(found) == 1:
-            return self._attempts(found)
-        if not found:
+        newest = self.newest(200)
+        if len(newest) == 1:
+            return self._attempts(newest)
+        if not newest:
             raise self._nothing_matches()
-        names = list(dict.fromkeys(entry.name for entry in found))
+        names = list(dict.fromkeys(entry.name for entry in newest))
         example = quote(names[0], safe=" ()[],:*./_-")
         raise BadInput(
-            f"holds {len(found)}{' or more' if len(found) == 200 else ''} applications and none "
+            f"holds {len(newest)}{' or more' if len(newest) == 200 else ''} applications and none "
             "is named",
             where=self.address.base,
             remedy=f"add '#app={example}' for the newest of that name, &last=5 for five",
@@ -209,15 +209,15 @@ class HistoryServer:
             )  # fmt: skip
         return unknown
 
-    def _newest_notice(self, kept: HistoryApplication) -> Notice:
+    def _newest_notice(self, chosen: HistoryApplication) -> Notice:
         """The notice that the newest of several matches was read; with a pattern the others may
         have different names."""
-        asked, which = self.address.app, f"({kept.app_id})"
-        if asked != kept.name:
-            which = f"({kept.name!r}, {kept.app_id})"
+        pattern, which = self.address.app, f"({chosen.app_id})"
+        if pattern != chosen.name:
+            which = f"({chosen.name!r}, {chosen.app_id})"
         return Notice(
             "newest-application",
-            f"of several applications {asked!r} the newest was read {which}",
+            f"of several applications {pattern!r} the newest was read {which}",
             "add &last=5 to its address to read five of them",
         )
 
@@ -230,24 +230,24 @@ class HistoryServer:
 
     def _matching(self, page: int | None) -> tuple[int, list[HistoryApplication]]:
         """The number of applications that the server returned, and the matches, newest first."""
-        held = self._list(page)
-        found = [
+        listed = self._list(page)
+        matches = [
             self._entry(application, application.attempts[0])
-            for application in held
+            for application in listed
             if application.attempts and self._matches(application)
         ]
-        last = sorted(found, key=lambda one: one.ended_ms or one.started_ms or 0, reverse=True)
-        return len(held), last
+        last = sorted(matches, key=lambda one: one.ended_ms or one.started_ms or 0, reverse=True)
+        return len(listed), last
 
     def _by_id(self, app_id: str) -> _Application | None:
         """The application with that id, if the server has it and the filters accept it."""
         if not _ID.fullmatch(app_id):
             return None
         try:
-            found = self._decoded(_APPLICATION, f"/api/v1/applications/{app_id}")
+            application = self._decoded(_APPLICATION, f"/api/v1/applications/{app_id}")
         except NotThere:
             return None
-        return found if found.attempts and self._matches(found) else None
+        return application if application.attempts and self._matches(application) else None
 
     def _matches(self, application: _Application) -> bool:
         wanted, attempt = self.address, application.attempts[0]
@@ -265,17 +265,17 @@ class HistoryServer:
         return wanted.until_ms is None or (start is not None and start < wanted.until_ms)
 
     def _list(self, page: int | None) -> list[_Application]:
-        asked: dict[str, str] = {}
+        parameters: dict[str, str] = {}
         if self.address.status is not None:
-            asked["status"] = self.address.status
+            parameters["status"] = self.address.status
         for key, moment in (("minDate", self.address.since_ms), ("maxDate", self.address.until_ms)):
             if moment is not None:
                 # Years have four digits, which strftime does not give to those before 1000.
-                told = datetime.fromtimestamp(moment // 1000, UTC).replace(tzinfo=None)
-                asked[key] = f"{told.isoformat()}.000GMT"
+                utc_time = datetime.fromtimestamp(moment // 1000, UTC).replace(tzinfo=None)
+                parameters[key] = f"{utc_time.isoformat()}.000GMT"
         if page is not None:
-            asked["limit"] = str(page)
-        path = "/api/v1/applications" + (f"?{urlencode(asked)}" if asked else "")
+            parameters["limit"] = str(page)
+        path = "/api/v1/applications" + (f"?{urlencode(parameters)}" if parameters else "")
         try:
             return self._decoded(_APPLICATIONS, path)
         except NotThere:
@@ -293,22 +293,22 @@ class HistoryServer:
                 remedy="check that this is the address of a Spark history server",
             ) from None  # fmt: skip
 
-    def _attempts(self, kept: Sequence[HistoryApplication]) -> list[HistoryApplication]:
+    def _attempts(self, applications: Sequence[HistoryApplication]) -> list[HistoryApplication]:
         """The selected attempts: the last one, one by its id, or all of them."""
         if self.address.attempt is None:
-            return list(kept)
-        held = [self._by_id(entry.app_id) for entry in kept]
-        found = [
+            return list(applications)
+        with_attempts = [self._by_id(entry.app_id) for entry in applications]
+        attempts = [
             self._entry(application, attempt)
-            for application in held
+            for application in with_attempts
             if application is not None
             for attempt in application.attempts
         ]
         if self.address.attempt == "all":
-            return found
-        chosen = [entry for entry in found if entry.attempt == self.address.attempt]
+            return attempts
+        chosen = [entry for entry in attempts if entry.attempt == self.address.attempt]
         if not chosen:
-            known = [entry.attempt for entry in found if entry.attempt]
+            known = [entry.attempt for entry in attempts if entry.attempt]
             raise BadInput(
                 f"has no attempt {_shown(self.address.attempt)}", where=self._where,
                 remedy=None if known else "leave out attempt=, it has one without a number",

@@ -34,7 +34,7 @@ class ExecutedStage:
 
 def executed_stages(application: Application) -> dict[int, ExecutedStage]:
     """The stages with at least one finished task, by id."""
-    found: dict[int, ExecutedStage] = {}
+    executed: dict[int, ExecutedStage] = {}
     for stage_id, stage in application.stages.items():
         summary = stage.tasks.summary()
         if summary is None:
@@ -45,8 +45,8 @@ def executed_stages(application: Application) -> dict[int, ExecutedStage]:
         start = min(starts, default=summary.first_launch_ms)
         end = max(start, min(ends, default=summary.last_finish_ms))
         failed = bool(attempts) and all(a.failed for a in attempts)
-        found[stage_id] = ExecutedStage(stage, summary, start, end, failed)
-    return found
+        executed[stage_id] = ExecutedStage(stage, summary, start, end, failed)
+    return executed
 
 
 def start_ms(application: Application, executed: Mapping[int, ExecutedStage]) -> int:
@@ -88,7 +88,7 @@ def unsuccessful_stages(
 ) -> dict[int, UnsuccessfulStage]:
     """The stages without a successful task, by id. A completed stage is not one: the log has lost
     its task ends."""
-    found: dict[int, UnsuccessfulStage] = {}
+    unsuccessful: dict[int, UnsuccessfulStage] = {}
     for stage_id, stage in application.stages.items():
         attempts = stage.attempts.values()
         starts = [a.submitted_ms for a in attempts if a.submitted_ms is not None]
@@ -96,8 +96,8 @@ def unsuccessful_stages(
         if stage_id in executed or completed or not starts or not stage.tasks.tasks:
             continue
         failed = all(a.failed for a in attempts)
-        found[stage_id] = UnsuccessfulStage(stage_id, stage.tasks.tasks, min(starts), failed)
-    return found
+        unsuccessful[stage_id] = UnsuccessfulStage(stage_id, stage.tasks.tasks, min(starts), failed)
+    return unsuccessful
 
 
 def attempt_spans(
@@ -165,7 +165,7 @@ class StageGraph:
             _, parents = planned.get(stage_id, (None, None))
         if parents is None:
             return self._earlier_writers(stage_id)
-        found: set[int] = set()
+        resolved: set[int] = set()
         pending, visited = list(parents), {stage_id}
         while pending:
             parent = pending.pop()
@@ -173,15 +173,15 @@ class StageGraph:
                 continue
             visited.add(parent)
             if parent in self._executed:
-                found.add(parent)
+                resolved.add(parent)
                 continue
             final, further = planned.get(parent, (None, None))
             earlier = self._earlier_stage_of_rdd(final, stage_id)
             if earlier is not None:
-                found.add(earlier)
+                resolved.add(earlier)
             else:
                 pending.extend(further or ())
-        return found
+        return resolved
 
     def recomputed(self, stage_id: int) -> bool:
         """Whether a stage rewrote shuffle output of an earlier one that was lost with executors.
@@ -282,27 +282,27 @@ class StageGraph:
     def _computing_stages(self) -> dict[int, list[int]]:
         """RDD -> the stages that may have computed it for others, in time order. A checkpointed RDD
         is the final RDD of a stage of its own; a persisted one may be any RDD of a stage."""
-        found: dict[int, list[int]] = {}
+        by_rdd: dict[int, list[int]] = {}
         for stage_id, entry in sorted(self._executed.items(), key=lambda item: item[1].start_ms):
             for rdd_id in {entry.stage.final_rdd, *(rdd for rdd, _ in entry.stage.needed_rdds)}:
                 if rdd_id is not None:
-                    found.setdefault(rdd_id, []).append(stage_id)
-        return found
+                    by_rdd.setdefault(rdd_id, []).append(stage_id)
+        return by_rdd
 
     @cached_property
     def _first_read(self) -> dict[int, int]:
         """Stage -> start of the first stage that reads it, in epoch ms."""
-        found: dict[int, int] = {}
+        starts: dict[int, int] = {}
         for entry in self._executed.values():
             for parent in entry.stage.parents or ():
-                found[parent] = min(entry.start_ms, found.get(parent, entry.start_ms))
-        return found
+                starts[parent] = min(entry.start_ms, starts.get(parent, entry.start_ms))
+        return starts
 
     def _earlier_writers(self, stage_id: int) -> set[int]:
         """Substitute for the parents before Spark 1.5, which logs none: the stages of the same jobs
         that wrote shuffle data and had ended when this stage began. Skipped ones are replaced by
         the stage that computed the same RDD."""
-        application, found = self._application, set()
+        application, writers = self._application, set()
         for job_id in application.jobs_of_stage.get(stage_id, ()):
             job = application.jobs.get(job_id)
             for other in job.stage_ids if job else ():
@@ -313,8 +313,8 @@ class StageGraph:
                     else self._earlier_stage_of_rdd(final, stage_id)
                 )
                 if writer is not None and self._wrote_before(writer, stage_id):
-                    found.add(writer)
-        return found
+                    writers.add(writer)
+        return writers
 
     def _wrote_before(self, writer: int, reader: int) -> bool:
         entry = self._executed[writer]
@@ -337,5 +337,5 @@ class StageGraph:
 def sql_execution_of(application: Application, stage_id: int) -> int | None:
     """The SQL execution that a stage belongs to; None for a stage outside of SQL."""
     jobs = application.jobs_of_stage.get(stage_id, ())
-    found = (application.jobs[job].sql_execution_id for job in jobs if job in application.jobs)
-    return next((execution for execution in found if execution is not None), None)
+    executions = (application.jobs[job].sql_execution_id for job in jobs if job in application.jobs)
+    return next((execution for execution in executions if execution is not None), None)

@@ -95,27 +95,27 @@ def _damaged_blocks(stream: Stream, events: int) -> str:
 
 def event_losses(log: EventLog) -> list[str]:
     """The losses that show in the lines that were read."""
-    found = []
+    texts = []
     if log.torn_parts:
-        found.append(
+        texts.append(
             f"the last of {format_count(log.read_events + log.torn_parts, 'event')} was torn"
         )
     if log.bad_events:
-        found.append(f"{log.bad_events} of {log.read_events} events could not be read")
+        texts.append(f"{log.bad_events} of {log.read_events} events could not be read")
     if log.too_long:
-        found.append(f"{format_count(log.too_long, 'line')} of more than 64 MiB skipped")
+        texts.append(f"{format_count(log.too_long, 'line')} of more than 64 MiB skipped")
     for tasks in log.application.tasks.values():
         tasks.flush()  # rows of incomplete stages are still buffered
     invalid = sum(tasks.invalid for tasks in log.application.tasks.values())
     if invalid:
-        found.append(f"{format_count(invalid, 'task event')} made no sense")
+        texts.append(f"{format_count(invalid, 'task event')} made no sense")
     if log.other_application and not log.repeated:
-        found.append(
+        texts.append(
             f"another application begins after {format_count(log.read_events, 'event')}: only the "
             "first was read"
         )
     return [
-        *_missing_rollovers(log.application), *found, *_missing_beginning(log.application),
+        *_missing_rollovers(log.application), *texts, *_missing_beginning(log.application),
         *missing_jobs(log.application),
     ]  # fmt: skip
 
@@ -165,7 +165,7 @@ def incomplete_notice(
         unlogged_seconds: time in gaps with unknown activity, which does not count.
     """
     whose = "this micro-batch's" if of_batch else "the application's"
-    said = ", ".join(lost) if lost else f"{whose} end is missing"
+    what = ", ".join(lost) if lost else f"{whose} end is missing"
     counted = (
         "every task of this micro-batch is there"
         if complete
@@ -177,6 +177,6 @@ def incomplete_notice(
         counted += f"; input sizes are held against the {format_bytes(read)} read until then"
     return Notice(
         "incomplete-log",
-        f"{said}; {counted}",
+        f"{what}; {counted}",
         _DAMAGED_REMEDY if damaged else _UNFINISHED_REMEDY,
     )

@@ -31,16 +31,16 @@ def service_of(properties: Mapping[str, str]) -> tuple[str, str] | None:
     for service, beginnings in _SERVICES:
         if any(key.startswith(beginnings) for key in properties):
             return service, _WORKERS
-    told = properties.get("spark.cluster.type", "")
-    return (_CLUSTER_TYPES[told], _NODES) if told in _CLUSTER_TYPES else None
+    cluster_type = properties.get("spark.cluster.type", "")
+    return (_CLUSTER_TYPES[cluster_type], _NODES) if cluster_type in _CLUSTER_TYPES else None
 
 
 def cloud_service(properties: Mapping[str, str]) -> str | None:
     """The managed Spark service of one provider that the settings show, with or without machine
     types. Databricks, which runs on several providers, is not among them."""
-    found = service_of(properties)
-    if found is not None:
-        return found[0]
+    service = service_of(properties)
+    if service is not None:
+        return service[0]
     dataproc = any(key.startswith("spark.dataproc.") for key in properties)
     return "Dataproc" if dataproc else None
 
@@ -48,10 +48,10 @@ def cloud_service(properties: Mapping[str, str]) -> str | None:
 def service_notices(properties: Mapping[str, str], cluster: Cluster) -> list[Notice]:
     """The notice that a service's nodes are in no catalog, and which speed is assumed for them. It
     replaces `unknown-source-type` (`engine.notices`)."""
-    found = service_of(properties)
-    if found is None:
+    service_and_rental = service_of(properties)
+    if service_and_rental is None:
         return []
-    service, rented = found
+    service, rented = service_and_rental
     nearest = "name the machine that is nearest to them with --ran-on TYPE; "
     compared = f"costs are of the catalog's machines: compare them with what {service} billed"
     return [

@@ -62,8 +62,8 @@ def batch_windows(application: Application, ends_ms: Mapping[int, int]) -> list[
         _window(application, query, batch, jobs, ends_ms)
         for (query, batch), jobs in grouped.items()
     ]
-    found = _with_losses_marked(application, [window for window in windows if window is not None])
-    return sorted(found, key=lambda window: (window.start_ms, window.batch_id or 0))
+    marked = _with_losses_marked(application, [window for window in windows if window is not None])
+    return sorted(marked, key=lambda window: (window.start_ms, window.batch_id or 0))
 
 
 def _with_losses_marked(application: Application, windows: Sequence[Window]) -> list[Window]:
@@ -216,13 +216,13 @@ def cores_in(
     window: Window, steps: Sequence[tuple[int, int]], clock: Clock
 ) -> tuple[tuple[float, int], ...]:
     """The step function of cores in the window; earlier cores are at 0."""
-    found: list[tuple[float, int]] = []
+    steps_within: list[tuple[float, int]] = []
     for time, cores in steps:
         if time > window.end_ms:
             break
         at = max(0.0, clock.seconds(time))
-        if found and found[-1][0] == at:
-            found[-1] = (at, cores)
+        if steps_within and steps_within[-1][0] == at:
+            steps_within[-1] = (at, cores)
         else:
-            found.append((at, cores))
-    return tuple(found)
+            steps_within.append((at, cores))
+    return tuple(steps_within)

@@ -45,29 +45,29 @@ def with_points(
         BadInput: where "1.312" or "1,312" is ambiguous, with its line.
     """
     texts = frozenset(words)
-    places = [place for place, name in enumerate(columns) if name not in texts]
-    numbers = {line.cells[place] for line in lines for place in places}
+    indices = [index for index, name in enumerate(columns) if name not in texts]
+    numbers = {line.cells[index] for line in lines for index in indices}
     commas = any(_is_decimal(cell) or _GROUPS.match(cell) for cell in numbers)
     points = any(_POINT.match(cell) and not _GROUPED.match(cell) for cell in numbers)
     unsure = not commas and any(_COMMA_GROUP.match(cell) for cell in numbers)
     if commas == points or unsure:
-        _refuse_either(lines, columns, places, source)
+        _refuse_either(lines, columns, indices, source)
     known = {cell: _with_point(cell, grouped=commas and not points) for cell in numbers}
-    found = []
+    converted = []
     for line in lines:
         cells = list(line.cells)
-        for place in places:
-            cells[place] = known[cells[place]]
-        found.append(Line(line.number, cells))
-    return found
+        for index in indices:
+            cells[index] = known[cells[index]]
+        converted.append(Line(line.number, cells))
+    return converted
 
 
 def _refuse_either(
-    lines: Sequence[Line], columns: Sequence[str], places: Sequence[int], source: str
+    lines: Sequence[Line], columns: Sequence[str], indices: Sequence[int], source: str
 ) -> None:
     for line in lines:
-        for place in places:
-            cell = line.cells[place]
+        for index in indices:
+            cell = line.cells[index]
             if _GROUPED.match(cell) and not _GROUPS.match(cell):
                 whole, decimal = cell.replace(".", ""), _MORE_DIGITS.sub(r"\g<0>0", cell)
                 remedy = f"write {whole}, or {decimal} where the point is a decimal one"
@@ -77,7 +77,7 @@ def _refuse_either(
             else:
                 continue
             raise BadInput(
-                f"{columns[place]}: {cell!r} may be {whole} or a number with three decimals",
+                f"{columns[index]}: {cell!r} may be {whole} or a number with three decimals",
                 where=f"{source}:{line.number}",
                 remedy=remedy,
             )

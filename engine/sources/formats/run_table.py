@@ -55,12 +55,18 @@ def unlike_runs(head: bytes, where: str) -> BadInput | None:
     if not names:
         return None
     columns = [normal(name) for name in names]
-    told = renames(columns, REQUIRED, names)
-    held = [CONTENT[name] for name in REQUIRED if column_or_synonym(columns, name) is None]
-    needs = [f"it needs {in_a_row(held)}: rename the columns that hold these"] if held else []
+    suggestions = renames(columns, REQUIRED, names)
+    missing_contents = [
+        CONTENT[name] for name in REQUIRED if column_or_synonym(columns, name) is None
+    ]
+    needs = (
+        [f"it needs {in_a_row(missing_contents)}: rename the columns that hold these"]
+        if missing_contents
+        else []
+    )
     return BadInput(
         f"is a table without the columns of a run table: it has {listed([repr(n) for n in names])}",
-        where=where, remedy="; ".join((*told, *needs)),
+        where=where, remedy="; ".join((*suggestions, *needs)),
     )  # fmt: skip
 
 
@@ -95,20 +101,22 @@ def _parameter_columns(
     columns: Sequence[str], rows: Sequence[Row], source: str, notices: list[Notice]
 ) -> list[str]:
     """The parameter columns; those without any number are left out, with a notice."""
-    found: list[str] = []
+    parameters: list[str] = []
     words: list[str] = []
     for name in columns:
         if name in KNOWN:
             continue
         cells = [row.cells[name] for row in rows]
         numbers = any(as_number(cell) is not None or COMMA.match(cell) for cell in cells)
-        (found if numbers else words).append(name)
+        (parameters if numbers else words).append(name)
     if words:
         notices.append(_text_column_notices(words, columns, rows[0].written, source))
-    own = [name for name in found if _is_unique_per_run(name, rows)]
-    if own:
-        notices.append(_unique_column_notices([rows[0].written[name] for name in own], source))
-    return found
+    unique_columns = [name for name in parameters if _is_unique_per_run(name, rows)]
+    if unique_columns:
+        notices.append(
+            _unique_column_notices([rows[0].written[name] for name in unique_columns], source)
+        )
+    return parameters
 
 
 def _text_column_notices(
@@ -117,13 +125,13 @@ def _text_column_notices(
     """The notice that columns without numbers are ignored, with a remedy."""
     one = len(words) == 1
     these = f"column{'' if one else 's'} {listed([written[name] for name in words])}"
-    said = "holds no numbers and is" if one else "hold no numbers and are"
+    predicate = "holds no numbers and is" if one else "hold no numbers and are"
     them = "it" if one else "them"
     remedy = f"code {them} as numbers if the time depends on {them}"
     named = column_or_synonym(words, "instance_type") if "instance_type" not in columns else None
     if named is not None:
         remedy = f"rename {written[named]!r} to instance_type if it names the nodes; {remedy}"
-    return Notice("ignored-column", f"{these} of {Path(source).name} {said} not used", remedy)
+    return Notice("ignored-column", f"{these} of {Path(source).name} {predicate} not used", remedy)
 
 
 MIN_UNIQUE_RUNS = 3
@@ -138,11 +146,11 @@ def _is_unique_per_run(name: str, rows: Sequence[Row]) -> bool:
 
 def _unique_column_notices(names: Sequence[str], source: str) -> Notice:
     """The notice that such columns are used as parameters all the same."""
-    taken = "is taken as a parameter" if len(names) == 1 else "are taken as parameters"
+    predicate = "is taken as a parameter" if len(names) == 1 else "are taken as parameters"
     return Notice(
         "parameter-of-each-run",
-        f"each run of {Path(source).name} has its own {in_a_row(names)}, which {taken} of the job: "
-        "an answer is for those of the largest run",
+        f"each run of {Path(source).name} has its own {in_a_row(names)}, which {predicate} of the "
+        "job: an answer is for those of the largest run",
         "leave out what is no input of the job, such as its cost or the number of the run",
     )
 
@@ -166,7 +174,7 @@ def _types(rows: Sequence[Row]) -> dict[int, InstanceType]:
     """The instance type of each line; a name has one shape, which need not be in every line."""
     names: dict[int, str] = {}
     known: dict[tuple[str, str], float] = {}
-    said: dict[tuple[str, str], int] = {}
+    first_values: dict[tuple[str, str], int] = {}
     for row in rows:
         shape = {column: number_in(row, column) for column in ("vcpus", "memory_gib")}
         written = word_in(row, "instance_type")
@@ -181,14 +189,14 @@ def _types(rows: Sequence[Row]) -> dict[int, InstanceType]:
         for column, value in shape.items():
             if value is None:
                 continue
-            line = said.setdefault((name, column), row.line)
+            line = first_values.setdefault((name, column), row.line)
             if known.setdefault((name, column), value) != value:
                 raise BadInput(
                     f"{name} has another shape here than in line {line}",
                     where=row.where,
                     remedy="one instance type has one number of vCPUs and one memory size",
                 )
-    found = {
+    instances = {
         name: InstanceType(
             name,
             vcpus=known.get((name, "vcpus"), nan),
@@ -196,7 +204,7 @@ def _types(rows: Sequence[Row]) -> dict[int, InstanceType]:
         )
         for name in set(names.values())
     }
-    return {line: found[name] for line, name in names.items()}
+    return {line: instances[name] for line, name in names.items()}
 
 
 def _unused_memory_notices(

@@ -45,9 +45,9 @@ def all_rounded(values: FloatArray) -> FloatArray:
     digits = SIGNIFICANT_DIGITS - 1 - np.floor(np.log10(np.maximum(values, 1e-18))).astype(np.int64)
     shrunk, enlarged = _POWERS[np.maximum(-digits, 0)], _POWERS[np.maximum(digits, 0)]
     scaled = values * enlarged / shrunk
-    whole = np.rint(scaled)
-    result: FloatArray = whole / enlarged * shrunk
-    tied = np.abs(scaled - whole) > 0.5 - _TIE
+    scaled_integer = np.rint(scaled)
+    result: FloatArray = scaled_integer / enlarged * shrunk
+    tied = np.abs(scaled - scaled_integer) > 0.5 - _TIE
     if tied.any():
         result[tied] = [rounded(value) for value in values[tied].tolist()]
     return result

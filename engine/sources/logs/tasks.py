@@ -272,14 +272,14 @@ class StageTasks:
             return None
         return self._rows[0] if len(self._rows) == 1 else np.concatenate(self._rows)
 
-    def set_summary(self, found: Measures, warm_up: tuple[float, ...]) -> None:
+    def set_summary(self, measures: Measures, warm_up: tuple[float, ...]) -> None:
         """Stores the summary of the rows and frees them."""
         cached, memory, disk, load_ms, load_ns, fetched, *records = self._sums.tolist()
         _, has_memory, has_disk, has_load, has_load_cpu, *_ = self._reported.tolist()
         self._summary = TaskSummary(
             first_launch_ms=self.first_launch_ms or 0,
             last_finish_ms=self.last_finish_ms,
-            measures=found,
+            measures=measures,
             cached_input_bytes=cached,
             memory_spilled_bytes=memory if has_memory else None,
             disk_spilled_bytes=disk if has_disk else None,
