@@ -1,9 +1,8 @@
-"""Training runs through spark-submit: one event log for each planned experiment, in one folder.
+"""Makes training runs through spark-submit: one event log per planned experiment, in one folder.
 
-The folder is then a SOURCE like any other. Everything in it that is no log starts with a dot and is
-skipped when a folder is read: the manifest, the output of each run, and the place where a run in
-progress writes. A log gets its name only when its run has succeeded, and no log is ever
-overwritten.
+The folder is then a SOURCE like any other. Other files in it start with a dot and are skipped when
+the folder is read: the manifest, the output of each run, and the folder where a run in progress
+writes. A log gets its name only when its run has succeeded, and no log is ever overwritten.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ from typing import Literal
 from engine.errors import BadInput, ServiceUnavailable
 from engine.experiments.commands import Job, TrainingRun, command_of
 from engine.experiments.submission import run_to_end
-from engine.sources.collected import MANIFEST, changed, code_of, read_manifest
 from engine.sources.distilling.hosts import SlowHost, slow_hosts
+from engine.sources.training_manifest import MANIFEST, changed_files, code_hashes, read_manifest
 
 _LOCK = ".sparkplan-collect.lock"
 _OUTPUT = ".output"
@@ -114,7 +113,7 @@ def _made(run: TrainingRun, job: Job, folder: Path, timeout_seconds: float | Non
         return _kept(run, command, folder)
     shutil.rmtree(workplace, ignore_errors=True)
     workplace.mkdir()
-    code = code_of(command[1:])
+    code = code_hashes(command[1:])
     start = time.monotonic()
     try:
         reason = run_to_end(command, folder / _OUTPUT / f"{run.name}.txt", timeout_seconds)
@@ -132,7 +131,7 @@ def _kept(run: TrainingRun, command: tuple[str, ...], folder: Path) -> Outcome:
     """The outcome of a run whose log is already there, with changes in the program since then."""
     entry = read_manifest(folder).get(run.name)
     before = entry.get("code") if isinstance(entry, Mapping) else None
-    return Outcome(run, "kept", command, changed=changed(before, code_of(command[1:])))
+    return Outcome(run, "kept", command, changed=changed_files(before, code_hashes(command[1:])))
 
 
 def _put_in_place(workplace: Path, target: Path) -> str | None:

@@ -1,4 +1,4 @@
-"""Text files are read within bounds, and written whole or not at all."""
+"""Reads text files of bounded size, and writes them atomically."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from engine.errors import BadInput
 def write_text(
     path: str | Path, text: str, *, check: Callable[[Path], None] = lambda _: None
 ) -> None:
-    """Writes a text file: to a temporary file beside it, which then takes its name.
+    """Writes a text file atomically, through a temporary file next to it.
 
-    A link keeps pointing where it does, and its file is written. A device or a pipe (`/dev/null`,
-    `/dev/stdout`, a named pipe) is no file that could be replaced: it is written to.
+    The target of a link is replaced, not the link. A device or a pipe (`/dev/null`, `/dev/stdout`,
+    a named pipe) cannot be replaced and is written to directly.
 
     Args:
-        check: looks at the temporary file (which ends like `path`); what it raises, stands, and
-            nothing is written.
+        check: validates the temporary file (with the suffix of `path`); if it raises, nothing is
+            written and the exception propagates.
 
     Raises:
         BadInput: when it cannot be written.
@@ -62,7 +62,7 @@ def _write(target: Path, text: str, check: Callable[[Path], None]) -> None:
 
 
 def read_text(path: Path, *, most_bytes: int) -> str:
-    """What a text file holds.
+    """The content of a text file.
 
     Raises:
         BadInput: when there is no such file, it is larger, or not UTF-8.
@@ -78,14 +78,14 @@ def read_text(path: Path, *, most_bytes: int) -> str:
 
 
 def unreadable(error: OSError, where: str | Path) -> BadInput:
-    """What is said of a file or folder that cannot be read."""
+    """The error for a file or folder that cannot be read."""
     remedy = NOT_YOURS if isinstance(error, PermissionError) else "check the path"
     why = error.strerror or type(error).__name__
     return BadInput(f"cannot be read: {why}", where=str(where), remedy=remedy)
 
 
 NOT_YOURS = "ask its owner for the right to read it, or name another"
-"""What to do where the rights to read something are missing."""
+"""The remedy for missing read permissions."""
 
 _REMEDIES = {
     errno.ENOENT: "make its folder first, or choose another",
@@ -96,23 +96,23 @@ _REMEDIES = {
     errno.EROFS: "choose a folder that you may write to",
     errno.ENOSPC: "make room there, or choose another folder",
 }
-"""What to do, by why a file cannot be written."""
+"""Error number -> remedy, for files that cannot be written."""
 
 
 def _is_stream(target: Path) -> bool:
-    """Whether it is a device or a pipe; `/dev/stdout` also where a file stands behind it, which
-    others go on writing to."""
+    """Whether a path is a device or a pipe; `/dev/stdout` also if it is redirected to a file, to
+    which others may go on writing."""
     if not target.exists() or target.is_dir():
         return False
     return not target.is_file() or target.absolute().parent in DESCRIPTORS
 
 
 DESCRIPTORS = (Path("/dev"), Path("/dev/fd"), Path("/proc/self/fd"))
-"""Where the names of open files stand. Files below them (`/dev/shm/...`) are files like others."""
+"""Folders of file descriptor names. Files below them (`/dev/shm/...`) are ordinary files."""
 
 
 def _mode(target: Path) -> int:
-    """The mode of the file that is replaced, else what the umask leaves."""
+    """The mode of the replaced file, else the default by the umask."""
     if target.exists():
         return target.stat().st_mode & 0o777
     mask = os.umask(0)

@@ -1,5 +1,7 @@
-"""What the user should know beside an answer: `Notice`, and the one order in which notices are
-shown, on screens, in printed text and in JSON."""
+"""`Notice`, a message to the user about an answer, and the order in which notices are shown.
+
+The order is the same on screens, in printed text and in JSON.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +11,11 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something the user should know: a stable code, one line of text, and what to do about it.
+    """A message to the user: a stable code, one line of text, and a remedy.
 
     Args:
-        subject: the stage, type or thing that a notice of several clusters is about, where its
-            figures differ between them; see `worst_of_each`.
+        subject: the stage, type or thing that the notice is about, for notices whose figures differ
+            between clusters; see `worst_of_each`.
         severity: larger is worse, among notices of one code and subject.
     """
 
@@ -24,7 +26,7 @@ class Notice:
     severity: float = field(default=0.0, compare=False, kw_only=True)
 
     def to_dict(self) -> dict[str, str]:
-        """What is told of it in JSON."""
+        """Its JSON object."""
         return {"code": self.code, "text": self.text, "remedy": self.remedy}
 
 
@@ -41,14 +43,14 @@ WRONG = (
     *("failed-stages", "lost-executors", "incomplete-log", "stage-in-part", "stage-without-tasks"),
     *("largest-run-broke-off", "incomplete-runs", "unknown-outcome", "long-pauses", "idle-time"),
 )
-"""What may make the answer wrong outright, the worst first: a job that does not start or that
-Spark ends, nodes that do not hold the executors, memory and disks that do not hold the data, a
-model that does not describe the job, code or machines that are not those of the runs, joins and
-work that no run shows, time that belongs to nobody's work."""
+"""Codes of notices that may make the answer wrong outright, the worst first: the job does not start
+or Spark ends it, executors do not fit the nodes, data does not fit memory or disks, the model does
+not describe the job, code or machines differ from those of the runs, joins or work appear that no
+run shows, time is not attributable to work."""
 
 USUAL = ("single-run", "prior-interval", "transferred-speed", "no-cpu-score")
-"""What is said of most answers: a first line that reads the same for every job hides what is wrong
-with this one."""
+"""Codes that most answers have; they come last among warnings, so that they do not hide what is
+specific to this job."""
 
 NOTES = (
     *("ran-on-from-log", "prices-of-where-it-ran", "origin-already-named"),
@@ -61,18 +63,17 @@ NOTES = (
     *("retried-work", "slow-start", "late-executors", "micro-batches", "same-structure"),
     *("failed-runs", "ignored-column", "nodes-from-pods", "nodes-left-out"),
 )
-"""What was done with the evidence, to be known and seldom to be acted on."""
+"""Codes of informational notices on how the evidence was used; they seldom require action."""
 
 
 SAID_BY = {"unknown-source-type": "no-machine-types"}
-"""What another notice says too, with more of the reason and the same remedy."""
+"""Code -> the code of a notice that covers it, with more of the reason and the same remedy."""
 
 
 def in_order(notices: Iterable[Notice | None]) -> tuple[Notice, ...]:
-    """Each notice once: those of `WRONG` in its order, then what makes the answer doubtful (every
-    other code, those of `USUAL` last), then `NOTES`; among equals the order in which they were
-    found. None, which stands for nothing to say, is left out, as is what another notice says
-    (`SAID_BY`)."""
+    """The distinct notices in display order: those of `WRONG` in its order, then warnings about
+    uncertainty (every other code, those of `USUAL` last), then `NOTES`. Equal ranks keep their
+    order. None is dropped, and so is a notice that another one covers (`SAID_BY`)."""
     found = dict.fromkeys(notice for notice in notices if notice is not None)
     codes = {notice.code for notice in found}
     kept = (notice for notice in found if SAID_BY.get(notice.code) not in codes)
@@ -80,8 +81,8 @@ def in_order(notices: Iterable[Notice | None]) -> tuple[Notice, ...]:
 
 
 def worst_of_each(notices: Iterable[Notice]) -> list[Notice]:
-    """Of the notices of several clusters one for each code and subject, the worst; those without a
-    subject are told apart by their text."""
+    """The worst notice for each code and subject, of several clusters; notices without a subject
+    are distinguished by their text."""
     found: dict[tuple[str, str], Notice] = {}
     for notice in notices:
         key = notice.code, notice.subject or notice.text
@@ -91,8 +92,8 @@ def worst_of_each(notices: Iterable[Notice]) -> list[Notice]:
 
 
 def of_one_batch(notices: Iterable[Notice]) -> bool:
-    """Whether the times and costs that the notices go with are those of one micro-batch of a
-    stream, as `micro-batches` says: whoever shows one says so beside it."""
+    """Whether the answer's times and costs are those of one micro-batch (a `micro-batches` notice),
+    which must then be stated next to them."""
     return any(notice.code == "micro-batches" for notice in notices)
 
 

@@ -99,15 +99,15 @@ def refresh_catalog(
     """
     if base.exchange is not None:
         raise BadInput(f"catalog {base.name} is in {base.currency}; only USD is refreshed")
-    found = read_price_list(files, provider=base.provider)
-    prices = prices_in(found, region, where=str(files[0]))
-    since = day or prices.day or found.day or today or date.today()
-    place = prices.region or base.region
+    price_list = read_price_list(files, provider=base.provider)
+    prices = prices_in(price_list, region, where=str(files[0]))
+    since = day or prices.day or price_list.day or today or date.today()
+    region_name = prices.region or base.region
 
-    def told(quote: Quote) -> Price:
-        return Price(quote.usd_per_hour, day or quote.day or since, found.source)
+    def to_price(quote: Quote) -> Price:
+        return Price(quote.usd_per_hour, day or quote.day or since, price_list.source)
 
-    offers, shapeless = _offers(base, prices, told, place)
+    offers, shapeless = _offers(base, prices, to_price, region_name)
     if not offers:
         raise BadInput(
             f"no type of catalog {base.name} is in the list",
@@ -115,10 +115,10 @@ def refresh_catalog(
             remedy="is it the list of that provider's virtual machines?",
         )
     _check_master(base, offers, str(files[0]))
-    note = base.note if place == base.region else None  # it may speak of the region
-    fresh = replace(base, region=place, date=since, offers=offers, note=note)
+    note = base.note if region_name == base.region else None  # it may speak of the region
+    fresh = replace(base, region=region_name, date=since, offers=offers, note=note)
     path = folder / _file_name(fresh, where=str(files[0]))
-    _write(path, price_file_text(fresh, found.source))
+    _write(path, price_file_text(fresh, price_list.source))
     return _report(path, base, fresh, shapeless, prices)
 
 
@@ -131,10 +131,10 @@ def _file_name(catalog: Catalog, *, where: str) -> str:
 
 
 def _offers(
-    base: Catalog, prices: RegionPrices, told: Callable[[Quote], Price], region: str
+    base: Catalog, prices: RegionPrices, to_price: Callable[[Quote], Price], region: str
 ) -> tuple[dict[str, Offer], tuple[str, ...]]:
-    """The offers at the new prices, and the names of types without a shape; `told` turns a quote
-    into a price."""
+    """The offers at the new prices, and the names of types without a shape; `to_price` converts a
+    quote to a price."""
     offers: dict[str, Offer] = {}
     shapeless: list[str] = []
     for name, quote in sorted(prices.on_demand.items()):
@@ -147,11 +147,11 @@ def _offers(
         same = old if old is not None and region == base.region else None
         spot = prices.spot.get(name)
         kept = same.spot if same else None
-        price = told(quote)
+        price = to_price(quote)
         offers[name] = Offer(
             instance,
             price,
-            told(spot) if spot else kept,
+            to_price(spot) if spot else kept,
             same.interruption if same else None,
             _history(same, price.date),
             dbus,

@@ -1,1 +1,1 @@
-"""Catalogs and price lists as files: read with a line for every fault, written, refreshed."""
+"""Reading and writing catalog and price list files; errors name file and line."""

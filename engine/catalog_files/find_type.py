@@ -1,4 +1,4 @@
-"""Instance types by name, in whichever catalog has them."""
+"""Looks up instance types by name in the catalogs."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from engine.errors import BadInput, UnknownName
 
 
 def named_type(text: str, *, first: Catalog | str) -> tuple[Catalog | None, InstanceType]:
-    """The type that TYPE or TYPE@CATALOG names, and its catalog (None for a file of shapes without
-    prices); without @CATALOG it is looked for in the catalog `first`, then in all bundled ones.
+    """The type of TYPE or TYPE@CATALOG, and its catalog (None for a file of shapes without prices).
+    Without @CATALOG the catalog `first` is searched, then all bundled ones.
 
     Raises:
-        UnknownName: when no catalog, or not the named one, has it.
-        BadInput: for an empty catalog, and the first thing that is wrong with its file.
+        UnknownName: when no catalog, or not the named one, has the type.
+        BadInput: for an empty catalog name, and the first error in the catalog file.
     """
     name, at, where = text.partition("@")
     if at and not where:
@@ -25,22 +25,24 @@ def named_type(text: str, *, first: Catalog | str) -> tuple[Catalog | None, Inst
 
 
 def find_type(name: str, *, first: Catalog | str) -> tuple[Catalog, InstanceType]:
-    """A type by name, looked for in the catalog `first`, then in all bundled ones.
+    """A type by name, from the catalog `first`, else from the bundled ones.
 
     Raises:
         UnknownName: when no catalog has it, with the close matches of all.
     """
-    given = first if isinstance(first, Catalog) else load_catalog(first)
-    tried: dict[str, Catalog] = {}
-    for catalog in chain([given], map(load_catalog, (entry.path for entry in list_catalogs()))):
+    first_catalog = first if isinstance(first, Catalog) else load_catalog(first)
+    searched: dict[str, Catalog] = {}
+    for catalog in chain(
+        [first_catalog], map(load_catalog, (entry.path for entry in list_catalogs()))
+    ):
         if name in catalog.offers:
             return catalog, catalog.offers[name].instance
-        tried.setdefault(catalog.name, catalog)
-    known = {offered for catalog in tried.values() for offered in catalog.offers}
+        searched.setdefault(catalog.name, catalog)
+    known = {offered for catalog in searched.values() for offered in catalog.offers}
     raise UnknownName(
         "instance type",
         name,
         known,
-        where=f"catalogs {', '.join(tried)}",
+        where=f"catalogs {', '.join(searched)}",
         remedy="`sparkplan catalog show NAME` lists the types of a catalog",
     )

@@ -1,4 +1,4 @@
-"""Which catalog files there are: the bundled ones by name and region, a user's own by path.
+"""Index of catalog files: the bundled ones by name and region, a user's own by path.
 
 A price file is named `NAME.REGION.DATE.prices.yaml`; of several dates the newest counts.
 """
@@ -23,7 +23,7 @@ OTHER_REGIONS = "for prices of another region see sparkplan catalog refresh --he
 
 @dataclass(frozen=True, slots=True)
 class CatalogEntry:
-    """A bundled catalog: what its file name tells, without opening it."""
+    """A catalog file as described by its file name."""
 
     name: str
     region: str
@@ -36,7 +36,7 @@ def list_catalogs(folder: Path | None = None) -> tuple[CatalogEntry, ...]:
     folder of files named `NAME.REGION.DATE.prices.yaml`.
 
     Raises:
-        BadInput: for a price file in the folder that is named otherwise.
+        BadInput: for a price file in the folder with another form of name.
     """
     newest: dict[tuple[str, str], CatalogEntry] = {}
     for path in sorted((folder or bundled_folder()).glob(f"*{PRICES}")):
@@ -60,11 +60,11 @@ def bundled_folder() -> Path:
 
 
 def catalog_path(name: str, region: str | None = None) -> Path:
-    """The price file that a name, a folder or a path means, of `region` where there are several.
+    """The price file for a catalog name, a folder or a path; of several regions that of `region`.
 
     Raises:
         UnknownName: when it is neither a bundled name nor a file, or has no such region.
-        BadInput: where several regions are known and none is named.
+        BadInput: where there are several regions and none is named.
     """
     known = [entry for entry in list_catalogs() if entry.name == name]
     path = Path(name)

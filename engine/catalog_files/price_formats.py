@@ -1,4 +1,4 @@
-"""Price lists as providers publish them: a file becomes prices per instance type, nothing else.
+"""Parsers of the price lists that providers publish.
 
 - AWS offer file, JSON or CSV ("Reading the service price list file", AWS Billing guide): on-demand
   Linux on shared tenancy, without preinstalled software.
@@ -32,13 +32,13 @@ MOST_BYTES = 2 * 1024**3
 
 
 def read_price_list(paths: Sequence[Path], *, provider: str) -> PriceList:
-    """A price list in any of the formats above, told apart by its beginning.
+    """Reads a price list in any of the formats above, detected by its beginning.
 
     Args:
         paths: the file; for Azure all pages, in one file or in several.
 
     Raises:
-        BadInput: for no file, and for one that cannot be read or is no price list of that provider.
+        BadInput: for no file, an unreadable file, or one that is no price list of that provider.
     """
     if not paths:
         raise BadInput("no price list is given", remedy="name its files")
@@ -62,7 +62,7 @@ def read_price_list(paths: Sequence[Path], *, provider: str) -> PriceList:
 
 
 def _read(path: Path, provider: str) -> tuple[PriceList, bool]:
-    """A file, and whether it says that another page follows."""
+    """The quotes of a file, and whether it refers to another page."""
     try:
         if path.stat().st_size > MOST_BYTES:
             raise BadInput(f"larger than {MOST_BYTES >> 30} GiB", where=str(path))
@@ -102,7 +102,7 @@ def _json(path: Path, provider: str) -> tuple[PriceList, bool]:
 
 
 class _AwsAttributes(msgspec.Struct):
-    """Of a product. Other services' products have other attributes: all of these may be absent."""
+    """Attributes of a product; all may be absent, since other services' products have others."""
 
     instanceType: str = ""  # noqa: N815 - as the file writes it
     operatingSystem: str = ""  # noqa: N815
@@ -153,7 +153,7 @@ def _aws_json(data: bytes, _: Path) -> tuple[PriceList, bool]:
 
 
 def _aws_plain(it: _AwsAttributes) -> bool:
-    """An ordinary Linux machine: shared, in use, nothing installed, run as it is."""
+    """Whether a product is plain Linux: shared tenancy, used capacity, no preinstalled software."""
     return (
         bool(it.instanceType)
         and it.operatingSystem == "Linux"
@@ -191,7 +191,7 @@ _AWS_COLUMNS = {
 
 
 def _aws_csv(path: Path) -> PriceList:
-    """The CSV twin of the offer file: five rows on the file, then a table."""
+    """Quotes of the CSV form of the offer file: five rows of metadata, then a table."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         head = dict(row[:2] for row in islice(csv.reader(file), 5) if len(row) > 1)
         table = csv.DictReader(file)
@@ -238,7 +238,7 @@ class _AzurePage(msgspec.Struct):
 
 
 _NOT_LINUX = re.compile(r" Win| Cloud ?Services")
-"""Products that are not plain Linux machines; a few name Windows without a space behind it."""
+"""Products that are not plain Linux; a few have "Windows" without a following space."""
 
 
 def _azure_json(data: bytes, path: Path) -> tuple[PriceList, bool]:
@@ -311,8 +311,8 @@ _KNOWN = ("name", "usd_per_hour", "spot_usd_per_hour", "region", "date", "vcpus"
 
 
 def _columns(header: Sequence[str], where: str) -> list[str]:
-    """The columns of a price table; those that are not known are not read, unless they are a slip
-    away from one that is."""
+    """The columns of a price table. Unknown columns are ignored, unless they look like a misspelled
+    known one, which is an error."""
     columns = [_ALIASES.get(name.strip(), name.strip()) for name in header]
     for needed in ("name", "usd_per_hour"):
         if needed not in columns:
@@ -333,7 +333,7 @@ def _columns(header: Sequence[str], where: str) -> list[str]:
 
 
 def _row_quotes(cells: Mapping[str, str], where: str) -> list[Quote]:
-    """The on-demand price of a row, and its spot price where there is one."""
+    """The on-demand quote of a row, and its spot quote if it has one."""
     currency = cells.get("currency") or "USD"
     if currency != "USD":
         raise BadInput(f"a price in {currency}", where=where, remedy="give prices in USD")
@@ -371,7 +371,7 @@ def _usd(text: str | None) -> float | None:
 
 
 def _day(text: str) -> date | None:
-    """The date that a time stamp begins with; None where it begins with none."""
+    """The date at the start of a time stamp; None without one."""
     try:
         return date.fromisoformat(text[:10])
     except ValueError:

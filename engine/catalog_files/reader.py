@@ -1,7 +1,7 @@
-"""Catalogs on disk: the bundled ones by name, a user's own by path (docs/catalogs.md).
+"""Loads and validates catalogs: the bundled ones by name, a user's own by path (docs/catalogs.md).
 
-Shapes and prices stand apart: a price file names its shapes file, and the two are joined here
-into `Offer`s. A user's own file may hold both. Whatever is wrong is said with file and line.
+Shapes and prices are in separate files: a price file names its shapes file, and the two are joined
+here into `Offer`s. A user's own file may contain both. Errors name file and line.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from engine.catalog_files.rules import (
     NOT_NEGATIVE,
     POSITIVE,
     Dbus,
-    Told,
+    FileDefaults,
     billing_of,
     dbus_of,
+    file_defaults_of,
     memory_rule_of,
     price_column,
-    told_of,
 )
 from engine.errors import BadInput, UnknownName
 from engine.text.cells import (
     TypedTable,
+    collecting_errors,
     iso_date,
     number_above,
     one_line,
     one_of,
-    placed,
     positive_whole_number,
     typed_table,
     whole_number,
@@ -76,7 +76,7 @@ _AMOUNT_COLUMNS: Mapping[str, Convert[Any]] = {
     "spot_usd_per_hour": POSITIVE,
     "spot_price_per_hour": POSITIVE,
 }
-"""Money is in USD, or in the currency of the file: `price_column` says which columns hold it."""
+"""Columns with money, in USD or in the currency of the file (see `price_column`)."""
 _SHAPE_FILE_COLUMNS: Mapping[str, Convert[Any]] = {"name": one_line, **_SHAPE_COLUMNS}
 _OFFER_COLUMNS: Mapping[str, Convert[Any]] = {
     "name": one_line,
@@ -109,8 +109,8 @@ def load_catalog(name_or_path: str | Path, *, region: str | None = None) -> Cata
 
     Raises:
         UnknownName: when it is neither a bundled name nor a file, or has no such region.
-        BadInput: for the first thing that is wrong with the file, with its line, and where several
-            regions are known and none is named.
+        BadInput: for the first error in the file, with its line, and where there are several
+            regions and none is named.
     """
     catalog, problems = _load(catalog_path(str(name_or_path), region))
     if problems:
@@ -125,10 +125,10 @@ def load_catalog(name_or_path: str | Path, *, region: str | None = None) -> Cata
 def validate_catalog(
     name_or_path: str | Path, *, region: str | None = None
 ) -> tuple[BadInput, ...]:
-    """Everything that is wrong with a catalog, row by row; empty when it loads.
+    """All errors in a catalog file, row by row; empty when it is valid.
 
     Raises:
-        BadInput: when there is no such file to validate.
+        BadInput: when there is no such file.
     """
     path = catalog_path(str(name_or_path), region)
     if not path.is_file():
@@ -137,11 +137,11 @@ def validate_catalog(
 
 
 def type_in(name: str, where: str) -> tuple[Catalog | None, InstanceType]:
-    """A type of one catalog, given by name or file; a file of shapes without prices serves too.
+    """A type of a catalog given by name or file, which may be a file of shapes without prices.
 
     Raises:
-        UnknownName: with close matches, when it does not hold the type.
-        BadInput: for the first thing that is wrong with the file.
+        UnknownName: with close matches, when it does not have the type.
+        BadInput: for the first error in the file.
     """
     path = catalog_path(where)
     top = read_yaml(path)
@@ -158,7 +158,7 @@ def type_in(name: str, where: str) -> tuple[Catalog | None, InstanceType]:
 
 
 def _load(path: Path) -> tuple[Catalog | None, list[BadInput]]:
-    """The catalog of a file, or None and what is wrong with it."""
+    """The catalog of a file, or None, and its errors."""
     problems: list[BadInput] = []
     try:
         top = read_yaml(path)
@@ -170,21 +170,23 @@ def _load(path: Path) -> tuple[Catalog | None, list[BadInput]]:
             )
         top.check_keys(_PRICE_FILE_KEYS)
         shapes = _shapes(top, problems)
-        told, dbus = told_of(top), dbus_of(top, problems)
-        offers = _offers(top, shapes, told, dbus, problems)
-        catalog = _catalog(top, offers, told, dbus) if not problems else None
+        defaults, dbus = file_defaults_of(top), dbus_of(top, problems)
+        offers = _offers(top, shapes, defaults, dbus, problems)
+        catalog = _catalog(top, offers, defaults, dbus) if not problems else None
     except BadInput as error:
         return None, [*problems, error]
     return catalog, problems
 
 
-def _catalog(top: Section, offers: Mapping[str, Offer], told: Told, dbus: Dbus | None) -> Catalog:
+def _catalog(
+    top: Section, offers: Mapping[str, Offer], defaults: FileDefaults, dbus: Dbus | None
+) -> Catalog:
     return Catalog(
         name=top.get("catalog", one_line) or top.path.name.split(".")[0],
         provider=top.get("provider", one_line) or "other",
         region=top.get("region", one_line) or "",
-        currency=told.exchange.currency if told.exchange else "USD",
-        date=told.day or max(offer.on_demand.date for offer in offers.values()),
+        currency=defaults.exchange.currency if defaults.exchange else "USD",
+        date=defaults.day or max(offer.on_demand.date for offer in offers.values()),
         offers=offers,
         billing=billing_of(top, offers, dbus),
         memory_rule=memory_rule_of(top),
@@ -192,7 +194,7 @@ def _catalog(top: Section, offers: Mapping[str, Offer], told: Told, dbus: Dbus |
         filtered_by_default=_flag(top, "filtered_by_default", default=True),
         historic=_flag(top, "historic", default=False),
         note=top.get("note", str),
-        exchange=told.exchange,
+        exchange=defaults.exchange,
         dbu_tiers=dbus.tiers if dbus else {},
     )
 
@@ -203,7 +205,7 @@ def _flag(section: Section, key: str, *, default: bool) -> bool:
 
 
 def _shapes(top: Section, problems: list[BadInput]) -> Mapping[str, InstanceType]:
-    """The shapes that the file refers to; none when its own rows hold them."""
+    """The shapes file that the price file refers to; empty when its own rows have the shapes."""
     named = top.get("shapes", str)
     if named is None:
         return {}
@@ -217,13 +219,13 @@ def _shapes_in(shapes_file: Section, problems: list[BadInput]) -> Mapping[str, I
     shapes: dict[str, InstanceType] = {}
     table = typed_table(shapes_file, "instances", _SHAPE_FILE_COLUMNS, problems)
     for line, name, shape in zip(table.lines, table.names, table.rows(_SHAPE_COLUMNS), strict=True):
-        with placed(shapes_file, line, problems):
+        with collecting_errors(shapes_file, line, problems):
             _add(shapes, name, _instance(name, shape, benchmark))
     return shapes
 
 
 def _shapes_path(top: Section, named: str) -> Path:
-    """A shapes file beside the price file, or a bundled one by name ("aws")."""
+    """The shapes file next to the price file, or a bundled one by name ("aws")."""
     beside = top.path.parent / named
     if beside.is_file():
         return beside
@@ -238,22 +240,27 @@ def _shapes_path(top: Section, named: str) -> Path:
 def _offers(
     top: Section,
     shapes: Mapping[str, InstanceType],
-    told: Told,
+    defaults: FileDefaults,
     dbus: Dbus | None,
     problems: list[BadInput],
 ) -> Mapping[str, Offer]:
-    history = _history(top, told, problems)
+    history = _history(top, defaults, problems)
     table = typed_table(top, "instances", _OFFER_COLUMNS, problems)
     benchmark = top.get("cpu_benchmark", str)
     offers: dict[str, Offer] = {}
     shape_cells, price_cells = table.rows(_SHAPE_COLUMNS), table.rows(_PRICE_COLUMNS)
     rows = zip(
-        table.lines, table.names, shape_cells, _usd(top, table, told), price_cells, strict=True
+        table.lines,
+        table.names,
+        shape_cells,
+        _prices_usd(top, table, defaults),
+        price_cells,
+        strict=True,
     )
     for line, name, shape, usd, price in rows:
-        with placed(top, line, problems):
-            instance = _joined(name, shape, shapes, benchmark)
-            offer = _offer(instance, usd, price, told, history.get(name, ()))
+        with collecting_errors(top, line, problems):
+            instance = _shape_of(name, shape, shapes, benchmark)
+            offer = _offer(instance, usd, price, defaults, history.get(name, ()))
             if dbus is not None and offer.dbu_per_hour is None:
                 raise BadInput(f"{name}: dbu_per_hour is missing")
             if dbus is None and offer.dbu_per_hour is not None:
@@ -269,28 +276,28 @@ def _offers(
     return offers
 
 
-def _usd(
-    top: Section, table: TypedTable, told: Told, key: str = "instances"
+def _prices_usd(
+    top: Section, table: TypedTable, defaults: FileDefaults, key: str = "instances"
 ) -> Iterable[tuple[float | None, float | None]]:
     """On-demand and spot price of each row in USD, whatever the currency of the file."""
     try:
         columns = [
-            price_column(table.values, plain, told.exchange)
+            price_column(table.values, plain, defaults.exchange)
             for plain in ("usd_per_hour", "spot_usd_per_hour")
         ]
     except BadInput as error:
         where = top.where_of(key)
         raise BadInput(error.what, where=where, remedy=error.remedy) from None
-    if told.exchange is None:
+    if defaults.exchange is None:
         return table.rows(columns)
-    rate = told.exchange.usd
+    rate = defaults.exchange.usd
     return [(paid and paid * rate, spot and spot * rate) for paid, spot in table.rows(columns)]
 
 
-def _joined(
+def _shape_of(
     name: str, shape: Sequence[Any], shapes: Mapping[str, InstanceType], benchmark: str | None
 ) -> InstanceType:
-    """A type's shape, from the shapes file or from its own row, never from both."""
+    """The shape of a type, from the shapes file or from its own row, but not from both."""
     instance = shapes.get(name)
     if instance is None:
         return _instance(name, shape, benchmark)
@@ -303,31 +310,36 @@ def _offer(
     instance: InstanceType,
     usd: tuple[float | None, float | None],
     price: Sequence[Any],
-    told: Told,
+    defaults: FileDefaults,
     history: tuple[Price, ...],
 ) -> Offer:
     """An offer from its prices in USD and the cells of `_PRICE_COLUMNS`."""
     day, source, inferred, spot_day, spot_source, estimated, interruption, dbus = price
     on_demand = _price(
-        usd[0], day or told.day, source or told.source, told, estimated=bool(inferred)
+        usd[0], day or defaults.day, source or defaults.source, defaults, estimated=bool(inferred)
     )
     spot = None
     if usd[1] is not None:
         spot = _price(
             usd[1],
-            spot_day or told.spot_day,
-            spot_source or told.spot_source,
-            told,
-            estimated=told.spot_estimated if estimated is None else estimated,
+            spot_day or defaults.spot_day,
+            spot_source or defaults.spot_source,
+            defaults,
+            estimated=defaults.spot_estimated if estimated is None else estimated,
         )
     return Offer(instance, on_demand, spot, interruption, history, dbus)
 
 
 def _price(
-    usd: float | None, day: date | None, source: str | None, told: Told, *, estimated: bool
+    usd: float | None,
+    day: date | None,
+    source: str | None,
+    defaults: FileDefaults,
+    *,
+    estimated: bool,
 ) -> Price:
     if usd is None or day is None or source is None:
-        amount = "usd_per_hour" if told.exchange is None else "price_per_hour"
+        amount = "usd_per_hour" if defaults.exchange is None else "price_per_hour"
         column = amount if usd is None else "date" if day is None else "source"
         remedy = f"say '{column}:' once for the file"
         if usd is None:
@@ -336,14 +348,18 @@ def _price(
     return Price(usd, day, source, estimated)
 
 
-def _history(top: Section, told: Told, problems: list[BadInput]) -> Mapping[str, tuple[Price, ...]]:
+def _history(
+    top: Section, defaults: FileDefaults, problems: list[BadInput]
+) -> Mapping[str, tuple[Price, ...]]:
     """Earlier prices per type, oldest first."""
     table = typed_table(top, "history", _HISTORY_COLUMNS, problems)
     found: dict[str, dict[date, Price]] = {}
-    cells = zip(_usd(top, table, told, "history"), table.rows(("date", "source")), strict=True)
+    cells = zip(
+        _prices_usd(top, table, defaults, "history"), table.rows(("date", "source")), strict=True
+    )
     for line, name, (usd, (day, source)) in zip(table.lines, table.names, cells, strict=True):
-        with placed(top, line, problems):
-            price = _price(usd[0], day, source or told.source, told, estimated=False)
+        with collecting_errors(top, line, problems):
+            price = _price(usd[0], day, source or defaults.source, defaults, estimated=False)
             _add(found.setdefault(name, {}), price.date, price)
     return {
         name: tuple(sorted(prices.values(), key=attrgetter("date")))

@@ -1,4 +1,4 @@
-"""The rules of a catalog file apart from its types: billing, DBUs, memory, currency."""
+"""Parses the sections of a catalog file besides its types: billing, DBUs, memory, currency."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 from engine.catalog import MEMORY_RULES, Billing, DbuTier, Exchange, MemoryRule
 from engine.errors import BadInput, UnknownName
 from engine.text.cells import (
+    collecting_errors,
     currency_code,
     iso_date,
     number_above,
     number_between,
     one_line,
     one_of,
-    placed,
     typed_table,
     yes_or_no,
 )
@@ -47,7 +47,7 @@ _TIER_COLUMNS: Mapping[str, Convert[Any]] = {
 
 
 class Dbus(NamedTuple):
-    """What a file says of DBUs: the tiers, which of them is meant, who tells the DBUs per hour."""
+    """The DBU sections of a file: the tiers, the selected tier, and the source of DBUs per hour."""
 
     tiers: Mapping[str, DbuTier]
     tier: DbuTier
@@ -55,7 +55,7 @@ class Dbus(NamedTuple):
 
 
 def billing_of(top: Section, types: Iterable[str], dbus: Dbus | None) -> Billing:
-    """The billing rules of a file; `types` are those that may be the master."""
+    """The billing rules of a file; `types` are the allowed master types."""
     section = top.section("billing")
     billing = Billing()
     if section is not None:
@@ -68,8 +68,8 @@ def billing_of(top: Section, types: Iterable[str], dbus: Dbus | None) -> Billing
             raise UnknownName("master type", billing.master, known, where=where)
     if dbus is not None:
         tier = dbus.tier
-        note, told = f"{tier.name}, {tier.date}: {tier.source}", f"{tier.date}: {tier.source}"
-        if dbus.note != told:
+        note, tier_note = f"{tier.name}, {tier.date}: {tier.source}", f"{tier.date}: {tier.source}"
+        if dbus.note != tier_note:
             note += f"; DBUs per hour, {dbus.note}"
         billing = replace(billing, usd_per_dbu=tier.usd_per_dbu, dbu_note=note, dbu_date=tier.date)
     return billing
@@ -88,7 +88,7 @@ def dbus_of(top: Section, problems: list[BadInput]) -> Dbus | None:
     tiers: dict[str, DbuTier] = {}
     rows = table.rows(("usd_per_dbu", "date", "source"))
     for line, name, (usd, day, source) in zip(table.lines, table.names, rows, strict=True):
-        with placed(top, line, problems):
+        with collecting_errors(top, line, problems):
             if usd is None or day is None or source is None:
                 raise BadInput(f"{name}: a tier needs usd_per_dbu, date and source")
             if name in tiers:
@@ -103,7 +103,7 @@ def dbus_of(top: Section, problems: list[BadInput]) -> Dbus | None:
 
 
 def exchange_of(top: Section) -> Exchange | None:
-    """How the prices of a file become USD; None where they are USD.
+    """The exchange rate from the file's currency to USD; None for prices in USD.
 
     Raises:
         BadInput: for a currency without a rate, or a rate where none is needed.
@@ -133,7 +133,7 @@ def exchange_of(top: Section) -> Exchange | None:
 def price_column(columns: Container[str], plain: str, exchange: Exchange | None) -> str:
     """The name of a price column: `usd_per_hour` in USD, `price_per_hour` in another currency.
 
-    A column named for the wrong currency is refused, so that no price is taken for another.
+    A column named for the wrong currency is refused, so that no price is misread.
     """
     foreign = plain.replace("usd_", "price_")
     if exchange is None:
@@ -147,7 +147,7 @@ def price_column(columns: Container[str], plain: str, exchange: Exchange | None)
 
 
 def memory_rule_of(top: Section) -> MemoryRule:
-    """What of a node's memory executors may use."""
+    """The rule for the part of a node's memory that executors may use."""
     section = top.section("memory_rule")
     if section is None:
         return MemoryRule()
@@ -166,8 +166,8 @@ def memory_rule_of(top: Section) -> MemoryRule:
     return rule if share is None else replace(rule, share=share)
 
 
-class Told(NamedTuple):
-    """What a price file says once for all its rows: when the prices were so, and who says it."""
+class FileDefaults(NamedTuple):
+    """Defaults of a price file for its rows: dates and sources of prices, and the currency."""
 
     day: date | None
     source: str | None
@@ -177,14 +177,14 @@ class Told(NamedTuple):
     exchange: Exchange | None
 
 
-def told_of(top: Section) -> Told:
-    """Dates and sources that hold for every row that does not say its own."""
+def file_defaults_of(top: Section) -> FileDefaults:
+    """The dates and sources for rows without their own."""
     day, source, exchange = top.get("date", iso_date), top.get("source", str), exchange_of(top)
     spot = top.section("spot")
     if spot is None:
-        return Told(day, source, day, source, False, exchange)
+        return FileDefaults(day, source, day, source, False, exchange)
     spot.check_keys(("date", "source", "estimated"))
-    return Told(
+    return FileDefaults(
         day,
         source,
         spot.get("date", iso_date) or day,

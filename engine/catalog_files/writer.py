@@ -1,4 +1,4 @@
-"""Catalogs as text: what `engine.catalog_files.reader` reads back as the same values."""
+"""Formats catalogs as text that `engine.catalog_files.reader` reads back to the same values."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def price_file_text(catalog: Catalog, source: str) -> str:
-    """A price file that loads as `catalog` (docs/catalogs.md); shapes stay where they are."""
+    """The text of a price file that loads as `catalog` (docs/catalogs.md), without its shapes."""
     bundled = _bundled_shapes(catalog)
-    own = [offer for name, offer in catalog.offers.items() if name not in bundled]
+    with_own_shape = [offer for name, offer in catalog.offers.items() if name not in bundled]
     lines = [
         "# Written by sparkplan; docs/catalogs.md explains every key.",
         *pairs(
@@ -27,7 +27,7 @@ def price_file_text(catalog: Catalog, source: str) -> str:
             currency="USD",
             shapes=_shapes_name(catalog) if bundled else None,
             cpu_benchmark=next(
-                (o.instance.cpu_benchmark for o in own if o.instance.cpu_score), None
+                (o.instance.cpu_benchmark for o in with_own_shape if o.instance.cpu_score), None
             ),
             date=str(catalog.date),
             source=source,
@@ -41,7 +41,7 @@ def price_file_text(catalog: Catalog, source: str) -> str:
     billing = _set_fields(catalog.billing, ("spot", "usd_per_dbu", "dbu_note", "dbu_date"))
     lines += ["billing:", *pairs("  ", **billing)] if billing else []
     lines += _dbu_lines(catalog)
-    columns, rows = _rows(catalog, source, bundled, with_shapes=bool(own))
+    columns, rows = _rows(catalog, source, bundled, with_shapes=bool(with_own_shape))
     lines += block("instances", columns, rows)
     history = [
         [name, f"{price.usd_per_hour:.10g}", str(price.date), price.source]
@@ -59,7 +59,7 @@ def _shapes_name(catalog: Catalog) -> str:
 
 
 def _bundled_shapes(catalog: Catalog) -> Mapping[str, InstanceType]:
-    """The bundled shapes that the catalog's types agree with; empty for others."""
+    """The bundled shapes, if the catalog's types agree with them; else empty."""
     if catalog.provider not in ("aws", "azure", "gcp"):
         return {}
     bundled = load_catalog(_shapes_name(catalog))
@@ -86,9 +86,9 @@ def _dbu_lines(catalog: Catalog) -> list[str]:
     if billing.usd_per_dbu is None or not tiers:
         return []
     meant = next((t for t in tiers if t.usd_per_dbu == billing.usd_per_dbu), tiers[0])
-    told = pairs("  ", tier=meant.name, date=str(meant.date), source=meant.source)
+    section = pairs("  ", tier=meant.name, date=str(meant.date), source=meant.source)
     rows = [[t.name, f"{t.usd_per_dbu:.10g}", str(t.date), t.source] for t in tiers]
-    return ["dbu:", *told, *block("dbu_tiers", ["name", "usd_per_dbu", "date", "source"], rows)]
+    return ["dbu:", *section, *block("dbu_tiers", ["name", "usd_per_dbu", "date", "source"], rows)]
 
 
 _SHAPE = tuple(
@@ -99,27 +99,30 @@ _SHAPE = tuple(
 def _rows(
     catalog: Catalog, source: str, bundled: Mapping[str, InstanceType], *, with_shapes: bool
 ) -> tuple[list[str], list[list[str]]]:
-    """The columns that hold anything, and the rows of all types."""
+    """The non-empty columns, and the rows of all types."""
     columns = ["name", "usd_per_hour", "date", "spot_usd_per_hour", "spot_date", "spot_source"]
     columns += ["spot_estimated", "interruption", "dbu_per_hour", *(_SHAPE if with_shapes else ())]
     shape = _SHAPE if with_shapes else ()
     rows = []
     for name, offer in catalog.offers.items():
-        own = [None if name in bundled else getattr(offer.instance, key) for key in shape]
-        rows.append([_cell(value) for value in (*_prices(offer, catalog.date, source), *own)])
-    kept = [place for place in range(len(columns)) if any(row[place] for row in rows)]
-    return [columns[place] for place in kept], [[row[place] for place in kept] for row in rows]
+        shape_cells = [None if name in bundled else getattr(offer.instance, key) for key in shape]
+        rows.append(
+            [_cell(value) for value in (*_prices(offer, catalog.date, source), *shape_cells)]
+        )
+    non_empty = [index for index in range(len(columns)) if any(row[index] for row in rows)]
+    return [columns[index] for index in non_empty], [
+        [row[index] for index in non_empty] for row in rows
+    ]
 
 
 def _prices(offer: Offer, day: date, source: str) -> list[object]:
-    """A type's prices; their dates, and the source of a spot price, only where the file's do not
-    hold."""
-    spot, told = offer.spot, list[object]([None, None, None])
+    """The price cells of a type; dates and spot source only where they differ from the file's."""
+    spot, spot_cells = offer.spot, list[object]([None, None, None])
     if spot is not None and (spot.date, spot.source, spot.estimated) != (day, source, False):
-        told = [spot.date, spot.source, spot.estimated]
+        spot_cells = [spot.date, spot.source, spot.estimated]
     since = None if offer.on_demand.date == day else offer.on_demand.date
     usd = [offer.on_demand.usd_per_hour, since, spot.usd_per_hour if spot else None]
-    return [offer.instance.name, *usd, *told, offer.interruption, offer.dbu_per_hour]
+    return [offer.instance.name, *usd, *spot_cells, offer.interruption, offer.dbu_per_hour]
 
 
 def _cell(value: object) -> str:
@@ -131,7 +134,7 @@ def _cell(value: object) -> str:
 
 
 def pairs(indent: str = "", /, **values: object) -> list[str]:
-    """`key: value` lines of the values that are known; text goes in double quotes."""
+    """`key: value` lines of the values that are not None; text in double quotes."""
     return [
         f"{indent}{key}: {_quoted(value) if isinstance(value, str) else _cell(value)}"
         for key, value in values.items()
@@ -159,7 +162,7 @@ def shapes_file_text(name: str, instances: Sequence[InstanceType], source: str) 
     """A shapes file (docs/catalogs.md) of types whose scores are of one benchmark."""
     benchmark = next((one.cpu_benchmark for one in instances if one.cpu_score), None)
     keys = ("name", *_SHAPE)
-    kept = [key for key in keys if any(getattr(one, key) is not None for one in instances)]
-    rows = [[_cell(getattr(one, key)) for key in kept] for one in instances]
+    used_keys = [key for key in keys if any(getattr(one, key) is not None for one in instances)]
+    rows = [[_cell(getattr(one, key)) for key in used_keys] for one in instances]
     head = pairs(shapes_of=name, source=source, cpu_benchmark=benchmark)
-    return "\n".join([*head, *block("instances", kept, rows)]) + "\n"
+    return "\n".join([*head, *block("instances", used_keys, rows)]) + "\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.errors import UnknownName
-from engine.exports.base import Export, Handover, noted, with_spark
+from engine.exports.base import Export, Handover, with_platform_note, with_spark_note
 from engine.exports.databricks import Databricks
 from engine.exports.dataproc import Dataproc
 from engine.exports.emr import Emr
@@ -28,7 +28,7 @@ EXPORTS: tuple[Export, ...] = (
 
 
 def render(handover: Handover, *, to: str) -> str:
-    """The recommendation for one target.
+    """The text of a recommendation for one target.
 
     Raises:
         UnknownName: for a target that is not in `EXPORTS`.
@@ -38,5 +38,5 @@ def render(handover: Handover, *, to: str) -> str:
     if to not in by_name:
         raise UnknownName("export target", to, by_name, where="--to")
     target = by_name[to]
-    said = noted(handover, target.platform(handover))
-    return target.render(with_spark(said, target.spark))
+    annotated = with_platform_note(handover, target.platform(handover))
+    return target.render(with_spark_note(annotated, target.spark))

@@ -1,4 +1,4 @@
-"""What an export is given, and how memory is written in all of them."""
+"""Base of all exports: their input (`Handover`), Spark and memory settings, comments."""
 
 from __future__ import annotations
 
@@ -16,38 +16,37 @@ from engine.notices import Notice
 from engine.text.lists import printable
 
 IDLE_MINUTES = 10
-"""A rented cluster ends after so long without work. It ends only then: what is pasted begins no job
-by itself, and ending after the last of its steps would end it before the job is submitted."""
+"""A rented cluster terminates after this idle time, and only then: the pasted text starts no job,
+so terminating after the last step would end the cluster before the job is submitted."""
 
 NODE_MEMORY = "yarn.nodemanager.resource.memory-mb"
 LARGEST_CONTAINER = "yarn.scheduler.maximum-allocation-mb"
 
 SPARK_OF_RELEASES = "3.5"
-"""Of the releases, images and runtimes that the exports name as examples."""
+"""The Spark version of the releases, images and runtimes that the exports name as examples."""
 
 
 @dataclass(frozen=True)
 class Handover:
-    """A recommendation as its exports need it.
+    """The input of an export: a recommendation with its cluster, settings and notices.
 
     Args:
-        composition: type -> nodes; empty for a cluster that one owns.
-        statement: what was predicted and assumed, in plain lines; notices: what is to be minded.
-            Every export carries both as comments where its format has any.
-        provider, region: None for a cluster that one owns.
-        node_memory_gib: what YARN may hand out per node; memories_gib: the same by type, in a mix.
-        node_vcpus: of the one type.
-        settings: those that the prediction rests on and the cluster does not follow from
-            (`engine.runs.carried_settings`).
+        composition: type -> nodes; empty for a cluster that the user owns.
+        statement: the prediction and its assumptions as text lines. Every export includes it and
+            the notices as comments, if its format has comments.
+        provider, region: None for a cluster that the user owns.
+        node_memory_gib: memory that YARN may allocate per node; memories_gib: by type, in a mix.
+        node_vcpus: vCPUs of the one type.
+        settings: job settings that the prediction depends on (`engine.runs.carried_settings`).
         spot: the workers are rented at spot prices; the master never is.
-        part_spot: how many of each type are spot nodes, where the others are not.
-        report: the whole answer, and choice: what of it is exported, for targets that are read.
-        dynamic_allocation: its bounds; None where it is off.
-        platform: what the executors were sized and priced for; None where nothing says.
-        unsupported: the types that EMR does not support, and the nearest that it does.
-        diskless: types, the master's among them, that are not known to have a disk of their own.
+        part_spot: type -> number of spot nodes, where only some nodes are spot.
+        report: the whole answer, and choice: the exported part of it, for human-readable targets.
+        dynamic_allocation: minimum and maximum executors; None where it is off.
+        platform: the platform of the executor sizes and prices; None where unknown.
+        unsupported: types that EMR does not support -> the nearest supported ones.
+        diskless: types, including the master's, that are not known to have a local disk.
         owned: nodes that cost nothing.
-        spark_version: that of the largest run's log; None where nothing tells it.
+        spark_version: that of the largest run's log; None where unknown.
     """
 
     application: str
@@ -89,18 +88,16 @@ class Handover:
 
 
 class Export(ABC):
-    """One target: its name on the command line, one line on it, what a file of it ends in, and how
-    it is written."""
+    """An export target: its command-line name, one-line summary, file suffix and renderer."""
 
     name: str
     summary: str
     suffix: str
     spark: str | None = None
-    """Of the release that the text names, "3.5"; None where it names none."""
+    """The Spark version of the release that the text names ("3.5"); None where it names none."""
 
     def platform(self, handover: Handover) -> str | None:
-        """What the text is for, by the names of `engine.machines.platforms`: its own where it names
-        a release; None for any."""
+        """The platform of the text (a name of `engine.machines.platforms`); None for any."""
         return self.name if self.spark else None
 
     @abstractmethod
@@ -120,13 +117,13 @@ def heap_mib(layout: Layout) -> int | None:
 
 
 def overhead_mib(heap: int) -> int:
-    """`spark.executor.memoryOverhead` in whole MiB: max(10 %, 384 MiB) of the heap, rounded down as
-    Spark's default is: rounded up, heap and overhead may be a MiB more than the container."""
+    """`spark.executor.memoryOverhead` in whole MiB: max(10 % of the heap, 384 MiB), rounded down as
+    in Spark. Rounded up, heap and overhead could exceed the container by a MiB."""
     return math.floor(1024.0 * default_overhead_gib(heap / 1024.0))
 
 
 def yarn_memory(handover: Handover) -> dict[str, str]:
-    """YARN's settings for nodes of one type: what it may hand out on each, and in one container."""
+    """YARN's memory settings for nodes of one type: per node, and the largest container."""
     if handover.node_memory_gib is None:
         return {}
     return dict.fromkeys((NODE_MEMORY, LARGEST_CONTAINER), mib(handover.node_memory_gib))
@@ -138,13 +135,13 @@ def mib(gib: float) -> str:
 
 
 def beside_properties(layout: Layout) -> dict[str, str]:
-    """The settings of what a container holds beside its heap, where that is more than Spark's
-    default: each kind by itself, as the log had it, so that the container is their sum."""
+    """The settings of memory beside the heap, where above Spark's default: one per kind, as in the
+    log, so that the container is their sum."""
     return layout.beside.properties if layout.beside else {}
 
 
 def spark_properties(handover: Handover) -> dict[str, str]:
-    """The Spark settings that make a cluster run as it was predicted."""
+    """The Spark settings that reproduce the predicted configuration."""
     cores = handover.layout.executor_cores
     properties = {"spark.executor.cores": str(cores)}
     if handover.dynamic_allocation is None:
@@ -158,22 +155,22 @@ def spark_properties(handover: Handover) -> dict[str, str]:
         properties["spark.executor.memory"] = f"{heap}m"
         properties["spark.executor.memoryOverhead"] = f"{overhead_mib(heap)}m"
         properties.update(beside_properties(handover.layout))
-        if _before(handover, 2, 3):
+        if _ran_before(handover, 2, 3):
             overhead = properties.pop("spark.executor.memoryOverhead")
             properties["spark.yarn.executor.memoryOverhead"] = overhead.removesuffix("m")
-    properties.update(allocation(handover))
+    properties.update(dynamic_allocation_properties(handover))
     return {**properties, **handover.settings}
 
 
-def allocation(handover: Handover) -> dict[str, str]:
-    """The settings of dynamic allocation: off, or within its bounds and begun with all executors,
-    as it was predicted. Shuffle files are tracked, so that no shuffle service is needed; Spark
-    before 3.0 cannot do that, and refuses to start without the service."""
+def dynamic_allocation_properties(handover: Handover) -> dict[str, str]:
+    """The settings of dynamic allocation: off, or within its bounds and starting with all
+    executors, as predicted. Shuffle tracking replaces the external shuffle service; Spark before
+    3.0 has no tracking and refuses to start without the service."""
     prefix = "spark.dynamicAllocation"
     if handover.dynamic_allocation is None:
         return {f"{prefix}.enabled": "false"}
     fewest, most = handover.dynamic_allocation
-    service = {"spark.shuffle.service.enabled": "true"} if _before(handover, 3, 0) else {}
+    service = {"spark.shuffle.service.enabled": "true"} if _ran_before(handover, 3, 0) else {}
     return {
         f"{prefix}.enabled": "true",
         f"{prefix}.minExecutors": str(fewest),
@@ -184,15 +181,15 @@ def allocation(handover: Handover) -> dict[str, str]:
     }
 
 
-def _before(handover: Handover, major: int, minor: int) -> bool:
-    """Whether the job ran with a Spark before that; not where nothing tells with which."""
+def _ran_before(handover: Handover, major: int, minor: int) -> bool:
+    """Whether the job ran with a Spark version before `major.minor`; False where unknown."""
     ran = re.match(r"(\d+)\.(\d+)", handover.spark_version or "")
     return ran is not None and (int(ran[1]), int(ran[2])) < (major, minor)
 
 
-def noted(handover: Handover, platform: str | None) -> Handover:
-    """What is handed to a target that is for one platform: its statement says so where the cluster
-    was planned for another, whose executors and price these are."""
+def with_platform_note(handover: Handover, platform: str | None) -> Handover:
+    """The handover, with a note in its statement if the target is for another platform than the one
+    whose executor sizes and prices were planned."""
     if platform is None or not handover.composition or platform == handover.platform:
         return handover
     note = (
@@ -202,10 +199,10 @@ def noted(handover: Handover, platform: str | None) -> Handover:
     return replace(handover, statement=(*handover.statement, note))
 
 
-def with_spark(handover: Handover, spark: str | None) -> Handover:
-    """What is handed to a target whose text names a release with that Spark: its statement says so
-    where the job ran with another. The number of a release is not told from that of Spark: which
-    one has it, the provider's list says."""
+def with_spark_note(handover: Handover, spark: str | None) -> Handover:
+    """The handover, with a note in its statement if the release named in the target has another
+    Spark version than the job ran with. The matching release is not named, since only the
+    provider's list has it."""
     ran = re.match(r"\d+\.\d+", handover.spark_version or "")
     if spark is None or ran is None or ran[0] == spark:
         return handover
@@ -217,8 +214,8 @@ def with_spark(handover: Handover, spark: str | None) -> Handover:
 
 
 def comments(handover: Handover) -> str:
-    """The statement, which says first by whom it is, and the notices as comment lines; line breaks
-    and control characters cannot leave them."""
+    """The statement, prefixed with the program's name, and the notices as comment lines. Line
+    breaks and control characters are replaced, so that no text can end a comment."""
     notes = (f"note: {notice.text} [{notice.code}]" for notice in handover.notices)
     lines = [*handover.statement, *notes]
     lines[:1] = [f"sparkplan: {line}" for line in lines[:1]]
@@ -226,8 +223,8 @@ def comments(handover: Handover) -> str:
 
 
 def rented_comments(handover: Handover) -> str:
-    """The same for a cluster that is rented, with what its end adds to the cost, and that nodes
-    which one owns are started anew: no service takes those that run already."""
+    """`comments` for a rented cluster, plus the cost of its idle time before termination, and that
+    owned nodes are started anew: no service uses running ones."""
     lines = [f"ends after {IDLE_MINUTES} minutes without work: billed too, and not in the cost"]
     if handover.owned:
         owned = " + ".join(f"{count} x {name}" for name, count in handover.owned.items())
@@ -238,8 +235,8 @@ def rented_comments(handover: Handover) -> str:
 
 
 def resource_name(application: str) -> str:
-    """A name as Google Cloud and Kubernetes demand it: lower case letters, digits and hyphens,
-    a letter first, at most 50 characters."""
+    """A valid name for Google Cloud and Kubernetes: lower case letters, digits and hyphens, a
+    letter first, at most 50 characters."""
     kept = "".join(
         char if char.isalnum() else "-" for char in application.lower() if ord(char) < 128
     )
@@ -253,7 +250,7 @@ def require_provider(handover: Handover, provider: str, why: str) -> str:
     """The region of a recommendation for that provider.
 
     Raises:
-        BadInput: for another provider, and for a cluster one owns.
+        BadInput: for another provider, and for a cluster that the user owns.
     """
     if handover.provider != provider or handover.region is None:
         priced = f"price it with --catalog {provider}, or " if handover.provider else ""
@@ -266,7 +263,7 @@ def require_provider(handover: Handover, provider: str, why: str) -> str:
 
 
 def only_type(handover: Handover, target: str) -> str:
-    """The one instance type of the recommendation.
+    """The only instance type of the recommendation.
 
     Raises:
         BadInput: for a mix, which `target` cannot express.

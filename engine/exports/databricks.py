@@ -54,7 +54,7 @@ class Databricks(Export):
 
 
 def comments(handover: Handover) -> str:
-    """What stands above a cluster of Databricks: what it rests on, and what is not in it."""
+    """The comments above a Databricks cluster: assumptions, and what the cost leaves out."""
     lines = [rented_comments(handover), "# the price of DBUs is in the cost only where it says so"]
     if handover.dynamic_allocation is not None:
         lines.append("# bounds of executors are not set: Databricks counts workers")

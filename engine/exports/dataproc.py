@@ -20,7 +20,7 @@ from engine.exports.base import (
 from engine.machines.services import LEAST_WORKERS
 
 IMAGE = "2.2-debian12"
-"""Any image with Spark 3.5 reads these properties; written so that it can be changed."""
+"""An example: any image with Spark 3.5 accepts these properties."""
 
 
 class Dataproc(Export):
@@ -49,24 +49,24 @@ class Dataproc(Export):
 
 
 def properties_of(handover: Handover) -> dict[str, str]:
-    """Cluster properties, each with the prefix of the file it belongs to: Spark's settings and, as
-    on EMR, what YARN may hand out on a node, which else could hold more executors than planned.
+    """Cluster properties, with the prefix of their file: Spark's settings and, as on EMR, the
+    memory that YARN may allocate on a node, which could otherwise run more executors than planned.
     """
     yarn = {f"yarn:{key}": value for key, value in yarn_memory(handover).items()}
     return yarn | {f"spark:{key}": value for key, value in spark_properties(handover).items()}
 
 
 def secondary(handover: Handover) -> list[str]:
-    """Spot nodes are secondary workers: of the machine type of the others."""
+    """The arguments for spot nodes, which are secondary workers of the same machine type."""
     spot = handover.spot_nodes
     return [f"--num-secondary-workers {spot}", "--secondary-worker-type spot"] if spot else []
 
 
 def check_workers(handover: Handover) -> None:
-    """What Dataproc itself would refuse.
+    """Refuses clusters that Dataproc does not start.
 
     Raises:
-        BadInput: for one worker, and for fewer than two that are not spot nodes.
+        BadInput: for one worker, and for fewer than two on-demand workers.
     """
     if handover.nodes < LEAST_WORKERS["dataproc"]:
         raise BadInput(

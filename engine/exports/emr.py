@@ -1,9 +1,9 @@
 """`aws emr create-cluster`: instance groups for one worker type, instance fleets for a mix of two.
 
-A fleet holds a number of units, not of nodes of each type. So that a mix comes out as recommended
-and not as EMR finds capacity, every type has a fleet of its own: the core fleet holds the type with
-the most nodes, the task fleet the other one. EMR has one task fleet; three and more types are
-therefore instance groups again, of which there may be many.
+The size of a fleet is a number of capacity units, not of nodes per type. To get a mix exactly as
+recommended rather than as EMR finds capacity, each type has its own fleet: the core fleet for the
+type with the most nodes, the task fleet for the other. EMR allows one task fleet; three or more
+types therefore use instance groups, whose number is not limited to two.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from engine.exports.base import spark_properties as spark_properties_of
 from engine.text.lists import printable
 
 WITH_STEPS = "with --steps, --auto-terminate ends it right after the last one instead"
-"""Without steps EMR would end such a cluster before a job can be submitted to it."""
+"""Without steps EMR would terminate such a cluster before a job can be submitted to it."""
 
 RELEASE = "emr-7.5.0"
-"""Any release with Spark 3.5 reads this configuration; written so that it can be changed."""
+"""An example: any release with Spark 3.5 accepts this configuration."""
 
-REFUSED = "<>$|`"
-"""In the name of a cluster."""
+REFUSED_IN_NAMES = "<>$|`"
+"""Characters that EMR refuses in the name of a cluster."""
 
 SPOT_TIMEOUT_MINUTES = 20
 
@@ -55,7 +55,7 @@ class Emr(Export):
             nodes = f"--instance-groups {shlex.quote(json.dumps(groups(handover)))}"
         words = [
             "aws emr create-cluster",
-            f"--name={shlex.quote(_no_address(cluster_name(handover.application)))}",
+            f"--name={shlex.quote(_literal_value(cluster_name(handover.application)))}",
             f"--region {shlex.quote(region)}",
             f"--release-label {RELEASE}",
             "--applications Name=Spark",
@@ -72,8 +72,7 @@ def by_count(handover: Handover) -> list[tuple[str, int]]:
     """The worker types, the one with the most nodes first.
 
     Raises:
-        BadInput: for types that EMR does not support: it would refuse them only when the text is
-            run.
+        BadInput: for types that EMR does not support, which it would refuse only at run time.
     """
     if handover.unsupported:
         near = dict.fromkeys(name for names in handover.unsupported.values() for name in names)
@@ -89,27 +88,27 @@ def by_count(handover: Handover) -> list[tuple[str, int]]:
 
 
 def groups(handover: Handover) -> list[dict[str, Any]]:
-    """One instance group per type, two where it is spot in part: the first is the core group, on
-    demand where any is, and the others are task groups."""
+    """One instance group per type, two where a type is partly spot. The first is the core group, on
+    demand if any is; the others are task groups."""
     workers = by_count(handover)
-    found: list[dict[str, Any]] = [_group("MASTER", handover.master or workers[0][0], 1)]
+    instance_groups: list[dict[str, Any]] = [_group("MASTER", handover.master or workers[0][0], 1)]
     rented = [(name, count - handover.on_spot(name), False) for name, count in workers]
     rented += [(name, handover.on_spot(name), True) for name, _ in workers]
     for name, count, spot in rented:
         if not count:
             continue
-        group = _group("CORE" if len(found) == 1 else "TASK", name, count)
+        group = _group("CORE" if len(instance_groups) == 1 else "TASK", name, count)
         group.update(_own_yarn(handover, name))
         if spot:
             # The AWS CLI takes no market of a group, unlike the service: a bid makes it spot, and
             # this one says that the on-demand price is the most that is paid.
             group["BidPrice"] = "OnDemandPrice"
-        found.append(group)
-    return found
+        instance_groups.append(group)
+    return instance_groups
 
 
 def partly_spot(handover: Handover) -> bool:
-    """Whether one type is rented both ways, which one instance fleet can hold."""
+    """Whether a single type is rented both on demand and spot, which one instance fleet allows."""
     return len(handover.composition) == 1 and 0 < handover.spot_nodes < handover.nodes
 
 
@@ -120,16 +119,16 @@ def _group(kind: str, name: str, count: int) -> dict[str, Any]:
 def fleets(handover: Handover) -> list[dict[str, Any]]:
     """A master fleet, and a fleet for each of one or two worker types."""
     workers = by_count(handover)
-    found = [_fleet("MASTER", handover.master or workers[0][0], 1, spot=0)]
+    instance_fleets = [_fleet("MASTER", handover.master or workers[0][0], 1, spot=0)]
     for kind, (name, count) in zip(("CORE", "TASK"), workers, strict=False):
         fleet = _fleet(kind, name, count, spot=handover.on_spot(name))
         fleet["InstanceTypeConfigs"][0].update(_own_yarn(handover, name))
-        found.append(fleet)
-    return found
+        instance_fleets.append(fleet)
+    return instance_fleets
 
 
 def _own_yarn(handover: Handover, name: str) -> dict[str, Any]:
-    """In a mix, the configuration of one type's nodes; nothing where one holds for the cluster."""
+    """YARN configuration of one type's nodes in a mix; empty where one applies to the cluster."""
     properties = own_memory(handover, name)
     if not properties:
         return {}
@@ -137,7 +136,7 @@ def _own_yarn(handover: Handover, name: str) -> dict[str, Any]:
 
 
 def own_memory(handover: Handover, name: str) -> dict[str, str]:
-    """What YARN may hand out on one type's nodes, where the types of a mix differ in it."""
+    """YARN memory of one type's nodes, where the types of a mix differ in it."""
     if len(handover.composition) == 1 or name not in handover.memories_gib:
         return {}
     return {NODE_MEMORY: mib(handover.memories_gib[name])}
@@ -164,26 +163,26 @@ def _fleet(kind: str, name: str, count: int, *, spot: int) -> dict[str, Any]:
 
 
 def configurations(handover: Handover) -> list[dict[str, object]]:
-    """EMR's configuration list: what YARN may hand out, and Spark's settings."""
-    found: list[dict[str, object]] = []
+    """EMR's configuration list: YARN memory and Spark's settings."""
+    entries: list[dict[str, object]] = []
     yarn = yarn_memory(handover) if len(handover.composition) == 1 else {}
     if not yarn and handover.memories_gib:
         yarn = {LARGEST_CONTAINER: mib(max(handover.memories_gib.values()))}
     if yarn:
-        found.append({"Classification": "yarn-site", "Properties": yarn})
+        entries.append({"Classification": "yarn-site", "Properties": yarn})
     spark = spark_properties_of(handover)
-    found.append({"Classification": "spark-defaults", "Properties": spark})
-    return found
+    entries.append({"Classification": "spark-defaults", "Properties": spark})
+    return entries
 
 
-def _no_address(text: str) -> str:
-    """A value that the AWS CLI takes as it is: in place of one that begins with `file://` or
-    `http://` it takes what lies there."""
+def _literal_value(text: str) -> str:
+    """A value that the AWS CLI takes literally; it replaces values that begin with `file://` or
+    `http://` by the content at that address."""
     return re.sub(":/+", ":/", text)
 
 
 def cluster_name(application: str) -> str:
-    """A cluster name from an application's: printable, without the characters that EMR refuses in
-    names (its API's `Cluster.Name`), and no longer than its 256 characters."""
-    named = "".join("-" if char in REFUSED else char for char in printable(application))
+    """A cluster name from the application's: printable, without the characters that EMR refuses in
+    `Cluster.Name`, at most 256 characters."""
+    named = "".join("-" if char in REFUSED_IN_NAMES else char for char in printable(application))
     return named[:256] or "sparkplan"

@@ -24,10 +24,10 @@ SPARK_VERSION = "3.5.3"
 IMAGE = "spark:3.5.3"
 
 _EXAMPLES = "# type, image, sparkVersion and mainApplicationFile are examples: put your own"
-"""The evidence tells neither the language nor the image."""
+"""Fields to fill in, since the evidence has neither the language nor the image."""
 
 _OVERHEAD = "spark.executor.memoryOverhead"
-"""Of what an executor has beside its heap, the setting that the resource has a field for."""
+"""The only setting of memory beside the heap with a field in the resource."""
 
 _YOURS = "local:///opt/spark/app/YOUR_APPLICATION.py"
 
@@ -46,7 +46,7 @@ class Kubernetes(Export):
 
 
 def _nodes(handover: Handover) -> str:
-    """The nodes are the cluster's own: an application cannot ask for their number."""
+    """The comment on the number of nodes, which an application cannot request."""
     if not handover.composition:
         return ""
     count = format_count(handover.nodes, "node")
@@ -57,8 +57,8 @@ def _nodes(handover: Handover) -> str:
 
 
 def _request(handover: Handover) -> str | None:
-    """CPUs that a pod asks for, where all of a node's executors would not be placed with as many as
-    they have tasks at once: a node does not offer all of its CPUs. None where they would be."""
+    """The CPU request of an executor pod, if it must be below its number of cores so that all
+    executors of a node can be scheduled: a node does not offer all of its CPUs. Else None."""
     layout = handover.layout
     if handover.node_vcpus is None:
         return None
@@ -79,7 +79,7 @@ def _dynamic(handover: Handover) -> dict[str, Any]:
 
 
 def _executor(handover: Handover) -> tuple[dict[str, Any], dict[str, str]]:
-    """The executors, and what the resource says of their memory among the settings."""
+    """The `executor` section, and the memory settings that it has no field for."""
     executor: dict[str, Any] = {
         "instances": handover.executors,
         "cores": handover.layout.executor_cores,
@@ -101,7 +101,7 @@ def _executor(handover: Handover) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 def application_of(handover: Handover) -> dict[str, Any]:
-    """The resource, as plain data.
+    """The resource as plain data.
 
     Raises:
         BadInput: for a mix: an application has executors of one shape, on nodes of one type.

@@ -1,4 +1,4 @@
-"""What a report says, whatever it is written in: sections of lines and tables."""
+"""The content of a report, independent of its format: sections of lines and tables."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from engine.units import (
 )
 
 LISTED = 10
-"""Runners-up and rejections in a report: it is to be read, `recommend --json` has all."""
+"""Maximum number of runners-up and rejections in a report; `recommend --json` has all."""
 
 
 PART = {"startup": "start-up", "dbu": "DBUs"}
-"""Parts of a cost that have another name in words."""
+"""Display names of cost parts, where different from the key."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, lines of text, and a table whose first row is its head (or none)."""
+    """A heading, lines of text, and an optional table whose first row is its header."""
 
     title: str
     lines: tuple[str, ...] = ()
@@ -38,32 +38,33 @@ def title_of(handover: Handover) -> str:
 
 
 def sections(handover: Handover) -> Iterator[Section]:
-    """All sections; without `handover.report` what was predicted and assumed is all that is
-    known."""
+    """All sections; without `handover.report` only the prediction and its assumptions."""
     yield Section("Recommendation", tuple(printable(line) for line in handover.statement))
-    found = handover.report
-    if found is None:
+    report = handover.report
+    if report is None:
         return
-    yield Section("Goal", tuple(goal_lines(found.goal)))
-    choice = handover.choice or found.recommended
+    yield Section("Goal", tuple(goal_lines(report.goal)))
+    choice = handover.choice or report.recommended
     if choice is not None:
-        yield from _of_choice(choice)
+        yield from _choice_lines(choice)
     head = ("composition", "time", "interval", "cost", "deadline met")
-    others = found.alternatives[:LISTED]
+    others = report.alternatives[:LISTED]
     if others:
-        yield Section("Runners-up", _more(found.alternatives), (head, *map(_row, others)))
-    if found.rejected:
-        rows = [(printable(r.instance), printable(r.reason)) for r in found.rejected[:LISTED]]
-        yield Section("Rejected", _more(found.rejected), (("type", "reason"), *rows))
-    hidden = [f"{reason}: {count}" for reason, count in found.hidden.items()]
-    proof = "every composition was compared" if found.optimal else "not all were looked at"
-    evidence = [f"model {found.model}; {found.evaluated:,} compositions evaluated, {proof}"]
+        yield Section("Runners-up", _more(report.alternatives), (head, *map(_row, others)))
+    if report.rejected:
+        rows = [(printable(r.instance), printable(r.reason)) for r in report.rejected[:LISTED]]
+        yield Section("Rejected", _more(report.rejected), (("type", "reason"), *rows))
+    hidden = [f"{reason}: {count}" for reason, count in report.hidden.items()]
+    proof = "every composition was compared" if report.optimal else "not all were looked at"
+    evidence = [f"model {report.model}; {report.evaluated:,} compositions evaluated, {proof}"]
     if hidden:
         evidence.append(f"types left out: {', '.join(hidden)}")
     yield Section("Evidence", tuple(printable(line) for line in evidence))
-    said = [f"{notice.text} [{notice.code}]; {notice.remedy}" for notice in handover.notices]
-    if said:
-        yield Section("Warnings", tuple(printable(line) for line in said))
+    notice_lines = [
+        f"{notice.text} [{notice.code}]; {notice.remedy}" for notice in handover.notices
+    ]
+    if notice_lines:
+        yield Section("Warnings", tuple(printable(line) for line in notice_lines))
 
 
 def goal_lines(goal: Goal) -> Iterator[str]:
@@ -76,8 +77,8 @@ def goal_lines(goal: Goal) -> Iterator[str]:
     yield f"least {goal.minimises}, at most {nodes}"
 
 
-def _of_choice(choice: Choice) -> Iterator[Section]:
-    """Why it won, and of what its cost consists."""
+def _choice_lines(choice: Choice) -> Iterator[Section]:
+    """Why the choice won, and the parts of its cost."""
     if choice.why:
         yield Section("Why", tuple(printable(line) for line in choice.why))
     if choice.cost is not None:
@@ -112,15 +113,15 @@ def _row(choice: Choice) -> tuple[str, ...]:
 
 def named(choice: Choice) -> str:
     """ "3 × m5.xlarge + 1 × r5.large"."""
-    said = " + ".join(f"{n} × {name}" for name, n in choice.composition.items())
+    text = " + ".join(f"{n} × {name}" for name, n in choice.composition.items())
     if choice.spot:
-        said += f" (spot: {' + '.join(f'{n} × {name}' for name, n in choice.spot.items())})"
-    return printable(said)
+        text += f" (spot: {' + '.join(f'{n} × {name}' for name, n in choice.spot.items())})"
+    return printable(text)
 
 
-def frontier_of(found: Recommendation | None) -> list[Choice]:
+def frontier_of(report: Recommendation | None) -> list[Choice]:
     """Choices of the frontier that have a cost, cheapest first."""
-    if found is None:
+    if report is None:
         return []
-    priced = [choice for choice in found.frontier if choice.cost_usd is not None]
+    priced = [choice for choice in report.frontier if choice.cost_usd is not None]
     return sorted(priced, key=lambda choice: choice.cost_usd or 0.0)

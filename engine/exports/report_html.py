@@ -1,4 +1,4 @@
-"""A report to open in any browser or to mail: one HTML file without scripts or other files."""
+"""The report as one self-contained HTML file without scripts, for browsers and mail."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _row(cells: tuple[str, ...], tag: str) -> str:
 
 
 def _charts(handover: Handover) -> list[str]:
-    """The frontier: the time that each cost buys, and the cost at which each time is had."""
+    """Charts of the frontier: time by cost, and cost by time."""
     frontier = frontier_of(handover.report)
     if len(frontier) < 2:
         return []
@@ -78,7 +78,7 @@ def _charts(handover: Handover) -> list[str]:
 
 
 def _meaning(found: Recommendation | None, frontier: Sequence[Choice], *, dotted: bool) -> str:
-    """What the shade and the dot of a chart are, where they are drawn."""
+    """The legend of a chart's band and dot, where drawn."""
     said = ["dot: this plan"] if dotted else []
     if found is not None and sum(choice.low is not None for choice in frontier) > 1:
         said.insert(0, f"shaded: {100.0 * found.goal.confidence:.8g} % of runs")

@@ -1,4 +1,4 @@
-"""A report to read, commit or mail: Markdown."""
+"""The report as Markdown."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Markdown(Export):
 
 
 def escaped(text: str) -> str:
-    """Text that Markdown shows as it is; names come from logs."""
+    """Text with Markdown's special characters escaped; names come from logs."""
     return _SPECIAL.sub(r"\\\1", text)
 
 

@@ -1,4 +1,4 @@
-"""`spark-submit` options, to put before one's own application and its arguments."""
+"""`spark-submit` options, to put before the application and its arguments."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _OPTIONS = {
     "spark.executor.cores": "--executor-cores",
     "spark.executor.memory": "--executor-memory",
 }
-"""Settings that have an option of their own; the others go through --conf."""
+"""Settings with a command-line option of their own; the others use --conf."""
 
 
 class SparkSubmit(Export):

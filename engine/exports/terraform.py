@@ -25,11 +25,11 @@ Block = Mapping[str, Any]
 
 
 class Map(dict[str, str]):
-    """A map argument (`name = { ... }`), where a plain dict is a nested block."""
+    """A map argument (`name = { ... }`); a plain dict is a nested block instead."""
 
 
 class Reference(str):
-    """An expression, written without quotes."""
+    """An HCL expression, written without quotes."""
 
 
 class Resource(NamedTuple):
@@ -59,7 +59,7 @@ class Terraform(Export):
                 remedy="choose spark-submit, spark-defaults or kubernetes",
             )
         texts = [
-            "\n".join([f'resource "{kind}" "{name}" {{', *written(arguments, 1), "}"])
+            "\n".join([f'resource "{kind}" "{name}" {{', *hcl_lines(arguments, 1), "}"])
             for kind, name, arguments in _RESOURCES[service](handover)
         ]
         on_databricks = service == databricks.Databricks.name
@@ -68,8 +68,8 @@ class Terraform(Export):
 
 
 def _service(handover: Handover) -> str | None:
-    """The managed Spark that the cluster is written for: Databricks where it was planned for that,
-    else the provider's own. None without a provider."""
+    """The managed service of the resource: Databricks if planned for it, else the provider's own;
+    None without a provider."""
     own = OWN_SERVICE.get(handover.provider or "")
     planned = databricks.Databricks.name
     return planned if own is not None and handover.platform == planned else own
@@ -80,7 +80,7 @@ def label(handover: Handover) -> str:
     return resource_name(handover.application).replace("-", "_")
 
 
-def written(block: Block, depth: int) -> list[str]:
+def hcl_lines(block: Block, depth: int) -> list[str]:
     """The lines of a block's body, in HCL."""
     indent, lines = "  " * depth, []
     for name, value in block.items():
@@ -89,7 +89,7 @@ def written(block: Block, depth: int) -> list[str]:
             lines += [f"{indent}  {quoted(key)} = {quoted(text)}" for key, text in value.items()]
             lines.append(f"{indent}}}")
         elif isinstance(value, dict):
-            lines += [f"{indent}{name} {{", *written(value, depth + 1), f"{indent}}}"]
+            lines += [f"{indent}{name} {{", *hcl_lines(value, depth + 1), f"{indent}}}"]
         elif isinstance(value, list):
             lines.append(f"{indent}{name} = [{', '.join(map(quoted, value))}]")
         else:
@@ -99,9 +99,8 @@ def written(block: Block, depth: int) -> list[str]:
 
 
 def quoted(text: str | int) -> str:
-    """A text or a number as HCL writes it: as JSON does, but with letters as they are (HCL refuses
-    the pairs of escapes that JSON writes for those beyond 16 bits), and with templates switched
-    off."""
+    """A text or number as HCL literal: like JSON, but without escaping non-ASCII letters (HCL
+    rejects JSON's surrogate pairs), and with template markers escaped."""
     return json.dumps(text, ensure_ascii=False).replace("${", "$${").replace("%{", "%%{")
 
 
@@ -142,7 +141,7 @@ def _emr(handover: Handover) -> list[Resource]:
 
 
 def _fleet(handover: Handover, instance: str, count: int) -> dict[str, Any]:
-    """One unit of capacity is one node, some of them spot nodes."""
+    """A fleet in which one capacity unit is one node, some of them spot nodes."""
     spot = handover.on_spot(instance)
     capacity = {"target_on_demand_capacity": count - spot, "target_spot_capacity": spot}
     fleet: dict[str, Any] = {
@@ -205,4 +204,4 @@ _RESOURCES: dict[str, Callable[[Handover], list[Resource]]] = {
     "dataproc": _dataproc,
     "databricks": _databricks,
 }
-"""Managed Spark -> the resources of a cluster there."""
+"""Managed service -> function that builds the resources of a cluster."""

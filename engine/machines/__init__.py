@@ -1,1 +1,1 @@
-"""Nodes: how fast one is, what runs the executors on it, and what its memory and disks hold."""
+"""Nodes: relative speed, platforms and services, executor memory, disks, and measuring a host."""

@@ -1,9 +1,9 @@
-"""How much memory is planned beside the heaps of executors that were not measured.
+"""Plans executor memory beside the heap (overhead, Python, off-heap) for layouts not measured.
 
-What lies beside the heap belongs to tasks: each has its own Python worker, its own native buffers
-and its own share of Spark's off-heap memory. An executor runs as many tasks at once as it has
-cores. So what executors had beside their heap is taken per core, and a layout gets it for each of
-its cores; how much of it the tasks used, no log says, only that so much was enough.
+That memory belongs to tasks: each has its own Python worker, native buffers and share of Spark's
+off-heap memory, and an executor runs as many tasks at once as it has cores. The measured amount is
+therefore taken per core and given to each core of a planned layout. Logs do not state how much of
+it the tasks used, only that it was enough.
 """
 
 from __future__ import annotations
@@ -16,33 +16,33 @@ from engine.notices import Notice
 from engine.profile import Profile, completed_runs
 
 CODE = "more-beside-heap"
-"""The notice that a log's executors had more beside their heap than Spark's default."""
+"""Code of the notice that executors had more memory beside the heap than Spark's default."""
 
 
 def planned_beside(profile: Profile) -> BesideHeap | None:
-    """What each core of an executor gets beside the heap; None for Spark's default alone.
+    """Memory beside the heap per executor core; None for Spark's default.
 
-    What the user says, else the most that executors of any run had (of the runs that came to their
-    end, where any did): what was less in another run is not known to be enough for this one.
+    The user's value, else the most that executors of any completed run had: a smaller amount in
+    another run is not known to be enough.
     """
     if profile.overhead_per_core_gib is not None:
         return BesideHeap(overhead_gib=profile.overhead_per_core_gib or None) or None
-    most = _most(profile)
-    if most is None or most.beside is None or not most.executor_cores:
+    cluster = _largest_beside(profile)
+    if cluster is None or cluster.beside is None or not cluster.executor_cores:
         return None
-    return most.beside.times(1.0 / most.executor_cores)
+    return cluster.beside.times(1.0 / cluster.executor_cores)
 
 
 def planned_notices(profile: Profile) -> list[Notice]:
-    """What is to be said of a plan that leaves more beside the heap than Spark's default, because
-    executors of a run had it: of that run, in its own words."""
-    most = _most(profile) if profile.overhead_per_core_gib is None else None
-    return told_beside(most) if most is not None else []
+    """The notice that a plan leaves more beside the heap than Spark's default because the executors
+    of a run had it; empty where the user set the amount."""
+    cluster = _largest_beside(profile) if profile.overhead_per_core_gib is None else None
+    return beside_heap_notices(cluster) if cluster is not None else []
 
 
-def told_beside(cluster: Cluster) -> list[Notice]:
+def beside_heap_notices(cluster: Cluster) -> list[Notice]:
     """The notice that executors had more beside their heap than Spark's default, and what is
-    planned for that."""
+    planned from that."""
     heap, cores, beside = cluster.executor_memory_gib, cluster.executor_cores, cluster.beside
     if not heap or not beside:
         return []
@@ -64,7 +64,7 @@ def told_beside(cluster: Cluster) -> list[Notice]:
 
 
 def _parts(beside: BesideHeap) -> str:
-    """Which settings it was: "overhead, Python"."""
+    """The kinds of memory that were set, as text: "overhead, Python"."""
     named = {
         "overhead": beside.overhead_gib,
         "Python": beside.pyspark_gib,
@@ -73,22 +73,22 @@ def _parts(beside: BesideHeap) -> str:
     return ", ".join(name for name, gib in named.items() if gib is not None)
 
 
-def _most(profile: Profile) -> Cluster | None:
-    """The cluster of the run whose executors had the most per core beside their heap; None where
-    all had Spark's default, and where that is not known."""
-    found = [
+def _largest_beside(profile: Profile) -> Cluster | None:
+    """The cluster of the run whose executors had the most memory per core beside the heap; None
+    where all had Spark's default, or where it is unknown."""
+    per_core = [
         (beside_heap_gib(heap, cluster.beside) / cores, cluster)
         for cluster in (run.cluster for run in completed_runs(profile.runs))
         if cluster.beside
         and (heap := cluster.executor_memory_gib)
         and (cores := cluster.executor_cores)
     ]
-    return max(found, key=lambda each: each[0])[1] if found else None
+    return max(per_core, key=lambda each: each[0])[1] if per_core else None
 
 
 def with_overhead_per_core(profile: Profile, gib: float) -> Profile:
-    """The profile with the user's word on the memory beside the heap, in GiB per executor core, in
-    place of what its runs had; 0 for Spark's default."""
+    """The profile with the user's memory beside the heap, in GiB per executor core, which replaces
+    what its runs had; 0 for Spark's default."""
     runs = tuple(
         replace(run, notices=tuple(notice for notice in run.notices if notice.code != CODE))
         for run in profile.runs
@@ -97,8 +97,11 @@ def with_overhead_per_core(profile: Profile, gib: float) -> Profile:
 
 
 def observed_layout(cluster: Cluster | None, profile: Profile) -> Layout | None:
-    """How executors sat on measured nodes, with what they had beside their heap; the user's word on
-    that shares out the same container anew. None where it is not known, or leaves no heap."""
+    """The executor layout of measured nodes, with memory beside the heap.
+
+    An amount per core set by the user divides the same container anew. None where the layout is
+    unknown, or where no heap would be left.
+    """
     if cluster is None or not cluster.executors or not cluster.executor_cores or not cluster.nodes:
         return None
     per_node = max(1, round(cluster.executors / cluster.nodes))

@@ -1,4 +1,4 @@
-"""Which instance types are sizes of one family: machines of the same processors, cut to size."""
+"""Instance families: types with the same processor that differ in size, by their names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NAMES = (
 
 @lru_cache(maxsize=4096)
 def family_of(name: str) -> str | None:
-    """What names of one family have in common; None where a name follows no provider's rule."""
+    """The family part of a type's name; None where the name follows no provider's rule."""
     for pattern in _NAMES:
         if found := pattern.fullmatch(name):
             return "".join(found.groupdict().values())

@@ -1,8 +1,7 @@
-"""vCPUs that are threads of one core: how much of a core a task has on nodes that are more or less
-full of tasks.
+"""Simultaneous multithreading (SMT): how task speed depends on the share of busy vCPUs of a node.
 
-Most vCPUs are threads, two to a core: on a node that is half full each task has a core of its own,
-on a full one it shares one. Speeds by CPU score are of nodes all of whose vCPUs were busy.
+Most vCPUs are hardware threads, two per core: on a half-full node each task has a core of its own,
+on a full one it shares one. CPU scores are measured with all vCPUs busy.
 """
 
 from __future__ import annotations
@@ -19,32 +18,32 @@ from engine.notices import Notice
 from engine.profile import Profile, Run
 
 SECOND_THREAD = 0.35
-"""Prior: how much more work a core gets done when all of its threads are busy. A public Spark job
-took 324 s on 4 and 273 s on 8 of a node's 8 vCPUs (0.19), Azure's compute units of two series on
-one processor differ by 0.52, and 0.3 to 0.4 is what is mostly reported."""
+"""Prior: throughput gain of a core when all of its threads are busy. A public Spark job took 324 s
+on 4 and 273 s on 8 of a node's 8 vCPUs (0.19), Azure's compute units of two series on one processor
+differ by 0.52, and most reports give 0.3 to 0.4."""
 
 USUAL_THREADS = 2
-"""Of a core of x86_64 where nobody says."""
+"""Threads per x86_64 core where the catalog does not state them."""
 
-FULLER = 1.25
-"""How much less of a core a task has than in the run from which on it is worth a warning: three
-executors of 5 cores leave one of 16 vCPUs idle, which is none."""
+DENSER = 1.25
+"""Ratio of tasks per core, target to measured, at which a warning is given: below it lies, for
+example, one idle vCPU of 16 with three executors of 5 cores."""
 
-WORTH_SAYING = 1.1
-"""How much longer or shorter tasks have to be taken to last."""
+NOTABLE_FACTOR = 1.1
+"""Factor on task times, up or down, at which the scaling is reported."""
 
 
 def threads_per_core(instance: InstanceType) -> int:
-    """How many vCPUs of a type are one core: as its catalog says; on arm64 each is one."""
+    """vCPUs per physical core of a type: as in its catalog, else 1 on arm64 and 2 on x86_64."""
     if instance.threads_per_core is not None:
         return max(1, instance.threads_per_core)
     return 1 if instance.arch == "arm64" else USUAL_THREADS
 
 
 def tasks_per_vcpu(run: Run) -> float | None:
-    """How many tasks ran at once per vCPU of the run's nodes. None where that is not known: nodes
-    that nobody named, a `local` master, whose slots say nothing of a node, and pods, each of which
-    counts as one."""
+    """Slots per vCPU of the run's nodes. None where unknown: without an instance type, with a
+    `local` master, whose slots say nothing of a node, and on Kubernetes, where each pod counts as a
+    node."""
     cluster, master = run.cluster, run.config.get("spark.master", "")
     if cluster.instance is None or not cluster.nodes or master.startswith(("local", "k8s")):
         return None
@@ -53,13 +52,14 @@ def tasks_per_vcpu(run: Run) -> float | None:
 
 
 def seconds_of_busy(busy: FloatArray, threads: FloatArray) -> FloatArray:
-    """(n,) time that computing takes where a share `busy` of a node's vCPUs computes, relative to a
-    node where all do. Tasks spread over the cores first; from then on each further one on a core
-    adds its part of `SECOND_THREAD`.
+    """Compute time at a given share of busy vCPUs, relative to a node with all vCPUs busy, (n,).
+
+    Tasks are spread over the cores first; each further thread on a core then adds its part of
+    `SECOND_THREAD` to the core's throughput.
 
     Args:
-        busy: (n,) from 0 to 1.
-        threads: (n,) vCPUs that are one core.
+        busy: (n,) share of busy vCPUs, 0 to 1.
+        threads: (n,) vCPUs per core.
     """
     per_core = np.clip(busy * threads, 1.0, threads)
     share = (per_core - 1.0) / np.maximum(threads - 1.0, 1.0)
@@ -68,20 +68,19 @@ def seconds_of_busy(busy: FloatArray, threads: FloatArray) -> FloatArray:
 
 
 def with_filled_nodes(profile: Profile) -> Profile:
-    """The profile of which executors are laid out on measured types as on others, with a task for
-    each vCPU, in place of as they were measured."""
+    """The profile with executors laid out on measured types as on others, one task per vCPU,
+    instead of as measured."""
     return replace(profile, fills_nodes=True)
 
 
 def layout_notice(
     profile: Profile, instance: InstanceType, measured: Layout | None
 ) -> Notice | None:
-    """How executors are laid out on a measured type: anew on request, or as measured, on whatever
-    master, with a quarter of its vCPUs or more left idle; None where these are filled.
+    """The notice that a measured type gets a new layout on request, or keeps the measured one with
+    at least a quarter of its vCPUs idle; None where its vCPUs are filled.
 
     Args:
-        measured: how the run sat whose layout is planned; None where none is, since that is not
-            known or leaves no heap.
+        measured: the measured layout that is planned; None where it is unknown or leaves no heap.
     """
     if profile.fills_nodes:
         return Notice(
@@ -93,7 +92,7 @@ def layout_notice(
     if measured is None:
         return None
     slots_per_node = measured.executors_per_node * measured.executor_cores
-    if FULLER * slots_per_node > instance.vcpus:
+    if DENSER * slots_per_node > instance.vcpus:
         return None
     return Notice(
         "idle-vcpus",
@@ -104,15 +103,14 @@ def layout_notice(
 
 
 def fuller_notice(run: Run, target: InstanceType, *, slots_per_node: float) -> Notice | None:
-    """The warning, for laws that give each slot a whole vCPU, that nodes of `target` leave a task
-    less of a core than those of the run did; None where they do not, where that is not known, and
-    where a measured vCPU was a core."""
+    """The warning, for laws without SMT scaling, that a task gets less of a core on `target` than
+    in the run. None where it does not, where unknown, and where measured vCPUs were whole cores."""
     source, before = run.cluster.instance, tasks_per_vcpu(run)
     if source is None or before is None or (threads := threads_per_core(source)) == 1:
         return None
     now = slots_per_node / target.vcpus
     less = max(now, 1.0 / threads) / max(before, 1.0 / threads)
-    if not FULLER <= less < math.inf:
+    if not DENSER <= less < math.inf:
         return None
     return _notice(
         f"each {source.name} had {_tasks(before * source.vcpus)} at once on {_vcpus(source)}, each "
@@ -124,10 +122,10 @@ def fuller_notice(run: Run, target: InstanceType, *, slots_per_node: float) -> N
 def counted_notice(
     run: Run, target: InstanceType, *, slots_per_node: float, times: float
 ) -> Notice | None:
-    """The warning that tasks are taken to last so many times as long on nodes of `target` as the
-    CPU score alone says, since these are fuller or emptier; None where that is no matter."""
+    """The warning that task times on `target` are scaled by `times` beyond the CPU score, since its
+    nodes are more or less full of tasks; None for a small factor."""
     source, before = run.cluster.instance, tasks_per_vcpu(run)
-    if source is None or before is None or 1.0 / WORTH_SAYING < times < WORTH_SAYING:
+    if source is None or before is None or 1.0 / NOTABLE_FACTOR < times < NOTABLE_FACTOR:
         return None
     return _notice(
         f"each {source.name} had {_tasks(before * source.vcpus)} at once on {_vcpus(source)}, each "
@@ -146,6 +144,6 @@ def _tasks(count: float) -> str:
 
 
 def _vcpus(instance: InstanceType) -> str:
-    """How many vCPUs a node has, and how many of them are one core."""
+    """vCPUs of a node and threads per core, as text."""
     threads = threads_per_core(instance)
     return f"{instance.vcpus:g} vCPUs ({'each a core' if threads == 1 else f'{threads} to a core'})"

@@ -1,11 +1,11 @@
-"""A machine of your own, measured in about ten seconds: as an instance type, and as throughputs.
+"""Benchmarks the local machine in about ten seconds: as an instance type, and as throughputs.
 
-The catalogs' CPU score is CoreMark, which is not run here. Three pieces of work that resemble what
-Spark does (`engine.machines.host_probes.cpu_kernels`) are timed on all cores, each as a multiple of
-what one core of a reference machine achieved, and the geometric mean of the multiples is taken
-times the CoreMark score of such a core. So the score stands on the catalogs' scale, by calibration
-on one machine whose own CoreMark was not measured: `SCORE_SPREAD` says how far it may be off, and
-goes into every prediction that rests on it (`engine.machines.transfer`).
+The catalogs' CPU score is CoreMark, which is not run here. Instead three kernels that resemble
+Spark's work (`engine.machines.host_probes.cpu_kernels`) are timed on all cores. Each rate is
+divided by that of one core of a reference machine; the geometric mean of the ratios times the
+CoreMark score of such a core is the score on the catalogs' scale. The calibration rests on one
+machine whose own CoreMark was not measured: `SCORE_SPREAD` is the resulting uncertainty, and enters
+every prediction that uses the score (`engine.machines.transfer`).
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from engine.machines.host_probes import (
     memory_copy,
     rate_on_all_cores,
     rate_on_one_core,
-    require_room,
+    require_free_space,
 )
 from engine.notices import Notice
 from engine.units import GIB, format_share
 
 REFERENCE_RATES: Mapping[str, float] = {"compress": 215e6, "hash": 944e6, "sort": 18.9e6}
-"""What one core of the reference machine (AMD EPYC of the fourth generation, 2.6 GHz nominal)
-achieved in the best of six rounds, per second of processor time: bytes, bytes, numbers."""
+"""Rates of one core of the reference machine (AMD EPYC of the fourth generation, 2.6 GHz nominal),
+best of six rounds, per second of CPU time: bytes, bytes, numbers."""
 
 REFERENCE_SCORE = 33_000.0
 """CoreMark iterations per second of one core of that generation: that of c7a and m7a in the
@@ -56,7 +56,7 @@ reference machine against that of the catalog's, 0.20 for three pieces of work i
 
 CPU_BENCHMARK = "coremark"
 BUSY_LOAD = 0.25
-"""Load per core before the measurement from which on the machine counts as busy."""
+"""Load per core before the measurement above which the machine counts as busy."""
 
 DISK_BYTES = 256 * MIB
 MOST_DISK_BYTES = 8 * 1024 * MIB
@@ -64,14 +64,14 @@ MOST_DISK_BYTES = 8 * 1024 * MIB
 
 @dataclass(frozen=True)
 class HostReport:
-    """What was measured, and what is known of the machine without measuring.
+    """The measured rates of a machine, and its properties as reported by the system.
 
     Args:
         cores: processors that this process may use; memory_gib: memory that it may use.
         single, all_cores: kernel -> rate per second on one core and on all at once.
-        score_per_core, score: on the catalogs' scale: of one core alone, of the whole machine.
-        memory_bytes_per_second: copying, bytes read plus bytes written, on all cores.
-        link_bytes_per_second: what the network card states; None where it states nothing.
+        score_per_core, score: CPU score on the catalogs' scale, of one core and of the machine.
+        memory_bytes_per_second: copy rate of all cores, bytes read plus bytes written.
+        link_bytes_per_second: the network card's stated speed; None where it states none.
     """
 
     name: str
@@ -124,19 +124,19 @@ def measure_host(
     """Measures this machine, in about ten times `seconds` and twice that for a slow disk.
 
     Args:
-        name: what the machine is called in the catalog.
-        folder: where the disk is measured; the folder for temporary files where None.
+        name: the machine's name in the catalog.
+        folder: where the disk is measured; None for the folder of temporary files.
         disk_bytes: size of the file that is written, read and removed, three times.
-        say: takes a word on what is being measured.
+        say: called with the name of what is being measured.
 
     Raises:
-        BadInput: for a name that cannot be one, or a folder without room.
+        BadInput: for an invalid name, or a folder without enough free space.
     """
     where = folder or Path(tempfile.gettempdir())
     _check(name, where, disk_bytes)
     busy, cores, memory = _load(), usable_cores(), usable_memory_bytes()
     say("processor")
-    single, every = _cpu_rates(cores, seconds)
+    single_rates, all_cores_rates = _cpu_rates(cores, seconds)
     say("memory")
     copied = _memory_rates(memory, cores, seconds)
     say("disk")
@@ -152,10 +152,10 @@ def measure_host(
         arch=_ARCHITECTURES.get(platform.machine().lower()),
         processor=processor_name(),
         threads_per_core=threads_of_a_core(),
-        single={kernel: Measured.of(rates) for kernel, rates in single.items()},
-        all_cores={kernel: Measured.of(rates) for kernel, rates in every.items()},
-        score_per_core=score_of(single),
-        score=score_of(every),
+        single={kernel: Measured.of(rates) for kernel, rates in single_rates.items()},
+        all_cores={kernel: Measured.of(rates) for kernel, rates in all_cores_rates.items()},
+        score_per_core=score_of(single_rates),
+        score=score_of(all_cores_rates),
         memory_bytes_per_second=Measured.of(copied),
         disk=disk,
         loopback_bytes_per_second=loopback,
@@ -165,22 +165,22 @@ def measure_host(
 
 
 _ARCHITECTURES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}
-"""What machines call themselves, as the catalogs do."""
+"""Architecture as the system names it -> as the catalogs do."""
 
 
 def _check(name: str, folder: Path, disk_bytes: int) -> None:
-    """Refuses a name that cannot be one, and a folder without room."""
+    """Refuses an invalid name, and a folder without enough free space."""
     if not name or not all(char.isalnum() or char in "._-" for char in name):
         raise BadInput(
             f"{name!r} cannot be the name of a type", remedy="use letters, digits, . _ and -"
         )
     if not MIB <= disk_bytes <= MOST_DISK_BYTES:
         raise BadInput(f"a file of 1 MiB to 8 GiB is written, not of {disk_bytes:,} bytes")
-    require_room(folder, disk_bytes)
+    require_free_space(folder, disk_bytes)
 
 
 def _memory_rates(memory_bytes: int, cores: int, seconds: float) -> list[float]:
-    """Bytes per second that all cores copy together, repetition by repetition."""
+    """Memory copy rate [B/s] of all cores together, per repetition."""
     return rate_on_all_cores(
         memory_copy(total_bytes=memory_bytes, threads=cores),
         threads=cores,
@@ -191,21 +191,21 @@ def _memory_rates(memory_bytes: int, cores: int, seconds: float) -> list[float]:
 
 
 def _cpu_rates(cores: int, seconds: float) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
-    """Rates of each kernel, repetition by repetition, on one core and on all of them."""
+    """Rates of each kernel per repetition, on one core and on all of them."""
     kernels = cpu_kernels()
     single = {
         kernel: rate_on_one_core(make, repetitions=5, seconds=seconds * 0.1)
         for kernel, make in kernels.items()
     }
-    every = {
+    all_cores = {
         kernel: rate_on_all_cores(make, threads=cores, repetitions=5, seconds=seconds * 0.2)
         for kernel, make in kernels.items()
     }
-    return single, every
+    return single, all_cores
 
 
 def score_of(rates: Mapping[str, list[float]]) -> Measured:
-    """Rates of the kernels, repetition by repetition, as scores on the catalogs' scale."""
+    """The score on the catalogs' scale, from the rates of the kernels per repetition."""
     scores = []
     for at_once in zip(*rates.values(), strict=True):
         ratios = (
@@ -218,13 +218,13 @@ def score_of(rates: Mapping[str, list[float]]) -> Measured:
 def notices_of(
     busy: float | None, cores: int, disk: DiskRates, link: float | None
 ) -> tuple[Notice, ...]:
-    """What a measurement should be taken with.
+    """Notices about the limits of a measurement.
 
     Args:
-        busy: processes that wanted a core before it; None where nobody counts.
-        link: what the network card states, in bytes per second; None where it states nothing.
+        busy: load average before the measurement; None where not available.
+        link: the network card's stated speed [B/s]; None where it states none.
     """
-    found = [
+    notices = [
         Notice(
             "calibrated-score",
             "the CPU score is no CoreMark result: three pieces of work, set against one reference "
@@ -235,20 +235,22 @@ def notices_of(
     ]
     if busy is not None and busy > BUSY_LOAD * cores:
         text = f"the machine was busy: load {busy:.1f} on {cores} cores before the measurement"
-        found.append(Notice("busy-host", text, "measure again when it is idle"))
+        notices.append(Notice("busy-host", text, "measure again when it is idle"))
     if disk.note is not None:
-        found.append(Notice("disk-not-measured", disk.note, "name a folder on a disk with --dir"))
+        notices.append(Notice("disk-not-measured", disk.note, "name a folder on a disk with --dir"))
     if link is None:
         text = "no network card states its speed: loopback is an upper bound for the network"
-        found.append(Notice("network-not-measured", text, "measure between two machines (iperf3)"))
-    return tuple(found)
+        notices.append(
+            Notice("network-not-measured", text, "measure between two machines (iperf3)")
+        )
+    return tuple(notices)
 
 
 # What the machine is -----------------------------------------------------------------------------
 
 
 def _load() -> float | None:
-    """Processes that want a core, averaged over the last minute; None where nobody counts."""
+    """Load average of the last minute; None where not available."""
     try:
         return os.getloadavg()[0]
     except OSError:
@@ -256,7 +258,7 @@ def _load() -> float | None:
 
 
 def usable_cores(limits: Path = Path("/sys/fs/cgroup")) -> int:
-    """Processors that this process may use: its affinity, and a container's quota."""
+    """Processors that this process may use: CPU affinity, limited by a container's quota."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     with suppress(OSError, ValueError):
         quota, period = (limits / "cpu.max").read_text().split()
@@ -265,7 +267,7 @@ def usable_cores(limits: Path = Path("/sys/fs/cgroup")) -> int:
 
 
 def usable_memory_bytes(limits: Path = Path("/sys/fs/cgroup")) -> int:
-    """Memory of the machine, or of the container where that is less."""
+    """Memory of the machine, or the container's limit where that is less."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     with suppress(OSError, ValueError):
         return min(total, int((limits / "memory.max").read_text()))
@@ -273,7 +275,7 @@ def usable_memory_bytes(limits: Path = Path("/sys/fs/cgroup")) -> int:
 
 
 def processor_name(info: Path = Path("/proc/cpuinfo")) -> str | None:
-    """What the processor calls itself; None where that cannot be read."""
+    """The processor's model name; None where it cannot be read."""
     with suppress(OSError):
         for line in info.read_text(encoding="utf-8", errors="replace").splitlines():
             key, _, value = line.partition(":")
@@ -285,8 +287,8 @@ def processor_name(info: Path = Path("/proc/cpuinfo")) -> str | None:
 def threads_of_a_core(
     topology: Path = Path("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list"),
 ) -> int | None:
-    """How many processors are one core, as the kernel lists those of the first ("0,4" or "0-1");
-    None where that cannot be read."""
+    """Threads per core, from the kernel's list of the first core's threads ("0,4" or "0-1"); None
+    where it cannot be read."""
     with suppress(OSError, ValueError):
         ranges = (part.partition("-") for part in topology.read_text().split(","))
         return sum(int(last or first) - int(first) + 1 for first, _, last in ranges)

@@ -1,8 +1,8 @@
-"""Short measurements of the machine this runs on: processor, memory, disk, loopback.
+"""Micro-benchmarks of the local machine: processor, memory, disk, loopback.
 
-Each probe repeats a piece of work for a bounded time and returns what every repetition achieved;
-nothing here interprets it. The processor's work is done by libraries that let go of Python's lock,
-so that threads use all cores.
+Each probe repeats its work for a bounded time and returns the rate of every repetition, without
+interpretation. The CPU kernels run in libraries that release Python's global interpreter lock, so
+that threads use all cores.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from engine.forecast import IntArray
 
 MIB = 1024**2
 CHUNK_BYTES = 4 * MIB
-LEAST_ROOM = 1.25
-"""Free space that must be there, in times of what is written."""
+FREE_SPACE_FACTOR = 1.25
+"""Required free space, as a multiple of the bytes written."""
 ANOTHER_FOLDER = "name another folder with --dir"
 
 
@@ -51,9 +51,9 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class DiskRates:
-    """Bytes per second to and from a file; `read` is None where it came out of memory.
+    """Write and read rates of a file [B/s]; `read` is None where it may have come from memory.
 
-    `direct` says that reads went past the page cache, and `note` what to know of the figures.
+    `direct` is whether reads bypassed the page cache; `note` explains limits of the figures.
     """
 
     write: Measured
@@ -68,7 +68,7 @@ Work = Callable[[], float]
 
 
 def cpu_kernels() -> Mapping[str, Callable[[], Work]]:
-    """Name -> what makes a piece of work for one thread: compression (branches and tables, as in
+    """Name -> factory of a kernel for one thread: compression (branches and tables, as in
     shuffles), hashing (arithmetic), sorting (comparisons and memory)."""
     return {"compress": _compress, "hash": _hash, "sort": _sort}
 
@@ -92,13 +92,13 @@ def _sort() -> Work:
 
 @cache
 def _numbers() -> IntArray:
-    """Numbers without an order; the same everywhere."""
+    """Random numbers, the same on every machine."""
     return np.random.default_rng(1).integers(0, 1 << 62, 200_000)
 
 
 @cache
 def _text() -> bytes:
-    """2 MiB of words with the frequencies of a language; the same everywhere."""
+    """2 MiB of words with Zipf frequencies, as in natural language; the same on every machine."""
     rng = np.random.default_rng(1)
     words = [b"%x" % number for number in rng.integers(0, 50_000, 20_000)]
     picked = rng.zipf(1.3, 500_000) % len(words)
@@ -106,9 +106,9 @@ def _text() -> bytes:
 
 
 def rate_on_one_core(make: Callable[[], Work], *, repetitions: int, seconds: float) -> list[float]:
-    """Work per second of processor time of one thread, each repetition `seconds` long.
+    """Work per second of CPU time of one thread; each repetition takes `seconds`.
 
-    Processor time, not the clock's: what other processes take of a busy machine is not missing.
+    CPU time rather than elapsed time, so that other processes do not lower the rate.
     """
     work = make()
     work()
@@ -123,10 +123,10 @@ def rate_on_all_cores(
     seconds: float,
     clock: Callable[[], float] = time.thread_time,
 ) -> list[float]:
-    """Work per second of all threads together, which run side by side.
+    """Summed work per second of concurrent threads.
 
-    By `clock`: each thread's processor time as in `rate_on_one_core`, or for what cores share the
-    time that passes.
+    `clock` is each thread's CPU time as in `rate_on_one_core`, or elapsed time for resources that
+    cores share.
     """
     works = [make() for _ in range(threads)]
     with ThreadPoolExecutor(threads) as pool:
@@ -138,7 +138,7 @@ def rate_on_all_cores(
 
 
 def _rate(work: Work, seconds: float, clock: Callable[[], float]) -> float:
-    """Work per second of `clock`, for `seconds` that pass and at least once."""
+    """Work per second of `clock`, repeated for `seconds` of elapsed time and at least once."""
     done, used, start = 0.0, clock(), time.perf_counter()
     while not done or time.perf_counter() - start < seconds:
         done += work()
@@ -146,8 +146,8 @@ def _rate(work: Work, seconds: float, clock: Callable[[], float]) -> float:
 
 
 def memory_copy(*, total_bytes: int, threads: int) -> Callable[[], Work]:
-    """Copies a block; all threads' blocks together are far larger than any cache, and take at most
-    an eighth of `total_bytes`. Counts bytes read and bytes written."""
+    """Factory of a kernel that copies a block; counts bytes read plus bytes written. The blocks of
+    all threads together far exceed any cache and take at most an eighth of `total_bytes`."""
     size = max(CHUNK_BYTES, min(64 * MIB, total_bytes // (16 * threads))) // 8
 
     def make() -> Work:
@@ -163,41 +163,41 @@ def memory_copy(*, total_bytes: int, threads: int) -> Callable[[], Work]:
 
 
 def disk_rates(folder: Path, *, size_bytes: int, repetitions: int, seconds: float) -> DiskRates:
-    """Writes a file until it is on the disk (fsync), and reads it back.
+    """Write rate of a file including fsync, and the rate of reading it back.
 
-    The file has no name, so that it goes whatever happens to this process. A repetition ends after
-    `seconds` even where the file is not full, so that a slow disk does not take long.
+    The file is anonymous, so that it disappears even if this process is killed. A repetition ends
+    after `seconds` even if the file is not full, which bounds the time on a slow disk.
 
     Raises:
-        BadInput: when the folder cannot be written or has too little room.
+        BadInput: when the folder cannot be written or has too little free space.
     """
-    require_room(folder, size_bytes)
-    writes, reads, ways, most = [], [], [], 0
+    require_free_space(folder, size_bytes)
+    writes, reads, direct_reads, most_written = [], [], [], 0
     try:
         for _ in range(repetitions):
             with tempfile.TemporaryFile(dir=folder) as file:
                 written, rate = _write(file.fileno(), size_bytes, seconds)
                 writes.append(rate)
-                most = max(most, written)
+                most_written = max(most_written, written)
                 direct, rate = _read(file.fileno(), seconds)
                 reads.append(rate)
-                ways.append(direct)
+                direct_reads.append(direct)
     except OSError as error:
         raise BadInput(f"cannot be measured: {error.strerror}", where=str(folder)) from None
     kind = filesystem_of(folder)
     note = f"{folder} is memory ({kind}), not a disk" if kind in ("tmpfs", "ramfs") else None
-    if not all(ways) and note is None:
+    if not all(direct_reads) and note is None:
         note = "reads could not pass by the page cache and may have come from memory: not counted"
-    known = all(ways) or kind in ("tmpfs", "ramfs")
+    known = all(direct_reads) or kind in ("tmpfs", "ramfs")
     read = Measured.of(reads) if known else None
-    return DiskRates(Measured.of(writes), read, most, all(ways), note)
+    return DiskRates(Measured.of(writes), read, most_written, all(direct_reads), note)
 
 
-def require_room(folder: Path, size_bytes: int) -> None:
-    """Refuses a folder that cannot take what will be written.
+def require_free_space(folder: Path, size_bytes: int) -> None:
+    """Refuses a folder without enough free space or write access.
 
     Raises:
-        BadInput: with how much room there is and how much is needed.
+        BadInput: with the free and the needed space.
     """
     try:
         found = os.statvfs(folder)
@@ -205,7 +205,7 @@ def require_room(folder: Path, size_bytes: int) -> None:
         raise BadInput(
             f"cannot be used: {error.strerror}", where=str(folder), remedy=ANOTHER_FOLDER
         ) from None
-    free, needed = found.f_bavail * found.f_frsize, int(size_bytes * LEAST_ROOM)
+    free, needed = found.f_bavail * found.f_frsize, int(size_bytes * FREE_SPACE_FACTOR)
     if free < needed:
         raise BadInput(
             f"{free / 1e6:,.0f} MB free, {needed / 1e6:,.0f} MB are needed",
@@ -219,7 +219,7 @@ def require_room(folder: Path, size_bytes: int) -> None:
 
 
 def _write(descriptor: int, size_bytes: int, seconds: float) -> tuple[int, float]:
-    """Bytes written and bytes per second, up to the disk's word that it has them."""
+    """Bytes written, and bytes per second including fsync."""
     chunk = os.urandom(CHUNK_BYTES)
     written, start = 0, time.perf_counter()
     while written < size_bytes and time.perf_counter() - start < seconds:
@@ -229,7 +229,7 @@ def _write(descriptor: int, size_bytes: int, seconds: float) -> tuple[int, float
 
 
 def _read(descriptor: int, seconds: float) -> tuple[bool, float]:
-    """Whether the page cache was passed by, and bytes per second."""
+    """Whether the read bypassed the page cache (O_DIRECT), and bytes per second."""
     with suppress(OSError, AttributeError):
         os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
     direct_flag = getattr(os, "O_DIRECT", 0)
@@ -269,7 +269,7 @@ def filesystem_of(folder: Path, mounts: Path = Path("/proc/mounts")) -> str | No
 
 
 def loopback_rates(*, repetitions: int, seconds: float) -> list[float]:
-    """Bytes per second through one TCP connection to this same machine.
+    """Bytes per second through one TCP connection over loopback.
 
     Raises:
         BadInput: when the machine refuses connections to itself.
@@ -307,7 +307,7 @@ def _loopback(seconds: float) -> float:
 
 
 def link_bytes_per_second(folder: Path = Path("/sys/class/net")) -> float | None:
-    """The speed of the fastest network card as the system states it; None where it states none."""
+    """The speed of the fastest network card [B/s], as the system states it; None without one."""
     speeds = []
     for path in sorted(folder.glob("*/speed")):
         with suppress(OSError, ValueError):

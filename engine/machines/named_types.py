@@ -1,10 +1,10 @@
-"""What a run table says of a named instance type, held against the catalogs.
+"""Checks the instance types that run tables name against the catalogs, and completes their shapes.
 
-A name stands for one machine. Its speed is the catalog's, a score of the whole machine; divided by
-vCPUs that a table states otherwise it would be the speed of a machine that does not exist, and the
-answer off by as much. So one shape counts: where the two contradict each other, the catalog's. What
-a table does not state of a known type is the catalog's too: without it, types of unlike sizes would
-count as equal machines.
+A name stands for one machine. Its speed comes from the catalog as a score of the whole machine;
+divided by a wrong number of vCPUs it would be that of a machine that does not exist, and the
+prediction off by the same factor. Where table and catalog contradict each other the catalog's shape
+counts. Values that a table does not state are the catalog's too: without them, types of different
+sizes would count as equal machines.
 """
 
 from __future__ import annotations
@@ -21,44 +21,44 @@ from engine.memory import usable_memory_gib
 from engine.notices import Notice
 from engine.profile import Profile, Run
 
-LEAST_MEMORY, MOST_MEMORY = 0.75, 1.25
-"""Shares of a type's memory that a table may state. Less than all of it is what YARN hands out,
-more is GB for GiB; the catalog's own rule may leave still less."""
+MIN_MEMORY_SHARE, MAX_MEMORY_SHARE = 0.75, 1.25
+"""Range of a type's memory, as shares, that a table may state: less is what YARN allocates, more is
+GB taken for GiB. The catalog's own memory rule may leave still less."""
 
-LONG_NAME = 14
-"""Letters from which on two slips in a name are still no other name; below it is one: with two,
-`ab.2xlarge` would resemble `m5.2xlarge`."""
+TWO_EDITS_LENGTH = 14
+"""Minimum length of a name in which two edits still count as a misspelling; in shorter names it is
+one: with two, `ab.2xlarge` would resemble `m5.2xlarge`."""
 
 
 def held_against(profile: Profile, first: Catalog | str) -> Profile:
-    """The profile with one shape for each named type, and with what was wrong as notices.
+    """The profile with the shapes of named types checked against the catalogs, with notices.
 
-    Types of event logs are left alone: those have no shape of their own, or that of `--ran-on`.
-    A name that no catalog knows is a machine of one's own; it is warned of only where it is nearly
-    a known one.
+    Types of event logs are left alone: they have no shape of their own, or that of `--ran-on`. A
+    name in no catalog is taken as the user's own machine, with a warning only where it resembles a
+    known name.
 
     Args:
-        first: the catalog that is asked first, itself or by name; then all bundled ones are.
+        first: the catalog to look in first, itself or by name; then all bundled ones.
 
     Raises:
-        BadInput: for what is wrong with the catalog `first`.
-        UnknownName: where there is none of that name.
+        BadInput: for an invalid catalog `first`.
+        UnknownName: where there is no catalog of that name.
     """
-    stated = _stated(profile)
+    stated = _named_types(profile)
     if not stated:
         return profile
     catalogs, notices = _Catalogs(first), list(profile.notices)
     shapes: dict[str, InstanceType] = {}
     for name, (instance, where) in stated.items():
-        catalog = catalogs.knowing(name)
+        catalog = catalogs.with_type(name)
         if catalog is None:
-            meant = _meant(instance, catalogs.types())
-            notices += [_misspelt(name, meant, where)] if meant else []
+            meant = _close_names(instance, catalogs.types())
+            notices += [_misspelt_notice(name, meant, where)] if meant else []
             continue
         known = catalog.offers[name].instance
         if _contradicts(instance, catalog):
             shapes[name] = replace(instance, vcpus=known.vcpus, memory_gib=known.memory_gib)
-            notices.append(contradiction(instance, known, where, f"catalog {catalog.name}"))
+            notices.append(contradiction_notice(instance, known, where, f"catalog {catalog.name}"))
         elif isnan(instance.vcpus) or isnan(instance.memory_gib):
             shapes[name] = _completed(instance, known)
     if not shapes and len(notices) == len(profile.notices):
@@ -67,29 +67,29 @@ def held_against(profile: Profile, first: Catalog | str) -> Profile:
     return replace(profile, runs=runs, notices=tuple(dict.fromkeys(notices)))
 
 
-def _stated(profile: Profile) -> dict[str, tuple[InstanceType, str]]:
-    """The types that a table or a hand-written profile names, and where each is named first.
+def _named_types(profile: Profile) -> dict[str, tuple[InstanceType, str]]:
+    """The types that run tables or hand-written profiles name, and where each occurs first.
 
-    One with a benchmark has the shape and the score of one catalog already.
+    A type with a CPU benchmark already has the shape and the score of a catalog.
     """
-    found: dict[str, tuple[InstanceType, str]] = {}
+    types: dict[str, tuple[InstanceType, str]] = {}
     for run in profile.runs:
         for group in run.cluster.groups:
             instance = group.instance
             if instance is not None and instance.cpu_benchmark is None and not run.stages:
                 where = run.source or next(iter(profile.sources), profile.name)
-                found.setdefault(instance.name, (instance, where))
-    return found
+                types.setdefault(instance.name, (instance, where))
+    return types
 
 
 class _Catalogs:
-    """The catalog that is asked first and the bundled ones, opened as far as a name needs."""
+    """The first catalog and the bundled ones, loaded lazily as far as a lookup needs."""
 
     def __init__(self, first: Catalog | str) -> None:
         self._opened: list[Catalog] = []
-        self._others = _each(first)
+        self._others = _catalogs_in_order(first)
 
-    def knowing(self, name: str) -> Catalog | None:
+    def with_type(self, name: str) -> Catalog | None:
         """The first catalog that has the type."""
         for catalog in self._all():
             if name in catalog.offers:
@@ -106,39 +106,41 @@ class _Catalogs:
             yield catalog
 
 
-def _each(first: Catalog | str) -> Iterator[Catalog]:
-    given = first if isinstance(first, Catalog) else load_catalog(first)
-    own = (given.name, given.region, given.date)
-    others = (entry for entry in list_catalogs() if (entry.name, entry.region, entry.date) != own)
-    yield from chain([given], (load_catalog(entry.path) for entry in others))
+def _catalogs_in_order(first: Catalog | str) -> Iterator[Catalog]:
+    first_catalog = first if isinstance(first, Catalog) else load_catalog(first)
+    first_key = (first_catalog.name, first_catalog.region, first_catalog.date)
+    others = (
+        entry for entry in list_catalogs() if (entry.name, entry.region, entry.date) != first_key
+    )
+    yield from chain([first_catalog], (load_catalog(entry.path) for entry in others))
 
 
 def _contradicts(stated: InstanceType, catalog: Catalog) -> bool:
-    """Whether what is stated cannot be the catalog's machine; what is not stated cannot either."""
+    """Whether a stated shape contradicts the catalog's; unstated values never do."""
     known = catalog.offers[stated.name].instance
-    least = min(LEAST_MEMORY * known.memory_gib, usable_memory_gib(known, catalog.memory_rule))
-    return outside(stated, known, least)
+    least = min(MIN_MEMORY_SHARE * known.memory_gib, usable_memory_gib(known, catalog.memory_rule))
+    return is_different_shape(stated, known, least)
 
 
-def outside(stated: InstanceType, known: InstanceType, least_gib: float) -> bool:
-    """Whether a stated shape is not that of the known machine, of whose memory executors may get as
-    little as `least_gib`."""
+def is_different_shape(stated: InstanceType, known: InstanceType, least_gib: float) -> bool:
+    """Whether a stated shape is not that of the known machine; its memory may be stated as little
+    as `least_gib`, what executors get of it."""
     if not isnan(stated.vcpus) and not isclose(stated.vcpus, known.vcpus):
         return True
     if isnan(stated.memory_gib):
         return False
-    return not least_gib <= stated.memory_gib <= MOST_MEMORY * known.memory_gib
+    return not least_gib <= stated.memory_gib <= MAX_MEMORY_SHARE * known.memory_gib
 
 
-def of_catalog(instance: InstanceType) -> bool:
-    """Whether a shape is a catalog's: what tables and logs state says no architecture, and neither
-    speed, network nor disks."""
-    told = (instance.arch, instance.family, instance.cpu_benchmark, instance.network_gbps)
-    return any(value is not None for value in told)
+def is_from_catalog(instance: InstanceType) -> bool:
+    """Whether a shape comes from a catalog: tables and logs state no architecture, family,
+    benchmark or network."""
+    values = (instance.arch, instance.family, instance.cpu_benchmark, instance.network_gbps)
+    return any(value is not None for value in values)
 
 
 def _completed(stated: InstanceType, known: InstanceType) -> InstanceType:
-    """The stated shape, and the known one where it states nothing."""
+    """The stated shape, completed by the known one."""
     return replace(
         stated,
         vcpus=known.vcpus if isnan(stated.vcpus) else stated.vcpus,
@@ -156,7 +158,9 @@ def _with_shapes(run: Run, shapes: Mapping[str, InstanceType]) -> Run:
     return replace(run, cluster=replace(run.cluster, groups=groups))
 
 
-def contradiction(stated: InstanceType, known: InstanceType, where: str, whose: str) -> Notice:
+def contradiction_notice(
+    stated: InstanceType, known: InstanceType, where: str, whose: str
+) -> Notice:
     """The warning that a stated shape is not the catalog's; `whose`: which catalog, in words."""
     return Notice(
         "shape-contradicts-catalog",
@@ -173,7 +177,7 @@ def _shape(instance: InstanceType) -> str:
     return " and ".join(part for part in (vcpus, memory) if part)
 
 
-def _misspelt(name: str, meant: list[str], where: str) -> Notice:
+def _misspelt_notice(name: str, meant: list[str], where: str) -> Notice:
     return Notice(
         "misspelt-type",
         f"{where} names {name}, which no catalog knows: it counts as a machine of your own, of "
@@ -182,39 +186,37 @@ def _misspelt(name: str, meant: list[str], where: str) -> Notice:
     )
 
 
-def _meant(stated: InstanceType, known: Iterable[InstanceType]) -> list[str]:
-    """The known types whose names are nearest to the stated one, where they are a slip away;
-    of these the ones with its vCPUs, where any have them."""
-    slips = {entry.name: (entry, _slips(stated.name, entry.name)) for entry in known}
-    fewest = min(count for _, count in slips.values())
-    close = [entry for entry, count in slips.values() if count == fewest < FAR]
-    alike = [entry for entry in close if isclose(entry.vcpus, stated.vcpus)]
-    return [entry.name for entry in alike or close][:3]
+def _close_names(stated: InstanceType, known: Iterable[InstanceType]) -> list[str]:
+    """Up to three known types whose names are nearest to the stated one, within the allowed edits;
+    of these, the ones with its vCPUs if there are any."""
+    distances = {entry.name: (entry, _edit_distance(stated.name, entry.name)) for entry in known}
+    fewest = min(count for _, count in distances.values())
+    close = [entry for entry, count in distances.values() if count == fewest < TOO_MANY_EDITS]
+    same_vcpus = [entry for entry in close if isclose(entry.vcpus, stated.vcpus)]
+    return [entry.name for entry in same_vcpus or close][:3]
 
 
-FAR = 3
-"""More slips than any name may have."""
+TOO_MANY_EDITS = 3
+"""Edit distance that is never a misspelling."""
 
 
-def _slips(name: str, known: str) -> int:
-    """By how many slips a name differs from a known one, capitals aside; `FAR` where by more than
-    may be."""
-    most = 1 if len(known) < LONG_NAME else 2
+def _edit_distance(name: str, known: str) -> int:
+    """Case-insensitive edit distance of two names; `TOO_MANY_EDITS` above the allowed number."""
+    most = 1 if len(known) < TWO_EDITS_LENGTH else 2
     one, other = name.casefold(), known.casefold()
-    count = FAR if abs(len(one) - len(other)) > most else _edits(one, other)
-    return count if count <= most else FAR
+    count = TOO_MANY_EDITS if abs(len(one) - len(other)) > most else _edits(one, other)
+    return count if count <= most else TOO_MANY_EDITS
 
 
 def _edits(one: str, other: str) -> int:
-    """Letters to add, leave out, change or swap with their neighbour to make one name of the
-    other (optimal string alignment)."""
-    before: list[int] = []
+    """Edit distance with transpositions (optimal string alignment)."""
+    previous: list[int] = []
     row = list(range(len(other) + 1))
     for i, letter in enumerate(one, start=1):
-        before, above, row = row, before, [i]
-        for j, wanted in enumerate(other, start=1):
-            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != wanted))
-            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == wanted:
-                cost = min(cost, above[j - 2] + 1)
+        previous, before_previous, row = row, previous, [i]
+        for j, other_letter in enumerate(other, start=1):
+            cost = min(previous[j] + 1, row[j - 1] + 1, previous[j - 1] + (letter != other_letter))
+            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == other_letter:
+                cost = min(cost, before_previous[j - 2] + 1)
             row.append(cost)
     return row[-1]

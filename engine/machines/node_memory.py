@@ -1,7 +1,7 @@
-"""Whether executors as they were measured fit the memory of a node.
+"""Checks whether measured executors fit a node's memory, and how much memory YARN should offer.
 
-Layouts of our own fit by their making. A type that was measured keeps the executors that it was
-measured with, whatever ran them; another platform may leave less of the node to them.
+Planned layouts fit by construction. A measured type keeps its measured executors, and another
+platform may leave them less of the node.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _LEAST_STEP_GIB = 1.0 / 1024.0
 """YARN counts in whole MiB."""
 
 
-def taken_gib(layout: Layout, rule: MemoryRule) -> float | None:
-    """What the executors of one node take of its memory, in GiB, as what runs them counts; None
-    where their heap is not known.
+def executors_memory_gib(layout: Layout, rule: MemoryRule) -> float | None:
+    """Memory [GiB] that the executors of one node take, as the platform counts it; None where their
+    heap is unknown.
 
     A standalone worker counts heaps alone, YARN whole steps (`CONTAINER_STEP_GIB`).
     """
@@ -44,44 +44,46 @@ def taken_gib(layout: Layout, rule: MemoryRule) -> float | None:
 
 
 def yarn_memory_gib(instance: InstanceType, rule: MemoryRule, layout: Layout) -> float:
-    """What YARN is to hand out on a node, in GiB: what is usual, or what measured executors and the
-    application master (which may find its place on another node) need beyond that, where the
-    machine has it.
+    """Memory [GiB] that YARN should offer on a node (`yarn.nodemanager.resource.memory-mb`).
 
-    Less than is usual where one executor more than planned would find its place: YARN counts memory
-    alone, so that it would run on cores that the others have, while another node stays idle. So
-    much is left that it just does not; a driver on the cluster may need it.
+    Normally the usual amount; more where measured executors and the application master (which may
+    run on another node) need it and the machine has it. Less where one executor more than planned
+    would fit: YARN schedules by memory alone, so that executor would share the cores of the others
+    while another node stays idle. The limit is just low enough to prevent that, since a driver on
+    the cluster may need memory.
     """
-    usual, most = usable_memory_gib(instance, rule), instance.memory_gib - DAEMONS_GIB
-    taken = taken_gib(layout, rule)
-    if taken is None or taken > most:
-        return usual
+    usual_gib, available_gib = usable_memory_gib(instance, rule), instance.memory_gib - DAEMONS_GIB
+    executors_gib = executors_memory_gib(layout, rule)
+    if executors_gib is None or executors_gib > available_gib:
+        return usual_gib
     step = CONTAINER_STEP_GIB.get(rule.kind, _LEAST_STEP_GIB)
-    needed = taken + math.ceil(YARN_MASTER_GIB / step) * step
-    one_more = taken * (1.0 + 1.0 / layout.executors_per_node)
-    return min(max(usual, min(most, needed)), max(needed, one_more - step))
+    needed_gib = executors_gib + math.ceil(YARN_MASTER_GIB / step) * step
+    one_more = executors_gib * (1.0 + 1.0 / layout.executors_per_node)
+    return min(max(usual_gib, min(available_gib, needed_gib)), max(needed_gib, one_more - step))
 
 
 def crowded_notice(instance: InstanceType, layout: Layout, catalog: Catalog) -> Notice | None:
-    """The warning that a node does not hold the executors of a layout; None where it does, and
-    where that is not known.
+    """The warning that the executors of a layout exceed a node's memory; None where they fit, or
+    where this is unknown.
 
-    A rule that is a share of the node is a rough one: there only more than the machine has is too
-    much.
+    A memory rule by share of the node is approximate: there only more than the whole machine counts
+    as too much.
     """
     rule = catalog.memory_rule
-    left = instance.memory_gib if rule.kind == "share" else usable_memory_gib(instance, rule)
-    taken = taken_gib(layout, rule)
-    if taken is None or taken <= left * (1.0 + WHOLE):
+    available_gib = (
+        instance.memory_gib if rule.kind == "share" else usable_memory_gib(instance, rule)
+    )
+    executors_gib = executors_memory_gib(layout, rule)
+    if executors_gib is None or executors_gib <= available_gib * (1.0 + WHOLE):
         return None
-    count, offered = layout.executors_per_node, f"its {left:.3g} GiB"
+    count, offered = layout.executors_per_node, f"its {available_gib:.3g} GiB"
     executors = "the executor" if count == 1 else f"the {count} executors"
-    if left < instance.memory_gib:
-        offered = f"the {left:.3g} GiB that {service_of(catalog)} leaves to executors"
+    if available_gib < instance.memory_gib:
+        offered = f"the {available_gib:.3g} GiB that {service_of(catalog)} leaves to executors"
     return Notice(
         CODE,
-        f"{executors} that the log had on each {instance.name} take {taken:.3g} GiB, more than "
-        f"{offered}: unless something else is set, not all of them start",
+        f"{executors} that the log had on each {instance.name} take {executors_gib:.3g} GiB, more "
+        f"than {offered}: unless something else is set, not all of them start",
         "check the type that --ran-on names and the --platform, or take a type that was not "
         "measured: its executors are made to fit",
     )

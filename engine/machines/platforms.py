@@ -1,7 +1,8 @@
-"""What runs the executors: a managed service, YARN, Kubernetes or Spark's own standalone workers.
+"""Platforms that run executors: managed services, YARN, Kubernetes, Spark standalone.
 
-A catalog is of the provider's own service (EMR, Dataproc, Databricks on Azure). On another platform
-the same machines keep back another part of their memory, and the service is not paid for.
+A catalog has the memory rule and prices of its provider's service (EMR, Dataproc, Databricks on
+Azure). On another platform the same machines reserve a different part of their memory, and the
+service is not paid for.
 """
 
 from __future__ import annotations
@@ -15,17 +16,17 @@ from engine.catalog import Billing, Catalog, InstanceType, MemoryRule
 from engine.errors import BadInput, UnknownName
 from engine.notices import Notice
 
-_LEAVES = "a published tool leaves {} % of a {} node to what is not an executor; assumed"
+_SHARE_NOTE = "a published tool leaves {} % of a {} node to what is not an executor; assumed"
 
 _RULES = {
     "emr": MemoryRule("emr-yarn"),
     "dataproc": MemoryRule(
         "share", 0.8, yarn=True,
-        note=_LEAVES.format(20, "Dataproc"),
+        note=_SHARE_NOTE.format(20, "Dataproc"),
     ),
     "databricks": MemoryRule(
         "share", 0.65,
-        note=_LEAVES.format(35, "Databricks"),
+        note=_SHARE_NOTE.format(35, "Databricks"),
     ),
     "yarn": MemoryRule(
         "yarn",
@@ -42,31 +43,31 @@ _RULES = {
 
 PLATFORMS = tuple(_RULES)
 
-_ON = {"emr": "aws", "dataproc": "gcp"}
-"""Services of one provider."""
+_PROVIDER_OF_SERVICE = {"emr": "aws", "dataproc": "gcp"}
+"""Service -> the only provider it runs on."""
 
 OWN_SERVICE = {"aws": "emr", "gcp": "dataproc", "azure": "databricks"}
-"""The service that a provider's catalog is of."""
+"""Provider -> the service that its catalog is for."""
 
 SERVICE = "EMR"
-"""The service whose list of supported types the catalogs know."""
+"""The service whose list of supported types is in the catalogs."""
 
 NOT_SUPPORTED = f"not supported by {SERVICE}"
 
-_PLAIN = {
+_MISSING_PRICE_NOTES = {
     "kubernetes": "the price of a managed Kubernetes, and of its control plane, is not in it",
     "databricks": "the price of DBUs is not in it: this catalog does not know them",
 }
 
 
 def on_platform(catalog: Catalog, platform: str | None) -> Catalog:
-    """The same machines with what another platform leaves to executors, without the price of the
-    catalog's own service. None, and that service, change nothing.
+    """The catalog with another platform's memory rule, without the price of its own service. None,
+    and its own service, change nothing.
 
     Raises:
         UnknownName: for an unknown platform.
         BadInput: for the service of another provider, and for the catalog's own service where the
-            catalog was taken to another platform before: what is paid for it is not known any more.
+            catalog was changed to another platform before: its price is then no longer known.
     """
     if platform is None:
         return catalog
@@ -76,7 +77,7 @@ def on_platform(catalog: Catalog, platform: str | None) -> Catalog:
         raise BadInput(
             f"{platform} does not run on the machines of catalog {catalog.name}",
             where="--platform",
-            remedy=f"name a catalog of {_ON[platform]}, or another platform",
+            remedy=f"name a catalog of {_PROVIDER_OF_SERVICE[platform]}, or another platform",
         )
     if platform == OWN_SERVICE.get(catalog.provider):
         if catalog.platform not in (None, platform):
@@ -98,13 +99,13 @@ def on_platform(catalog: Catalog, platform: str | None) -> Catalog:
 
 
 def runs_on(platform: str, catalog: Catalog) -> bool:
-    """Whether a platform runs on a catalog's machines: a provider's service does on its own."""
-    return _ON.get(platform, catalog.provider) == catalog.provider
+    """Whether a platform runs on a catalog's machines; services only on their provider's."""
+    return _PROVIDER_OF_SERVICE.get(platform, catalog.provider) == catalog.provider
 
 
 def platform_of(catalog: Catalog) -> str | None:
-    """What runs the executors of a catalog's answers: what was asked for, else what its memory rule
-    is of, else its provider's service. None where nothing says."""
+    """The platform of a catalog: as requested, else by its memory rule, else its provider's
+    service; None where unknown."""
     named = {rule.kind: name for name, rule in _RULES.items() if rule.kind != "share"}
     return (
         catalog.platform or named.get(catalog.memory_rule.kind) or OWN_SERVICE.get(catalog.provider)
@@ -112,8 +113,8 @@ def platform_of(catalog: Catalog) -> str | None:
 
 
 def support_notice(catalog: Catalog, name: str) -> Notice | None:
-    """The warning about a type that the service which is paid for does not start. One that was
-    named, or is owned, is the user's word: it is taken, and this is said."""
+    """The warning that the service does not support a type. A type that the user named or owns is
+    planned all the same."""
     if catalog.supports(name):
         return None
     near = ", ".join(nearest_supported(catalog, name))
@@ -126,8 +127,8 @@ def support_notice(catalog: Catalog, name: str) -> Notice | None:
 
 
 def nearest_supported(catalog: Catalog, name: str) -> tuple[str, ...]:
-    """The three types that EMR supports nearest to one that it does not: of the same architecture,
-    the smallest that hold as much (else the largest), the next of its own series first."""
+    """The three EMR-supported types nearest to an unsupported one: same architecture, preferably
+    not smaller, by closeness in size, then price; the nearest of its own series first."""
     shape = catalog.offers[name].instance
 
     def key(other: InstanceType) -> tuple[bool, float, float, str]:
@@ -145,7 +146,7 @@ def nearest_supported(catalog: Catalog, name: str) -> tuple[str, ...]:
 
 
 def diskless(catalog: Catalog, names: Iterable[str]) -> tuple[str, ...]:
-    """Of these types and the master's, those that are not known to have a disk of their own."""
+    """Those of the types and the master's type that are not known to have a local disk."""
     master = catalog.billing.master
     wanted = dict.fromkeys([*names, *([master] if master else [])])
     shapes = (catalog.offers[name].instance for name in wanted if name in catalog.offers)
@@ -157,7 +158,7 @@ def _series(name: str) -> str:
 
 
 def _startup(billing: Billing, platform: str) -> dict[str, Any]:
-    """How long a cluster takes to start: known of EKS, else as the catalog's own service."""
+    """Start-up time of a cluster on a platform: known for EKS, else that of the own service."""
     if not billing.startup_note:
         return {}
     if platform == "kubernetes" and billing.startup_seconds:
@@ -180,5 +181,5 @@ def _without_service(billing: Billing, platform: str) -> Billing:
         dbu_date=None,
         **_startup(billing, platform),
         platform_note=f"on {platform}: the catalog's managed service is not paid for"
-        + (f"; {_PLAIN[platform]}" if platform in _PLAIN else ""),
+        + (f"; {_MISSING_PRICE_NOTES[platform]}" if platform in _MISSING_PRICE_NOTES else ""),
     )

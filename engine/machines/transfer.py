@@ -1,8 +1,8 @@
-"""From the machines that were measured to machines that were not: relative speed and its doubt.
+"""Transfers speed from measured to unmeasured instance types, with its uncertainty.
 
-Speed is per core. Sizes of one family have the same cores. Else it comes from the ratio of CPU
-scores per vCPU where both machines have one of the same benchmark; every other case is an
-assumption with a warning code of its own and a wider spread.
+Speed is per core. Sizes of one family have the same cores. Otherwise it is the ratio of CPU scores
+per vCPU, where both machines have one of the same benchmark. Every other case is an assumption with
+its own warning code and a wider spread.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ SPREAD_TRANSFERRED = 0.25
 SPREAD_UNKNOWN_SOURCE = 0.35
 SPREAD_NO_SCORE = 0.35
 """Prior standard deviations of log time. Predicting one measured type from another on public run
-tables was off by 0.20 to 0.45 (root mean square of log time, by job): memory and disks differ too,
-and a CPU score says nothing of them."""
+tables had an RMS error in log time of 0.20 to 0.45, by job: memory and disks differ too, which a
+CPU score does not capture."""
 
 SPREAD_OF_SIZES = 0.20
-"""The same between sizes of one family, whose scores differ by chance alone (by 4 %). On as many
-cores they were 0.16 apart on one collection; asked for each other, 97 and 89 % of the runs of two
-collections lie inside 90 % (docs/models/sparkplan_tried.md, Sizes of a family)."""
+"""The same between sizes of one family, whose scores differ only by noise (4 %). With equal cores
+they were 0.16 apart in one collection; predicting one size from another, 97 and 89 % of the runs of
+two collections lie inside the 90 % interval (docs/models/sparkplan_tried.md, Sizes of a family)."""
 
 SPREAD_BETWEEN_CATALOGS = 0.30
-"""The same where the two scores stand in different catalogs: two campaigns measured them (on equal
-processors they agree within about 10 %), and other disks and another object store come with it."""
+"""The same where the two scores are from different catalogs: two campaigns measured them (on equal
+processors they agree within about 10 %), and disks and object store differ as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Speed:
     """Speed of one core relative to the source's; `code` is None for the measured machine.
 
     Args:
-        size_of: the measured type of whose family the target is another size.
+        size_of: the measured type, if the target is another size of its family.
     """
 
     relative: float
@@ -49,17 +49,16 @@ class Speed:
 def speed_of(
     target: InstanceType | None, source: InstanceType | None, catalog: Catalog | None
 ) -> Speed:
-    """How fast a core of `target` is, in cores of `source`.
+    """Speed of a core of `target` relative to a core of `source`.
 
-    A target of None means the machines that were measured. A source of None, when the log does
-    not say where it ran, is taken to be the median machine of those that the catalog scores by
-    the target's benchmark.
+    A target of None means the measured machines. A source of None (the log does not name its type)
+    is assumed to be the catalog's median machine by the target's benchmark.
     """
     if target is None or (source is not None and target.name == source.name):
         return Speed(1.0)
     if source is not None and same_family(target.name, source.name):
         return Speed(1.0, SPREAD_OF_SIZES, "transferred-speed", source.name)
-    target, source = _scored(target, catalog), source and _scored(source, catalog)
+    target, source = _with_score(target, catalog), source and _with_score(source, catalog)
     target_score = target.cpu_score_per_vcpu
     if source is None:
         medians = catalog.median_cpu_scores_per_vcpu if catalog is not None else {}
@@ -71,15 +70,15 @@ def speed_of(
     same_benchmark = source.cpu_benchmark == target.cpu_benchmark
     if target_score is None or source_score is None or not same_benchmark:
         return Speed(1.0, SPREAD_NO_SCORE, "no-cpu-score")
-    foreign = catalog is not None and source.name not in catalog.offers
-    spread = SPREAD_BETWEEN_CATALOGS if foreign else SPREAD_TRANSFERRED
-    doubts = (spread, source.cpu_score_spread or 0.0, target.cpu_score_spread or 0.0)
-    return Speed(target_score / source_score, math.hypot(*doubts), "transferred-speed")
+    other_catalog = catalog is not None and source.name not in catalog.offers
+    spread = SPREAD_BETWEEN_CATALOGS if other_catalog else SPREAD_TRANSFERRED
+    spreads = (spread, source.cpu_score_spread or 0.0, target.cpu_score_spread or 0.0)
+    return Speed(target_score / source_score, math.hypot(*spreads), "transferred-speed")
 
 
-def _scored(instance: InstanceType, catalog: Catalog | None) -> InstanceType:
-    """A type that a table or a profile names without a score, or without saying of which
-    benchmark its score is, is looked up in the catalog."""
+def _with_score(instance: InstanceType, catalog: Catalog | None) -> InstanceType:
+    """The catalog's entry for a type without a score or without a benchmark name; else the type
+    unchanged."""
     if instance.cpu_benchmark is not None or catalog is None:
         return instance
     offer = catalog.offers.get(instance.name)
@@ -87,7 +86,7 @@ def _scored(instance: InstanceType, catalog: Catalog | None) -> InstanceType:
 
 
 def source_of(profile: Profile, catalog: Catalog) -> InstanceType | None:
-    """The type that the times of a job were measured on, None where nobody named it."""
+    """The type on which a job's times were measured; None where it is not named."""
     run = profile.largest_run
     if run is not None and run.cluster.instance is not None:
         return run.cluster.instance

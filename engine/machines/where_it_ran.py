@@ -1,7 +1,7 @@
-"""Whose prices hold where nobody names a catalog: those of the machines that the job ran on.
+"""Infers the catalog (prices) and platform from where a job ran, if the user names neither.
 
-Who ran a job on one provider's machines, or on Databricks, and is shown another one's prices, has
-an answer to a question that nobody asked. What is taken is inferred, and therefore said.
+Prices of another provider than the one a job ran on would answer a question that nobody asked. The
+choice is inferred, and therefore stated in a notice.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ CODE = "prices-of-where-it-ran"
 
 
 class WhereItRan(NamedTuple):
-    """What the evidence says of its machines and of what ran the executors on them.
+    """The catalog and platform inferred from the evidence.
 
     Args:
-        catalog: the one that prices them: the name of a bundled one, or what `ran_on` names.
-        platform: what ran the executors, where that is not the catalog's own service.
-        notice: what was taken and why; None where it would be taken anyway.
+        catalog: the name of a bundled catalog, or the catalog that `ran_on` names.
+        platform: the platform, where it is not the catalog's own service.
+        notice: what was chosen and why; None where it is the default.
     """
 
     catalog: str = DEFAULT_CATALOG
@@ -43,108 +43,120 @@ def where_it_ran(
     platform: str | None = None,
     candidates: Sequence[str] = (),
 ) -> WhereItRan:
-    """The catalog that is named beside the measured type; else the bundled one that has a type of
-    the evidence, the default one first; where no type is named, that of the service that the logs
-    tell (Dataproc); else the default one, also where no catalog has the type. Of several jobs at
-    least half must tell: one alone does not say where the others ran.
+    """Infers the catalog and the platform of a plan, in this order of precedence:
+
+    1. the catalog named with the measured type (TYPE@CATALOG);
+    2. the bundled catalog that has a type of the evidence, the default one first;
+    3. if no type is named, the catalog of the service that the logs show (Dataproc);
+    4. the default catalog, also where no catalog has the type.
+
+    Of several jobs at least half must show it: one alone does not show where the others ran.
 
     Args:
         ran_on: the measured type as the user names it (TYPE or TYPE@CATALOG).
-        platform: what the user says that runs the executors: nothing else is inferred, and a
-            catalog that it does not run on is not meant.
-        candidates: names or globs of types that the user wants compared: a catalog that has none of
-            them is not meant, but where none has any: what is wrong with them is for it to say.
+        platform: the platform that the user names: no other is inferred, and catalogs on whose
+            machines it does not run are excluded.
+        candidates: names or globs of types that the user wants compared: catalogs without any of
+            them are excluded, unless no catalog has any (that error is reported elsewhere).
 
     Raises:
-        BadInput: for a catalog beside the type that cannot be read or has it not.
+        BadInput: for a catalog in `ran_on` that cannot be read or lacks the type.
     """
     origin, _, stated = (ran_on or "").partition("@")
-    wanted = candidates if _known(candidates) else ()
-    named = _named(ran_on, platform, wanted) if ran_on and stated else None
-    names = [*_of_most(profiles), *([origin] if origin else [])]
-    databricks = _all_name(profiles, "Databricks")
+    wanted = candidates if _any_catalog_has(candidates) else ()
+    stated_catalog = _catalog_of_ran_on(ran_on, platform, wanted) if ran_on and stated else None
+    names = [*_types_of_majority(profiles), *([origin] if origin else [])]
+    databricks = _majority_names_service(profiles, "Databricks")
     service = None if names else _service(profiles)
-    having = _of_provider(_PROVIDERS[service]) if service else _having(names)
-    meant = (catalog for catalog in having if _meant(catalog, platform, wanted))
-    found = named or _pricing(meant, databricks=databricks)
-    of_databricks = found is not None and platform_of(found) == DATABRICKS
+    candidates_found = (
+        _catalogs_of_provider(_PROVIDERS[service]) if service else _catalogs_with(names)
+    )
+    compatible = (
+        catalog for catalog in candidates_found if _is_compatible(catalog, platform, wanted)
+    )
+    catalog = stated_catalog or _default_or_first(compatible, databricks=databricks)
+    of_databricks = catalog is not None and platform_of(catalog) == DATABRICKS
     inferred = DATABRICKS if databricks and not of_databricks and platform is None else None
-    priced = _priced(found, names, service) if named is None else _by_name(named)
-    said = "; ".join(filter(None, [priced, _LAID_OUT if inferred else ""]))
-    by_default = DEFAULT_CATALOG if found is None else found.name
+    prices = (
+        _prices_text(catalog, names, service)
+        if stated_catalog is None
+        else _named_catalog_text(stated_catalog)
+    )
+    text = "; ".join(filter(None, [prices, _PLATFORM_TEXT if inferred else ""]))
+    by_default = DEFAULT_CATALOG if catalog is None else catalog.name
     return WhereItRan(
-        by_default if named is None else stated,
+        by_default if stated_catalog is None else stated,
         inferred,
-        Notice(CODE, said, "name others with --catalog or --platform") if said else None,
+        Notice(CODE, text, "name others with --catalog or --platform") if text else None,
     )
 
 
-def _named(ran_on: str, platform: str | None, wanted: Sequence[str]) -> Catalog | None:
-    """The catalog that TYPE@CATALOG names, if it goes with the rest of the question; None for a
-    file of shapes without prices too."""
+def _catalog_of_ran_on(ran_on: str, platform: str | None, wanted: Sequence[str]) -> Catalog | None:
+    """The catalog of TYPE@CATALOG, if it is compatible with platform and candidates; None also for
+    a file of shapes without prices."""
     catalog, _ = named_type(ran_on, first=DEFAULT_CATALOG)
-    return catalog if catalog is not None and _meant(catalog, platform, wanted) else None
+    return catalog if catalog is not None and _is_compatible(catalog, platform, wanted) else None
 
 
-def _by_name(catalog: Catalog) -> str:
-    """That the prices are of the catalog beside the measured type, and of when where that is long
-    ago; "" of the default one. Who asks where a job ran need not mean to pay what it cost then."""
+def _named_catalog_text(catalog: Catalog) -> str:
+    """The text that prices are those of the catalog in `--ran-on`, with its date if historic; ""
+    for the default catalog. Naming where a job ran need not mean planning with old prices."""
     if catalog.name == DEFAULT_CATALOG:
         return ""
-    said = f"no catalog is named but in --ran-on: prices are of {catalog.name}"
-    return f"{said}, historic ones of {catalog.date}" if catalog.historic else said
+    text = f"no catalog is named but in --ran-on: prices are of {catalog.name}"
+    return f"{text}, historic ones of {catalog.date}" if catalog.historic else text
 
 
-def _of_most(profiles: Sequence[Profile]) -> list[str]:
-    """The types that the jobs name; none where fewer than half of them name any."""
-    told = [profile.instance_types for profile in profiles if profile.instance_types]
-    return [name for names in told for name in names] if 2 * len(told) >= len(profiles) else []
+def _types_of_majority(profiles: Sequence[Profile]) -> list[str]:
+    """The types that the jobs name; empty where fewer than half of the jobs name any."""
+    named = [profile.instance_types for profile in profiles if profile.instance_types]
+    return [name for names in named for name in names] if 2 * len(named) >= len(profiles) else []
 
 
-def _known(candidates: Sequence[str]) -> bool:
-    """Whether some catalog has a type of these names."""
-    return any(_meant(catalog, None, candidates) for catalog in _bundled())
+def _any_catalog_has(candidates: Sequence[str]) -> bool:
+    """Whether a bundled catalog has a type that matches."""
+    return any(_is_compatible(catalog, None, candidates) for catalog in _bundled())
 
 
-def _meant(catalog: Catalog, platform: str | None, candidates: Sequence[str]) -> bool:
-    """Whether a catalog goes with what the user says of platform and types."""
+def _is_compatible(catalog: Catalog, platform: str | None, candidates: Sequence[str]) -> bool:
+    """Whether a catalog is compatible with the user's platform and candidate types."""
     if platform is not None and not runs_on(platform, catalog):
         return False
     named = (fnmatchcase(name, glob) for glob in candidates for name in catalog.offers)
     return not candidates or any(named)
 
 
-def _all_name(profiles: Sequence[Profile], service: str) -> bool:
+def _majority_names_service(profiles: Sequence[Profile], service: str) -> bool:
     """Whether at least half of the jobs name the service beside their version of Spark
     (`engine.sources.distilling.settings.spark_version`), and none names a version without it."""
     versions = [[v for run in profile.runs if (v := run.spark_version)] for profile in profiles]
-    told = [known for known in versions if known]
-    all_alike = all(service in version for known in told for version in known)
-    return bool(told) and 2 * len(told) >= len(profiles) and all_alike
+    known_versions = [known for known in versions if known]
+    all_name_it = all(service in version for known in known_versions for version in known)
+    return bool(known_versions) and 2 * len(known_versions) >= len(profiles) and all_name_it
 
 
 _PROVIDERS = {"Dataproc": "gcp", "Azure Synapse": "azure", "Microsoft Fabric": "azure"}
-"""What logs name -> the provider whose nodes it rents. Those of AWS need no entry: its catalog is
-the default one."""
+"""Service in logs -> the provider whose nodes it uses. AWS services need no entry: its catalog is
+the default."""
 
 
 def _service(profiles: Sequence[Profile]) -> str | None:
-    return next((name for name in _PROVIDERS if _all_name(profiles, name)), None)
+    return next((name for name in _PROVIDERS if _majority_names_service(profiles, name)), None)
 
 
-def _of_provider(provider: str) -> Iterator[Catalog]:
+def _catalogs_of_provider(provider: str) -> Iterator[Catalog]:
     yield from (catalog for catalog in _bundled() if catalog.provider == provider)
 
 
-def _having(names: Sequence[str]) -> Iterator[Catalog]:
+def _catalogs_with(names: Sequence[str]) -> Iterator[Catalog]:
     """The bundled catalogs that have one of the types, the default one first."""
     if names:
         yield from (catalog for catalog in _bundled() if any(n in catalog.offers for n in names))
 
 
-def _pricing(catalogs: Iterable[Catalog], *, databricks: bool) -> Catalog | None:
-    """The default one where it is among the catalogs; of the others the first, and for what
-    Databricks ran the one that knows the price of its DBUs."""
+def _default_or_first(catalogs: Iterable[Catalog], *, databricks: bool) -> Catalog | None:
+    """The default catalog if it is among the given ones; else the first, for Databricks jobs the
+    first with a price of DBUs."""
     others: list[Catalog] = []
     for catalog in catalogs:
         if catalog.name == DEFAULT_CATALOG:
@@ -161,21 +173,21 @@ def _bundled() -> Iterator[Catalog]:
         yield load_catalog(entries[name].path)
 
 
-def _priced(catalog: Catalog | None, names: Sequence[str], service: str | None) -> str:
-    """Whose prices are taken, and why; "" of the default ones, where no other catalog has a type
-    that it ran on."""
+def _prices_text(catalog: Catalog | None, names: Sequence[str], service: str | None) -> str:
+    """The text about which catalog's prices are used and why; "" for the default catalog, unless
+    another catalog has a type that the job ran on."""
     if catalog is None:
         return ""
-    said = f"no catalog is named: prices are of {catalog.name}, "
+    text = f"no catalog is named: prices are of {catalog.name}, "
     if service is not None:
-        return f"{said}whose nodes {service} rents"
+        return f"{text}whose nodes {service} rents"
     elsewhere = [name for name in dict.fromkeys(names) if name not in catalog.offers]
-    elsewhere = [name for name in elsewhere if _known([name])]
+    elsewhere = [name for name in elsewhere if _any_catalog_has([name])]
     if catalog.name == DEFAULT_CATALOG and not elsewhere:
         return ""
     name = next(name for name in names if name in catalog.offers)
     without = f", and not the {in_a_row(elsewhere)}" if elsewhere else ""
-    return f"{said}which has the {name} that it ran on{without}"
+    return f"{text}which has the {name} that it ran on{without}"
 
 
-_LAID_OUT = "no platform is named: executors are planned for Databricks, on which it ran"
+_PLATFORM_TEXT = "no platform is named: executors are planned for Databricks, on which it ran"

@@ -18,12 +18,12 @@ from engine.errors import BadInput, require_kind
 from engine.machines.named_types import held_against
 from engine.profile import Profile
 from engine.sources.access.folders import logs_in
-from engine.sources.found import Found, heeded
-from engine.sources.merge import together
+from engine.sources.merge import merged_profile
 from engine.sources.reader import Reader
 from engine.sources.samples import Sample, list_samples
+from engine.sources.source_checks import STDIN, check_source
+from engine.sources.source_contents import SourceContents, with_ran_on_notice
 from engine.sources.type_shapes import with_shapes_of
-from engine.sources.whereabouts import STDIN, check_source
 
 if TYPE_CHECKING:
     from engine.catalog import Catalog
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Sample", "check_sources", "list_samples", "read", "read_each"]
 
 LEAST_PAUSE_SECONDS = 1.0
-"""Shorter pauses are the driver's own work between two jobs and cannot be left out."""
+"""Shorter pauses are driver work between two jobs and cannot be left out."""
 
 
 def read(
@@ -71,7 +71,7 @@ def read(
             remedy="shorter ones are the driver's own between two jobs",
         )
     instance = _type_of(ran_on, catalog)
-    profile = together(_found(sources, instance, progress, pause_seconds))
+    profile = merged_profile(_read_contents(sources, instance, progress, pause_seconds))
     return profile if catalog is None else with_shapes_of(held_against(profile, catalog), catalog)
 
 
@@ -93,16 +93,16 @@ def read_each(
     Raises:
         BadInput, UnknownName, ServiceUnavailable: as `read`, for a source that cannot be used.
     """
-    # Here: it needs what models know of runs, whose loading `read` does without.
+    # imported here: it loads model code that `read` does not need
     from engine.sources.applications import by_application
 
-    return by_application(_found(sources, _type_of(ran_on, None), progress))
+    return by_application(_read_contents(sources, _type_of(ran_on, None), progress))
 
 
 def _type_of(ran_on: InstanceType | str | None, catalog: Catalog | None) -> InstanceType | None:
-    """The instance type that `ran_on` gives."""
+    """The instance type that `ran_on` names."""
     if isinstance(ran_on, str):
-        # Here: who gives no text does without reading YAML.
+        # imported here: only a name requires reading YAML
         from engine.catalog_files.find_type import named_type
 
         return named_type(ran_on, first=DEFAULT_CATALOG if catalog is None else catalog)[1]
@@ -111,13 +111,13 @@ def _type_of(ran_on: InstanceType | str | None, catalog: Catalog | None) -> Inst
     return ran_on
 
 
-def _found(
+def _read_contents(
     sources: Sequence[str | Path],
     ran_on: InstanceType | None,
     progress: Callable[[int, int | None], None] | None,
     pause_seconds: float | None = None,
-) -> list[Found]:
-    """The contents of each source."""
+) -> list[SourceContents]:
+    """Reads the contents of all sources."""
     names = [str(source) for source in sources]
     if not names:
         raise BadInput("no source is given", remedy="give an event log, a profile or a run table")
@@ -129,7 +129,7 @@ def _found(
         _require_named(name)
     total = _total_bytes(names) if progress is not None else None
     reader = Reader(ran_on, pause_seconds, report=progress, total=total)
-    return heeded([entry for name in names for entry in reader.read(name)], ran_on)
+    return with_ran_on_notice([entry for name in names for entry in reader.read(name)], ran_on)
 
 
 def check_sources(*sources: str | Path) -> None:

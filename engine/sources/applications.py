@@ -1,4 +1,4 @@
-"""Which runs are of which application, where each is to be answered by itself."""
+"""Groups the contents of sources by application, for answers about each application."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from pathlib import Path
 from engine.errors import BadInput
 from engine.models.workloads import left_aside
 from engine.profile import Profile, Run, completed_runs
-from engine.sources.found import Found
-from engine.sources.merge import MIXED, together
+from engine.sources.merge import MIXED, merged_profile
+from engine.sources.source_contents import SourceContents
 
 
 @dataclass(frozen=True, slots=True)
 class JobEvidence:
-    """What sources say of one application.
+    """The profile of one application, from one or more sources.
 
     Args:
-        runs: how many they hold of it.
-        profile: None where they contradict each other.
-        problem: why there is no profile; None where there is one.
+        runs: number of its runs in the sources.
+        profile: None where the sources contradict each other.
+        problem: why there is no profile; else None.
     """
 
     name: str
@@ -29,32 +29,32 @@ class JobEvidence:
     problem: BadInput | None = None
 
 
-def by_application(found: Iterable[Found]) -> tuple[JobEvidence, ...]:
-    """The evidence of each application, in the order in which they are met: what is wrong with one
-    takes nothing from the others."""
-    apart: dict[str, list[Found]] = {}
-    for entry in found:
-        for own in _split(entry):
-            apart.setdefault(_name(own), []).append(own)
-    return tuple(_evidence(name, own) for name, own in apart.items())
+def by_application(contents: Iterable[SourceContents]) -> tuple[JobEvidence, ...]:
+    """The evidence of each application, in order of appearance. A problem with one application does
+    not affect the others."""
+    by_name: dict[str, list[SourceContents]] = {}
+    for entry in contents:
+        for part in _split(entry):
+            by_name.setdefault(_name(part), []).append(part)
+    return tuple(_evidence(name, part) for name, part in by_name.items())
 
 
-def _evidence(name: str, found: Sequence[Found]) -> JobEvidence:
+def _evidence(name: str, contents: Sequence[SourceContents]) -> JobEvidence:
     try:
-        profile = _of_whole_runs(together(found))
+        profile = _without_failed_runs(merged_profile(contents))
     except BadInput as problem:
-        return JobEvidence(name, sum(len(entry.runs) for entry in found), None, problem)
+        return JobEvidence(name, sum(len(entry.runs) for entry in contents), None, problem)
     return JobEvidence(profile.name, len(profile.runs), profile)
 
 
-def _name(found: Found) -> str:
-    """What an entry is called: its application, or its source."""
-    return found.name or Path(found.source).stem
+def _name(contents: SourceContents) -> str:
+    """Name of an entry: its application, else its source."""
+    return contents.name or Path(contents.source).stem
 
 
-def _split(entry: Found) -> list[Found]:
-    """A source by the applications that its runs name. Which deadline is whose the log of several
-    streaming queries tells; a run table or a profile of several does not."""
+def _split(entry: SourceContents) -> list[SourceContents]:
+    """Splits the contents of a source by the application of its runs. The log of several streaming
+    queries has a deadline per query; a run table or profile of several applications does not."""
     runs: dict[str | None, list[Run]] = {}
     for run in entry.runs:
         runs.setdefault(run.application, []).append(run)
@@ -63,14 +63,14 @@ def _split(entry: Found) -> list[Found]:
     notices = tuple(notice for notice in entry.notices if notice.code != MIXED)
     shared = replace(entry, notices=notices)
     return [
-        replace(shared, name=name, runs=tuple(own), deadline_seconds=entry.deadlines.get(name))
-        for name, own in runs.items()
+        replace(shared, name=name, runs=tuple(of_name), deadline_seconds=entry.deadlines.get(name))
+        for name, of_name in runs.items()
     ]
 
 
-def _of_whole_runs(profile: Profile) -> Profile:
-    """Without runs that broke off or failed, where others did not: how long those lasted and what
-    they had read is no measure of the job."""
+def _without_failed_runs(profile: Profile) -> Profile:
+    """The profile without incomplete and failed runs, if others succeeded: the duration and input
+    of those do not measure the job."""
     aside = left_aside(profile.runs)
     if not aside:
         return profile

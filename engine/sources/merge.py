@@ -1,4 +1,4 @@
-"""What several sources hold, as one `Profile`."""
+"""Merges the contents of several sources into one `Profile`."""
 
 from __future__ import annotations
 
@@ -11,59 +11,61 @@ from engine.errors import BadInput
 from engine.notices import Notice
 from engine.profile import Profile, Run, completed_runs, runs_aside, settled
 from engine.sources.distilling.engines import mixed_engines
-from engine.sources.distilling.idle_time import nobody_named
-from engine.sources.found import Found
-from engine.sources.type_shapes import shapes_beside, with_one_shape_each
+from engine.sources.distilling.idle_time import is_default_name
+from engine.sources.source_contents import SourceContents
+from engine.sources.type_shapes import unused_shapes, with_consistent_shapes
 from engine.units import format_bytes, format_seconds
 
 MIXED = "mixed-applications"
 
 
-def together(found: Sequence[Found]) -> Profile:
-    """One profile from what several sources hold.
+def merged_profile(contents: Sequence[SourceContents]) -> Profile:
+    """The profile of the contents of all sources together.
 
     Raises:
         BadInput: for sources that contradict each other (units of size, shapes of a type).
     """
-    notices = [notice for entry in found for notice in entry.notices]
-    unit = _common_unit(found, notices)
-    told = [run for entry in found for run in _not_copied(entry.runs, notices)]
-    runs = _not_copied(_distinct(told, notices), notices)  # of a table, and of two of the same
-    names = [entry.name for entry in found if entry.name]
-    categories = [entry.category for entry in found if entry.category]
-    deadlines = [entry.deadline_seconds for entry in found if entry.deadline_seconds]
-    runs = _of_one_data(runs, unit, notices)
-    notices.extend(_attempts(runs))
-    notices.extend(_batches(runs))
-    notices.extend(_larger(runs, unit))
+    notices = [notice for entry in contents for notice in entry.notices]
+    unit = _common_unit(contents, notices)
+    read_runs = [run for entry in contents for run in _without_copied_times(entry.runs, notices)]
+    runs = _without_copied_times(
+        _without_duplicates(read_runs, notices), notices
+    )  # of a table, and of two of the same
+    names = [entry.name for entry in contents if entry.name]
+    categories = [entry.category for entry in contents if entry.category]
+    deadlines = [entry.deadline_seconds for entry in contents if entry.deadline_seconds]
+    runs = _with_same_inputs(runs, unit, notices)
+    notices.extend(_attempt_notices(runs))
+    notices.extend(_batch_notices(runs))
+    notices.extend(_larger_aside_notices(runs, unit))
     applications = dict.fromkeys(run.application for run in runs if run.application)
     if len(applications) > 1:
-        notices.append(_mixed(list(applications), runs))
-    notices.extend(_unnamed(runs))
+        notices.append(_mixed_notice(list(applications), runs))
+    notices.extend(_default_name_notices(runs))
     notices.extend(mixed_engines(runs))
-    notices.extend(_shapes(runs))
+    notices.extend(_data_shape_notices(runs))
     if len(set(categories)) > 1:
-        notices.append(_categories(categories, len(applications)))
-    runs = with_one_shape_each(runs, notices)
+        notices.append(_category_notice(categories, len(applications)))
+    runs = with_consistent_shapes(runs, notices)
     return Profile(
-        name=names[0] if names else Path(found[0].source).stem,
+        name=names[0] if names else Path(contents[0].source).stem,
         runs=tuple(runs),
         category=categories[0] if categories else None,
-        optex=tuple(entry for part in found for entry in part.optex),
+        optex=tuple(entry for part in contents for entry in part.optex),
         input_unit=unit,
         deadline_seconds=deadlines[0] if deadlines else None,
         notices=tuple(dict.fromkeys(notices)),
-        sources=tuple(dict.fromkeys(name for part in found for name in part.origins)),
-        shapes=shapes_beside(runs, found),
+        sources=tuple(dict.fromkeys(name for part in contents for name in part.origins)),
+        shapes=unused_shapes(runs, contents),
     )
 
 
-def _common_unit(found: Sequence[Found], notices: list[Notice]) -> str:
+def _common_unit(contents: Sequence[SourceContents], notices: list[Notice]) -> str:
     """The unit in which all sources count their input.
 
-    Sizes without a unit are bytes where they stand beside sizes in bytes; that is said.
+    Sizes without a unit take the unit of the other sources, with a notice.
     """
-    with_sizes = [e for e in found if any(run.workload.input_bytes for run in e.runs) or e.optex]
+    with_sizes = [e for e in contents if any(run.workload.input_bytes for run in e.runs) or e.optex]
     stated = dict.fromkeys(entry.unit for entry in with_sizes if entry.unit is not None)
     unstated = [entry.source for entry in with_sizes if entry.unit is None]
     if len(stated) > 1:
@@ -85,43 +87,47 @@ def _common_unit(found: Sequence[Found], notices: list[Notice]) -> str:
     return unit
 
 
-def _distinct(runs: Sequence[Run], notices: list[Notice]) -> list[Run]:
-    """The runs without those given twice (the same application, attempt and start; of a stream the
-    same query too): of one that was copied while it ran, the copy that tells most."""
-    kept: dict[object, Run] = {}
-    for place, run in enumerate(runs):
+def _without_duplicates(runs: Sequence[Run], notices: list[Notice]) -> list[Run]:
+    """The runs without duplicates: same application id and start and, for micro-batches, same query
+    and batch. Of several copies, made while the application ran, the most complete is kept."""
+    distinct: dict[object, Run] = {}
+    for index, run in enumerate(runs):
         known = run.app_id is not None and run.started_epoch_seconds is not None
         batch = None if run.batch_id is None else (run.application, run.batch_id)
-        key = (run.app_id, run.started_epoch_seconds, batch) if known else place
-        before = kept.setdefault(key, run)
+        key = (run.app_id, run.started_epoch_seconds, batch) if known else index
+        before = distinct.setdefault(key, run)
         if (run.complete, run.seconds) > (before.complete, before.seconds):
-            kept[key] = run
-    if len(kept) < len(runs):
+            distinct[key] = run
+    if len(distinct) < len(runs):
         notices.append(
             Notice(
                 "duplicate-runs",
-                f"{len(runs) - len(kept)} of {len(runs)} runs were given twice and count once",
+                f"{len(runs) - len(distinct)} of {len(runs)} runs were given twice and count once",
                 "give each log once",
             )
         )
-    return list(kept.values())
+    return list(distinct.values())
 
 
-LEAST_COPIED, LEAST_DIGITS = 3, 3
-"""Different run times, of so many digits, of which each stands twice: as many repetitions hardly
-take the same time by chance. One or two may, and all of a job that takes some ten seconds, told in
-whole ones."""
+MIN_COPIED, MIN_DIGITS = 3, 3
+"""Run times count as copied only if at least `MIN_COPIED` different times with `MIN_DIGITS` digits
+occur: so many repetitions hardly take equal times by chance. One or two may, and so may all runs of
+a job of some ten seconds with times in whole seconds."""
 
 
-def _not_copied(runs: Sequence[Run], notices: list[Notice]) -> list[Run]:
-    """The runs without the copies of run times, of which nothing says when they were made: where
-    each of them stands at least twice to the last digit, a table was given or written twice. As
-    repetitions they would say that runs do not differ at all, and make every answer too sure."""
-    times = Counter(_figures(run) for run in runs if not run.stages)
-    telling = {_figures(run) for run in runs if not run.stages and _digits(run) >= LEAST_DIGITS}
-    if len(telling) < LEAST_COPIED or min(times.values()) < 2:
+def _without_copied_times(runs: Sequence[Run], notices: list[Notice]) -> list[Run]:
+    """The runs without copied rows of run tables, which have no start time to identify them.
+
+    If each run time occurs at least twice to the last digit, a table was given or written twice. As
+    repetitions such rows would suggest zero variance and make all intervals too narrow.
+    """
+    times = Counter(_table_key(run) for run in runs if not run.stages)
+    precise = {
+        _table_key(run) for run in runs if not run.stages and _significant_digits(run) >= MIN_DIGITS
+    }
+    if len(precise) < MIN_COPIED or min(times.values()) < 2:
         return list(runs)
-    kept = {(place if run.stages else _figures(run)): run for place, run in enumerate(runs)}
+    distinct = {(index if run.stages else _table_key(run)): run for index, run in enumerate(runs)}
     notices.append(
         Notice(
             "duplicate-runs",
@@ -130,25 +136,25 @@ def _not_copied(runs: Sequence[Run], notices: list[Notice]) -> list[Run]:
             "give each run once",
         )
     )
-    return list(kept.values())
+    return list(distinct.values())
 
 
-def _digits(run: Run) -> int:
-    """To how many digits its time is told: 12 and 9.5 s to two, 120 s to three."""
+def _significant_digits(run: Run) -> int:
+    """Number of digits of a run's time: two for 12 and 9.5 s, three for 120 s."""
     return len(f"{run.seconds:.12g}".replace(".", "").lstrip("0"))
 
 
-def _figures(run: Run) -> Hashable:
-    """All that a table says of a run."""
+def _table_key(run: Run) -> Hashable:
+    """The key of all that a run table states of a run."""
     cluster = run.cluster
     ran_on = tuple(sorted(cluster.composition.items())), cluster.nodes, cluster.slots
-    told = run.application, cluster.executor_memory_gib, run.workload.key, run.complete
-    return (*ran_on, *told, run.started_epoch_seconds, run.seconds)
+    job = run.application, cluster.executor_memory_gib, run.workload.key, run.complete
+    return (*ran_on, *job, run.started_epoch_seconds, run.seconds)
 
 
-def _attempts(runs: Sequence[Run]) -> list[Notice]:
-    """Applications that were started again: each attempt did the work, or a part of it, anew.
-    Attempts that broke off or failed are left aside by the models, which say so."""
+def _attempt_notices(runs: Sequence[Run]) -> list[Notice]:
+    """The notice about applications with several attempts, each of which did the work or a part of
+    it anew. Incomplete and failed attempts are excluded by the models, with their own notice."""
     starts: dict[str, set[float]] = {}
     for run in runs:
         if (
@@ -171,8 +177,8 @@ def _attempts(runs: Sequence[Run]) -> list[Notice]:
     ]
 
 
-def _batches(runs: Sequence[Run]) -> list[Notice]:
-    """That times are those of micro-batches, where all runs are."""
+def _batch_notices(runs: Sequence[Run]) -> list[Notice]:
+    """The notice that times are those of micro-batches, if all runs are micro-batches."""
     if not runs or any(run.batch_id is None for run in runs):
         return []
     logs: dict[object, list[Run]] = {}
@@ -183,7 +189,7 @@ def _batches(runs: Sequence[Run]) -> list[Notice]:
     files = len({(run.source, run.app_id) for run in runs})
     beside = f"{len(logs)} streaming queries" if len(logs) > 1 else "a streaming query"
     streams = beside if files == 1 else f"streaming queries in {files} logs"
-    more = _longer_first(list(logs.values()))
+    more = _extra_first_batch_seconds(list(logs.values()))
     first, add = "", ""
     if more is not None:
         first = f" after the first, which took {format_seconds(more)} longer"
@@ -198,21 +204,23 @@ def _batches(runs: Sequence[Run]) -> list[Notice]:
     ]
 
 
-def _longer_first(logs: Sequence[Sequence[Run]]) -> float | None:
-    """By how many seconds the first batch of a log took longer than the median of its others: it
-    waits for executors and loads code, which a stream does once. The most of all logs; None where
-    none has a first batch that did."""
-    found = []
+def _extra_first_batch_seconds(logs: Sequence[Sequence[Run]]) -> float | None:
+    """How many seconds longer the first micro-batch of a log took than the median of its others.
+
+    The first one waits for executors and loads code, which a stream does once. The largest value of
+    all logs; None where no first batch took longer.
+    """
+    extra_seconds = []
     for runs in logs:
         first, *others = sorted(runs, key=lambda run: run.batch_id or 0)
         if others and not any(run is first for run in settled(runs)):
-            found.append(first.seconds - median(run.seconds for run in others))
-    return max((more for more in found if more > 0.0), default=None)
+            extra_seconds.append(first.seconds - median(run.seconds for run in others))
+    return max((extra for extra in extra_seconds if extra > 0.0), default=None)
 
 
-def _larger(runs: Sequence[Run], unit: str) -> list[Notice]:
-    """That a run which broke off or failed had more input than the largest that did not, whose
-    input is what is planned for where nobody says another."""
+def _larger_aside_notices(runs: Sequence[Run], unit: str) -> list[Notice]:
+    """The notice that an incomplete or failed run had more input than the largest successful run,
+    whose input is the default of predictions."""
     kept = completed_runs(runs)
     sizes = [run.workload.input_bytes for run in kept if run.workload.input_bytes]
     largest = max(runs_aside(runs), key=lambda run: run.workload.input_bytes or 0.0, default=None)
@@ -234,27 +242,28 @@ def _size(value: float, unit: str) -> str:
     return format_bytes(value) if unit == "bytes" else f"{value:g} {unit}"
 
 
-def _of_one_data(runs: list[Run], unit: str, notices: list[Notice]) -> list[Run]:
-    """The runs with one count of the same data. Logs count bytes: other units somebody stated."""
+def _with_same_inputs(runs: list[Run], unit: str, notices: list[Notice]) -> list[Run]:
+    """The runs with equal input sizes for equal data. Only for bytes, which logs count; other units
+    were stated by the user."""
     if unit != "bytes" or sum(bool(run.stages) for run in runs) < 2:
         return runs
-    # Here: it needs what models know of stages, whose loading a single log does without.
-    from engine.sources.same_data import with_one_count_each
+    # imported here: it loads model code that a single log does not need
+    from engine.sources.same_data import with_equal_inputs
 
-    return with_one_count_each(runs, notices)
+    return with_equal_inputs(runs, notices)
 
 
-def _shapes(runs: Sequence[Run]) -> list[Notice]:
-    """That logs are of data of another shape than the last one's."""
+def _data_shape_notices(runs: Sequence[Run]) -> list[Notice]:
+    """Notices that logs have data of another shape than the last one's."""
     if sum(bool(run.stages) for run in runs) < 2:
         return []
-    # Here: for the same reason.
+    # imported here for the same reason
     from engine.models.stages.data_shape import shape_notices
 
     return shape_notices(runs)
 
 
-def _mixed(applications: Sequence[str], runs: Sequence[Run]) -> Notice:
+def _mixed_notice(applications: Sequence[str], runs: Sequence[Run]) -> Notice:
     named = ", ".join(applications[:3]) + (", ..." if len(applications) > 3 else "")
     what, remedy = f"the sources hold {len(applications)} applications", ""
     if len({run.app_id for run in runs}) == 1 and all(run.batch_id is not None for run in runs):
@@ -267,25 +276,25 @@ def _mixed(applications: Sequence[str], runs: Sequence[Run]) -> Notice:
     )
 
 
-def _unnamed(runs: Sequence[Run]) -> list[Notice]:
-    """That logs go together by a name which sessions have of Spark, whatever runs in them."""
+def _default_name_notices(runs: Sequence[Run]) -> list[Notice]:
+    """Notices that several logs are grouped under the default name of interactive sessions."""
     logs: dict[str, set[str | None]] = {}
     for run in runs:
-        if run.application is not None and nobody_named(run.application):
+        if run.application is not None and is_default_name(run.application):
             logs.setdefault(run.application, set()).add(run.app_id or run.source)
     return [
         Notice(
             "session-names",
-            f"{len(own)} logs are named {name}, as sessions are that nobody named: they are taken "
+            f"{len(ids)} logs are named {name}, as sessions are that nobody named: they are taken "
             "as one job",
             "give the logs of one job at a time, and name jobs by spark.app.name",
         )
-        for name, own in logs.items()
-        if len(own) > 1
+        for name, ids in logs.items()
+        if len(ids) > 1
     ]
 
 
-def _categories(categories: Sequence[str], applications: int) -> Notice:
+def _category_notice(categories: Sequence[str], applications: int) -> Notice:
     apart = ", or all of them to sparkplan fleet" if applications > 1 else ""
     return Notice(
         "mixed-categories",

@@ -1,7 +1,7 @@
-"""A first look at a source: whose log it is, how long it ran, on how much, whether it is whole.
+"""A quick preview of a source: application, duration, cores, input, completeness.
 
-Small logs are read as a whole. Of a large one only the first and the last part are: the first tells
-the application, its Spark and the executors it began with, the last one its end.
+Small logs are read completely. Of a large one only the first and the last part are read: the first
+has the application, its Spark version and its initial executors, the last has its end.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from engine.sources.reader import Kind, Open, kind_of
 from engine.sources.samples import sample_files, sample_named
 
 WHOLE_BYTES = 16 << 20
-"""Text up to here is read as a whole: some hundredths of a second."""
+"""Logs up to this size are read completely, in some hundredths of a second."""
 
 WHOLE_REMOTE_BYTES = 4 << 20
-"""From afar less is fetched, and the end of a large log is not looked for."""
+"""The same limit for remote sources, of which the end of a large log is not read."""
 
 TAIL_BYTES = 1 << 20
 UNPACKED_BYTES = 256 << 20
-"""The end of a compressed log is looked for up to here: only unpacking leads to it."""
+"""Limit of the search for the end of a compressed log, which must be unpacked to get there."""
 
 _RUNNING = ".inprogress"
 _CUT = "only its first and last part was read"
@@ -43,15 +43,15 @@ _CUT = "only its first and last part was read"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peek:
-    """What the first look told; None is not known.
+    """The preview of a source; None means unknown.
 
     Args:
-        kind: what it is; None for what no SOURCE can be.
-        name: of the application.
-        spark_version: that wrote the log.
+        kind: kind of the source; None if it is no SOURCE.
+        name: name of the application.
+        spark_version: version that wrote the log.
         seconds: from the application's start to its end, or to the last event of an unfinished one.
-        cores: of all executors; of a large log those that it began with.
-        input_bytes: read by the application from outside.
+        cores: cores of all executors; of a large log the initial ones.
+        input_bytes: bytes that the application read from sources.
         complete: whether the application ended by itself.
         whole: whether all of the log was read; otherwise there may be more cores.
     """
@@ -70,25 +70,25 @@ NOTHING = Peek()
 
 
 def peek(source: str | Path) -> Peek:
-    """A first look at a file, a rolling folder or a sample; never an error.
+    """Previews a file, a rolling folder or a sample; never raises.
 
-    It costs at most some tenths of a second and a few megabytes, of a remote path what fetching
-    its first bytes takes.
+    It takes at most some tenths of a second and a few megabytes; for a remote path, the time to
+    fetch its first bytes.
     """
     try:
         named = str(source)
         path = local_path(named)
         if path is None and scheme_of(named):
-            return NOTHING if is_history_server(named) else _look_remote(named)
+            return NOTHING if is_history_server(named) else _peek_remote(named)
         if codecs.is_zip(path or Path(named)):
-            return _look_zip(path or Path(named))
-        files = _files(named if path is None else str(path))
-        return NOTHING if files is None else _look(files, codecs.open_path)
+            return _peek_zip(path or Path(named))
+        files = _files_of(named if path is None else str(path))
+        return NOTHING if files is None else _peek_files(files, codecs.open_path)
     except (EngineError, OSError, ValueError):
         return NOTHING
 
 
-def _files(source: str) -> LogFiles | None:
+def _files_of(source: str) -> LogFiles | None:
     path = Path(source)
     if path.is_dir():
         return log_of(path)
@@ -101,57 +101,57 @@ def _files(source: str) -> LogFiles | None:
     return log_of(first) if first.is_dir() else LogFiles(source, (first,))
 
 
-def _look_zip(path: Path) -> Peek:
-    """The log in a zip, read from its beginning alone."""
+def _peek_zip(path: Path) -> Peek:
+    """Previews the log in a zip by its beginning."""
     from engine.sources.access.archives import stored_archive
 
     with stored_archive(path) as archive:
         names = archive.names()
         logs = logs_among(names)
 
-        def opened(part: Path) -> codecs.Stream:
+        def open_part(part: Path) -> codecs.Stream:
             return codecs.Stream(cast(BinaryIO, archive.open(names[part])), str(path))
 
-        return _look(logs[0], opened, remote=True) if len(logs) == 1 else NOTHING
+        return _peek_files(logs[0], open_part, remote=True) if len(logs) == 1 else NOTHING
 
 
-def _look_remote(source: str) -> Peek:
+def _peek_remote(source: str) -> Peek:
     place = RemotePlace(source)
     logs = place.logs() if place.is_folder else [LogFiles(source, (place.path,))]
 
-    def opened(path: Path) -> codecs.Stream:
+    def open_part(path: Path) -> codecs.Stream:
         return codecs.Stream(cast(BinaryIO, place.open(path)), str(path))
 
-    return _look(logs[0], opened, remote=True) if len(logs) == 1 else NOTHING
+    return _peek_files(logs[0], open_part, remote=True) if len(logs) == 1 else NOTHING
 
 
-def _look(files: LogFiles, opened: Open, *, remote: bool = False) -> Peek:
+def _peek_files(files: LogFiles, open_part: Open, *, remote: bool = False) -> Peek:
     log, budget = EventLog(), _Budget(WHOLE_REMOTE_BYTES if remote else WHOLE_BYTES)
     for path in files.parts:
-        with opened(path) as stream:
+        with open_part(path) as stream:
             chunks = stream.chunks()
             head = next(chunks, b"").removeprefix(BOM_UTF8)
             if path is files.parts[0]:
                 kind = kind_of(head[: 1 << 16])
                 if kind != "event log" and not ROLLING_PART.match(path.name):
                     return Peek(kind=kind)
-            log.read(budget.within(head, chunks), str(path))
+            log.read(budget.take(head, chunks), str(path))
         if not budget.left:
             break
     whole = budget.left > 0
     tail = None if whole or remote else _tail(files.parts[-1])
     if tail is not None:
         log.read([tail], files.name)
-    return _told(log, files, whole=whole, to_the_end=whole or tail is not None)
+    return _peek_of(log, files, whole=whole, to_the_end=whole or tail is not None)
 
 
 class _Budget:
-    """Hands chunks on until so many bytes are used up."""
+    """Passes chunks on until a number of bytes is used up."""
 
     def __init__(self, size: int) -> None:
         self.left = size
 
-    def within(self, head: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    def take(self, head: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
         chunk = head
         while chunk and self.left > 0:
             self.left = max(0, self.left - len(chunk))
@@ -160,7 +160,7 @@ class _Budget:
 
 
 def _tail(path: Path) -> bytes | None:
-    """The complete lines in the last part of a file; None where its end is too far away."""
+    """The complete lines in the last part of a file; None if its end is beyond the limit."""
     with path.open("rb") as file:
         plain = kind_of(file.read(1 << 16)) is not None
         if plain:
@@ -176,26 +176,26 @@ def _tail(path: Path) -> bytes | None:
 
 
 def _last_bytes(chunks: Iterator[bytes]) -> bytes | None:
-    kept: deque[bytes] = deque()
-    held = seen = 0
+    chunks_kept: deque[bytes] = deque()
+    kept_bytes = seen_bytes = 0
     for chunk in chunks:
-        kept.append(chunk)
-        held += len(chunk)
-        seen += len(chunk)
-        if seen > UNPACKED_BYTES:
+        chunks_kept.append(chunk)
+        kept_bytes += len(chunk)
+        seen_bytes += len(chunk)
+        if seen_bytes > UNPACKED_BYTES:
             return None
-        while held - len(kept[0]) > TAIL_BYTES:
-            held -= len(kept.popleft())
-    return b"".join(kept)
+        while kept_bytes - len(chunks_kept[0]) > TAIL_BYTES:
+            kept_bytes -= len(chunks_kept.popleft())
+    return b"".join(chunks_kept)
 
 
-def _told(log: EventLog, files: LogFiles, *, whole: bool, to_the_end: bool) -> Peek:
+def _peek_of(log: EventLog, files: LogFiles, *, whole: bool, to_the_end: bool) -> Peek:
     application = log.application
     try:
         runs: Sequence[Run] = distil(
             log, source="", where=files.name, lost=files.lost if whole else (_CUT,)
         ).runs
-    except EngineError:  # nothing has finished yet, in what was read
+    except EngineError:  # no task has finished in what was read
         runs = ()
     sizes = [run.workload.input_bytes for run in runs if run.workload.input_bytes is not None]
     return Peek(
@@ -222,15 +222,15 @@ def _seconds(application: Application, runs: Sequence[Run]) -> float | None:
 def _cores(application: Application, runs: Sequence[Run]) -> int | None:
     if runs and runs[0].cluster.slots:
         return runs[0].cluster.slots
-    told = [e.cores for e in application.executors.values() if e.removed_ms is None]
-    known = [cores for cores in told if cores is not None]
-    return sum(known) if known and len(known) == len(told) else None
+    cores_of = [e.cores for e in application.executors.values() if e.removed_ms is None]
+    known = [cores for cores in cores_of if cores is not None]
+    return sum(known) if known and len(known) == len(cores_of) else None
 
 
 def _complete(
     application: Application, files: LogFiles, runs: Sequence[Run], *, to_the_end: bool
 ) -> bool | None:
-    """Whether the application ended and, where all of it was read, nothing of the log is lost."""
+    """Whether the application ended and, where all of the log was read, nothing of it is lost."""
     lost = any(run.lost for run in runs)
     if application.ended_ms is not None:
         return not lost
@@ -241,7 +241,7 @@ def _complete(
 
 
 def _marked_running(files: LogFiles) -> bool:
-    """Spark marks what still runs in the name; what carries no mark may be either."""
+    """Whether a file name has Spark's mark of a running application; unmarked ones may run too."""
     folder = Path(files.name)
     marked = folder.glob(f"appstatus_*{_RUNNING}") if folder.is_dir() else ()
     return any(path.name.endswith(_RUNNING) for path in (*files.parts, *marked))

@@ -18,27 +18,34 @@ from engine.sources.access import codecs
 from engine.sources.access.address import is_history_server, parse_address
 from engine.sources.access.folders import ROLLING_PART, LogFiles, logs_among, logs_in
 from engine.sources.access.remote import RemoteFile, RemotePlace, local_path, scheme_of
-from engine.sources.collected import code_notices
 from engine.sources.distilling.distill import distil
-from engine.sources.distilling.losses import Losses, of_events, repeated_notices
-from engine.sources.found import Found, iterating, noted, of_profile, placed
+from engine.sources.distilling.losses import Losses, event_losses, repeated_notices
 from engine.sources.logs.eventlog import EventLog
 from engine.sources.samples import sample_files, sample_named
-from engine.sources.unrecognised import NoSource, unrecognised
-from engine.sources.whereabouts import STDIN, not_there
+from engine.sources.source_checks import STDIN, missing_source_error
+from engine.sources.source_contents import (
+    SourceContents,
+    from_profile,
+    with_instance_type,
+    with_iterations,
+    with_notices,
+)
+from engine.sources.training_manifest import code_notices
+from engine.sources.unrecognised import UnrecognisedFile, unrecognised_error
 
 if TYPE_CHECKING:
     from engine.sources.access.archives import Archive
 
 ONE_PART = "only one part was given"
 FIRST_PARTS = ("events_0_", "events_1_")
-"""How the first part of a rolling log is called: Spark counts from 1, EMR Serverless from 0."""
+"""Beginning of the name of a rolling log's first part: Spark counts from 1, EMR Serverless from 0.
+"""
 
 LARGEST_TEXT_BYTES = 256 << 20
-"""A profile or run table larger than this is refused: it would be held in memory."""
+"""A larger profile or run table is refused, since it would be kept in memory."""
 
 FEW_CHUNKS = 64
-"""Chunks in which a log, profile or table must begin."""
+"""The content of a source must begin within this many chunks."""
 
 _PROFILE = re.compile(rb"^\s*[\"']?format[\"']?\s*:\s*[\"']?sparkplan-profile", re.MULTILINE)
 WORKFLOW = re.compile(rb"^\s*[\"']?format[\"']?\s*:\s*[\"']?sparkplan-workflow", re.MULTILINE)
@@ -48,17 +55,17 @@ _LATER_EVENT = re.compile(rb"""\n\{"Event":"[\w.$]+",""")
 Kind = Literal["event log", "profile", "run table"]
 Report = Callable[[int, int | None], None]
 Part = tuple[codecs.Stream, Iterable[bytes], int]
-"""A stream, its chunks, and how many parts of the log are missing before it."""
+"""A stream, its chunks, and the number of missing parts before it."""
 Open = Callable[[Path], codecs.Stream]
-"""Opens a part of a log by the name that `LogFiles` gives it."""
+"""Opens a part of a log by its path in `LogFiles`."""
 
 
 @dataclass(slots=True)
 class Reader:
-    """Reads sources one after the other and reports how far it is.
+    """Reads sources one after the other and reports progress.
 
-    `report` gets the bytes read so far and their total (None when standard input is among them);
-    whatever it raises ends the reading and reaches the caller.
+    `report` gets the bytes read so far and in total (None when standard input is among them). An
+    exception that it raises ends the reading and reaches the caller.
     """
 
     ran_on: InstanceType | None = None
@@ -67,8 +74,8 @@ class Reader:
     total: int | None = 0
     done: int = field(default=0, init=False)
 
-    def read(self, source: str) -> list[Found]:
-        """What a source holds: one entry per log, profile or table.
+    def read(self, source: str) -> list[SourceContents]:
+        """The contents of a source: one entry per log, profile or table.
 
         Raises:
             BadInput: in one line, for anything that cannot be used.
@@ -92,111 +99,118 @@ class Reader:
             return self._zip(path) if codecs.is_zip(path) else [self._file(path)]
         sample = sample_named(source)
         if sample is None:
-            raise not_there(source)
-        read = [found for entry in sample_files(sample) for found in self.read(str(entry))]
-        return [iterating(found, sample.iterations) for found in read]
+            raise missing_source_error(source)
+        read = [contents for entry in sample_files(sample) for contents in self.read(str(entry))]
+        return [with_iterations(contents, sample.iterations) for contents in read]
 
-    def _folder(self, folder: Path) -> list[Found]:
-        found = self._logs(logs_in(folder), str(folder), self._open)
-        return noted(found, code_notices(folder, [entry.source for entry in found]))
+    def _folder(self, folder: Path) -> list[SourceContents]:
+        contents = self._logs(logs_in(folder), str(folder), self._open)
+        return with_notices(contents, code_notices(folder, [entry.source for entry in contents]))
 
-    def _logs(self, logs: Sequence[LogFiles], folder: str, opened: Open) -> list[Found]:
-        """The logs of a folder; what is none is skipped and counted."""
+    def _logs(self, logs: Sequence[LogFiles], folder: str, open_part: Open) -> list[SourceContents]:
+        """Reads the logs of a folder; other files are skipped and counted."""
         if len(logs) == 1 and len(logs[0].parts) > 1:
-            return [self._log(logs[0], opened)]
-        found: list[Found] = []
+            return [self._log(logs[0], open_part)]
+        contents: list[SourceContents] = []
         first: BadInput | None = None
         skipped = 0
         for log in logs:
             try:
-                found += self._one_of(log, opened)
-            except (BadInput, NoSource) as problem:
+                contents += self._log_of_several(log, open_part)
+            except (BadInput, UnrecognisedFile) as problem:
                 skipped += 1
-                first = first or _told(problem)
-        if not found:
+                first = first or _as_bad_input(problem)
+        if not contents:
             what = "holds no event log" + (f" ({first.what})" if first else "")
             raise BadInput(what, where=folder, remedy="give a folder of Spark event logs")
-        return noted(found, [_skipped(Path(folder), len(logs), skipped, first)] if first else [])
+        return with_notices(
+            contents, [_skipped_notice(Path(folder), len(logs), skipped, first)] if first else []
+        )
 
-    def _one_of(self, log: LogFiles, opened: Open) -> list[Found]:
-        """A log of several; a zip in a folder may hold some itself.
+    def _log_of_several(self, log: LogFiles, open_part: Open) -> list[SourceContents]:
+        """Reads one log of a folder; a zip in a folder may contain several.
 
         Raises:
-            NoSource: for a file that is no log.
+            UnrecognisedFile: for a file that is no log.
         """
-        if opened == self._open and len(log.parts) == 1 and codecs.is_zip(log.parts[0]):
+        if open_part == self._open and len(log.parts) == 1 and codecs.is_zip(log.parts[0]):
             return self._zip(log.parts[0])
-        return [self._events(self._parts(log, opened), log.name, log.lost)]
+        return [self._events(self._parts(log, open_part), log.name, log.lost)]
 
-    def _zip(self, path: Path) -> list[Found]:
-        """The logs in a zip, such as the page of a history server gives to download."""
+    def _zip(self, path: Path) -> list[SourceContents]:
+        """Reads the logs in a zip, such as a history server's page offers for download."""
         from engine.sources.access.archives import stored_archive
 
         name = str(path)
         with stored_archive(path) as archive:
-            logs, opened = self._members(archive, name)
+            logs, open_part = self._archive_logs(archive, name)
             several = len(logs) > 1
-            found = self._logs(logs, name, opened) if several else self._archive(archive, name)
+            contents = (
+                self._logs(logs, name, open_part) if several else self._archive(archive, name)
+            )
         self.done += path.stat().st_size
-        return found
+        return contents
 
-    def _remote(self, source: str) -> list[Found]:
+    def _remote(self, source: str) -> list[SourceContents]:
         place = RemotePlace(source)
 
-        def opened(path: Path) -> codecs.Stream:
+        def open_part(path: Path) -> codecs.Stream:
             return self._stream_of(place.open(path), str(path))
 
         if place.is_folder:
-            return self._logs(place.logs(), source.rstrip("/"), opened)
+            return self._logs(place.logs(), source.rstrip("/"), open_part)
         if _part_of_rolling(place.path):
-            return [self._log(LogFiles(source, (place.path,), (ONE_PART,)), opened)]
+            return [self._log(LogFiles(source, (place.path,), (ONE_PART,)), open_part)]
         with self._stream_of(place.open(place.path), source) as stream:
             return [self._dispatch(stream)]
 
-    def _history(self, source: str) -> list[Found]:
-        """The applications that a history server is asked for."""
+    def _history(self, source: str) -> list[SourceContents]:
+        """Reads the applications that a history server address selects."""
         from engine.sources.access.history_server import HistoryServer
 
         server = HistoryServer(parse_address(source))
         entries, notices = server.chosen()
-        found, skipped = [], []
+        contents, skipped = [], []
         for entry in entries:
             try:
                 with server.archive(entry, self._progress()) as archive:
-                    found += self._archive(archive, entry.source)
+                    contents += self._archive(archive, entry.source)
             except BadInput as problem:
                 skipped.append(problem)
-        if not found:
+        if not contents:
             raise skipped[0]
         if skipped:
-            left_out = _skipped(Path(entries[0].name), len(entries), len(skipped), skipped[0])
+            left_out = _skipped_notice(
+                Path(entries[0].name), len(entries), len(skipped), skipped[0]
+            )
             notices = (*notices, left_out)
-        return noted(found, notices)
+        return with_notices(contents, notices)
 
-    def _archive(self, archive: Archive, where: str) -> list[Found]:
-        """The logs in a zip that was downloaded."""
-        logs, opened = self._members(archive, where)
+    def _archive(self, archive: Archive, where: str) -> list[SourceContents]:
+        """Reads the logs in a downloaded zip."""
+        logs, open_part = self._archive_logs(archive, where)
         if not logs:
             raise BadInput("its archive holds no event log", where=where)
-        return [self._log(log, opened, where) for log in logs]
+        return [self._log(log, open_part, where) for log in logs]
 
-    def _members(self, archive: Archive, where: str) -> tuple[list[LogFiles], Open]:
-        """The logs in a zip, and what opens their parts; that these are read counts for nothing."""
+    def _archive_logs(self, archive: Archive, where: str) -> tuple[list[LogFiles], Open]:
+        """The logs in a zip, and the function that opens their parts. Reading these does not
+        advance the progress, only the archive as a whole does."""
         report, done = self.report, self.done
 
-        def alive(_: int) -> None:
+        def report_alive(_: int) -> None:
             if report is not None:
                 report(done, self.total)
 
         names = archive.names()
 
-        def opened(path: Path) -> codecs.Stream:
+        def open_part(path: Path) -> codecs.Stream:
             member = archive.open(names[path])
-            return codecs.Stream(cast(BinaryIO, member), where, alive)
+            return codecs.Stream(cast(BinaryIO, member), where, report_alive)
 
-        return logs_among(names), opened
+        return logs_among(names), open_part
 
-    def _file(self, path: Path) -> Found:
+    def _file(self, path: Path) -> SourceContents:
         if not path.is_file() and not path.is_fifo():
             raise BadInput("is not a file", where=str(path), remedy="give a file or a folder")
         if _part_of_rolling(path):
@@ -222,8 +236,8 @@ class Reader:
 
         return advance
 
-    def _dispatch(self, stream: codecs.Stream) -> Found:
-        """Reads a stream as what its first bytes say it is."""
+    def _dispatch(self, stream: codecs.Stream) -> SourceContents:
+        """Reads a stream according to the kind that its first bytes show."""
         chunks = stream.chunks()
         head = _first(chunks)
         if not head.strip():
@@ -238,7 +252,7 @@ class Reader:
             from engine.sources.formats import profile_file
 
             profile = profile_file.parse(_text(everything, stream), stream.name)
-            return placed(of_profile(profile, Path(stream.name).name), self.ran_on)
+            return with_instance_type(from_profile(profile, Path(stream.name).name), self.ran_on)
         if WORKFLOW.search(start):
             raise BadInput(
                 "is a workflow, not a job", where=stream.name,
@@ -248,50 +262,50 @@ class Reader:
             from engine.sources.formats import run_table
 
             table = run_table.parse(_text(everything, stream), stream.name)
-            return placed(table, self.ran_on)
+            return with_instance_type(table, self.ran_on)
         if _LATER_EVENT.search(start):  # the beginning of the log is missing or damaged
             return self._events([(stream, everything, 0)], stream.name)
-        raise _told(NoSource(start, stream.name))
+        raise _as_bad_input(UnrecognisedFile(start, stream.name))
 
-    def _log(self, files: LogFiles, opened: Open, where: str | None = None) -> Found:
-        """A log of one or more parts."""
+    def _log(self, files: LogFiles, open_part: Open, where: str | None = None) -> SourceContents:
+        """Reads a log of one or more parts."""
         try:
-            return self._events(self._parts(files, opened), files.name, files.lost, where)
-        except NoSource as other:
-            raise _told(other) from None
+            return self._events(self._parts(files, open_part), files.name, files.lost, where)
+        except UnrecognisedFile as other:
+            raise _as_bad_input(other) from None
 
-    def _parts(self, files: LogFiles, opened: Open) -> Iterator[Part]:
+    def _parts(self, files: LogFiles, open_part: Open) -> Iterator[Part]:
         missing_before = files.missing_before or (0,) * len(files.parts)
         for path, missing in zip(files.parts, missing_before, strict=True):
             before = self.done
-            with opened(path) as stream:
+            with open_part(path) as stream:
                 chunks = stream.chunks()
                 head = _first(chunks)
                 start = head[: 1 << 16]
                 known = _EVENT.match(start) or _LATER_EVENT.search(start)
                 if len(files.parts) == 1 and not known:
                     self.done = max(self.done, before + (stream.size or 0))
-                    raise NoSource(head, stream.name)
+                    raise UnrecognisedFile(head, stream.name)
                 yield stream, chain([head], chunks), missing
 
     def _events(
         self, parts: Iterable[Part], name: str, lost: Sequence[str] = (), where: str | None = None
-    ) -> Found:
-        """The runs of a log; `where` is what errors call it, where that is not its name."""
+    ) -> SourceContents:
+        """Reads the events of a log into runs; `where` is its name in errors if not `name`."""
         parts = iter(parts)
-        first = next(parts)  # before anything is made ready: most files of a folder may be no logs
+        first = next(parts)  # fails early: most files of a folder may be no logs
         log, losses = EventLog(), Losses()
         for stream, chunks, missing in chain([first], parts):
             losses.begin(log)
             log.read(chunks, stream.name)
             losses.end(log, stream, missing_before=missing)
-        broken = [*losses.of_parts(lost, log.read_events), *losses.texts, *of_events(log)]
+        broken = [*losses.part_losses(lost, log.read_events), *losses.texts, *event_losses(log)]
         distilled = distil(
             log, source=Path(name).name, where=where or name, lost=broken, ran_on=self.ran_on,
             pause_seconds=self.pause_seconds,
         )  # fmt: skip
         source = Path(name).name
-        return Found(
+        return SourceContents(
             source, distilled.runs, name=log.application.name, category=distilled.category,
             deadline_seconds=distilled.deadline_seconds, deadlines=distilled.deadlines,
             notices=repeated_notices(log, source),
@@ -299,13 +313,13 @@ class Reader:
 
 
 def _first(chunks: Iterator[bytes]) -> bytes:
-    """The first chunk that is not blank, of the first few, without a byte order mark."""
+    """The first non-blank chunk among the first `FEW_CHUNKS`, without a byte order mark."""
     first = next((chunk for chunk in islice(chunks, FEW_CHUNKS) if chunk.strip()), b"")
     return first.removeprefix(BOM_UTF8)
 
 
 def kind_of(start: bytes) -> Kind | None:
-    """What a source is that begins like this; None for anything else."""
+    """The kind of a source by its first bytes; None if it is none."""
     if _EVENT.match(start):
         return "event log"
     if _PROFILE.search(start):
@@ -316,7 +330,7 @@ def kind_of(start: bytes) -> Kind | None:
 
 
 def _text(chunks: Iterable[bytes], stream: codecs.Stream) -> str:
-    """A whole text, within bounds."""
+    """The whole text of a stream, up to `LARGEST_TEXT_BYTES`."""
     parts, size = [], 0
     for chunk in chunks:
         parts.append(chunk)
@@ -340,7 +354,7 @@ def _part_of_rolling(path: Path) -> bool:
     return bool(ROLLING_PART.match(path.name)) and not path.name.startswith(FIRST_PARTS)
 
 
-def _skipped(folder: Path, total: int, skipped: int, first: BadInput) -> Notice:
+def _skipped_notice(folder: Path, total: int, skipped: int, first: BadInput) -> Notice:
     name = folder.name or folder.resolve().name or str(folder)  # "." has no name of its own
     where = Path(first.where).name if first.where else name
     return Notice(
@@ -350,9 +364,9 @@ def _skipped(folder: Path, total: int, skipped: int, first: BadInput) -> Notice:
     )
 
 
-def _told(problem: BadInput | NoSource) -> BadInput:
-    """What is wrong, in words."""
+def _as_bad_input(problem: BadInput | UnrecognisedFile) -> BadInput:
+    """The problem as an error with a message."""
     if isinstance(problem, BadInput):
         return problem
     kind = "workflow" if WORKFLOW.search(problem.start) else kind_of(problem.start)
-    return unrecognised(problem.start, problem.name, kind=kind)
+    return unrecognised_error(problem.start, problem.name, kind=kind)

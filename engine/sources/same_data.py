@@ -1,9 +1,9 @@
-"""Runs that worked on the same data, whatever their logs count of it.
+"""Detects runs on the same data whose logs count different input bytes, and equalises the counts.
 
-The bytes that tasks report are not the size of the files: of the same 48 GB a run on more nodes
-counted 40, as caches and the place of blocks decide. Taken for two sizes, that is learnt as what
-more data costs, and more nodes are foretold a third too slow. Whether the data is the same shows
-elsewhere: it falls into as many tasks, and these read and write as much.
+The input bytes that tasks report are not the size of the files: of the same 48 GB a run on more
+nodes counted 40, depending on caches and block locations. Taken as two sizes, the difference would
+be learnt as the cost of more data, and predictions for more nodes would be a third too slow. Equal
+data shows in other figures: the same numbers of tasks, and the same amounts read and written.
 """
 
 from __future__ import annotations
@@ -21,105 +21,112 @@ from engine.units import format_bytes
 
 CODE = "same-input"
 
-MOST_APART = math.log(1.25)
-"""Counts of the same data whose log ratio is more are left as they are; 48 and 40 GB were seen."""
+MAX_LOG_RATIO = math.log(1.25)
+"""Largest log ratio of two input counts that are equalised; 48 and 40 GB were seen."""
 
-AS_COUNTED = 1e-3
-"""Counts that differ by no more need no mending: metadata makes as much."""
+EQUAL_SHARE = 1e-3
+"""Relative difference of counts that is ignored: metadata causes as much."""
 
-READS_MUCH = 0.05
-"""Share of a run's input from which on a stage that reads it tells of the data."""
+MIN_INPUT_SHARE = 0.05
+"""Minimum share of a run's input that a stage must read to be compared."""
 
-RECORDS_ALIKE, BYTES_ALIKE = 1e-3, 1e-2
-"""By how much what the same data makes may differ: records hardly, bytes as compression does."""
+RECORDS_TOLERANCE, BYTES_TOLERANCE = 1e-3, 1e-2
+"""Tolerances (log ratio) for amounts from equal data: records hardly differ, bytes by compression.
+"""
 
 
-def with_one_count_each(runs: Sequence[Run], notices: list[Notice]) -> list[Run]:
-    """The runs with one input for the same data: the largest that a log counts, since what is found
-    in a cache, and what is read again of it, is in no count.
+def with_equal_inputs(runs: Sequence[Run], notices: list[Notice]) -> list[Run]:
+    """The runs, with the largest input count of each group of runs on the same data.
 
-    Data is the same where the stages of a job that read much from outside have as many tasks each,
-    and all that is known of what these read and wrote is alike. Logs that know nothing of that, or
-    tell of a part of their run, stand for themselves.
+    The largest is closest to the true size, since cached reads are missing from the counts. Data is
+    the same if the stages of a job that read much of the input have equal numbers of tasks and all
+    their known amounts (records, bytes written) agree. Logs without such amounts, and incomplete
+    logs, are left as they are.
     """
-    alike: dict[object, list[_Told]] = {}
-    for place, run in enumerate(runs):
+    candidates: dict[object, list[_InputEvidence]] = {}
+    for index, run in enumerate(runs):
         if run.complete and not run.lost and run.batch_id is None and run.workload.input_bytes:
-            told = _told(place, run)
-            alike.setdefault((_job(run), told.stages), []).append(told)
-    found = list(runs)
-    for group in (group for several in alike.values() for group in _groups(several)):
-        most = max(told.size for told in group)
-        if most > min(told.size for told in group) * (1.0 + AS_COUNTED):
-            notices.append(_notice([told.size for told in group]))
-            for told in group:
-                workload = replace(runs[told.place].workload, input_bytes=most)
-                found[told.place] = replace(runs[told.place], workload=workload)
-    return found
+            evidence = _evidence(index, run)
+            candidates.setdefault((_job_key(run), evidence.stages), []).append(evidence)
+    result = list(runs)
+    for group in (
+        group for several in candidates.values() for group in _groups_of_same_data(several)
+    ):
+        largest = max(evidence.size for evidence in group)
+        if largest > min(evidence.size for evidence in group) * (1.0 + EQUAL_SHARE):
+            notices.append(_notice([evidence.size for evidence in group]))
+            for evidence in group:
+                workload = replace(runs[evidence.index].workload, input_bytes=largest)
+                result[evidence.index] = replace(runs[evidence.index], workload=workload)
+    return result
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """What a log tells of its data: the place of its run, the input as counted, name and tasks of
-    each stage that reads much of it, and the amounts that these read and wrote."""
+class _InputEvidence:
+    """What identifies the data of a run: its index, its input bytes as counted, name and task count
+    of each stage that reads much of it, and the amounts that these read and wrote."""
 
-    place: int
+    index: int
     size: float
     stages: tuple[tuple[str, int], ...]
     amounts: tuple[float | None, ...]
 
 
-def _told(place: int, run: Run) -> _Told:
+def _evidence(index: int, run: Run) -> _InputEvidence:
     size = run.workload.input_bytes or 0.0
-    reading = [s for s in run.stages if s.outside_bytes > READS_MUCH * size and not s.recomputed]
-    # In an order that jobs beside each other do not change.
+    reading = [
+        s for s in run.stages if s.outside_bytes > MIN_INPUT_SHARE * size and not s.recomputed
+    ]
+    # an order that does not depend on how concurrent jobs interleave
     reading.sort(key=lambda stage: (stage.name, stage.tasks, stage.stage_id))
     stages = tuple((stage.name, stage.tasks) for stage in reading)
-    return _Told(place, size, stages, tuple(amount for s in reading for amount in _amounts(s)))
+    return _InputEvidence(
+        index, size, stages, tuple(amount for s in reading for amount in _amounts(s))
+    )
 
 
-def _job(run: Run) -> object:
-    """What it takes to be another run of the same job."""
+def _job_key(run: Run) -> object:
+    """The key that runs of the same job with the same parameters share."""
     work = run.workload
     return family(run), work.iterations, work.scale, work.sorted_parameters
 
 
 def _amounts(stage: StageRun) -> Iterator[float | None]:
-    """What it read and wrote (`TOLERANCES`); None where that is not known, or too little to tell
-    anything."""
+    """The amounts that a stage read and wrote, in the order of `TOLERANCES`; None where unknown or
+    too small to compare."""
     for records in (stage.input_records, stage.shuffle_write_records, stage.output_records):
         yield records if records is not None and records >= FEWEST_RECORDS else None
     for written in (stage.shuffle_write_bytes, stage.output_bytes):
         yield written.total if written is not None and written.total >= LEAST_BYTES else None
 
 
-TOLERANCES = (*(RECORDS_ALIKE,) * 3, *(BYTES_ALIKE,) * 2)
-"""By how much the log of each amount of a stage may differ."""
+TOLERANCES = (*(RECORDS_TOLERANCE,) * 3, *(BYTES_TOLERANCE,) * 2)
+"""Tolerance (log ratio) of each amount of a stage."""
 
 
-def _groups(several: Sequence[_Told]) -> list[list[_Told]]:
-    """Those of the same data, of logs of one job that have the same stages: neighbours in the order
-    of what they read. Of as much the largest count comes first, which is the one that is taken."""
+def _groups_of_same_data(candidates: Sequence[_InputEvidence]) -> list[list[_InputEvidence]]:
+    """Groups runs of one job with the same stages by data: neighbours in the order of their
+    amounts. Among equal amounts the largest count, which is the one used, comes first."""
 
-    def order(told: _Told) -> tuple[float, ...]:
-        return (*(amount or 0.0 for amount in told.amounts), -told.size)
+    def order(evidence: _InputEvidence) -> tuple[float, ...]:
+        return (*(amount or 0.0 for amount in evidence.amounts), -evidence.size)
 
-    groups: list[list[_Told]] = []
-    for told in sorted(several, key=order):
-        if groups and _same_data(groups[-1][0], told):
-            groups[-1].append(told)
+    groups: list[list[_InputEvidence]] = []
+    for evidence in sorted(candidates, key=order):
+        if groups and _same_data(groups[-1][0], evidence):
+            groups[-1].append(evidence)
         else:
-            groups.append([told])
+            groups.append([evidence])
     return groups
 
 
-def _same_data(one: _Told, two: _Told) -> bool:
-    if abs(math.log(one.size / two.size)) > MOST_APART:
+def _same_data(one: _InputEvidence, two: _InputEvidence) -> bool:
+    if abs(math.log(one.size / two.size)) > MAX_LOG_RATIO:
         return False
     known = [
-        abs(math.log(here / there)) <= most
-        for here, there, most in zip(one.amounts, two.amounts, cycle(TOLERANCES))
-        if here is not None and there is not None
+        abs(math.log(first / second)) <= tolerance
+        for first, second, tolerance in zip(one.amounts, two.amounts, cycle(TOLERANCES))
+        if first is not None and second is not None
     ]
     return bool(known) and all(known)
 

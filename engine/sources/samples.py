@@ -19,8 +19,8 @@ class Sample:
     """One bundled sample: its name as a SOURCE, its files, and what it shows.
 
     `kind` is "event-log" (of real runs), "profile" (published figures) or "workflow"; `default`
-    marks the one that the planner opens by itself; `iterations` is what the job was told to do,
-    which a log does not say.
+    marks the one that the planner opens by itself; `iterations` is the job's number of iterations,
+    which a log does not contain.
     """
 
     name: str

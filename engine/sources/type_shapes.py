@@ -1,4 +1,4 @@
-"""The shapes of instance types as several sources describe them: one for each type."""
+"""Reconciles the shapes (vCPUs, memory) that several sources give for the same instance type."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING
 from engine.catalog import InstanceType
 from engine.cluster import Cluster
 from engine.errors import BadInput
-from engine.machines.named_types import contradiction, of_catalog, outside
+from engine.machines.named_types import contradiction_notice, is_different_shape, is_from_catalog
 from engine.notices import Notice
 from engine.profile import Profile, Run
-from engine.sources.found import Found
+from engine.sources.source_contents import SourceContents
 
 if TYPE_CHECKING:
     from engine.catalog import Catalog
 
-LEAST_MEMORY = 0.65
-"""Share of a type's memory that executors get of it by the platform that leaves them least."""
+MIN_MEMORY_SHARE = 0.65
+"""Smallest share of a type's memory that any platform leaves to executors."""
 
 CATALOG = "the catalog of where the log ran"
 
 
 def with_shapes_of(profile: Profile, catalog: Catalog) -> Profile:
-    """The profile with the catalog's shape for types whose own it does not give."""
+    """The profile with the catalog's shapes for types whose shape it lacks."""
     groups = [group for run in profile.runs for group in run.cluster.groups]
     named = {group.instance.name: group.instance for group in groups if group.instance}
     shapes = {
@@ -34,56 +34,66 @@ def with_shapes_of(profile: Profile, catalog: Catalog) -> Profile:
         else stated
         for name, stated in named.items()
     }
-    return replace(profile, runs=tuple(_shaped(profile.runs, shapes)))
+    return replace(profile, runs=tuple(_with_shapes(profile.runs, shapes)))
 
 
 @dataclass(frozen=True, slots=True)
-class _Stated:
-    """A type as a source describes it."""
+class _SourceShape:
+    """An instance type as one source describes it."""
 
     instance: InstanceType
     where: str
 
 
-def with_one_shape_each(runs: Sequence[Run], notices: list[Notice]) -> list[Run]:
-    """The runs with one shape for each type: a catalog's, which `--ran-on` gives to logs, else the
-    fullest that is known of it."""
-    shapes: dict[str, _Stated] = {}
+def with_consistent_shapes(runs: Sequence[Run], notices: list[Notice]) -> list[Run]:
+    """The runs with one shape per type: that of a catalog (given by `--ran-on`), else the most
+    complete description. Contradictions with the catalog give a notice."""
+    shapes: dict[str, _SourceShape] = {}
     contradicted = set[str]()
     stated = [
-        _Stated(group.instance, run.source or "another source")
+        _SourceShape(group.instance, run.source or "another source")
         for run in runs
         for group in run.cluster.groups
         if group.instance is not None
     ]
-    for entry in sorted(stated, key=lambda entry: not of_catalog(entry.instance)):
+    for entry in sorted(stated, key=lambda entry: not is_from_catalog(entry.instance)):
         name = entry.instance.name
         known = shapes.setdefault(name, entry)
-        if of_catalog(known.instance) and not of_catalog(entry.instance):
-            least = LEAST_MEMORY * known.instance.memory_gib
-            if name not in contradicted and outside(entry.instance, known.instance, least):
+        if is_from_catalog(known.instance) and not is_from_catalog(entry.instance):
+            least_gib = MIN_MEMORY_SHARE * known.instance.memory_gib
+            if name not in contradicted and is_different_shape(
+                entry.instance, known.instance, least_gib
+            ):
                 contradicted.add(name)
-                notices.append(contradiction(entry.instance, known.instance, entry.where, CATALOG))
+                notices.append(
+                    contradiction_notice(entry.instance, known.instance, entry.where, CATALOG)
+                )
         else:
-            shapes[name] = _fuller(known, entry)
-    told = {name: entry.instance for name, entry in shapes.items()}
-    return _shaped(runs, told)
+            shapes[name] = _more_complete(known, entry)
+    instances = {name: entry.instance for name, entry in shapes.items()}
+    return _with_shapes(runs, instances)
 
 
-def shapes_beside(runs: Sequence[Run], found: Sequence[Found]) -> tuple[InstanceType, ...]:
-    """The shapes that sources give of types that no run names, one of each."""
+def unused_shapes(
+    runs: Sequence[Run], contents: Sequence[SourceContents]
+) -> tuple[InstanceType, ...]:
+    """The shapes, one per type, of types that sources describe but no run uses."""
     named = {name for run in runs for name in run.cluster.composition}
-    told: dict[str, _Stated] = {}
-    for part in found:
+    shapes: dict[str, _SourceShape] = {}
+    for part in contents:
         for shape in part.shapes:
             if shape.name not in named:
-                own = _Stated(shape, part.source)
-                told[shape.name] = _fuller(told.get(shape.name, own), own)
-    return tuple(entry.instance for entry in told.values())
+                candidate = _SourceShape(shape, part.source)
+                shapes[shape.name] = _more_complete(shapes.get(shape.name, candidate), candidate)
+    return tuple(entry.instance for entry in shapes.values())
 
 
-def _fuller(one: _Stated, other: _Stated) -> _Stated:
-    """Of two descriptions of a type the one that says more; they may not contradict."""
+def _more_complete(one: _SourceShape, other: _SourceShape) -> _SourceShape:
+    """The more complete of two descriptions of a type.
+
+    Raises:
+        BadInput: if they contradict each other.
+    """
     for name, what in (("vcpus", "vCPUs"), ("memory_gib", "GiB of memory")):
         a, b = getattr(one.instance, name), getattr(other.instance, name)
         if not isnan(a) and not isnan(b) and a != b:
@@ -100,8 +110,8 @@ def _known_fields(instance: InstanceType) -> int:
     return sum(value is not None and value == value for value in values)
 
 
-def _shaped(runs: Sequence[Run], shapes: Mapping[str, InstanceType]) -> list[Run]:
-    """The runs with these shapes of their types."""
+def _with_shapes(runs: Sequence[Run], shapes: Mapping[str, InstanceType]) -> list[Run]:
+    """The runs with the shapes of their types replaced."""
 
     def of(cluster: Cluster) -> Cluster:
         groups = tuple(

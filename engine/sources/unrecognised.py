@@ -1,4 +1,4 @@
-"""What is wrong with a file that is no source, and what to give instead."""
+"""The error for a file that is no known kind of source, with a hint what it is instead."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from engine.errors import BadInput
 
 _WEB_PAGE = re.compile(rb"\s*<(!|html)", re.IGNORECASE)
 _SCENARIO = re.compile(rb"^open:", re.MULTILINE)
-"""The one key that every scenario has."""
+"""The one key that every scenario file has."""
 
 
-class NoSource(Exception):
-    """A file that is no source. What it is instead takes longer to say than to see that it is none:
-    of a folder full of such files it is said of one.
+class UnrecognisedFile(Exception):
+    """Raised for a file that is no known kind of source.
+
+    Building the full error is slower than detecting the case, so in a folder of such files it is
+    done for one only (`unrecognised_error`).
 
     Args:
-        start: what it begins with.
-        name: what errors call it.
+        start: first bytes of the file.
+        name: its name in error messages.
     """
 
     def __init__(self, start: bytes, name: str) -> None:
@@ -27,11 +29,11 @@ class NoSource(Exception):
         self.name = name
 
 
-def unrecognised(start: bytes, where: str, *, kind: str | None) -> BadInput:
-    """The error for a file that begins like this.
+def unrecognised_error(start: bytes, where: str, *, kind: str | None) -> BadInput:
+    """The error for an unrecognised file, given its first bytes.
 
     Args:
-        kind: what it is, where that may not stand where it stands: in a folder or a zip.
+        kind: its kind if it is a source that is not allowed here (in a folder or zip); else None.
     """
     if not start.strip():
         return BadInput("is empty", where=where, remedy="give a Spark event log")

@@ -27,7 +27,7 @@ from engine.sources.formats.workflow_values import (
     task_duration,
     tasks,
 )
-from engine.sources.merge import together
+from engine.sources.merge import merged_profile
 from engine.sources.reader import WORKFLOW, Reader
 from engine.sources.samples import sample_files, sample_named
 from engine.text.located_yaml import Section
@@ -61,7 +61,7 @@ SCHEMA: Schema = {
 
 
 def is_workflow(source: str | Path) -> bool:
-    """Whether a source is a workflow file (or the sample of one), told by its content."""
+    """Whether a source is a workflow file (or a workflow sample), by its content."""
     path = _path_of(str(source))
     if path is None:
         return False
@@ -76,10 +76,10 @@ def read_workflow(source: str | Path, *, ran_on: InstanceType | None = None) -> 
     """The workflow in a file, with the evidence of its jobs.
 
     Args:
-        ran_on: type of the nodes of jobs that do not say it themselves.
+        ran_on: instance type for jobs that do not state their own.
 
     Raises:
-        BadInput: in one line with `file:line`, for anything that cannot be used.
+        BadInput: in one line with `file:line`, for any invalid value.
         UnknownName: for an unknown key, job, stage, scheduler, sample or type.
     """
     path = _path_of(str(source))
@@ -110,7 +110,7 @@ def _path_of(source: str) -> Path | None:
 def parse_workflow(
     text: str, name: str, *, folder: Path | None = None, ran_on: InstanceType | None = None
 ) -> Workflow:
-    """The workflow in `text`; `name` is what errors call the file, `folder` what paths start at.
+    """Parses a workflow; `name` is the file's name in errors, `folder` the base of relative paths.
 
     Raises:
         BadInput, UnknownName: as `read_workflow`.
@@ -197,14 +197,16 @@ def _evidence(
     ran_on: InstanceType | None,
     cache: dict[tuple[object, ...], Profile],
 ) -> Profile:
-    """What the sources of a job hold; sources that several jobs name are read once."""
+    """The profile of a job's sources; sources that several jobs name are read once."""
     place = entry.where_of("source" if "source" in entry.entries else "sources")
     named = tuple(_beside(source, folder, place) for source in sources)
     key = (named, ran_on)
     if key not in cache:
         reader = Reader(ran_on=ran_on)
         try:
-            cache[key] = together([found for source in named for found in reader.read(source)])
+            cache[key] = merged_profile(
+                [found for source in named for found in reader.read(source)]
+            )
         except BadInput as error:
             raise BadInput(
                 f"{error.where}: {error.what}" if error.where else error.what,
@@ -215,7 +217,7 @@ def _evidence(
 
 
 def _beside(source: str, folder: Path | None, where: str) -> str:
-    """A path relative to the file, where there is such a file; else what it says."""
+    """The path relative to the workflow file, if that exists; else the source unchanged."""
     if source == "-":
         raise BadInput(
             "a job cannot be read from standard input", where=where, remedy="give a file"
@@ -230,7 +232,7 @@ def _beside(source: str, folder: Path | None, where: str) -> str:
 
 
 def _stages(entries: list[Section], memory_gib: float) -> tuple[Activity, ...]:
-    """Stages in their order; each waits for the one before it, unless it says for which."""
+    """The stages in order; each depends on the previous one unless it names its dependencies."""
     found: list[Activity] = []
     for place, entry in enumerate(entries):
         name = entry.get("name", str) or f"stage {place + 1}"

@@ -1,7 +1,7 @@
-"""Cells of text become values: converters, and tables converted column by column.
+"""Converters from text cells to values, and tables converted column by column.
 
-A converter takes the text of a cell and raises ValueError with what it should have been; whoever
-calls it knows file, line and name, and says them too.
+A converter takes the text of a cell and raises ValueError with what was expected; the caller adds
+file, line and name to the message.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from engine.text.located_yaml import Convert, Section
 from engine.units import with_point
 
 LEAST_NUMBER, MOST_NUMBER = 1e-15, 1e15
-"""No price, size or speed of a machine lies beyond; what follows from one that does leaves the
-range of numbers."""
+"""Bounds on numbers: no price, size or speed of a machine is beyond them, and computations with
+larger numbers could overflow."""
 
 
 def number_above(
@@ -69,7 +69,7 @@ def yes_or_no(text: str) -> bool:
 
 
 def one_of(*choices: str) -> Convert[str]:
-    """A converter that takes one of a few words."""
+    """A converter that accepts one of a few words."""
 
     def convert(text: str) -> str:
         if text not in choices:
@@ -97,8 +97,8 @@ def positive_whole_number(text: str) -> int:
 
 
 def one_line(text: str) -> str:
-    """A converter to a name: a line break or a control character in it would end a line, or steer a
-    terminal, wherever it is shown or pasted."""
+    """A converter to a name without line breaks and control characters, which would break lines or
+    control the terminal wherever the name is shown or pasted."""
     if not text.isprintable():
         raise ValueError(f"must be one line that can be printed, not {text!r}")
     return text
@@ -121,7 +121,7 @@ def iso_date(text: str) -> date:
 
 @dataclass(frozen=True)
 class TypedTable:
-    """A table by column, its cells converted; None where a value is not known.
+    """A table of converted cells by column; None means unknown.
 
     Args:
         names: (r,) the column `name`. lines: (r,) the line of each row.
@@ -132,14 +132,14 @@ class TypedTable:
     values: Mapping[str, Sequence[Any]]
 
     def rows(self, columns: Iterable[str]) -> Iterator[tuple[Any, ...]]:
-        """The rows, these columns only; a column that the file does not have is all None."""
+        """The rows with only these columns; a column missing in the file is all None."""
         unknown = [None] * len(self.lines)
         return zip(*(self.values.get(column, unknown) for column in columns), strict=True)
 
 
 @contextmanager
-def placed(section: Section, line: int, problems: list[BadInput]) -> Iterator[None]:
-    """A context in which an error gets its line and goes to `problems`."""
+def collecting_errors(section: Section, line: int, problems: list[BadInput]) -> Iterator[None]:
+    """A context that catches an error, adds the line to it and appends it to `problems`."""
     try:
         yield
     except BadInput as error:
@@ -149,9 +149,9 @@ def placed(section: Section, line: int, problems: list[BadInput]) -> Iterator[No
 def typed_table(
     section: Section, key: str, columns: Mapping[str, Convert[Any]], problems: list[BadInput]
 ) -> TypedTable:
-    """A table of the file, each distinct text of a column converted once.
+    """Reads a table; each distinct text of a column is converted once.
 
-    Rows with a value that is wrong, or without a name, are left out and go to `problems`.
+    Rows with an invalid value or without a name are left out, with an error in `problems`.
     """
     table = section.table(key)
     for column, line in zip(table.columns, table.column_lines, strict=True):
@@ -164,20 +164,20 @@ def typed_table(
         values[column] = _converted(column, cells, columns[column], wrong)
     names = values.get("name", [None] * len(table.lines))
     unnamed = written.get("name", [""] * len(table.lines))
-    wrong.update({place: "name is missing" for place, name in enumerate(unnamed) if not name})
-    for place in sorted(wrong):
-        what = f"{names[place]}: {wrong[place]}".removeprefix("None: ")
-        problems.append(BadInput(what, where=section.where(table.lines[place])))
-    kept = [place for place in range(len(table.lines)) if place not in wrong]
+    wrong.update({index: "name is missing" for index, name in enumerate(unnamed) if not name})
+    for index in sorted(wrong):
+        what = f"{names[index]}: {wrong[index]}".removeprefix("None: ")
+        problems.append(BadInput(what, where=section.where(table.lines[index])))
+    valid = [index for index in range(len(table.lines)) if index not in wrong]
     if wrong:
-        values = {column: [cells[place] for place in kept] for column, cells in values.items()}
-    return TypedTable(values.get("name", ()), [table.lines[place] for place in kept], values)
+        values = {column: [cells[index] for index in valid] for column, cells in values.items()}
+    return TypedTable(values.get("name", ()), [table.lines[index] for index in valid], values)
 
 
 def _converted(
     column: str, cells: Sequence[str], convert: Convert[Any], wrong: dict[int, str]
 ) -> list[Any]:
-    """The cells of a column; the places of those that are wrong are added to `wrong`."""
+    """The converted cells of a column; the indices of invalid ones are added to `wrong`."""
     known: dict[str, Any] = {"": None}
     bad: dict[str, str] = {}
     for text in set(cells) - {""}:
@@ -186,6 +186,6 @@ def _converted(
         except ValueError as error:
             bad[text] = f"{column} {error}"
     if bad:
-        places = [(place, bad[text]) for place, text in enumerate(cells) if text in bad]
-        wrong.update({place: what for place, what in places if place not in wrong})
+        wrong_cells = [(index, bad[text]) for index, text in enumerate(cells) if text in bad]
+        wrong.update({index: what for index, what in wrong_cells if index not in wrong})
     return [known.get(text) for text in cells]

@@ -1,14 +1,14 @@
-"""Names, and lists of them, in a line of text."""
+"""Formats lists of names in a line of text, abbreviated where long."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 MOST_NAMED = 3
-"""Names that a message shows in a sentence; of more of them all but one, and how many others."""
+"""Maximum number of items in a sentence; of more, all but one are shown and the rest is counted."""
 
 MOST_LISTED = 8
-"""The same for a list with commas."""
+"""The same for a comma-separated list."""
 
 
 def in_a_row(names: Sequence[str]) -> str:
@@ -27,5 +27,5 @@ def listed(names: Sequence[str], most: int = MOST_LISTED) -> str:
 
 
 def printable(text: str) -> str:
-    """Text from a log without anything that could end a line or steer a terminal."""
+    """Text from a log without line breaks and terminal control characters."""
     return "".join(char if char.isprintable() else "?" for char in text)

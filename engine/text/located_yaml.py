@@ -1,9 +1,9 @@
-"""Sections and tables of a YAML file, as catalogs, workflows and scenarios have them.
+"""YAML sections and tables with line numbers, for catalogs, workflows and scenarios.
 
-Everything is kept as text. The reader decides what a value means and can report anything wrong with
-`file:line`. A literal block of comma-separated rows is cut out before the YAML parser sees it: the
-parser takes far longer per character than the `csv` module, and without the block a catalog of a
-thousand types loads in milliseconds with or without the C library.
+Values stay text; the reader converts them and reports errors with `file:line`. A literal block of
+comma-separated rows is cut out before YAML parsing: the parser takes far longer per character than
+the `csv` module, and without the block a catalog of a thousand types loads in milliseconds with or
+without the C library.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Table(NamedTuple):
 
     Args:
         columns: (c,) names. rows: (r, c) cells. lines: (r,) the line of each row.
-        column_lines: (c,) where each column is named first.
+        column_lines: (c,) the line where each column is first named.
     """
 
     columns: tuple[str, ...] = ()
@@ -51,9 +51,9 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class Section:
-    """A mapping of a YAML file; `at` is its path in the document, `key` what it is called.
+    """A mapping of a YAML file; `at` is its path in the document, `key` its name.
 
-    What reads a key raises BadInput with `file:line` for a value of another kind.
+    Methods that read a key raise BadInput with `file:line` for a value of another kind.
     """
 
     located: Located
@@ -67,7 +67,7 @@ class Section:
 
     @property
     def line(self) -> int:
-        """The line that it stands on."""
+        """The line of this section."""
         return self.located.lines[self.at]
 
     def where(self, line: int | None = None) -> str:
@@ -75,25 +75,25 @@ class Section:
         return f"{self.located.name}:{line or self.line}"
 
     def where_of(self, key: str) -> str:
-        """`file:line` of one of its keys, or of this section where it does not have the key."""
+        """`file:line` of one of its keys, or of this section if the key is missing."""
         return self.located.where(self._below(key))
 
     def line_of(self, key: str) -> int:
-        """The line that one of its keys stands on."""
+        """The line of one of its keys."""
         return self.located.lines[self._below(key)]
 
     def _below(self, key: str) -> str:
         return f"{self.at}.{key}" if self.at else key
 
     def check_keys(self, known: tuple[str, ...]) -> None:
-        """Raises for the first key that is not known, offering close matches."""
+        """Raises for the first unknown key, with close matches."""
         self.check_decimals()
         for key in self.entries:
             if key not in known:
                 raise UnknownName("key", key, known, where=self.where_of(key))
 
     def check_decimals(self) -> None:
-        """Raises for `{price: 0,11}`, which is the price 0 and, without a value, the key 11."""
+        """Raises for a decimal comma in `{price: 0,11}`, which YAML reads as price 0 and key 11."""
         for before, key in pairwise(self.entries):
             whole = self.entries[before]
             if isinstance(whole, str) and _WHOLE.match(whole) and _FRACTION.match(key):
@@ -106,8 +106,8 @@ class Section:
                 )
 
     def get(self, key: str, convert: Convert[T]) -> T | None:
-        """A plain value, converted; None where the key is absent or empty, and for an empty text.
-        Any other value in quotes is one: "" is no number. What `convert` raises gets the name and
+        """A scalar, converted; None where the key is absent or empty, and for an empty text. For
+        other converters than text, a quoted "" is an error. Errors of `convert` get the name and
         the line of the key."""
         value = self.entries.get(key)
         if isinstance(value, Block):
@@ -133,7 +133,7 @@ class Section:
         return value
 
     def section(self, key: str) -> Section | None:
-        """A mapping below this one; None where the key is absent."""
+        """A nested mapping; None where the key is absent."""
         value = self.entries.get(key)
         if value is None:
             return None
@@ -149,23 +149,23 @@ class Section:
         what = f"{key} must be a list of mappings (key: value)"
         if not isinstance(value, list):
             raise BadInput(what, where=self.where_of(key))
-        found = []
-        for place, entry in enumerate(value):
-            at = f"{self._below(key)}[{place}]"
+        sections = []
+        for index, entry in enumerate(value):
+            at = f"{self._below(key)}[{index}]"
             if not isinstance(entry, dict):
                 raise BadInput(what, where=self.located.where(at))
-            found.append(Section(self.located, entry, at, key))
-        return found
+            sections.append(Section(self.located, entry, at, key))
+        return sections
 
     def names(self, key: str) -> tuple[str, ...]:
-        """A list of plain values, or one of them; empty if absent."""
+        """A list of scalars, or a single one; empty if absent."""
         value = self.entries.get(key)
         if value is None:
             return ()
-        found = value if isinstance(value, list) else [value]
-        if any(not isinstance(entry, str) for entry in found):
+        values = value if isinstance(value, list) else [value]
+        if any(not isinstance(entry, str) for entry in values):
             raise BadInput(f"{key} must be a list of names", where=self.where_of(key))
-        return tuple(found)
+        return tuple(values)
 
     def table(self, key: str) -> Table:
         """A table: a list of mappings, or a literal block with a header row; empty if absent."""
@@ -183,7 +183,7 @@ class Section:
         )
 
     def _block(self, block: Block, first: int) -> Table:
-        """A literal block below line `first`: a header row, then rows of as many values."""
+        """A literal block below line `first`: a header row, then rows with equally many values."""
         numbered = [
             (number, stripped)
             for number, line in block.lines
@@ -228,9 +228,9 @@ def read_yaml(path: Path) -> Section:
 
 
 def _without_blocks(text: str) -> tuple[str, list[Block]]:
-    """The text with a stand-in for each literal block, all that stands below its key and deeper;
-    blank lines keep the others where they were."""
-    kept: list[str] = []
+    """The text with a placeholder for each literal block (all deeper-indented lines below its key);
+    blank lines keep the line numbers of the rest."""
+    kept_lines: list[str] = []
     blocks: list[Block] = []
     inside: list[tuple[int, str]] | None = None
     indent = 0
@@ -238,7 +238,7 @@ def _without_blocks(text: str) -> tuple[str, list[Block]]:
         depth = len(line) - len(line.lstrip())
         if inside is not None and (depth > indent or not line.strip()):
             inside.append((number, line))
-            kept.append("")
+            kept_lines.append("")
             continue
         inside, indent = None, depth
         match = _BLOCK.match(line) if "|" in line else None
@@ -246,8 +246,8 @@ def _without_blocks(text: str) -> tuple[str, list[Block]]:
             inside = []
             line = f"{match[1]} {STAND_IN} {len(blocks)}"
             blocks.append(Block(inside))
-        kept.append(line)
-    return "\n".join(kept) + "\n", blocks
+        kept_lines.append(line)
+    return "\n".join(kept_lines) + "\n", blocks
 
 
 def _table_of(records: Sequence[Section]) -> Table:

@@ -1,27 +1,29 @@
-"""Limits that are named for someone to type: rounded so that they do."""
+"""Rounds suggested deadlines and budgets up, so that they suffice when typed as shown."""
 
 from __future__ import annotations
 
 import math
 
 _STEPS = ((86400.0, 1.0 / 3600.0), (3600.0, 1.0 / 60.0), (60.0, 1.0), (0.0, 10.0))
-"""From so many seconds on, how many deadlines are named in a second."""
+"""(Minimum in seconds, rounding steps per second)."""
 
 ENOUGH = 1.0 + 1e-9
-"""Times a limit that is reached: a last digit of arithmetic does not make it one that is not."""
+"""Tolerance factor: a limit that is met exactly must not fail by a rounding error."""
 
 
 def reachable_seconds(seconds: float) -> float:
-    """The deadline to name where `seconds` are enough: never a shorter one, so that it is met when
-    it is typed. Tenths of a second below a minute, whole ones below an hour, minutes below a day,
-    then hours: what `format_seconds` writes of it is all of it."""
+    """The deadline to suggest where `seconds` are enough, rounded up so that it is met when typed.
+
+    Rounded to tenths of a second below a minute, seconds below an hour, minutes below a day, then
+    hours, so that `format_seconds` shows it exactly.
+    """
     per_step = next(count for least, count in _STEPS if seconds >= least)
     return math.ceil(seconds * ENOUGH * per_step) / per_step
 
 
 def reachable_usd(usd: float) -> float:
-    """The budget to name where `usd` are enough: never a smaller one. Dollars, cents or three
-    figures, as `format_usd` writes them."""
+    """The budget to suggest where `usd` are enough, rounded up. Dollars, cents or three significant
+    digits, as `format_usd` shows them."""
     enough = usd * ENOUGH
     if enough >= 9999.5:
         return float(math.ceil(enough))

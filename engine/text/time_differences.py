@@ -1,4 +1,4 @@
-"""How far two times are apart, in words: no finer than the times themselves are told."""
+"""Formats differences of two times, no more precisely than the times themselves are shown."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import math
 from engine.units import format_seconds
 
 _STEPS = ((3599.5, 1.0), (48 * 3600.0, 60.0))
-"""Bound in seconds on a time from a minute on, and the step in which it is told below that."""
+"""(Upper bound in seconds, step): the step in which times from a minute on are shown."""
 
 
 def format_time_difference(seconds: float, *, of_seconds: float, figures: int = 2) -> str:
-    """A difference of times to the place in which the longer one is told: "9.2 s" of 48.7 s, "4 s"
-    of 1m 07s, "12 min" of 5 h; "less than 1 s" where it is not seen there.
+    """A difference of times, to the last digit in which the longer one is shown: "9.2 s" of 48.7 s,
+    "4 s" of 1m 07s, "12 min" of 5 h; "less than 1 s" where it is not visible there.
 
     Args:
         seconds: the difference, at least 0.
         of_seconds: the longer of the two times.
-        figures: digits at most: two tell how much it matters, and intervals of minutes support no
+        figures: maximum number of digits: two suffice, and intervals of minutes do not support a
             third.
     """
     step = _step(of_seconds)
@@ -28,14 +28,14 @@ def format_time_difference(seconds: float, *, of_seconds: float, figures: int = 
 
 
 def _step(of_seconds: float) -> float:
-    """The place to which `format_seconds` tells a time, in seconds."""
+    """The value in seconds of the last digit in which `format_seconds` shows a time."""
     if of_seconds < 59.95:
         return 10.0 ** (math.floor(math.log10(max(of_seconds, 1e-3))) - 2)
     return next((step for most, step in _STEPS if of_seconds < most), 3600.0)
 
 
 def _in_steps(seconds: float, step: float, figures: int) -> str:
-    """A multiple of a step, in a unit that claims nothing below it."""
+    """A multiple of a step, in a unit that implies no more precision."""
     if step >= 60.0 and seconds < 3599.5:
         return f"{seconds / 60.0:.0f} min"
     if step >= 3600.0 and seconds < 48 * 3600.0:

@@ -1,9 +1,9 @@
-"""YAML as plain values in which every key remembers its line, for errors that say `file:line`.
+"""Parses YAML to plain values with the line of every key, for errors with `file:line`.
 
-Scalars stay text (what they mean is decided by whoever reads them); an empty scalar, `~` and
-`null` are None. Anchors are refused and nesting is bounded, so that a hostile file cannot grow in
-memory or overflow the parser's stack. The parser takes some 10 us for each value: long tables and
-lists of numbers are cut out before it sees them, and `stand_ins` put in their place.
+Scalars stay text, to be converted by the reader; an empty scalar, `~` and `null` are None. Anchors
+are refused and nesting is bounded, so that a hostile file cannot exhaust memory or overflow the
+parser's stack. The parser takes some 10 us per value: long tables and lists of numbers are cut out
+before parsing, and their values (`stand_ins`) are inserted afterwards.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from engine.errors import BadInput, UnknownName
 MOST_NESTING, TOO_DEEP = 32, "nested too deeply"
 
 STAND_IN = "!stand-in"
-"""Tag of a scalar that holds the place of a value that was cut out: its number among them."""
+"""Tag of the placeholder for a value that was cut out; its content is the value's index."""
 
 NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 
 Schema = Mapping[str, frozenset[str]]
-"""Path of a mapping (names and `[]`, such as `runs[].stages[]`) -> the keys that it may have;
-mappings with free keys (parameters, settings) are not listed."""
+"""Path of a mapping (names and `[]`, such as `runs[].stages[]`) -> its allowed keys; mappings with
+free keys (parameters, settings) are not listed."""
 
 
 @dataclass(slots=True)
@@ -43,11 +43,11 @@ class Located:
         return f"{self.name}:{self.lines.get(path, 1)}"
 
     def require_format(self, readable: str) -> None:
-        """Raises BadInput for a document of another format than the one that is read."""
-        found = self.value.get("format")
-        if found != readable:
+        """Raises BadInput for a document of another format."""
+        stated = self.value.get("format")
+        if stated != readable:
             raise BadInput(
-                f"format {found!r} is not read",
+                f"format {stated!r} is not read",
                 where=self.where("format"),
                 remedy=f"this version reads {readable}",
             )
@@ -56,15 +56,15 @@ class Located:
 def load(
     text: str, name: str, schema: Schema | None = None, stand_ins: Sequence[Any] = ()
 ) -> Located:
-    """The document in `text`; `name` is what errors call the file.
+    """Parses the document in `text`; `name` is the file's name in errors.
 
     Args:
-        schema: the keys that are allowed, where the reader does not check them itself.
+        schema: the allowed keys, if the reader does not check them itself.
         stand_ins: the values that were cut out of the text.
 
     Raises:
         BadInput: for text that is not YAML, is not a mapping, uses anchors or a key twice.
-        UnknownName: for a key that the schema does not have, with close matches.
+        UnknownName: for a key that is not in the schema, with close matches.
     """
     located = Located(name)
     located.value = _Builder(located, schema or {}, _events(text, name), stand_ins).document()
@@ -74,7 +74,7 @@ def load(
 
 
 def _events(text: str, name: str) -> Iterator[yaml.Event]:
-    """The parser's events; unlike its composer it cannot overflow the stack."""
+    """The parser's events; unlike the composer, the event parser cannot overflow the stack."""
     try:
         yield from yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except yaml.MarkedYAMLError as error:
@@ -89,7 +89,7 @@ def _events(text: str, name: str) -> Iterator[yaml.Event]:
 
 
 class _Builder:
-    """Turns events into plain values, noting lines and checking keys on the way."""
+    """Builds plain values from parser events, recording lines and checking keys."""
 
     def __init__(
         self,
@@ -106,15 +106,15 @@ class _Builder:
 
     def document(self) -> Any:
         """The value of the one document."""
-        found: list[Any] = []
+        documents: list[Any] = []
         for event in self._events:
             if isinstance(event, yaml.NodeEvent):
-                if found:
+                if documents:
                     raise BadInput("holds more than one document", where=self._at(event))
-                found.append(self._value(event, "", ""))
-        if not found:
+                documents.append(self._value(event, "", ""))
+        if not documents:
             raise BadInput("the file is empty", where=self._located.name)
-        return found[0]
+        return documents[0]
 
     def _value(self, event: yaml.Event, path: str, shape: str) -> Any:
         line = _line(event)
@@ -129,9 +129,9 @@ class _Builder:
         if self._depth > MOST_NESTING:
             raise BadInput(TOO_DEEP, where=self._at(event))
         mapping = isinstance(event, yaml.MappingStartEvent)
-        found = self._mapping(path, shape) if mapping else self._sequence(path, shape)
+        value = self._mapping(path, shape) if mapping else self._sequence(path, shape)
         self._depth -= 1
-        return found
+        return value
 
     def _scalar(self, event: yaml.ScalarEvent) -> Any:
         text: str = event.value
@@ -142,16 +142,16 @@ class _Builder:
         return text
 
     def _sequence(self, path: str, shape: str) -> list[Any]:
-        found: list[Any] = []
+        items: list[Any] = []
         for event in self._events:
             if isinstance(event, yaml.SequenceEndEvent):
                 break
-            found.append(self._value(event, f"{path}[{len(found)}]", f"{shape}[]"))
-        return found
+            items.append(self._value(event, f"{path}[{len(items)}]", f"{shape}[]"))
+        return items
 
     def _mapping(self, path: str, shape: str) -> dict[str, Any]:
         known = self._schema.get(shape)
-        found: dict[str, Any] = {}
+        mapping: dict[str, Any] = {}
         for event in self._events:
             if isinstance(event, yaml.MappingEndEvent):
                 break
@@ -160,12 +160,14 @@ class _Builder:
             key: str = event.value
             if known is not None and key not in known:
                 raise UnknownName("key", key, known, where=self._at(event))
-            if key in found:
+            if key in mapping:
                 raise BadInput(f"key {key!r} twice", where=self._at(event))
             below = f"{path}.{key}" if path else key
             self._located.lines[below] = _line(event)
-            found[key] = self._value(next(self._events), below, f"{shape}.{key}" if shape else key)
-        return found
+            mapping[key] = self._value(
+                next(self._events), below, f"{shape}.{key}" if shape else key
+            )
+        return mapping
 
     def _at(self, event: yaml.Event) -> str:
         return f"{self._located.name}:{_line(event)}"

@@ -13,7 +13,7 @@ from engine.collect import MANIFEST, collect_runs, read_manifest
 from engine.errors import BadInput
 from engine.experiments.commands import Job, template_of, training_runs
 from engine.experiments.plans import Experiment
-from engine.sources.collected import changed, code_notices, code_of
+from engine.sources.training_manifest import changed_files, code_hashes, code_notices
 
 HOME = spark_home()
 
@@ -130,9 +130,9 @@ def test_the_program_is_hashed_however_the_command_spells_it(tmp_path: Path, spe
     """A URI of one slash, as Spark itself prints it, told no change."""
     program = tmp_path / "job.py"
     program.write_text("1")
-    before = code_of([spelt.format(program)])
+    before = code_hashes([spelt.format(program)])
     program.write_text("2, longer")
-    (name,) = changed(before, code_of([spelt.format(program)]))
+    (name,) = changed_files(before, code_hashes([spelt.format(program)]))
     assert name.endswith(str(program))
 
 

@@ -1,1 +1,1 @@
-"""Where sources lie and how their bytes come: files, folders, archives, stores, servers."""
+"""Access to the bytes of sources: files, folders, archives, object stores, history servers."""

@@ -1,10 +1,10 @@
-"""What an address of a history server says: where it is, and which applications to take.
+"""Parses the address of a history server: its URL, and which applications to read.
 
     http://host:18080#app=nightly-etl&last=5
     https://gateway/sparkhistory/history/application_1700000000000_0042/1/jobs/
 
-Everything before the `#` is the server (a page copied from the browser will do), everything behind
-it chooses. docs/history_server.md describes it for users.
+Everything before the `#` is the server (a page's URL copied from the browser works too), everything
+after it selects applications. docs/history_server.md describes it for users.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ Status = Literal["completed", "running"]
 STATUSES: tuple[Status, ...] = ("completed", "running")
 
 KEYS = ("app", "last", "attempt", "status", "since", "until")
-"""What may stand behind the `#`."""
+"""Keys allowed after the `#`."""
 
 MOST_APPLICATIONS = 1000
-"""`last` may not ask for more: each is a download."""
+"""Maximum of `last`: each application is a download."""
 
 _HTTP = re.compile(r"https?://", re.IGNORECASE)
 _PAGE = re.compile(
@@ -34,23 +34,23 @@ _PAGE = re.compile(
 )
 
 _SAFE = "/%:!$&'()*+,;=~"
-"""Signs that stay in a path; letters beyond ASCII travel as their numbers."""
+"""Characters kept in a path; characters beyond ASCII are percent-encoded."""
 
 _LISTS = re.compile(r"showIncomplete=(true|false)")
-"""What the page that lists the applications has behind its `?`; those of an application name its
-stages, jobs and queries there, which choose nothing."""
+"""Query string of the page that lists the applications. The pages of one application name stages,
+jobs and queries there, which select nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryAddress:
-    """A history server and what to take from it.
+    """A history server and the selection of applications on it.
 
     Args:
         base: scheme, host, port and path of the server, without a slash at its end.
         app: id or name of the application, or a pattern of either; None for any.
-        last: at most so many applications, the newest; None where it is not said.
+        last: maximum number of applications, the newest first; None if not given.
         attempt: id of the attempt, "all", or None for the last one.
-        status: only applications that ended or only those that run; None where it is not said.
+        status: only completed or only running applications; None if not given.
         since_ms, until_ms: bounds of the application's start, epoch milliseconds in UTC.
     """
 
@@ -72,32 +72,32 @@ def parse_address(source: str) -> HistoryAddress:
     """The address in `source`.
 
     Raises:
-        BadInput: for one that cannot be meant; it never repeats a password in it.
+        BadInput: for an invalid address; the message never repeats a password in it.
     """
     parts = _split(source)
     page = _PAGE.fullmatch(parts.path)
     base_path = quote((page["base"] if page else parts.path).rstrip("/"), safe=_SAFE)
     base = f"{parts.scheme.lower()}://{parts.netloc.lower()}{base_path}"
-    told = _fragment(parts.fragment, base)
+    values = _fragment(parts.fragment, base)
     app = unquote(page["app"] or page["api_app"] or "") if page else ""
     attempt = (page["attempt"] or page["api_attempt"] or "") if page else ""
-    if app and "app" in told:
+    if app and "app" in values:
         raise BadInput(
             "names the application twice", where=base, remedy="leave out #app= or the page's path"
         )
     return HistoryAddress(
         base=base,
-        app=told.get("app") or app or None,
-        last=_count(told["last"], base) if "last" in told else None,
-        attempt=told.get("attempt") or attempt or None,
-        status=_status(told["status"], base) if "status" in told else _listed(parts.query),
-        since_ms=_moment(told["since"], base, "since") if "since" in told else None,
-        until_ms=_moment(told["until"], base, "until", end=True) if "until" in told else None,
+        app=values.get("app") or app or None,
+        last=_count(values["last"], base) if "last" in values else None,
+        attempt=values.get("attempt") or attempt or None,
+        status=_status(values["status"], base) if "status" in values else _listed(parts.query),
+        since_ms=_moment(values["since"], base, "since") if "since" in values else None,
+        until_ms=_moment(values["until"], base, "until", end=True) if "until" in values else None,
     )
 
 
 def _split(source: str) -> SplitResult:
-    """The parts of a URL without anything secret in it."""
+    """The parts of a URL, without secrets."""
     if "@" in source:  # wherever it stands: a password may hold any sign, a '#' too
         raise BadInput(
             "a user or password in the address is not taken, as others could read it",
@@ -130,8 +130,8 @@ def _split(source: str) -> SplitResult:
 
 
 def _fragment(text: str, base: str) -> dict[str, str]:
-    """The pairs behind the `#`."""
-    found: dict[str, str] = {}
+    """The key-value pairs after the `#`."""
+    values: dict[str, str] = {}
     for pair in text.split("&") if text else ():
         key, equals, value = pair.partition("=")
         if key not in KEYS:
@@ -141,12 +141,12 @@ def _fragment(text: str, base: str) -> dict[str, str]:
                 remedy=f"did you mean {close[0]}?" if close else "write it like #app=NAME&last=5",
                 choices=() if close else KEYS,
             )  # fmt: skip
-        if key in found:
+        if key in values:
             raise BadInput(f"#{key} is given twice", where=base, remedy="give it once")
-        found[key] = unquote(value).strip()
-        if not equals or not found[key]:
+        values[key] = unquote(value).strip()
+        if not equals or not values[key]:
             raise BadInput(f"#{key} has no value", where=base, remedy=f"write {key}=...")
-    return found
+    return values
 
 
 def _count(text: str, base: str) -> int:
@@ -166,7 +166,7 @@ def _status(text: str, base: str) -> Status:
 
 
 def _listed(query: str) -> Status | None:
-    """What the page of running applications lists."""
+    """The status filter of a copied list page: "running" or None."""
     return "running" if query == "showIncomplete=true" else None
 
 
@@ -176,8 +176,8 @@ FIRST_MS, LAST_MS = -62_135_596_800_000, 253_402_300_799_000
 
 
 def _moment(text: str, base: str, key: str, *, end: bool = False) -> int:
-    """A date or an ISO 8601 time, in UTC where it does not say its zone; a date as an `end`
-    includes its whole day. What lies beyond what a date can be is the last moment that is one."""
+    """Epoch milliseconds of a date or ISO 8601 time, in UTC without a zone. A date as an `end`
+    includes its whole day. Values out of the range of dates are clipped to it."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:

@@ -1,5 +1,4 @@
-"""The logs in a zip, such as a history server sends and its page gives to download, read without
-unpacking it to disk."""
+"""Reads logs in a zip, such as a history server offers for download, without unpacking to disk."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ _CLOSED: tuple[type[Exception], ...] = (*_DAMAGED, NotImplementedError, RuntimeE
 
 
 OFFICE_MEMBERS = frozenset({"[Content_Types].xml", "mimetype"})
-"""What spreadsheets of Excel and of LibreOffice hold, which are zips too."""
+"""Members that identify Excel and LibreOffice spreadsheets, which are zips too."""
 
 
 @contextmanager
@@ -54,20 +53,20 @@ def stored_archive(path: Path) -> Iterator[Archive]:
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """The files in a zip, never unpacked to disk; `damaged` makes the error for what cannot be
-    read."""
+    """The files in a zip, read without unpacking to disk; `damaged` creates the error for content
+    that cannot be read."""
 
     zip: zipfile.ZipFile
     damaged: Callable[[], EngineError]
 
     def names(self) -> dict[Path, str]:
-        """Its files, folders left out: where each stands in the zip, and its name there. A name
-        that begins with / stands in it too, as where nothing is unpacked it leads nowhere else."""
+        """Path -> member name of its files, without folders. Names that begin with / are allowed:
+        since nothing is unpacked, they cannot point outside."""
         names = (entry.filename for entry in self.zip.infolist() if not entry.is_dir())
         return {Path(name.lstrip("/")): name for name in names}
 
     def open(self, name: str) -> Member:
-        """One of its files.
+        """Opens one of its files.
 
         Raises:
             EngineError: when it cannot be read.
@@ -80,17 +79,17 @@ class Archive:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A file in a zip, as something to read from."""
+    """A readable stream of one file in a zip."""
 
     file: IO[bytes]
     damaged: Callable[[], EngineError]
 
     def close(self) -> None:
-        """Lets go of its place in the zip."""
+        """Closes the stream."""
         self.file.close()
 
     def read(self, size: int = -1, /) -> bytes:
-        """Up to `size` bytes.
+        """Reads up to `size` bytes.
 
         Raises:
             EngineError: when they are damaged.

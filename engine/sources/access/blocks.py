@@ -1,9 +1,8 @@
-"""Streams of separately compressed blocks, as Spark writes them: lz4-java, xerial snappy, ning lzf.
+"""Decoders of Spark's block-compressed streams: lz4-java, xerial snappy, ning lzf.
 
-Each block says how long it is, so that one whose content is damaged can be left out and the next
-one read. Each decoder is given `read`, which returns the asked bytes or, at the end, fewer; it
-yields the content of each block, or None for a block that is damaged. A block is a
-view of what it was unpacked into: it is copied once, into the chunk that it becomes a part of.
+Each block states its length, so that a damaged one can be skipped. A decoder is given `read`, which
+returns the requested bytes or, at the end, fewer; it yields the content of each block, or None for
+a damaged one. A block is a view of its decompression buffer; it is copied once, into its chunk.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ Read = Callable[[int], bytes]
 Block = bytes | memoryview
 
 LARGEST_BLOCK_BYTES = 1 << 25
-"""No writer makes larger blocks: such a length is damage."""
+"""No writer makes larger blocks: a larger length is treated as damage."""
 
 LZ4_MAGIC = b"LZ4Block"
 SNAPPY_MAGIC = b"\x82SNAPPY\x00"
@@ -27,7 +26,7 @@ _length = Struct(">I").unpack
 
 
 class DamagedStream(Exception):
-    """The compressed stream breaks off or is damaged; the text says which."""
+    """The compressed stream is truncated or damaged; the text says which."""
 
 
 def lz4_blocks(read: Read) -> Iterator[Block | None]:
@@ -108,10 +107,11 @@ def lzf_blocks(read: Read) -> Iterator[Block | None]:
 
 
 def lzf_decompress(block: bytes, size: int) -> bytes | None:
-    """The `size` bytes of one lzf chunk; None when it is damaged.
+    """Decompresses one lzf chunk to `size` bytes; None when it is damaged.
 
-    A control byte below 32 announces that many literals and one; else its upper three bits (7:
-    and the next byte) are a length and its lower five with one byte more the distance back.
+    A control byte n below 32 is followed by n + 1 literals. Otherwise it starts a back-reference:
+    its upper three bits (if 7, plus the next byte) are the length, its lower five bits and one more
+    byte the distance.
     """
     out = bytearray()
     position, end = 0, len(block)

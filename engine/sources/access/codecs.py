@@ -1,7 +1,7 @@
-"""Bytes of a source, decompressed in bounded chunks, whatever they were compressed with.
+"""Decompresses sources in bounded chunks: plain, zstd, gzip, lz4, snappy, lzf.
 
-The codec is recognised by its first bytes, never by the file's name. A stream that breaks off or
-is damaged keeps what was decoded up to there and says so in `Stream.lost`.
+The codec is detected by the first bytes, never by the file name. Of a truncated or damaged stream
+everything before the damage is kept; `Stream.lost` describes the damage.
 """
 
 from __future__ import annotations
@@ -27,37 +27,37 @@ from engine.sources.access.blocks import (
 )
 
 CHUNK_BYTES = 1 << 16
-"""Decompressed bytes handed on first, and at a time where blocks are small: who only looks at the
-beginning reads no more."""
+"""Size of the first chunk, and the minimum of joined blocks: previews read no more than that."""
 
 LATER_BYTES = 1 << 19
-"""Bytes handed on at a time from then on: more than the buffer, so that most of a plain text is
-read to where it is wanted and not copied, and few enough to stay in the processor's cache."""
+"""Size of later chunks: larger than the buffer, so that most of a plain text is read without a
+copy, and small enough to stay in the processor's cache."""
 
 BUFFER_BYTES = 1 << 16
-"""Bytes asked of the file system at least."""
+"""Minimum bytes per read from the file system."""
 
 PACKED_BYTES, MOST_PACKED_BYTES, PACKED_PARTS = 1 << 12, 1 << 17, 64
-"""Compressed bytes handed to zstd at a time: at least, at most, and as a part of the file. So many
-tell the place of damage."""
+"""Compressed bytes per call of zstd: minimum, maximum, and the fraction of the file. This is the
+resolution of the position of damage."""
 
 WATCHED_BYTES = 64
-"""Compressed bytes looked at in one go for the end of a frame: four may hold 128 KiB."""
+"""Compressed bytes decoded per step while looking for the end of a frame: four bytes may hold
+128 KiB."""
 
 HEAD_BYTES = 16
-"""What is needed to recognise a codec."""
+"""Bytes needed to detect a codec."""
 
 Progress = Callable[[int], None]
 Decoder = Callable[["Stream"], Iterator[bytes]]
 
 
 class Stream:
-    """An open source: `chunks()` yields its decompressed bytes; `lost` says what broke, if it did.
-    Used with `with`, it closes its file at the end.
+    """An open source: `chunks()` yields its decompressed bytes; `lost` describes damage, if any. As
+    a context manager it closes its file.
 
-    `progress` is called with the bytes of the file read so far; what it raises ends the reading.
-    `size` is that of the file (None when it is no regular file). Blocks that could not be unpacked
-    are left out, with a line end in their place, and counted: `damaged_blocks` of `blocks`.
+    `progress` is called with the bytes of the file read so far; an exception in it ends the
+    reading. `size` is that of the file (None when it is no regular file). Damaged blocks are
+    replaced by a line end and counted: `damaged_blocks` of `blocks`.
     """
 
     def __init__(self, file: BinaryIO, name: str, progress: Progress | None = None) -> None:
@@ -81,7 +81,7 @@ class Stream:
         self._file.close()
 
     def read(self, size: int, /) -> bytes:
-        """Raw bytes; blocks until `size` are there or the file ends.
+        """Reads raw bytes; blocks until `size` bytes are read or the file ends.
 
         Raises:
             DamagedStream: when the file system cannot deliver them.
@@ -105,7 +105,7 @@ class Stream:
         """Decompressed chunks of about `CHUNK_BYTES`.
 
         Raises:
-            BadInput: for containers that are not read.
+            BadInput: for container formats that are not supported.
         """
         try:
             head = self.head = self.read(HEAD_BYTES)
@@ -117,15 +117,15 @@ class Stream:
             self.lost = str(damage)
 
     def unread_over_read(self) -> float | None:
-        """Bytes that were not decoded over those that were; None where either is not known."""
+        """Ratio of the file's unread to read bytes; None where either is unknown."""
         if self.size is None or self._decoded == 0:
             return None
         return max(0, self.size - self._decoded) / self._decoded
 
     def changed(self) -> str | None:
-        """In words, how the file changed since it was opened; None when it did not.
+        """A text on how the file changed since it was opened; None if it did not.
 
-        One that grew is not said to have changed: that is how a running application's log is.
+        Growth does not count as a change: the log of a running application grows.
         """
         now = _status(self._file)
         if now is None or self._before is None:
@@ -139,7 +139,7 @@ class Stream:
 
 
 def _status(file: BinaryIO) -> os.stat_result | None:
-    """Size and time of a regular file, None for anything else."""
+    """Size and modification time of a regular file; None for anything else."""
     try:
         status = os.fstat(file.fileno())
     except (OSError, ValueError, AttributeError):
@@ -151,7 +151,7 @@ def decoder_of(head: bytes, name: str) -> Decoder:
     """The decoder for a file that begins with `head`.
 
     Raises:
-        BadInput: naming a container that is recognised but not read.
+        BadInput: for a container format that is recognised but not supported.
     """
     for magic, decoder in _DECODERS:
         if head.startswith(magic):
@@ -163,7 +163,7 @@ def decoder_of(head: bytes, name: str) -> Decoder:
 
 
 def is_zip(path: Path) -> bool:
-    """Whether a file is a zip, by its first bytes; nothing but a regular file is."""
+    """Whether a file is a regular file that begins like a zip."""
     try:
         if not path.is_file():
             return False
@@ -218,11 +218,11 @@ def _zstd(source: Stream) -> Iterator[bytes]:
 
 
 class _Frames:
-    """What is read of a file, and whether that ends where a frame of zstd does, which the reader
-    across frames does not tell. Watched until a frame holds something.
+    """Wraps the reads of a zstd file and tracks whether the input ends at a frame boundary, which
+    zstd's multi-frame reader does not tell. Tracking stops at the first frame with content.
 
     Args:
-        read: the bytes as they are in the file.
+        read: reads compressed bytes of the file.
     """
 
     def __init__(self, read: Read) -> None:
@@ -231,15 +231,15 @@ class _Frames:
         self._open: Any = None
 
     def read(self, size: int, /) -> bytes:
-        """Raw bytes, as `Stream.read`."""
+        """Reads raw bytes, as `Stream.read`."""
         data = self._read(size)
         if self.are_watched:
             self.are_watched = self._follow(data)
         return data
 
     def _follow(self, data: bytes) -> bool:
-        """Takes in what was read; False once a frame holds something, and for damage, which the
-        reader finds too."""
+        """Decodes the bytes read; False once a frame has content, and for damage, which the actual
+        reader reports."""
         import zstandard
 
         for start in range(0, len(data), WATCHED_BYTES):
@@ -276,9 +276,9 @@ def _gzip(source: Stream) -> Iterator[bytes]:
 
 
 def _blocks(decode: Callable[[Read], Iterator[Block | None]]) -> Decoder:
-    """The decoder of a stream of blocks, small ones put together to chunks.
+    """A decoder that joins the blocks of a stream into chunks.
 
-    A line end stands where a damaged block was, so that the halves of two lines never make one.
+    A damaged block is replaced by a line end, so that the halves of two lines are never joined.
     """
 
     def chunks(source: Stream) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""Which files of a folder make up which log: rolling logs, Databricks parts, folders of logs."""
+"""Groups the files of a folder into logs: rolling logs, Databricks parts, folders of logs."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ ROLLING_PART = re.compile(r"events_(\d{1,9})_.+?(\.compact)?$")
 _DATABRICKS = re.compile(r"eventlog(-\d{4}-\d{2}-\d{2}--\d{2}-\d{2}.*)?$")
 _NOT_LOGS = ("appstatus_", ".", "_SUCCESS")
 _BEING_COMPACTED = ".compact.inprogress"
-"""How a history server calls a compacted part until it is whole; what it will hold still stands in
-the parts that it is made of."""
+"""Suffix of a compacted part that the history server is still writing; the parts that it replaces
+still exist."""
 
 MOST_FILES = 100_000
 MOST_DEPTH = 16
@@ -25,9 +25,9 @@ MOST_DEPTH = 16
 
 @dataclass(frozen=True, slots=True)
 class LogFiles:
-    """The parts of one log, in order; `lost` says which ones are not there.
+    """The parts of one log, in order; `lost` describes missing parts.
 
-    `missing_before` counts for each part those that are not there just before it.
+    `missing_before` is, for each part, the number of missing parts directly before it.
     """
 
     name: str
@@ -37,29 +37,29 @@ class LogFiles:
 
 
 def logs_in(folder: Path) -> list[LogFiles]:
-    """The logs in a folder and the folders below it, in the order of their names.
+    """The logs in a folder and its subfolders, ordered by name.
 
     A folder of `events_<n>_...` files is one rolling log, one of `eventlog` and `eventlog-...`
-    files is one Databricks log; every other file is taken for a log of its own, and so is a folder
-    below that cannot be looked into: in a folder that many write to, rolling logs of others often
-    cannot. Each folder is entered once, so links cannot loop.
+    files is one Databricks log; every other file counts as a log of its own. So does an unreadable
+    subfolder: in a shared folder, rolling logs of other users often are. Each folder is entered
+    once, so links cannot loop.
 
     Raises:
         BadInput: for a folder that cannot be read or holds more than `MOST_FILES` files.
     """
-    found: list[LogFiles] = []
+    logs: list[LogFiles] = []
     try:
-        _walk(folder, _names(folder), found, set(), MOST_DEPTH)
+        _walk(folder, _names(folder), logs, set(), MOST_DEPTH)
     except OSError as error:
         raise unreadable(error, folder) from None
-    return found
+    return logs
 
 
 def log_of(folder: Path) -> LogFiles | None:
     """The one log that a folder is: a rolling or a Databricks one; None for any other folder.
 
     Raises:
-        OSError: when it cannot be looked into.
+        OSError: when it cannot be read.
     """
     with os.scandir(folder) as entries:
         files = [folder / entry.name for entry in entries if entry.is_file()]
@@ -67,7 +67,7 @@ def log_of(folder: Path) -> LogFiles | None:
 
 
 def logs_among(files: Iterable[Path], root: Path = Path()) -> list[LogFiles]:
-    """The same for a list of files that lie elsewhere: in an archive, in an object store."""
+    """The logs among files listed elsewhere: in an archive or an object store."""
     by_folder: defaultdict[Path, list[Path]] = defaultdict(list)
     for path in files:
         below = path.relative_to(root)
@@ -80,29 +80,29 @@ def logs_among(files: Iterable[Path], root: Path = Path()) -> list[LogFiles]:
 
 
 def _arranged(folder: Path, files: list[Path]) -> list[LogFiles]:
-    """The logs that the files of one folder make."""
+    """The logs formed by the files of one folder."""
     one = _rolling(folder, files) or _databricks(folder, files)
     return [one] if one else [LogFiles(str(path), (path,)) for path in files]
 
 
 def _names(folder: Path) -> dict[str, str]:
-    """What a folder holds, by name: "file", "folder" or "", where a link leads to neither."""
-    found = {}
+    """The entries of a folder: name -> "file", "folder", or "" for a broken link."""
+    kinds = {}
     with os.scandir(folder) as entries:
         for entry in sorted(entries, key=lambda entry: entry.name):
             try:
-                found[entry.name] = (
+                kinds[entry.name] = (
                     "folder" if entry.is_dir() else "file" if entry.is_file() else ""
                 )
             except OSError:
-                found[entry.name] = ""
-    return found
+                kinds[entry.name] = ""
+    return kinds
 
 
 def _walk(
     folder: Path,
     names: Mapping[str, str],
-    found: list[LogFiles],
+    logs: list[LogFiles],
     visited: set[tuple[int, int]],
     depth: int,
 ) -> None:
@@ -113,8 +113,8 @@ def _walk(
     visited.add(key)
     kinds = {folder / name: kind for name, kind in names.items() if not name.startswith(_NOT_LOGS)}
     files = [path for path, kind in kinds.items() if kind == "file" and path.suffix != ".crc"]
-    found.extend(_arranged(folder, files))
-    if len(found) > MOST_FILES:
+    logs.extend(_arranged(folder, files))
+    if len(logs) > MOST_FILES:
         raise BadInput(
             f"more than {MOST_FILES} files", where=str(folder), remedy="name fewer of them"
         )
@@ -122,27 +122,27 @@ def _walk(
         try:
             below = _names(path)
         except OSError:
-            found.append(LogFiles(str(path), (path,)))
+            logs.append(LogFiles(str(path), (path,)))
         else:
-            _walk(path, below, found, visited, depth - 1)
+            _walk(path, below, logs, visited, depth - 1)
 
 
 def _rolling(folder: Path, files: list[Path]) -> LogFiles | None:
-    """A rolling log: parts by number, from 1 on as Spark counts or from 0 as EMR on EKS and EMR
-    Serverless do; a compacted part stands for all up to its number."""
+    """A rolling log: parts by number, from 1 as in Spark or from 0 as in EMR on EKS and EMR
+    Serverless. A compacted part replaces all parts up to its number."""
     files = [path for path in files if not path.name.endswith(_BEING_COMPACTED)]
     numbered = [(int(m[1]), bool(m[2]), p) for p in files if (m := ROLLING_PART.match(p.name))]
     if not numbered:
         return None
     compacted = max((number for number, compact, _ in numbered if compact), default=None)
-    kept = sorted(
+    part_numbers = sorted(
         (number, path)
         for number, compact, path in numbered
         if compacted is None or number > compacted or (compact and number == compacted)
     )
-    numbers = [number for number, _ in kept]
+    numbers = [number for number, _ in part_numbers]
     if numbers[-1] >= MOST_FILES:
-        return LogFiles(str(folder), tuple(path for _, path in kept))
+        return LogFiles(str(folder), tuple(path for _, path in part_numbers))
     present = set(numbers)
     first = min(1, numbers[0]) if compacted is None else compacted
     missing = [n for n in range(first, numbers[-1] + 1) if n not in present]
@@ -150,22 +150,22 @@ def _rolling(folder: Path, files: list[Path]) -> LogFiles | None:
     total = numbers[-1] + (first == 0)
     return LogFiles(
         str(folder),
-        tuple(path for _, path in kept),
+        tuple(path for _, path in part_numbers),
         (f"{parts_text(missing, total)} missing",) if missing else (),
         tuple(max(0, b - a - 1) for a, b in zip(before, numbers, strict=True)),
     )
 
 
 def parts_text(missing: Sequence[int], total: int) -> str:
-    """The numbers of missing parts, the first five of them: "parts 3, 4 of 9"."""
+    """The numbers of missing parts, at most five, as text: "parts 3, 4 of 9"."""
     named = ", ".join(str(number) for number in missing[:5])
     more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
     return f"{'part' if len(missing) == 1 else 'parts'} {named}{more} of {total}"
 
 
 def _databricks(folder: Path, files: list[Path]) -> LogFiles | None:
-    """A Databricks log: parts named by time, the plain `eventlog` (which is written last, and may
-    not be there) is the last."""
+    """A Databricks log: parts named by time; the plain `eventlog`, which is written last and may be
+    missing, is the last."""
     parts = [path for path in files if _DATABRICKS.match(path.name)]
     if not parts:
         return None

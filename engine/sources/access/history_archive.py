@@ -1,4 +1,4 @@
-"""What may be wrong with the zip of an event log that a history server sends."""
+"""Integrity checks of the zip in which a history server sends an event log."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from engine.sources.access.http_client import Passing
 
 
 def check_whole(file: IO[bytes], where: str) -> None:
-    """Whether a whole zip arrived: its directory stands at its end.
+    """Checks that a complete zip arrived, by the directory at its end.
 
     Raises:
         Passing: when the end is missing.
@@ -32,7 +32,7 @@ def check_whole(file: IO[bytes], where: str) -> None:
 
 
 def arrived_damaged(where: str) -> ServiceUnavailable:
-    """The error for a download that is not what the server meant to send."""
+    """The error for a download that was damaged on the way."""
     return ServiceUnavailable(
         "the event log arrived damaged", where=where, remedy="try again later"
     )

@@ -1,9 +1,9 @@
-"""Spark history servers: which applications they hold, and their event logs.
+"""Client of Spark history servers: lists applications and downloads their event logs.
 
-`/api/v1/applications` lists them; `/api/v1/applications/<id>[/<attempt>]/logs` gives the raw log of
-one as a zip. (The REST answers on stages are not used: they forget stages beyond
-`spark.ui.retainedStages` and know no parents.) The zip is kept in a temporary file without a name,
-which the system removes however the program ends, and read from there part by part.
+`/api/v1/applications` lists them; `/api/v1/applications/<id>[/<attempt>]/logs` returns the raw log
+of one as a zip. (The REST endpoints for stages are not used: they drop stages beyond
+`spark.ui.retainedStages` and have no parents.) The zip is stored in an anonymous temporary file,
+which the system removes however the program ends, and is read from there part by part.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ from engine.sources.access.http_access import Access
 from engine.sources.access.http_client import Client, NotThere
 
 PAGES = (1_000, 20_000, None)
-"""Applications asked for at first, and when those do not settle the question. The server has no
-pages; it gives the newest first, up to a limit."""
+"""Successive limits of the list request, until the selection is decided. The server has no paging;
+it returns the newest applications first, up to a limit."""
 
 LISTED = 8
-"""Names that an error offers."""
+"""Number of names listed in an error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryApplication:
-    """One attempt of an application on a history server; None is what the server does not say.
+    """One attempt of an application on a history server; None where the server gives no value.
 
     Args:
-        source: what to give as a SOURCE to read it.
+        source: the SOURCE argument that reads it.
         attempt: id of the attempt; None where the application has a single, unnamed one.
         started_ms, ended_ms: epoch milliseconds.
         seconds: from start to end; None while it runs.
-        cores: cores that were granted, where the server knows.
+        cores: granted cores, where the server knows.
     """
 
     source: str
@@ -97,23 +97,23 @@ def list_applications(address: str, *, limit: int = 500) -> tuple[HistoryApplica
     """The newest applications of a history server, each with its last attempt.
 
     Args:
-        address: of the server; what stands behind its `#` filters.
-        limit: at most so many.
+        address: of the server; the part after `#` filters.
+        limit: maximum number of applications.
 
     Raises:
-        BadInput: for an address that cannot be meant, or credentials that are refused.
-        ServiceUnavailable: when the server does not answer as one.
+        BadInput: for an invalid address, or credentials that are refused.
+        ServiceUnavailable: when it does not answer like a history server.
     """
     server = HistoryServer(parse_address(address))
     return tuple(server.newest(limit))
 
 
 class HistoryServer:
-    """A history server and what of it is asked for.
+    """A history server with a selection of its applications.
 
     Args:
-        address: what `parse_address` made of the SOURCE.
-        client: reads from it; by default with what the environment says.
+        address: the parsed SOURCE (`parse_address`).
+        client: the HTTP client; by default configured by the environment.
     """
 
     def __init__(self, address: HistoryAddress, client: Client | None = None) -> None:
@@ -121,25 +121,25 @@ class HistoryServer:
         self._client = client or Client(address.base, Access.from_environment())
 
     def newest(self, wanted: int) -> list[HistoryApplication]:
-        """The newest matching applications, at most `wanted`; those that run come first."""
+        """The newest matching applications, at most `wanted`; running ones come first."""
         if self.address.status is None:
             both = [*self._only("running").newest(wanted), *self._only("completed").newest(wanted)]
             return both[:wanted]
-        found: list[HistoryApplication] = []
+        matches: list[HistoryApplication] = []
         for page in PAGES:
-            held, found = self._matching(page)
-            if page is None or held < page or len(found) >= wanted:
+            total, matches = self._matching(page)
+            if page is None or total < page or len(matches) >= wanted:
                 break
-        return found[:wanted]
+        return matches[:wanted]
 
     def chosen(self) -> tuple[list[HistoryApplication], tuple[Notice, ...]]:
-        """What the address asks to read, and what was decided where it does not say.
+        """The attempts that the address selects, and notices about defaults that were applied.
 
         By default that is the last attempt of the newest completed application of that name; an
-        application named by its id is taken in whatever state.
+        application selected by id is taken in any state.
 
         Raises:
-            BadInput: when nothing matches, or it is not said which application is meant.
+            BadInput: when nothing matches, or the selection is ambiguous.
         """
         address = self.address
         named = self._by_id(address.app) if address.app is not None else None
@@ -148,37 +148,37 @@ class HistoryServer:
         if address.app is None and address.last is None:
             return self._only_one(), ()
         wanted = address.last or 1
-        found = self._completed(wanted + 1) if address.status is None else self.newest(wanted + 1)
-        if not found:
+        matches = self._completed(wanted + 1) if address.status is None else self.newest(wanted + 1)
+        if not matches:
             raise self._nothing_matches()
-        more = len(found) > wanted and address.last is None
-        notices = (self._newest_notice(found[0]),) if more else ()
-        return self._attempts(found[:wanted]), notices
+        more = len(matches) > wanted and address.last is None
+        notices = (self._newest_notice(matches[0]),) if more else ()
+        return self._attempts(matches[:wanted]), notices
 
     def _only(self, status: Status) -> HistoryServer:
         return HistoryServer(replace(self.address, status=status), self._client)
 
     def _completed(self, wanted: int) -> list[HistoryApplication]:
-        """Those that ended; what still runs is only taken when asked for."""
-        found = self._only("completed").newest(wanted)
-        if not found and self._only("running").newest(1):
+        """The completed ones; running ones are only taken on request."""
+        completed = self._only("completed").newest(wanted)
+        if not completed and self._only("running").newest(1):
             raise BadInput(
                 "no such application has ended", where=self._where,
                 remedy="add &status=running to read one that still runs",
             )  # fmt: skip
-        return found
+        return completed
 
     def _only_one(self) -> list[HistoryApplication]:
-        """The single application of a server; of several one has to be named."""
-        found = self.newest(200)
-        if len(found) == 1:
-            return self._attempts(found)
-        if not found:
+        """The only application of a server; of several one must be named."""
+        newest = self.newest(200)
+        if len(newest) == 1:
+            return self._attempts(newest)
+        if not newest:
             raise self._nothing_matches()
-        names = list(dict.fromkeys(entry.name for entry in found))
+        names = list(dict.fromkeys(entry.name for entry in newest))
         example = quote(names[0], safe=" ()[],:*./_-")
         raise BadInput(
-            f"holds {len(found)}{' or more' if len(found) == 200 else ''} applications and none "
+            f"holds {len(newest)}{' or more' if len(newest) == 200 else ''} applications and none "
             "is named",
             where=self.address.base,
             remedy=f"add '#app={example}' for the newest of that name, &last=5 for five",
@@ -209,14 +209,15 @@ class HistoryServer:
             )  # fmt: skip
         return unknown
 
-    def _newest_notice(self, kept: HistoryApplication) -> Notice:
-        """Those of a pattern may have other names than the one that was read."""
-        asked, which = self.address.app, f"({kept.app_id})"
-        if asked != kept.name:
-            which = f"({kept.name!r}, {kept.app_id})"
+    def _newest_notice(self, chosen: HistoryApplication) -> Notice:
+        """The notice that the newest of several matches was read; with a pattern the others may
+        have different names."""
+        pattern, which = self.address.app, f"({chosen.app_id})"
+        if pattern != chosen.name:
+            which = f"({chosen.name!r}, {chosen.app_id})"
         return Notice(
             "newest-application",
-            f"of several applications {asked!r} the newest was read {which}",
+            f"of several applications {pattern!r} the newest was read {which}",
             "add &last=5 to its address to read five of them",
         )
 
@@ -228,25 +229,25 @@ class HistoryServer:
     # Listing
 
     def _matching(self, page: int | None) -> tuple[int, list[HistoryApplication]]:
-        """How many applications the server gave, and those that match, newest first."""
-        held = self._list(page)
-        found = [
+        """The number of applications that the server returned, and the matches, newest first."""
+        listed = self._list(page)
+        matches = [
             self._entry(application, application.attempts[0])
-            for application in held
+            for application in listed
             if application.attempts and self._matches(application)
         ]
-        last = sorted(found, key=lambda one: one.ended_ms or one.started_ms or 0, reverse=True)
-        return len(held), last
+        last = sorted(matches, key=lambda one: one.ended_ms or one.started_ms or 0, reverse=True)
+        return len(listed), last
 
     def _by_id(self, app_id: str) -> _Application | None:
-        """The application of that id, where the server has it and it is not filtered out."""
+        """The application with that id, if the server has it and the filters accept it."""
         if not _ID.fullmatch(app_id):
             return None
         try:
-            found = self._decoded(_APPLICATION, f"/api/v1/applications/{app_id}")
+            application = self._decoded(_APPLICATION, f"/api/v1/applications/{app_id}")
         except NotThere:
             return None
-        return found if found.attempts and self._matches(found) else None
+        return application if application.attempts and self._matches(application) else None
 
     def _matches(self, application: _Application) -> bool:
         wanted, attempt = self.address, application.attempts[0]
@@ -264,17 +265,17 @@ class HistoryServer:
         return wanted.until_ms is None or (start is not None and start < wanted.until_ms)
 
     def _list(self, page: int | None) -> list[_Application]:
-        asked: dict[str, str] = {}
+        parameters: dict[str, str] = {}
         if self.address.status is not None:
-            asked["status"] = self.address.status
+            parameters["status"] = self.address.status
         for key, moment in (("minDate", self.address.since_ms), ("maxDate", self.address.until_ms)):
             if moment is not None:
                 # Years have four digits, which strftime does not give to those before 1000.
-                told = datetime.fromtimestamp(moment // 1000, UTC).replace(tzinfo=None)
-                asked[key] = f"{told.isoformat()}.000GMT"
+                utc_time = datetime.fromtimestamp(moment // 1000, UTC).replace(tzinfo=None)
+                parameters[key] = f"{utc_time.isoformat()}.000GMT"
         if page is not None:
-            asked["limit"] = str(page)
-        path = "/api/v1/applications" + (f"?{urlencode(asked)}" if asked else "")
+            parameters["limit"] = str(page)
+        path = "/api/v1/applications" + (f"?{urlencode(parameters)}" if parameters else "")
         try:
             return self._decoded(_APPLICATIONS, path)
         except NotThere:
@@ -292,22 +293,22 @@ class HistoryServer:
                 remedy="check that this is the address of a Spark history server",
             ) from None  # fmt: skip
 
-    def _attempts(self, kept: Sequence[HistoryApplication]) -> list[HistoryApplication]:
-        """The attempts asked for: the last one, one by its id, or all of them."""
+    def _attempts(self, applications: Sequence[HistoryApplication]) -> list[HistoryApplication]:
+        """The selected attempts: the last one, one by its id, or all of them."""
         if self.address.attempt is None:
-            return list(kept)
-        held = [self._by_id(entry.app_id) for entry in kept]
-        found = [
+            return list(applications)
+        with_attempts = [self._by_id(entry.app_id) for entry in applications]
+        attempts = [
             self._entry(application, attempt)
-            for application in held
+            for application in with_attempts
             if application is not None
             for attempt in application.attempts
         ]
         if self.address.attempt == "all":
-            return found
-        chosen = [entry for entry in found if entry.attempt == self.address.attempt]
+            return attempts
+        chosen = [entry for entry in attempts if entry.attempt == self.address.attempt]
         if not chosen:
-            known = [entry.attempt for entry in found if entry.attempt]
+            known = [entry.attempt for entry in attempts if entry.attempt]
             raise BadInput(
                 f"has no attempt {_shown(self.address.attempt)}", where=self._where,
                 remedy=None if known else "leave out attempt=, it has one without a number",
@@ -340,11 +341,11 @@ class HistoryServer:
     def archive(
         self, entry: HistoryApplication, progress: Callable[[int], None] | None = None
     ) -> Iterator[Archive]:
-        """The log of one attempt, downloaded; gone when the context ends.
+        """Downloads the log of one attempt; it is deleted when the context ends.
 
         Raises:
-            BadInput: when there is no room for it, or the server has it no more.
-            ServiceUnavailable: when the server does not give it whole.
+            BadInput: when the disk is full, or the server no longer has it.
+            ServiceUnavailable: when the server does not send it completely.
         """
         path = f"/api/v1/applications/{quote(entry.app_id, safe='')}"
         path += f"/{quote(entry.attempt, safe='')}/logs" if entry.attempt else "/logs"

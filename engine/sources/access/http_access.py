@@ -1,7 +1,7 @@
-"""How a service is reached: credentials, certificates and patience, from the environment alone.
+"""Access settings of a service: credentials, certificates and timeout, from the environment only.
 
-Command lines are seen by every user of a machine and kept in histories; so no secret is ever taken
-from an address or an option.
+Command lines are visible to all users of a machine and kept in shell histories, so secrets are
+never taken from an address or an option.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ TOKEN, USER, PASSWORD = (
 CA_FILE, TIMEOUT = "SPARKPLAN_HISTORY_CA", "SPARKPLAN_HISTORY_TIMEOUT"
 
 TIMEOUT_SECONDS = 30.0
-"""How long the service may be silent."""
+"""Maximum time without data from the service."""
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How a service is to be reached: what the environment says.
+    """Access settings of a service.
 
-    `authorization` is a secret: it is left out of the representation.
+    `authorization` is a secret and left out of the representation.
     """
 
     authorization: str | None = field(default=None, repr=False)
@@ -39,10 +39,10 @@ class Access:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Access:
-        """Credentials, an own certificate authority and the timeout, from the environment alone.
+        """Credentials, the user's certificate authority and the timeout, from the environment.
 
         Raises:
-            BadInput: naming the variable (never its value) that cannot be used.
+            BadInput: naming the invalid variable, never its value.
         """
         environment = os.environ if environment is None else environment
         ca_file = environment.get(CA_FILE) or None
@@ -85,7 +85,8 @@ def _timeout(text: str | None) -> float:
 
 
 def tls_context(access: Access) -> ssl.SSLContext:
-    """The system's certificate authorities (or those of `SSL_CERT_FILE`), and an own one."""
+    """A TLS context with the system's certificate authorities (or those of `SSL_CERT_FILE`), plus
+    the user's own one."""
     context = ssl.create_default_context()
     if access.ca_file is not None:
         try:

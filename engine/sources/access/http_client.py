@@ -1,10 +1,10 @@
-"""A careful HTTP client for one service: reads JSON and large files, waits within bounds.
+"""An HTTP client for one service: reads JSON and large files, with bounded retries and timeouts.
 
-It is made of the standard library's `urllib.request`, which brings proxies and verified TLS. A
-larger library would add nothing that a handful of GET requests needs, while three things have to be
-decided here in any case: redirects are followed only within the server (credentials go nowhere
-else), what arrives too slowly counts as a stall, and nothing that a server or the environment says
-in confidence reaches an error message.
+It uses the standard library's `urllib.request`, which supports proxies and verified TLS. A larger
+library would add nothing that a few GET requests need. Three policies are implemented here in any
+case: redirects are followed only within the server (so that credentials go nowhere else), too slow
+a transfer counts as a stall, and no secret of the server or the environment reaches an error
+message.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from engine.sources.access.http_access import (
 from engine.sources.access.http_connections import Http, Https, SameServer
 
 LEAST_BYTES_PER_SECOND = 256
-"""A service that sends less over a whole timeout stalls."""
+"""A slower transfer over a whole timeout counts as stalled."""
 
 TRIES = 3
 FIRST_PAUSE_SECONDS = 0.5
@@ -43,24 +43,24 @@ CHUNK_BYTES = 1 << 18
 LARGEST_JSON_BYTES = 256 << 20
 
 _MAY_PASS = (408, 429, 502, 503, 504)
-"""Answers that another try may better."""
+"""HTTP statuses that are retried."""
 
 Answer = TypeVar("Answer")
 
 
 class Passing(ServiceUnavailable):
-    """A failure that another try may better; after the last one it is the answer."""
+    """A transient failure that is retried; after the last try it is final."""
 
     after_seconds: float = 0.0
 
 
 class Client:
-    """Reads from one service.
+    """HTTP client of one service.
 
     Args:
-        base: where the service is; what errors name.
-        access: how to reach it.
-        pause: sleeps that many seconds between tries.
+        base: URL of the service, also shown in errors.
+        access: credentials, certificates and timeout.
+        pause: sleeps for a number of seconds between tries.
     """
 
     def __init__(
@@ -80,11 +80,11 @@ class Client:
         self._opener = urllib.request.build_opener(*handlers)
 
     def get(self, path: str) -> bytes:
-        """The JSON text at `path`, whole.
+        """The complete JSON text at `path`.
 
         Raises:
-            ServiceUnavailable: when the service is at fault, after several tries.
-            BadInput: when it refuses the credentials, or has no such thing.
+            ServiceUnavailable: when the service fails, after several tries.
+            BadInput: when it refuses the credentials, or has nothing at `path`.
         """
 
         def read() -> bytes:
@@ -105,13 +105,13 @@ class Client:
         check: Callable[[], None],
         progress: Callable[[int], None] | None = None,
     ) -> None:
-        """Writes what is at `path` into a file, from its beginning with every try.
+        """Downloads `path` into a file; every try starts from the beginning.
 
         Args:
-            path: below the base.
+            path: relative to the base.
             into: a file that can be truncated.
-            check: raises `Passing` when what arrived is not whole.
-            progress: gets the bytes so far; what it raises ends the download.
+            check: raises `Passing` when the download is incomplete.
+            progress: called with the bytes so far; an exception in it ends the download.
 
         Raises:
             ServiceUnavailable, BadInput: as `get`.
@@ -141,7 +141,7 @@ class Client:
         return attempt()
 
     def _chunks(self, path: str, accept: str) -> Iterator[bytes]:
-        """The body at `path`, as it arrives; every failure explained."""
+        """The body at `path` in chunks as it arrives; failures become explained errors."""
         headers = {"Accept": accept, "Accept-Encoding": "identity", "User-Agent": "sparkplan"}
         if self._access.authorization is not None:
             headers["Authorization"] = self._access.authorization
@@ -189,7 +189,7 @@ class Client:
             )  # fmt: skip
 
     def _refused(self, error: HTTPError) -> EngineError:
-        """What an answer of 300 or more means."""
+        """The error for an HTTP status of 300 or more."""
         status, where = error.code, self.base
         if status in (401, 403, 407):
             return self._not_allowed(status, error.headers)
@@ -224,7 +224,7 @@ class Client:
         return BadInput(f"{what} ({status})", where=self.base, remedy=remedy)
 
     def _broken(self, error: Exception) -> EngineError:
-        """What a failure of the connection means, without anything that the server said."""
+        """The error for a failed connection, without any text of the server."""
         reason = error.reason if isinstance(error, URLError) else error
         where = self.base + (" (through the proxy of the environment)" if self._proxied else "")
         if isinstance(reason, ssl.SSLError):
@@ -273,11 +273,11 @@ _LATER = "try again later"
 
 
 class NotThere(BadInput):
-    """The service has nothing under this path."""
+    """The service has nothing at this path (404)."""
 
 
 def _proxied(base: str) -> bool:
-    """Whether the environment sends requests to that service through a proxy."""
+    """Whether the environment configures a proxy for that service."""
     parts = urlsplit(base)
     named = urllib.request.getproxies().get(parts.scheme)
     return bool(named) and not urllib.request.proxy_bypass(parts.netloc)
@@ -293,7 +293,7 @@ def _empty(into: IO[bytes]) -> None:
 
 
 def _store(into: IO[bytes], chunk: bytes) -> None:
-    """Writes a chunk; an empty one writes what is still buffered."""
+    """Writes a chunk; an empty one flushes the buffer."""
     try:
         into.write(chunk)
         if not chunk:

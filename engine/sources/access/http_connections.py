@@ -1,4 +1,4 @@
-"""Connections to one service: what trickles in is given up, redirects stay on the server."""
+"""HTTP connections with a deadline for the response head, and same-server redirects."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ MOST_REDIRECTS = 5
 
 
 class _Watched(http.client.HTTPConnection):
-    """Gives up on an answer whose head is not there within the timeout, however it trickles in (the
-    timeout of a socket begins anew with every byte)."""
+    """A connection with a deadline for the whole response head, even if bytes trickle in (the
+    timeout of a socket restarts with every byte)."""
 
     def getresponse(self) -> http.client.HTTPResponse:
-        """The answer, its head read.
+        """The response, with its head read.
 
         Raises:
-            TimeoutError: when that takes too long.
+            TimeoutError: when the deadline passes.
         """
         connection, late = self.sock, threading.Event()
 
@@ -72,7 +72,7 @@ class Https(urllib.request.HTTPSHandler):
 
 
 class SameServer(urllib.request.HTTPRedirectHandler):
-    """Follows redirects within the server alone: a request carries credentials."""
+    """Follows redirects only within the server, since requests carry credentials."""
 
     max_redirections = MOST_REDIRECTS
 

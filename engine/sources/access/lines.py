@@ -1,4 +1,4 @@
-"""Lines from chunks of bytes, with a bound on how long a line may be."""
+"""Splits chunks of bytes into lines of bounded length."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from io import BytesIO
 from engine.errors import BadInput
 
 LONGEST_LINE_BYTES = 64 << 20
-"""Longer lines are skipped and counted: no event that matters is as long."""
+"""Longer lines are skipped and counted; no relevant event is that long."""
 
 MOST_WITHOUT_LINE_BYTES = 1 << 30
-"""A source of that much text without a line end is not an event log (a compressed bomb)."""
+"""A source with that much text without a line end is no event log (a decompression bomb)."""
 
 
 class Lines:
-    """Splits chunks into complete lines, many at a time.
+    """Splits chunks into complete lines, in batches.
 
-    `too_long` counts lines that were skipped for their length; `torn` is whatever stood behind
-    the last line end when the chunks were over (empty when the file ended properly).
+    `too_long` counts lines that were skipped for their length; `torn` is the rest after the last
+    line end (empty when the file ended properly).
     """
 
     def __init__(self, chunks: Iterable[bytes], name: str) -> None:

@@ -1,8 +1,8 @@
-"""Event logs where clusters leave them: S3, Google Cloud Storage, Azure, HDFS, through fsspec.
+"""Event logs in remote stores (S3, Google Cloud Storage, Azure, HDFS), through fsspec.
 
 A path with a scheme that fsspec knows is a SOURCE like a local one: a file, a rolling folder or a
-folder of logs. Credentials are those that the library of each store finds by itself (its own files
-and environment variables). Files are streamed, never stored.
+folder of logs. Each store's library finds its own credentials (files and environment variables).
+Files are streamed, never stored.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ _LOCAL = "file"
 
 _ALIASES = {"s3n": "s3"}
 USUAL = ("s3", "s3a", "gs", "abfs", "abfss", "hdfs", "webhdfs", "dbfs", "file")
-"""Schemes that an error offers."""
+"""Schemes listed in an error."""
 
 BLOCK_BYTES = 8 << 20
-"""Read ahead: few round trips to an object store, little memory."""
+"""Read-ahead block size: few round trips to an object store, little memory."""
 
 _TALKATIVE = (
     *("fsspec", "s3fs", "gcsfs", "adlfs", "azure", "botocore", "aiobotocore", "google"),
     *("aiohttp", "asyncio", "urllib3"),
 )
-"""Loggers that print warnings and tracebacks where nobody configures logging."""
+"""Loggers that print warnings and tracebacks if logging is not configured."""
 
 _REFUSED = re.compile(r"credential|forbidden|unauthori|permission|accessdenied|auth", re.I)
-"""In the name of an exception: the store knows the user or the key not, or does not let it in."""
+"""Exception names that mean missing, unknown or refused credentials."""
 
 
 def scheme_of(source: str) -> str | None:
@@ -55,7 +55,7 @@ def local_path(source: str) -> Path | None:
 
 
 def check_remote(source: str) -> None:
-    """Whether a remote source could be read, without asking the store.
+    """Checks a remote source without contacting the store.
 
     Raises:
         BadInput: for an unknown scheme, a missing library, or a password in the address.
@@ -65,7 +65,7 @@ def check_remote(source: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RemoteEntry:
-    """What stands in a remote folder: a SOURCE; `size_bytes` is None for a folder."""
+    """An entry of a remote folder, as a SOURCE; `size_bytes` is None for a folder."""
 
     source: str
     name: str
@@ -74,10 +74,10 @@ class RemoteEntry:
 
 
 def list_remote(source: str, *, limit: int = 1000) -> tuple[RemoteEntry, ...]:
-    """What a remote folder holds, folders first, by name; nothing below them.
+    """The entries of a remote folder itself, folders first, by name.
 
     Args:
-        limit: at most so many entries.
+        limit: maximum number of entries.
 
     Raises:
         BadInput: when it is no folder, or cannot be read by this user.
@@ -104,7 +104,7 @@ class RemotePlace:
     _names: dict[Path, str] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
-        """Looks the path up.
+        """Checks whether the path is a file or a folder.
 
         Raises:
             BadInput: when it cannot be read by this user.
@@ -119,11 +119,11 @@ class RemotePlace:
 
     @property
     def path(self) -> Path:
-        """The path itself, for `open` and for its name."""
+        """The path in the store, for `open` and for its name."""
         return Path(self._path)
 
     def entries(self) -> list[RemoteEntry]:
-        """What stands in the folder itself, folders first, by name.
+        """The entries of the folder itself, folders first, by name.
 
         Raises:
             ServiceUnavailable: when the store does not answer.
@@ -142,7 +142,7 @@ class RemotePlace:
         return sorted(entries, key=lambda entry: (not entry.folder, entry.name.lower()))
 
     def logs(self) -> list[LogFiles]:
-        """The logs in the folder and those below it.
+        """The logs in the folder and its subfolders.
 
         Raises:
             BadInput: when there are too many files.
@@ -160,7 +160,7 @@ class RemotePlace:
         return logs_among(self._names, Path(self._path))
 
     def open(self, path: Path) -> RemoteFile:
-        """One of the files in the folder, or the file itself by its `path`.
+        """Opens one of the files in the folder, or the file itself by its `path`.
 
         Raises:
             BadInput, ServiceUnavailable: when it cannot be opened.
@@ -174,13 +174,13 @@ class RemotePlace:
 
 @dataclass(frozen=True, slots=True)
 class RemoteFile:
-    """An open remote file, as something to read from."""
+    """A readable stream of a remote file."""
 
     file: Any
     source: str
 
     def close(self) -> None:
-        """Gives up what was read ahead."""
+        """Closes the file and drops its read-ahead buffer."""
         self.file.close()
 
     def read(self, size: int = -1, /) -> bytes:
@@ -196,7 +196,7 @@ class RemoteFile:
 
 
 def _file_system(source: str, *, connect: bool = True) -> Any:
-    """The fsspec file system of a source; without `connect` only whether there could be one."""
+    """The fsspec file system of a source; without `connect` only checks that it is available."""
     scheme = scheme_of(source) or ""
     name = _ALIASES.get(scheme, scheme)
     if "::" in source:
@@ -229,7 +229,8 @@ def _file_system(source: str, *, connect: bool = True) -> Any:
 
 
 def _hush() -> None:
-    """Keeps the libraries' logs off the terminal; handlers of an application still get them."""
+    """Keeps the libraries' log messages off the terminal; an application's handlers still get
+    them."""
     import logging
 
     for name in _TALKATIVE:
@@ -249,8 +250,8 @@ def _missing(source: str, scheme: str, library: str) -> BadInput:
 
 
 def _explained(error: Exception, source: str) -> EngineError:
-    """One line for whatever a store's library raises. Its text is left out: some quote the request,
-    signature and all."""
+    """A one-line explanation of an exception of a store's library. Its own text is left out, since
+    it may quote the request with its signature."""
     where, kind = _named(source), type(error).__name__
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return BadInput("no such file or folder", where=where, remedy="check the path")
@@ -268,5 +269,5 @@ def _explained(error: Exception, source: str) -> EngineError:
 
 
 def _named(source: str) -> str:
-    """The source without anything that could be a signature."""
+    """The source without a query string, which could contain a signature."""
     return source.partition("?")[0][:200]

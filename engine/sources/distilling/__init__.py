@@ -1,1 +1,1 @@
-"""From what a log told to runs: clusters, stages, time that counts, and what is missing."""
+"""Turns the state of an application, read from its log, into runs with cluster and stages."""

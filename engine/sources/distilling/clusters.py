@@ -1,8 +1,8 @@
-"""Where a log's application ran: executors over time, distilled to a `Cluster`.
+"""The cluster that an application ran on, from its executors over time.
 
-A cluster that stays as it starts is counted at its largest. One whose executors come and go
-(dynamic allocation, lost executors) is counted by its mean over the time in which stages ran,
-and which of the two it was is said; the step function of cores is kept beside it either way.
+A cluster of fixed size is described by its largest state. One whose executors come and go (dynamic
+allocation, lost executors) is described by its mean over the time in which stages ran, with a
+notice. The step function of cores is kept in either case.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from math import nan
 from engine.catalog import InstanceType
 from engine.cluster import Cluster, NodeGroup
 from engine.notices import Notice
-from engine.sources.distilling.beside_heap import asked_beside_heap
+from engine.sources.distilling.beside_heap import requested_beside_heap
 from engine.sources.distilling.settings import (
     MIB_PER_GIB,
     is_local,
@@ -29,7 +29,7 @@ from engine.sources.logs.entities import Executor
 from engine.sources.logs.lost_executors import (
     drained_ms,
     lost_notice,
-    on_demand,
+    scales_with_load,
     was_lost,
     was_stopped,
 )
@@ -41,11 +41,11 @@ Steps = list[tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
-    """The cluster of one application.
+class ObservedCluster:
+    """The cluster of one application as observed in its log.
 
-    `core_steps` holds (epoch ms, cores from then on). `storage_memory_bytes` is that of all the
-    executors of `cluster` together.
+    `core_steps` holds (epoch ms, cores from then on). `storage_memory_bytes` is the total over the
+    executors of `cluster`.
     """
 
     cluster: Cluster
@@ -54,20 +54,20 @@ class Observed:
     notices: tuple[Notice, ...]
 
 
-def observe(
+def observe_cluster(
     application: Application,
     busy: Sequence[Span],
     *,
     end_ms: int,
     ran_on: InstanceType | None,
     last_ends_ms: Mapping[str, int],
-) -> Observed:
+) -> ObservedCluster:
     """The cluster that an application ran on.
 
     Args:
         busy: the times in which stages ran, disjoint and in order.
-        ran_on: the type of its nodes where the user named it.
-        last_ends_ms: when the last task of executors ended that may have been decommissioned.
+        ran_on: the instance type of its nodes, if the user named it.
+        last_ends_ms: executor id -> end of its last task, where decommissioning is enabled.
     """
     notices: list[Notice] = []
     for name, executor in application.executors.items():
@@ -78,21 +78,23 @@ def observe(
     count = _steps(executors, lambda _: 1, end_ms)
     hosts = _host_steps(executors, end_ms)
     churns = _churns(application, executors, busy)
-    slots = _typical(steps, busy, churns=churns)
-    cores = _commonest_cores(executors, end_ms)
+    slots = _typical_value(steps, busy, churns=churns)
+    cores = _usual_cores(executors, end_ms)
     memory = _heap_gib(application, executors)
     number = max(1, round(slots / cores)) if slots and cores else None
-    nodes = max(1, round(_typical(hosts, busy, churns=churns))) if hosts else None
-    notices += _changes(application, executors, busy, varies=churns and _varies(count, busy))
-    notices += _unlike(application, executors)
+    nodes = max(1, round(_typical_value(hosts, busy, churns=churns))) if hosts else None
+    notices += _removal_notices(
+        application, executors, busy, varies=churns and _varies(count, busy)
+    )
+    notices += _executor_notices(application, executors)
     instance = ran_on or _stated_type(application, cores)
-    return Observed(
+    return ObservedCluster(
         cluster=Cluster(
             groups=(NodeGroup(nodes, instance),) if nodes else (),
             executors=number,
             executor_cores=cores,
             executor_memory_gib=memory,
-            beside=asked_beside_heap(application, memory),
+            beside=requested_beside_heap(application, memory),
         ),
         core_steps=steps,
         storage_memory_bytes=_storage_bytes(executors, number or 1),
@@ -101,13 +103,13 @@ def observe(
 
 
 def _storage_bytes(executors: Sequence[Executor], number: int) -> float | None:
-    """Storage memory of so many executors like these in the mean; None where none tells its own."""
-    told = [e.storage_bytes for e in executors if e.storage_bytes is not None]
-    return sum(told) / len(told) * number if told else None
+    """Storage memory of `number` executors with the mean of these; None where none is logged."""
+    known = [e.storage_bytes for e in executors if e.storage_bytes is not None]
+    return sum(known) / len(known) * number if known else None
 
 
-def _unlike(application: Application, executors: Sequence[Executor]) -> list[Notice]:
-    """What is said of executors of several sizes, and of nodes that are pods."""
+def _executor_notices(application: Application, executors: Sequence[Executor]) -> list[Notice]:
+    """Notices about executors of different sizes and about Kubernetes pods."""
     mixed = len({executor.cores for executor in executors}) > 1
     pods = application.properties.get("spark.master", "").startswith("k8s")
     return [*([_MIXED] if mixed else []), *([_PODS] if pods else [])]
@@ -123,7 +125,7 @@ def _stated_type(application: Application, cores: int | None) -> InstanceType | 
 
 
 def busy_spans(spans: Sequence[Span]) -> list[Span]:
-    """The union of spans of time as disjoint ones, in order."""
+    """The union of time spans, as disjoint spans in order."""
     merged: list[Span] = []
     for start, end in sorted(spans):
         if merged and start <= merged[-1][1]:
@@ -134,55 +136,58 @@ def busy_spans(spans: Sequence[Span]) -> list[Span]:
 
 
 def clipped(spans: Sequence[Span], start: int, end: int) -> list[Span]:
-    """The parts of spans that lie within [start, end]."""
+    """The spans clipped to [start, end]."""
     return [(max(a, start), min(b, end)) for a, b in spans if a < end and b > start]
 
 
 def _workers(
     application: Application, busy: Sequence[Span], end_ms: int, notices: list[Notice]
 ) -> list[Executor]:
-    """The executors that were of use, each with its cores and when it came."""
+    """The executors that could run tasks, with their cores and start times filled in."""
     local = is_local(application)
-    named = [*application.executors.items(), *(("", e) for e in application.retired)]
+    named = [*application.executors.items(), *(("", e) for e in application.replaced_executors)]
     workers = [
         executor
         for name, executor in named
         if executor.cores is not None or executor.busiest or _is_worker(name, local=local)
     ]
     _infer_cores(application, workers, notices)
-    useless = _came_too_late(workers, end_ms, notices)
+    unused = _added_after_end(workers, end_ms, notices)
     first = busy[0][0] if busy else 0
     for executor in workers:
         if executor.added_ms is None or executor.added_ms > end_ms:
             executor.added_ms = first
-    return [e for e in workers if e.cores and not any(e is other for other in useless)]
+    return [e for e in workers if e.cores and not any(e is other for other in unused)]
 
 
 def _infer_cores(
     application: Application, workers: Sequence[Executor], notices: list[Notice]
 ) -> None:
-    """Cores where the log does not tell them: as set, else as many tasks as ran at once."""
+    """Fills in cores that are not logged: as configured, else the most tasks that ran at once."""
     unknown = [executor for executor in workers if executor.cores is None]
-    told = local_cores(application) or _config_whole(application, "spark.executor.cores")
+    configured = local_cores(application) or _config_whole(application, "spark.executor.cores")
     for executor in unknown:
-        executor.cores = told or executor.busiest or None
-    if unknown and not told:
+        executor.cores = configured or executor.busiest or None
+    if unknown and not configured:
         notices.append(_INFERRED_CORES)
 
 
-def _came_too_late(
+def _added_after_end(
     workers: Sequence[Executor], end_ms: int, notices: list[Notice]
 ) -> list[Executor]:
-    """Those that came after the end and were of no use: tasks that they began there, a log that
-    breaks off did not see end. One that ran tasks before it came all the same has a wrong clock."""
+    """The executors that were added after the end and did no counted work.
+
+    Tasks that they may have started have no end in a log that breaks off. An executor that ran
+    tasks before it was added has a wrong clock and is kept, with a notice.
+    """
     late = [e for e in workers if e.added_ms is not None and e.added_ms > end_ms]
-    useless = [executor for executor in late if not executor.ran_before_it_came]
-    idle = [executor for executor in useless if not executor.ran_tasks]
+    unused = [executor for executor in late if not executor.ran_before_it_came]
+    idle = [executor for executor in unused if not executor.ran_tasks]
     if idle:
-        notices.append(_late(idle, end_ms))
-    if len(useless) < len(late):
+        notices.append(_late_notice(idle, end_ms))
+    if len(unused) < len(late):
         notices.append(_WRONG_CLOCK)
-    return useless
+    return unused
 
 
 def _is_worker(name: str, *, local: bool) -> bool:
@@ -196,7 +201,7 @@ def _config_whole(application: Application, key: str) -> int | None:
 
 
 def _steps(executors: Sequence[Executor], weight: Callable[[Executor], int], end_ms: int) -> Steps:
-    """How a sum over the executors that are there changes over time."""
+    """The step function of the summed weights of the executors present."""
     changes: Counter[int] = Counter()
     for executor in executors:
         start = executor.added_ms or 0
@@ -204,11 +209,11 @@ def _steps(executors: Sequence[Executor], weight: Callable[[Executor], int], end
         until = executor.offered_until_ms
         if until is not None and start <= until < end_ms:
             changes[until] -= weight(executor)
-    return _accumulated(changes)
+    return _cumulative(changes)
 
 
 def _host_steps(executors: Sequence[Executor], end_ms: int) -> Steps:
-    """How many distinct hosts have an executor, over time."""
+    """The step function of the number of hosts with an executor."""
     spans: dict[str, list[Span]] = {}
     for executor in executors:
         until = executor.offered_until_ms
@@ -221,10 +226,10 @@ def _host_steps(executors: Sequence[Executor], end_ms: int) -> Steps:
             changes[start] += 1
             if end < end_ms:
                 changes[end] -= 1
-    return _accumulated(changes)
+    return _cumulative(changes)
 
 
-def _accumulated(changes: Counter[int]) -> Steps:
+def _cumulative(changes: Counter[int]) -> Steps:
     total, steps = 0, []
     for time in sorted(changes):
         if changes[time]:
@@ -233,63 +238,66 @@ def _accumulated(changes: Counter[int]) -> Steps:
     return steps
 
 
-def _values(steps: Steps, busy: Sequence[Span]) -> list[tuple[int, int]]:
-    """(value, ms that it held) within the busy spans."""
-    found: list[tuple[int, int]] = []
+def _durations(steps: Steps, busy: Sequence[Span]) -> list[tuple[int, int]]:
+    """(value, ms for which it held) of a step function within the busy spans."""
+    durations: list[tuple[int, int]] = []
     for position, (time, value) in enumerate(steps):
         until = steps[position + 1][0] if position + 1 < len(steps) else busy[-1][1]
-        held = sum(end - start for start, end in clipped(busy, time, until))
-        if held > 0:
-            found.append((value, held))
-    return found
+        duration = sum(end - start for start, end in clipped(busy, time, until))
+        if duration > 0:
+            durations.append((value, duration))
+    return durations
 
 
-def _typical(steps: Steps, busy: Sequence[Span], *, churns: bool) -> float:
-    """The largest value of a cluster that stays; the mean over busy time of one that changes, less
-    the time in which a stage waited for a first executor."""
+def _typical_value(steps: Steps, busy: Sequence[Span], *, churns: bool) -> float:
+    """The maximum of a step function; its time-weighted mean over busy time where executors come
+    and go (`churns`), without the time in which there was no executor yet."""
     if not steps:
         return 0.0
-    held = [(value, ms) for value, ms in _values(steps, busy) if value > 0] if busy else []
-    if not churns or not held:
+    durations = [(value, ms) for value, ms in _durations(steps, busy) if value > 0] if busy else []
+    if not churns or not durations:
         return float(max(value for _, value in steps))
-    return sum(value * ms for value, ms in held) / sum(ms for _, ms in held)
+    return sum(value * ms for value, ms in durations) / sum(ms for _, ms in durations)
 
 
 def _varies(count: Steps, busy: Sequence[Span]) -> bool:
-    return len({value for value, _ in _values(count, busy)}) > 1 if busy else False
+    return len({value for value, _ in _durations(count, busy)}) > 1 if busy else False
 
 
 def _churns(application: Application, executors: Sequence[Executor], busy: Sequence[Span]) -> bool:
-    """Whether executors are asked for on demand or went before the last stage ended."""
-    return on_demand(application.properties) or bool(_gone(application, executors, busy))
+    """Whether executors are allocated dynamically or were removed before the last stage ended."""
+    return scales_with_load(application.properties) or bool(
+        _removed_early(application, executors, busy)
+    )
 
 
-def _gone(
+def _removed_early(
     application: Application, executors: Sequence[Executor], busy: Sequence[Span]
 ) -> list[Executor]:
-    """The executors that went before the last stage ended, and not because all of it was."""
+    """The executors that were removed before the last stage ended, other than by the termination of
+    the whole application."""
     last = busy[-1][1] if busy else 0
     end = application.ended_ms or application.last_ms
-    gone = [e for e in executors if e.removed_ms is not None and e.removed_ms < last]
-    return [executor for executor in gone if not was_stopped(executor, end)]
+    removed = [e for e in executors if e.removed_ms is not None and e.removed_ms < last]
+    return [executor for executor in removed if not was_stopped(executor, end)]
 
 
-def _changes(
+def _removal_notices(
     application: Application, executors: Sequence[Executor], busy: Sequence[Span], *, varies: bool
 ) -> list[Notice]:
-    """What is said of executors that did not stay: lost ones are no dynamic allocation."""
-    gone, properties = _gone(application, executors, busy), application.properties
-    lost = [executor for executor in gone if was_lost(executor, properties)]
-    found = []
-    if varies and (on_demand(properties) or len(lost) < len(gone)):
-        found.append(_DYNAMIC)
+    """Notices about removed executors; lost ones do not count as dynamic allocation."""
+    removed, properties = _removed_early(application, executors, busy), application.properties
+    lost = [executor for executor in removed if was_lost(executor, properties)]
+    notices = []
+    if varies and (scales_with_load(properties) or len(lost) < len(removed)):
+        notices.append(_DYNAMIC)
     started = application.started_ms or application.first_ms or 0
-    said = lost_notice(lost, executors=len(executors), started_ms=started)
-    return [*found, said] if said else found
+    notice = lost_notice(lost, executors=len(executors), started_ms=started)
+    return [*notices, notice] if notice else notices
 
 
-def _commonest_cores(executors: Sequence[Executor], end_ms: int) -> int | None:
-    """The executor size that offered the most core time."""
+def _usual_cores(executors: Sequence[Executor], end_ms: int) -> int | None:
+    """The cores per executor of the size that offered the most core time."""
     offered: Counter[int] = Counter()
     for executor in executors:
         until = executor.offered_until_ms
@@ -299,24 +307,24 @@ def _commonest_cores(executors: Sequence[Executor], end_ms: int) -> int | None:
 
 
 def _heap_gib(application: Application, executors: Sequence[Executor]) -> float | None:
-    """Heap of the commonest resource profile, else as configured; the driver's when local."""
+    """Heap of the most common resource profile, else as configured; the driver's if local."""
     properties = application.properties
     if is_local(application):
         return memory_gib(properties.get("spark.driver.memory"))
-    asked = _asked_heap_gib(application, executors)
-    return asked or memory_gib(properties.get("spark.executor.memory"))
+    requested = _requested_heap_gib(application, executors)
+    return requested or memory_gib(properties.get("spark.executor.memory"))
 
 
-def _asked_heap_gib(application: Application, executors: Sequence[Executor]) -> float | None:
-    profiles = Counter(executor.profile for executor in executors)
-    if not profiles:
+def _requested_heap_gib(application: Application, executors: Sequence[Executor]) -> float | None:
+    profile_counts = Counter(executor.profile for executor in executors)
+    if not profile_counts:
         return None
-    profile = application.profiles.get(profiles.most_common(1)[0][0])
+    profile = application.resource_profiles.get(profile_counts.most_common(1)[0][0])
     amount = profile.executor.get("memory") if profile else None
     return plausible_gib(amount.amount / MIB_PER_GIB) if amount is not None else None
 
 
-def _late(executors: Sequence[Executor], end_ms: int) -> Notice:
+def _late_notice(executors: Sequence[Executor], end_ms: int) -> Notice:
     first = min(executor.added_ms or end_ms for executor in executors)
     number = "1 executor was" if len(executors) == 1 else f"{len(executors)} executors were"
     return Notice(

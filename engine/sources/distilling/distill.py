@@ -1,4 +1,4 @@
-"""From everything that a log told (`Application`) to `Run`s with their stages."""
+"""Builds `Run`s with their stages from the state of an application (`Application`)."""
 
 from __future__ import annotations
 
@@ -9,38 +9,38 @@ from typing import NamedTuple
 from engine.catalog import InstanceType
 from engine.cluster import Workload
 from engine.errors import BadInput
-from engine.machines.beside_heap import told_beside
+from engine.machines.beside_heap import beside_heap_notices
 from engine.notices import Notice
 from engine.profile import Run
 from engine.sources.distilling.categories import category_of
-from engine.sources.distilling.clusters import busy_spans, clipped, observe
+from engine.sources.distilling.clusters import busy_spans, clipped, observe_cluster
 from engine.sources.distilling.engines import other_engine
 from engine.sources.distilling.executed import (
-    Executed,
+    ExecutedStage,
     StageGraph,
     attempt_spans,
+    effective_settings,
     executed_stages,
-    fruitless_stages,
-    settings_in_force,
     sql_execution_of,
     start_ms,
+    unsuccessful_stages,
 )
-from engine.sources.distilling.holes import cut_off, note_found, untold_spans
 from engine.sources.distilling.idle_time import (
     Clock,
     active_spans,
-    fruitless_notices,
-    gaps_of,
     idle_notices,
     idle_stretches,
     is_session,
     pauses,
+    uncovered_spans,
+    unsuccessful_notices,
 )
+from engine.sources.distilling.log_gaps import mark_cache_readers, truncated_stages, unlogged_spans
 from engine.sources.distilling.losses import incomplete_notice
 from engine.sources.distilling.other_resources import cores_of_task, other_resource_notices
 from engine.sources.distilling.rdd_groups import with_rdd_groups
 from engine.sources.distilling.services import service_notices
-from engine.sources.distilling.settings import old_version, spark_version, stated_type
+from engine.sources.distilling.settings import old_version_notices, spark_version, type_notices
 from engine.sources.distilling.streaming import (
     Window,
     batch_windows,
@@ -60,9 +60,9 @@ from engine.stage_run import StageRun, Waste
 
 
 @dataclass(frozen=True, slots=True)
-class Distilled:
-    """The runs of one log: one, or one per micro-batch; `deadlines` are the trigger intervals of
-    its streaming queries in seconds, by the application of their runs."""
+class DistilledLog:
+    """The runs of one log: one, or one per micro-batch; `deadlines` maps the application name of a
+    streaming query's runs to its trigger interval [s]."""
 
     runs: tuple[Run, ...]
     category: str
@@ -70,9 +70,9 @@ class Distilled:
 
     @property
     def deadline_seconds(self) -> float | None:
-        """The interval that is that of all of them; None where they differ, or one tells none."""
-        told = set(self.deadlines.values())
-        return told.pop() if len(told) == 1 else None
+        """The common trigger interval; None where they differ or one is unknown."""
+        intervals = set(self.deadlines.values())
+        return intervals.pop() if len(intervals) == 1 else None
 
 
 def distil(
@@ -83,15 +83,15 @@ def distil(
     lost: Sequence[str] = (),
     ran_on: InstanceType | None = None,
     pause_seconds: float | None = None,
-) -> Distilled:
-    """The runs that a log tells.
+) -> DistilledLog:
+    """Builds the runs of a log.
 
     Args:
-        source: what to call the log.
-        where: what errors call it.
-        lost: what is missing of it, in words and numbers (`engine.sources.distilling.losses`).
-        ran_on: the type of the nodes where the user named it.
-        pause_seconds: pauses of this length and more are left out, where the user said so.
+        source: display name of the log.
+        where: its name in error messages.
+        lost: descriptions of what is missing (`engine.sources.distilling.losses`).
+        ran_on: the instance type of the nodes, if the user named it.
+        pause_seconds: pauses of at least this length are left out, if the user set it.
 
     Raises:
         BadInput: when no task finished.
@@ -100,7 +100,7 @@ def distil(
     executed = executed_stages(application)
     if not executed:
         _refuse(log, where, lost)
-    note_found(application, executed)
+    mark_cache_readers(application, executed)
     start = start_ms(application, executed)
     end = application.ended_ms or max(application.last_ms, *(e.end_ms for e in executed.values()))
     context = _Context(
@@ -113,7 +113,7 @@ def distil(
         complete=application.ended_ms is not None,
     )  # fmt: skip
     runs = [context.run(window) for window in windows or [whole]]
-    return Distilled(
+    return DistilledLog(
         tuple(run for run in runs if run.stages or not windows) or (context.run(whole),),
         "streaming" if windows else category_of(executed, application),
         context.deadlines(windows),
@@ -122,21 +122,21 @@ def distil(
 
 def _refuse(log: EventLog, where: str, lost: Sequence[str]) -> None:
     application = log.application
-    told = application.stages or application.jobs or application.version
-    if application.started_ms is None and not told:
+    is_spark = application.stages or application.jobs or application.version
+    if application.started_ms is None and not is_spark:
         raise BadInput(
             "not a Spark event log", where=where,
             remedy="give a file that spark.eventLog.enabled wrote",
         )  # fmt: skip
-    why = f": {', '.join(lost)}" if lost else ""
+    losses = f": {', '.join(lost)}" if lost else ""
     raise BadInput(
-        f"no finished task in this log{why}", where=where,
+        f"no finished task in this log{losses}", where=where,
         remedy="give the log of an application that ran at least one task to its end",
     )  # fmt: skip
 
 
 class Ending(NamedTuple):
-    """How a run ended: whether whole, what the log lost of it, and what is said of both."""
+    """How a run ended: completeness, losses of the log, notices on losses and failed stages."""
 
     complete: bool
     lost: tuple[str, ...]
@@ -145,12 +145,12 @@ class Ending(NamedTuple):
 
 
 class _Context:
-    """What all runs of one log share."""
+    """State shared by all runs of one log."""
 
     def __init__(
         self,
         log: EventLog,
-        executed: dict[int, Executed],
+        executed: dict[int, ExecutedStage],
         *,
         end_ms: int,
         source: str,
@@ -158,39 +158,39 @@ class _Context:
         ran_on: InstanceType | None,
         pause_seconds: float | None,
     ) -> None:
-        application, broken = log.application, cut_off(log.application)
+        application, truncated = log.application, truncated_stages(log.application)
         self._application = application
         self._executed = executed
         self._source = source
         self._lost = lost
         self._pause_ms = None if pause_seconds is None else 1000.0 * pause_seconds
-        self._fruitless = fruitless_stages(application, executed)
-        done = application.stages.keys() - self._fruitless
-        self._busy = busy_spans(attempt_spans(application, end_ms, cut_off=broken))
-        self._useful = busy_spans(attempt_spans(application, end_ms, of=done, cut_off=broken))
-        self._observed = observe(
+        self._unsuccessful = unsuccessful_stages(application, executed)
+        done = application.stages.keys() - self._unsuccessful
+        self._busy = busy_spans(attempt_spans(application, end_ms, truncated=truncated))
+        self._useful = busy_spans(attempt_spans(application, end_ms, of=done, truncated=truncated))
+        self._observed = observe_cluster(
             application, self._busy, end_ms=end_ms, ran_on=ran_on, last_ends_ms=log.last_ends
         )
         self._running = running_seconds(application, log.starts, end_ms=end_ms)
-        self._untold = untold_spans(application, self._busy)
+        self._unlogged = unlogged_spans(application, self._busy)
         self._queries = sorted({job.query for job in application.jobs.values() if job.query})
         self._graph = StageGraph(application, executed)
-        self._settings = settings_in_force(application, executed)
+        self._settings = effective_settings(application, executed)
         self._vectored = reads_vectored(application.version, application.properties)
-        application.scans.under_way(application.stages)
-        # Each task of Spark 1.x says itself where it read from, also when the cache was lost.
-        self._says_method = (application.version or "").startswith("1.") or any(
+        application.scans.add_incomplete_stages(application.stages)
+        # Tasks of Spark 1.x log their read method, even where cached blocks were lost.
+        self._logs_read_method = (application.version or "").startswith("1.") or any(
             one.summary.cached_input_bytes for one in executed.values()
         )
 
     def run(self, window: Window) -> Run:
-        """The run of one window of time."""
+        """The run of one time window."""
         application, observed = self._application, self._observed
-        clock, idle_said = self._clock(window)
+        clock, pause_notices = self._clock(window)
         inferred = application.scans.inferred(
             self._stages(window, clock), application.stages, vectored=self._vectored
         )
-        stages = with_rdd_groups(application.writes.linked(inferred.stages))
+        stages = with_rdd_groups(application.writes.with_links(inferred.stages))
         seconds = max(0.001, clock.seconds(window.end_ms))
         read = self._external_bytes(stages) if inferred.known else None
         ending = self._ending(window, stages, clock, seconds=seconds, read=read)
@@ -203,22 +203,22 @@ class _Context:
             source=self._source,
             application=self._name(window.query),
             app_id=application.app_id,
-            spark_version=spark_version(application, early=self._says_method),
+            spark_version=spark_version(application, early=self._logs_read_method),
             started_epoch_seconds=(own_start or window.start_ms) / 1000.0,
             complete=ending.complete,
             lost=ending.lost,
             stages=stages,
             jobs=jobs_in(window, clock),
             cores=cores_in(window, observed.core_steps, clock),
-            driver_seconds=max(0.0, round(seconds - self._busy_seconds(window), 3)),
+            driver_seconds=max(0.0, round(seconds - self._stage_seconds(window), 3)),
             storage_memory_bytes=observed.storage_memory_bytes,
-            cached_bytes=application.blocks.most_bytes if application.blocks.told else None,
+            cached_bytes=application.blocks.peak_bytes if application.blocks.any_reported else None,
             persisted_rdds=tuple(r for r in application.blocks.persisted() if r.rdd_id in needed),
             config=kept_config(self._settings.properties),
             batch_id=window.batch_id,
             notices=(
-                *ending.torn, *idle_said, *inferred.notices, *uncounted_notices(stages, read),
-                *observed.notices, *ending.failed, *self._of_settings(),
+                *ending.torn, *pause_notices, *inferred.notices, *uncounted_notices(stages, read),
+                *observed.notices, *ending.failed, *self._settings_notices(),
             ),
         )  # fmt: skip
 
@@ -231,72 +231,80 @@ class _Context:
         seconds: float,
         read: float | None,
     ) -> Ending:
-        """How a run of so many seconds, which read so many bytes, ended."""
-        fruitless = [] if window.of_batch else list(self._fruitless.values())
+        """How a run ended that took `seconds` and read `read` input bytes."""
+        unsuccessful = [] if window.of_batch else list(self._unsuccessful.values())
         unfinished = tasks_missing(
-            self._application, self._executed, stages, fruitless, clock, seconds
+            self._application, self._executed, stages, unsuccessful, clock, seconds
         )
         lost = (*self._lost, *unfinished)
-        # A stream is always broken off: what that took of its last batch, the others have.
+        # A stream's log always breaks off; losses in its last batch do not concern the others.
         complete = window.complete and not (unfinished if window.of_batch else lost)
         stopped = window.of_batch and not window.complete
-        failed = failed_notices(self._executed, stages, fruitless, stopped=stopped)
+        failed = failed_notices(self._executed, stages, unsuccessful, stopped=stopped)
         if complete and not lost:
             return Ending(complete, lost, (), failed)
-        untold = 0.0 if window.of_batch else sum(b - a for a, b in self._untold) / 1000.0
+        unlogged = 0.0 if window.of_batch else sum(b - a for a, b in self._unlogged) / 1000.0
         torn = incomplete_notice(
-            lost, seconds, read, untold_seconds=untold, complete=complete,
+            lost, seconds, read, unlogged_seconds=unlogged, complete=complete,
             damaged=bool(self._lost), of_batch=window.of_batch,
         )  # fmt: skip
         return Ending(complete, lost, (torn,), failed)
 
-    def _busy_seconds(self, window: Window) -> float:
-        """How long stages ran; for a micro-batch its own: those of other queries do nothing for
-        it."""
-        ran, start, end = self._useful, window.start_ms, window.end_ms
+    def _stage_seconds(self, window: Window) -> float:
+        """Time in which stages ran; of a micro-batch only its own, not those of other queries."""
+        spans, start, end = self._useful, window.start_ms, window.end_ms
         if window.of_batch:
-            ran = busy_spans(attempt_spans(self._application, end, of=window.stage_ids))
-        return sum(b - a for a, b in clipped(ran, start, end)) / 1000.0
+            spans = busy_spans(attempt_spans(self._application, end, of=window.stage_ids))
+        return sum(b - a for a, b in clipped(spans, start, end)) / 1000.0
 
-    def _of_settings(self) -> list[Notice]:
-        """What the log's settings, not its tasks, say of machines, services and engine."""
+    def _settings_notices(self) -> list[Notice]:
+        """Notices from the log's settings: machines, services, memory and native engines."""
         application, cluster = self._application, self._observed.cluster
         return [
-            *stated_type(application, cluster),
+            *type_notices(application, cluster),
             *service_notices(application.properties, cluster),
-            *told_beside(cluster),
+            *beside_heap_notices(cluster),
             *self._settings.notices,
             *other_resource_notices(application, (x.stage for x in self._executed.values())),
             *other_engine(application),
             *application.clients.notices(),
-            *old_version(application, early=self._says_method),
+            *old_version_notices(application, early=self._logs_read_method),
         ]
 
     def _clock(self, window: Window) -> tuple[Clock, list[Notice]]:
-        """The clock of a run; micro-batches have no idle time, their windows leave it out."""
+        """The clock of a run, and notices on left-out time; windows of batches have none."""
         start, end = window.start_ms, window.end_ms
         if window.of_batch:
             return Clock(start), []
         session = is_session(self._application)
-        untold = self._untold
-        active = busy_spans([*active_spans(self._application, self._busy, end), *untold])
-        came = min((at for at, _ in self._observed.core_steps), default=start)
-        if self._pause_ms is not None:  # what an application waits for its first executor is none
-            active = busy_spans([(start, max(start, came)), *active])
-        found = pauses(active, start, end)
-        idle = idle_stretches(found, total_ms=end - start, session=session, asked_ms=self._pause_ms)
-        in_vain = gaps_of(self._useful, self._busy, start, end) if self._fruitless else []
-        clock = Clock(start, tuple(sorted((*idle, *in_vain, *untold))))
-        kept = [span for span in found if span not in idle]
-        counted = round(1000.0 * clock.seconds(end))
-        said = idle_notices(
-            idle, kept, start_ms=start, counted_ms=counted, session=session, came_ms=came
+        unlogged = self._unlogged
+        active = busy_spans([*active_spans(self._application, self._busy, end), *unlogged])
+        first_executor_ms = min((at for at, _ in self._observed.core_steps), default=start)
+        if self._pause_ms is not None:  # waiting for the first executor is not a pause
+            active = busy_spans([(start, max(start, first_executor_ms)), *active])
+        all_pauses = pauses(active, start, end)
+        idle = idle_stretches(
+            all_pauses, total_ms=end - start, session=session, min_pause_ms=self._pause_ms
         )
-        return clock, [*said, *fruitless_notices(in_vain, len(self._fruitless))]
+        without_success = (
+            uncovered_spans(self._useful, self._busy, start, end) if self._unsuccessful else []
+        )
+        clock = Clock(start, tuple(sorted((*idle, *without_success, *unlogged))))
+        counted_pauses = [span for span in all_pauses if span not in idle]
+        counted_ms = round(1000.0 * clock.seconds(end))
+        notices = idle_notices(
+            idle,
+            counted_pauses,
+            start_ms=start,
+            counted_ms=counted_ms,
+            session=session,
+            first_executor_ms=first_executor_ms,
+        )
+        return clock, [*notices, *unsuccessful_notices(without_success, len(self._unsuccessful))]
 
     def deadlines(self, windows: Sequence[Window]) -> dict[str | None, float | None]:
-        """The trigger intervals, by the application of the runs that have them."""
-        return {self._name(of): seconds for of, seconds in trigger_intervals(windows).items()}
+        """Application name of runs -> trigger interval of their query [s]."""
+        return {self._name(query): seconds for query, seconds in trigger_intervals(windows).items()}
 
     def _name(self, query: str | None) -> str | None:
         name = self._application.name
@@ -305,30 +313,35 @@ class _Context:
         return f"{name or 'query'} #{self._queries.index(query) + 1}"
 
     def _stages(self, window: Window, clock: Clock) -> tuple[StageRun, ...]:
-        own = set(self._executed)
+        stage_ids = set(self._executed)
         if window.of_batch:
-            own &= window.stage_ids
-        ordered = sorted(own, key=lambda stage_id: (self._executed[stage_id].start_ms, stage_id))
-        return tuple(self._stage(stage_id, own, clock) for stage_id in ordered)
+            stage_ids &= window.stage_ids
+        ordered = sorted(
+            stage_ids, key=lambda stage_id: (self._executed[stage_id].start_ms, stage_id)
+        )
+        return tuple(self._stage(stage_id, stage_ids, clock) for stage_id in ordered)
 
     def _external_bytes(self, stages: Sequence[StageRun]) -> float | None:
-        """Bytes read from outside, once each (not for cached blocks, nor again for those that were
-        lost, nor for lost output); None when none."""
+        """Input bytes read from sources, each counted once: without cached reads and without
+        recomputation of lost blocks or lost output. None when 0."""
         total = 0.0
         for run in stages:
             entry = self._executed[run.stage_id]
-            if not run.recomputed and not (entry.stage.reads_cache and self._says_method):
-                counted, told = entry.summary.measures["input_bytes"], self._application.blocks.told
-                total += source_bytes(run, entry.stage, counted, blocks_told=told)
+            if not run.recomputed and not (entry.stage.reads_cache and self._logs_read_method):
+                counted, blocks_reported = (
+                    entry.summary.measures["input_bytes"],
+                    self._application.blocks.any_reported,
+                )
+                total += source_bytes(run, entry.stage, counted, blocks_reported=blocks_reported)
         return total or None
 
-    def _stage(self, stage_id: int, own: set[int], clock: Clock) -> StageRun:
+    def _stage(self, stage_id: int, run_stages: set[int], clock: Clock) -> StageRun:
         entry = self._executed[stage_id]
         stage, summary = entry.stage, entry.summary
         tasks, measures = stage.tasks, summary.measures
         failed, killed, wasted = tasks.waste
-        maker = self._graph.stored_by(stage_id)
-        joined = self._application.joins.of(stage_id, own)
+        cache_stage = self._graph.stored_by(stage_id)
+        joined = self._application.joins.of(stage_id, run_stages)
         grouped = self._application.groups.of(stage_id, self._graph.in_part)
         own_cores = self._observed.cluster.executor_cores
         assert measures["task_seconds"] is not None
@@ -338,7 +351,7 @@ class _Context:
             tasks=max(tasks.tasks or 0, tasks.finished),
             submitted_seconds=clock.seconds(entry.start_ms),
             completed_seconds=clock.seconds(entry.end_ms),
-            parents=tuple(sorted(self._graph.parents(stage_id) & own)),
+            parents=tuple(sorted(self._graph.parents(stage_id) & run_stages)),
             job_ids=tuple(self._application.jobs_of_stage.get(stage_id, ())),
             sql_execution_id=sql_execution_of(self._application, stage_id),
             cached_input_bytes=self._cached_input_bytes(entry),
@@ -354,18 +367,18 @@ class _Context:
             operation_counts=stage.operation_counts,
             coalesced=stage.coalesced,
             generated=bool(stage.generated),
-            **self._graph.combined(stage_id, own),  # type: ignore[arg-type]
-            joined_broadcasts=tuple(one.maker for one in joined),
-            joined_records=tuple(one.met for one in joined),
+            **self._graph.combined(stage_id, run_stages),  # type: ignore[arg-type]
+            joined_broadcasts=tuple(one.build_stage for one in joined),
+            joined_records=tuple(one.streamed_rows for one in joined),
             joined_shuffled_bytes=tuple(one.shuffled_bytes for one in joined),
-            joined_output_records=self._application.joins.most_rows(stage_id),
+            joined_output_records=self._application.joins.max_rows(stage_id),
             merged_bytes=self._application.joins.merged_bytes(stage_id),
             ungrouped_rows=grouped.ungrouped if grouped else None,
             grouped_rows=grouped.rows if grouped else None,
             groups=grouped.groups if grouped else None,
             barrier=stage.barrier,
             in_part=self._graph.in_part(stage_id),
-            stored_by=maker if maker in own else None,
+            stored_by=cache_stage if cache_stage in run_stages else None,
             cached_rdds=stage.on_heap(stage.cached_rdds),
             disk_backed_rdds=stage.on_heap(stage.disk_backed_rdds),
             needed_rdds=stage.on_heap(rdd_id for rdd_id, _ in stage.needed_rdds),
@@ -377,11 +390,11 @@ class _Context:
             **measures,  # type: ignore[arg-type]
         )
 
-    def _cached_input_bytes(self, entry: Executed) -> float | None:
-        """What a stage read out of the cache; None where its log tells of no input."""
+    def _cached_input_bytes(self, entry: ExecutedStage) -> float | None:
+        """Bytes that a stage read from cached blocks; None where no input is logged."""
         stage, read = entry.stage, entry.summary.measures["input_bytes"]
         if read is None:
             return None
-        if stage.reads_cache and not self._says_method:
+        if stage.reads_cache and not self._logs_read_method:
             return read.total - (stage.source_read.first_bytes if stage.source_read else 0.0)
         return entry.summary.cached_input_bytes

@@ -1,7 +1,7 @@
-"""Native engines that run the operators of SQL in place of Spark's own: Photon, RAPIDS and others.
+"""Detects native engines that replace Spark's SQL operators: Photon, RAPIDS and others.
 
-An engine shows in the operators that ran, which name the RDDs of a stage, and in the settings that
-load it. One that is loaded and switched off ran nothing, and its log is one of plain Spark.
+An engine shows in the operators that ran (the RDD scopes of stages) and in the settings that load
+it. A log whose engine was loaded but disabled is one of plain Spark.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from engine.profile import Run
 from engine.sources.logs.application import Application
 
 TAGS = "spark.databricks.clusterUsageTags."
-"""What Databricks writes of a cluster into its properties."""
+"""Prefix of the properties in which Databricks describes a cluster."""
 
 DIFFERENT = "different-engine"
 _LOADERS = ("spark.plugins", "spark.sql.extensions")
@@ -24,20 +24,20 @@ _LOADERS = ("spark.plugins", "spark.sql.extensions")
 
 @dataclass(frozen=True, slots=True)
 class _Engine:
-    """A native engine and how a log shows it.
+    """A native engine and how to recognise it in a log.
 
     Args:
-        operators: matches the beginnings of its operators' names.
+        operators: pattern for the beginning of its operators' names.
         classes: any of them in `spark.plugins` or `spark.sql.extensions` loads it.
-        asked: settings of which one, at that value (lower case), asks for it.
-        off: settings of which one, at that value, switches off what was loaded.
+        enabling: (setting, lower-case value) pairs, any of which enables it.
+        disabling: pairs, any of which disables it although it is loaded.
     """
 
     name: str
     operators: str
     classes: tuple[str, ...] = ()
-    asked: tuple[tuple[str, str], ...] = ()
-    off: tuple[tuple[str, str], ...] = ()
+    enabling: tuple[tuple[str, str], ...] = ()
+    disabling: tuple[tuple[str, str], ...] = ()
 
     def ran(self, operations: set[str]) -> bool:
         return any(re.match(self.operators, operation) for operation in operations)
@@ -45,56 +45,58 @@ class _Engine:
     def is_on(self, properties: Mapping[str, str]) -> bool:
         loaders = [properties.get(key, "") for key in _LOADERS]
         loaded = any(name in text for name in self.classes for text in loaders)
-        return (loaded or _any(self.asked, properties)) and not _any(self.off, properties)
+        return (loaded or _any_set(self.enabling, properties)) and not _any_set(
+            self.disabling, properties
+        )
 
 
-def _any(settings: tuple[tuple[str, str], ...], properties: Mapping[str, str]) -> bool:
+def _any_set(settings: tuple[tuple[str, str], ...], properties: Mapping[str, str]) -> bool:
     return any(properties.get(key, "").strip().lower() == value for key, value in settings)
 
 
 _PHOTON = _Engine(
     "Photon",
     r"Photon[A-Z]",
-    asked=((f"{TAGS}runtimeEngine", "photon"), ("spark.databricks.photon.enabled", "true")),
-    off=(("spark.databricks.photon.enabled", "false"),),
+    enabling=((f"{TAGS}runtimeEngine", "photon"), ("spark.databricks.photon.enabled", "true")),
+    disabling=(("spark.databricks.photon.enabled", "false"),),
 )
 _ENGINES = (
     _Engine(
         "the RAPIDS accelerator",
         r"Gpu[A-Z]",
         classes=("com.nvidia.spark.SQLPlugin", "com.nvidia.spark.rapids.SQLExecPlugin"),
-        off=(("spark.rapids.sql.enabled", "false"), ("spark.rapids.sql.mode", "explainonly")),
+        disabling=(("spark.rapids.sql.enabled", "false"), ("spark.rapids.sql.mode", "explainonly")),
     ),
     _Engine(
         "DataFusion Comet",
         r"Comet[A-Z]",
         classes=("org.apache.spark.CometPlugin", "org.apache.comet.CometSparkSessionExtensions"),
-        off=(("spark.comet.enabled", "false"), ("spark.comet.exec.enabled", "false")),
+        disabling=(("spark.comet.enabled", "false"), ("spark.comet.exec.enabled", "false")),
     ),
     _Engine(
         "Auron",
         r"Native[A-Z]",
         classes=("AuronSparkSessionExtension", "BlazeSparkSessionExtension"),
-        off=(("spark.auron.enable", "false"), ("spark.blaze.enable", "false")),
+        disabling=(("spark.auron.enable", "false"), ("spark.blaze.enable", "false")),
     ),
     _Engine(
         "the native execution engine of Fabric",
         r"(?!)",
-        asked=(("spark.native.enabled", "true"),),
+        enabling=(("spark.native.enabled", "true"),),
     ),
     _Engine(
         "the native runtime of Dataproc's Lightning Engine",
         r"(?!)",
-        asked=(("spark.dataproc.lightningEngine.runtime", "native"),),
+        enabling=(("spark.dataproc.lightningEngine.runtime", "native"),),
     ),
     _Engine(
         "Gluten",
         r"\w*ExecTransformer|WholeStageCodegenTransformer|VeloxColumnar|RowToVelox",
         classes=("org.apache.gluten.GlutenPlugin", "io.glutenproject.GlutenPlugin"),
-        off=(("spark.gluten.enabled", "false"), ("spark.gluten.sql.enabled", "false")),
+        disabling=(("spark.gluten.enabled", "false"), ("spark.gluten.sql.enabled", "false")),
     ),
 )
-"""Those that services build on Gluten stand before it: they run its operators."""
+"""Engines that services build on Gluten come before it, since they run its operators."""
 
 
 def other_engine(application: Application) -> list[Notice]:
@@ -121,8 +123,8 @@ def other_engine(application: Application) -> list[Notice]:
 
 
 def mixed_engines(runs: Sequence[Run]) -> list[Notice]:
-    """The notice that logs of several engines stand beside each other: a fit cannot tell the speed
-    of an engine from that of more cores or of a smaller input."""
+    """The notice that the runs are of several engines: a fit cannot separate the speed of an engine
+    from the effect of more cores or a smaller input."""
     of_logs = [run for run in runs if run.stages]
     said = (tuple(n.text for n in run.notices if n.code == DIFFERENT) for run in of_logs)
     engines = Counter(said)
@@ -141,7 +143,7 @@ def mixed_engines(runs: Sequence[Run]) -> list[Notice]:
 
 
 def _photon_runtime(properties: Mapping[str, str]) -> bool:
-    """Whether the version of a Databricks runtime says Photon, as early ones alone did."""
+    """Whether the Databricks runtime version names Photon, as only early ones did."""
     keys = (f"{TAGS}sparkVersion", f"{TAGS}effectiveSparkVersion")
     named = any("-photon-" in properties.get(key, "") for key in keys)
-    return named and not _any(_PHOTON.off, properties)
+    return named and not _any_set(_PHOTON.disabling, properties)

@@ -1,4 +1,4 @@
-"""The stages that a log saw at work: when each ran, and which of them reads which."""
+"""The stages that ran: their times, and the graph of which stage reads the output of which."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from functools import cached_property
 from engine.sources.distilling.clusters import Span
 from engine.sources.logs.application import Application
 from engine.sources.logs.entities import Stage
-from engine.sources.logs.session_settings import InForce
+from engine.sources.logs.session_settings import EffectiveSettings
 from engine.sources.logs.task_summary import TaskSummary
 from engine.stage_run import StageInput
 
 FIRST_ROWS = ("take at ", "first at ", "head at ", "show at ", "showString at ", "isEmpty at ")
-"""How stages are named whose action, as the program called it, wants the first rows alone."""
+"""Beginnings of the names of stages whose action needs only the first rows."""
 
 
 EXCHANGE = "Exchange"
-"""What plans call a shuffle. It comes first among the operations of a stage that writes one."""
+"""Plan node of a shuffle; the first operation of a stage that writes one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Executed:
+class ExecutedStage:
     """A stage that ran, with its times in epoch ms; `failed` when every attempt of it did."""
 
     stage: Stage
@@ -32,9 +32,9 @@ class Executed:
     failed: bool
 
 
-def executed_stages(application: Application) -> dict[int, Executed]:
+def executed_stages(application: Application) -> dict[int, ExecutedStage]:
     """The stages with at least one finished task, by id."""
-    found: dict[int, Executed] = {}
+    executed: dict[int, ExecutedStage] = {}
     for stage_id, stage in application.stages.items():
         summary = stage.tasks.summary()
         if summary is None:
@@ -45,15 +45,15 @@ def executed_stages(application: Application) -> dict[int, Executed]:
         start = min(starts, default=summary.first_launch_ms)
         end = max(start, min(ends, default=summary.last_finish_ms))
         failed = bool(attempts) and all(a.failed for a in attempts)
-        found[stage_id] = Executed(stage, summary, start, end, failed)
-    return found
+        executed[stage_id] = ExecutedStage(stage, summary, start, end, failed)
+    return executed
 
 
-def start_ms(application: Application, executed: Mapping[int, Executed]) -> int:
-    """When the run begins, in epoch ms: with the application, or, where the log has lost the first
-    jobs, with the first that it tells. What ran before is no time of the driver's."""
+def start_ms(application: Application, executed: Mapping[int, ExecutedStage]) -> int:
+    """Start of the run in epoch ms: that of the application or, where the log lost the first jobs,
+    the first submission it has. The time of lost jobs is not driver time."""
     started = application.started_ms
-    if started is not None and not application.jobs_before:
+    if started is not None and not application.jobs_before_log:
         return started
     if started is None and application.first_ms is not None:
         return application.first_ms
@@ -61,19 +61,21 @@ def start_ms(application: Application, executed: Mapping[int, Executed]) -> int:
     return min([*submitted, *(entry.start_ms for entry in executed.values())])
 
 
-def settings_in_force(application: Application, executed: Mapping[int, Executed]) -> InForce:
-    """The settings of the application, with what its sessions made of them."""
+def effective_settings(
+    application: Application, executed: Mapping[int, ExecutedStage]
+) -> EffectiveSettings:
+    """The settings of the application, overridden by those of its sessions."""
     spent = (
         (application.jobs_of_stage.get(stage_id, ()), whole.total)
         for stage_id, entry in executed.items()
         if (whole := entry.summary.measures["task_seconds"]) is not None
     )
-    return application.session.in_force(application.properties, spent)
+    return application.session.effective(application.properties, spent)
 
 
 @dataclass(frozen=True, slots=True)
-class Fruitless:
-    """A stage that ran without any task that succeeded: given up, or under way at the end."""
+class UnsuccessfulStage:
+    """A stage without a successful task: failed, or still running at the end."""
 
     stage_id: int
     tasks: int
@@ -81,9 +83,12 @@ class Fruitless:
     failed: bool
 
 
-def fruitless_stages(application: Application, executed: Collection[int]) -> dict[int, Fruitless]:
-    """Such stages by id. One that completed is none: the log has lost what its tasks did."""
-    found: dict[int, Fruitless] = {}
+def unsuccessful_stages(
+    application: Application, executed: Collection[int]
+) -> dict[int, UnsuccessfulStage]:
+    """The stages without a successful task, by id. A completed stage is not one: the log has lost
+    its task ends."""
+    unsuccessful: dict[int, UnsuccessfulStage] = {}
     for stage_id, stage in application.stages.items():
         attempts = stage.attempts.values()
         starts = [a.submitted_ms for a in attempts if a.submitted_ms is not None]
@@ -91,8 +96,8 @@ def fruitless_stages(application: Application, executed: Collection[int]) -> dic
         if stage_id in executed or completed or not starts or not stage.tasks.tasks:
             continue
         failed = all(a.failed for a in attempts)
-        found[stage_id] = Fruitless(stage_id, stage.tasks.tasks, min(starts), failed)
-    return found
+        unsuccessful[stage_id] = UnsuccessfulStage(stage_id, stage.tasks.tasks, min(starts), failed)
+    return unsuccessful
 
 
 def attempt_spans(
@@ -100,14 +105,15 @@ def attempt_spans(
     end_ms: int,
     *,
     of: Collection[int] | None = None,
-    cut_off: Collection[int] = (),
+    truncated: Collection[int] = (),
 ) -> list[Span]:
-    """From submission to completion of every stage attempt; one of which the log does not tell
-    the end ran until its jobs ended, or to the end.
+    """The span from submission to completion of every stage attempt. An attempt without a logged
+    completion lasts until its jobs ended, or to the end.
 
     Args:
-        of: the stages that count; None for all.
-        cut_off: those whose end the log has lost though it goes on: until the last of their tasks.
+        of: the stages to include; None for all.
+        truncated: stages whose end falls into a gap of the log; they last until their last
+            task ended.
     """
     spans: list[Span] = []
     for stage_id in application.stages if of is None else of:
@@ -119,7 +125,7 @@ def attempt_spans(
             if start is None:
                 continue
             stop = attempt.completed_ms
-            if stop is None and stage_id in cut_off:
+            if stop is None and stage_id in truncated:
                 stop = stage.tasks.last_finish_ms
             elif stop is None:
                 stop = _jobs_ended(application, stage_id) or end_ms
@@ -130,7 +136,7 @@ def attempt_spans(
 
 
 def _jobs_ended(application: Application, stage_id: int) -> int | None:
-    """When the last job of a stage ended; None while one has not."""
+    """When the last job of a stage ended; None where one has no logged end."""
     jobs = application.jobs_of_stage.get(stage_id, ())
     ends = [application.jobs[job].completed_ms for job in jobs if job in application.jobs]
     known = [end for end in ends if end is not None]
@@ -138,9 +144,9 @@ def _jobs_ended(application: Application, stage_id: int) -> int | None:
 
 
 class StageGraph:
-    """Which stages read the output of which."""
+    """The graph of stages: shuffle parents, readers of cached RDDs, recomputations."""
 
-    def __init__(self, application: Application, executed: Mapping[int, Executed]) -> None:
+    def __init__(self, application: Application, executed: Mapping[int, ExecutedStage]) -> None:
         self._application = application
         self._executed = executed
         self._by_final_rdd: dict[int, list[int]] = {}
@@ -149,18 +155,17 @@ class StageGraph:
                 self._by_final_rdd.setdefault(entry.stage.final_rdd, []).append(stage_id)
 
     def parents(self, stage_id: int) -> set[int]:
-        """The stages that computed what this one reads, skipped ones resolved.
+        """The executed stages whose output this one reads, with skipped stages resolved.
 
-        A skipped stage is another plan of a shuffle that was written before: the stage that
-        wrote it computed the same RDD. Where the log has lost that one, its own parents stand
-        in.
+        A skipped stage is planned again for a shuffle that was written before, by a stage that
+        computed the same RDD. Where the log has lost that stage, its parents replace it.
         """
-        planned, parents = self._application.planned, self._executed[stage_id].stage.parents
+        planned, parents = self._application.planned_stages, self._executed[stage_id].stage.parents
         if parents is None:
             _, parents = planned.get(stage_id, (None, None))
         if parents is None:
             return self._earlier_writers(stage_id)
-        found: set[int] = set()
+        resolved: set[int] = set()
         pending, visited = list(parents), {stage_id}
         while pending:
             parent = pending.pop()
@@ -168,23 +173,25 @@ class StageGraph:
                 continue
             visited.add(parent)
             if parent in self._executed:
-                found.add(parent)
+                resolved.add(parent)
                 continue
             final, further = planned.get(parent, (None, None))
-            twin = self._twin(final, stage_id)
-            if twin is not None:
-                found.add(twin)
+            earlier = self._earlier_stage_of_rdd(final, stage_id)
+            if earlier is not None:
+                resolved.add(earlier)
             else:
                 pending.extend(further or ())
-        return found
+        return resolved
 
     def recomputed(self, stage_id: int) -> bool:
-        """Whether a stage wrote again what an earlier one had written, since executors were lost
-        with it: it began after a stage that reads it (which the scheduler submits when its input
-        is there), or has fewer tasks than its RDD, of which an earlier stage had written all. Where
-        one of those was given up, it may as well write the rest of that, for another shuffle. As
-        many tasks may write an RDD for another shuffle, but not what a query exchanges: each
-        exchange makes an RDD of its own."""
+        """Whether a stage rewrote shuffle output of an earlier one that was lost with executors.
+
+        True if it began after a stage that reads it (which the scheduler submits only once its
+        input is complete). True as well if an earlier stage had written all partitions of the same
+        RDD and this one has fewer tasks than the RDD; not if an earlier writer failed, since this
+        stage may then write the rest for another shuffle. With as many tasks it may write the RDD
+        for another shuffle, except in a SQL query: there each exchange has its own RDD.
+        """
         entry = self._executed[stage_id]
         if entry.summary.measures["shuffle_write_bytes"] is None:
             return False
@@ -193,8 +200,8 @@ class StageGraph:
         stage = entry.stage
         exchange = stage.operations[:1] == (EXCHANGE,)
         one_shuffle = exchange and sql_execution_of(self._application, stage_id) is not None
-        in_part = (stage.tasks.tasks or 0) < stage.partitions
-        if stage.final_rdd is None or not (in_part or one_shuffle):
+        partial = (stage.tasks.tasks or 0) < stage.partitions
+        if stage.final_rdd is None or not (partial or one_shuffle):
             return False
         earlier = (self._executed[other] for other in self._by_final_rdd.get(stage.final_rdd, ()))
         writers = [
@@ -210,11 +217,14 @@ class StageGraph:
         return any((times.count if times else 0) >= stage.partitions for times in spent)
 
     def in_part(self, stage_id: int) -> bool:
-        """Whether an action took what it wanted from the first partitions of an RDD (`take`,
-        `first`, `show`): all stages of that RDD together ran fewer than it has. All but one is
-        `zipWithIndex` too, which counts what stands before the last, and is no query: there it has
-        to be one (`limit(100).collect()`), or the action to be named so; all of them, one after
-        the other, `toLocalIterator`. Taken to be so of a stage that the log has lost."""
+        """Whether an action needed only the first partitions of an RDD (`take`, `first`, `show`):
+        all stages of that RDD together ran fewer tasks than it has partitions.
+
+        All but one partition is ambiguous: `zipWithIndex` counts the rows of all but the last. That
+        case counts only in a SQL query (`limit(100).collect()`) or with such an action's name.
+        `toLocalIterator` runs all partitions, one after the other. True for a stage that the log
+        has lost.
+        """
         entry = self._executed.get(stage_id)
         if entry is None:
             return True
@@ -228,92 +238,104 @@ class StageGraph:
         return left_out > 1 or (left_out == 1 and (named or query))
 
     def stored_by(self, stage_id: int) -> int | None:
-        """The stage that computed what this one reads of a cache or a checkpoint, partition by
-        partition; None where it reads none so, or a source too, or the log has lost that stage."""
+        """The stage that computed the cached or checkpointed RDD that this one reads partition by
+        partition. None without such an RDD, if it reads a source too, or if the log lost that
+        stage."""
         stage = self._executed[stage_id].stage
-        makers = (self._maker(stage_id, rdd_id, stage.partitions) for rdd_id in stage.kept_rdds)
-        return next((maker for maker in makers if maker is not None), None)
+        stages = (
+            self._computing_stage(stage_id, rdd_id, stage.partitions) for rdd_id in stage.input_rdds
+        )
+        return next((stage_of_rdd for stage_of_rdd in stages if stage_of_rdd is not None), None)
 
-    def combined(self, stage_id: int, own: Container[int]) -> dict[str, tuple[object, ...]]:
-        """The `united`, `paired` and `inputs` of a stage, as far as it combines any.
+    def combined(self, stage_id: int, run_stages: Container[int]) -> dict[str, tuple[object, ...]]:
+        """The `united`, `paired` and `inputs` fields of a stage with a union or product.
 
         Args:
-            own: the stages of the run.
+            run_stages: the stages of the run.
         """
         stage = self._executed[stage_id].stage
-        told = stage.combined
-        if told is None or not told.mixed:
+        combined = stage.combined
+        if combined is None or not combined.itemised:
             return {"united": stage.generated if len(stage.generated) > 1 else ()}
-        makers = [self._maker(stage_id, one.rdd_id, one.partitions) for one in told.inputs]
+        computing = [
+            self._computing_stage(stage_id, one.rdd_id, one.partitions) for one in combined.inputs
+        ]
         inputs = tuple(
-            StageInput(one.origin, maker if maker in own else None)
-            for one, maker in zip(told.inputs, makers, strict=True)
+            StageInput(one.origin, computed_by if computed_by in run_stages else None)
+            for one, computed_by in zip(combined.inputs, computing, strict=True)
         )
-        return {"paired" if told.paired else "united": told.partitions, "inputs": inputs}
+        return {"paired" if combined.paired else "united": combined.partitions, "inputs": inputs}
 
-    def _maker(self, stage_id: int, rdd_id: int | None, partitions: int) -> int | None:
-        """The stage that computed an RDD of so many partitions which another reads."""
+    def _computing_stage(self, stage_id: int, rdd_id: int | None, partitions: int) -> int | None:
+        """The earlier stage that computed an RDD of `partitions` which the stage reads."""
         entry = self._executed[stage_id]
-        for other in self._makers.get(rdd_id, ()) if rdd_id is not None else ():
-            maker = self._executed[other]
-            earlier = maker.start_ms < entry.start_ms and rdd_id not in maker.stage.kept_rdds
-            if earlier and maker.stage.tasks.tasks == partitions:
+        for other in self._computing_stages.get(rdd_id, ()) if rdd_id is not None else ():
+            candidate = self._executed[other]
+            earlier = (
+                candidate.start_ms < entry.start_ms and rdd_id not in candidate.stage.input_rdds
+            )
+            if earlier and candidate.stage.tasks.tasks == partitions:
                 return other
         return None
 
     @cached_property
-    def _makers(self) -> dict[int, list[int]]:
-        """The stages that may have computed an RDD for others, in time order: a checkpoint is the
-        last step of a stage of its own, what is persisted any step."""
-        found: dict[int, list[int]] = {}
+    def _computing_stages(self) -> dict[int, list[int]]:
+        """RDD -> the stages that may have computed it for others, in time order. A checkpointed RDD
+        is the final RDD of a stage of its own; a persisted one may be any RDD of a stage."""
+        by_rdd: dict[int, list[int]] = {}
         for stage_id, entry in sorted(self._executed.items(), key=lambda item: item[1].start_ms):
             for rdd_id in {entry.stage.final_rdd, *(rdd for rdd, _ in entry.stage.needed_rdds)}:
                 if rdd_id is not None:
-                    found.setdefault(rdd_id, []).append(stage_id)
-        return found
+                    by_rdd.setdefault(rdd_id, []).append(stage_id)
+        return by_rdd
 
     @cached_property
     def _first_read(self) -> dict[int, int]:
-        """When the first stage that reads each began, in epoch ms."""
-        found: dict[int, int] = {}
+        """Stage -> start of the first stage that reads it, in epoch ms."""
+        starts: dict[int, int] = {}
         for entry in self._executed.values():
             for parent in entry.stage.parents or ():
-                found[parent] = min(entry.start_ms, found.get(parent, entry.start_ms))
-        return found
+                starts[parent] = min(entry.start_ms, starts.get(parent, entry.start_ms))
+        return starts
 
     def _earlier_writers(self, stage_id: int) -> set[int]:
-        """Before Spark 1.5 no stage names its parents: those that wrote shuffle data for a job of
-        this stage, and had ended when it began, stand in; for skipped ones their twins."""
-        application, found = self._application, set()
+        """Substitute for the parents before Spark 1.5, which logs none: the stages of the same jobs
+        that wrote shuffle data and had ended when this stage began. Skipped ones are replaced by
+        the stage that computed the same RDD."""
+        application, writers = self._application, set()
         for job_id in application.jobs_of_stage.get(stage_id, ()):
             job = application.jobs.get(job_id)
             for other in job.stage_ids if job else ():
-                final, _ = application.planned.get(other, (None, None))
-                writer = other if other in self._executed else self._twin(final, stage_id)
+                final, _ = application.planned_stages.get(other, (None, None))
+                writer = (
+                    other
+                    if other in self._executed
+                    else self._earlier_stage_of_rdd(final, stage_id)
+                )
                 if writer is not None and self._wrote_before(writer, stage_id):
-                    found.add(writer)
-        return found
+                    writers.add(writer)
+        return writers
 
     def _wrote_before(self, writer: int, reader: int) -> bool:
         entry = self._executed[writer]
         wrote = entry.summary.measures["shuffle_write_bytes"] is not None
         return wrote and writer != reader and entry.end_ms <= self._executed[reader].start_ms
 
-    def _twin(self, final_rdd: int | None, before: int) -> int | None:
+    def _earlier_stage_of_rdd(self, final_rdd: int | None, before: int) -> int | None:
         """The last stage that computed an RDD before the given stage began."""
         if final_rdd is None:
             return None
         limit = self._executed[before].start_ms
-        twins = [
+        earlier = [
             stage_id
             for stage_id in self._by_final_rdd.get(final_rdd, ())
             if stage_id != before and self._executed[stage_id].start_ms <= limit
         ]
-        return twins[-1] if twins else None
+        return earlier[-1] if earlier else None
 
 
 def sql_execution_of(application: Application, stage_id: int) -> int | None:
-    """The SQL execution that a stage is of; None for a stage of no query."""
+    """The SQL execution that a stage belongs to; None for a stage outside of SQL."""
     jobs = application.jobs_of_stage.get(stage_id, ())
-    found = (application.jobs[job].sql_execution_id for job in jobs if job in application.jobs)
-    return next((execution for execution in found if execution is not None), None)
+    executions = (application.jobs[job].sql_execution_id for job in jobs if job in application.jobs)
+    return next((execution for execution in executions if execution is not None), None)

@@ -1,8 +1,8 @@
-"""Which hosts of a run were slow, told by their tasks.
+"""Detects straggler hosts of a run by the run times of their tasks.
 
 Ernest starts a few machines more than it needs and discards the slowest by their memory and network
-bandwidth (4.3): a machine that limps would teach the model what no other machine repeats. A run's
-own tasks say the same without another benchmark.
+bandwidth (4.3): a slow machine would teach the model what no other machine repeats. Here the tasks
+of the run itself show it, without another benchmark.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ import msgspec
 
 from engine.sources.access.codecs import open_path
 from engine.sources.access.lines import Lines
-from engine.sources.logs.eventlog import BAD_EVENT, TASK_END, Shortener
+from engine.sources.logs.eventlog import BAD_EVENT, TASK_END, AccumulableStripper
 
-SLOWER = 1.25
-"""A host is slow when half of its tasks take so many times as long as their stages' tasks on the
-other hosts. The machines of one type differ by a few per cent; this one would be worth changing."""
+SLOW_RATIO = 1.25
+"""A host is slow if the median ratio of its task times to those of the same stages on other hosts
+is at least this. Machines of one type differ by a few per cent; such a one is worth replacing."""
 
 LEAST_TASKS = 8
-"""Tasks of a host, and of the others in a stage, below which chance decides."""
+"""Minimum number of tasks of a host, and of the other hosts in a stage; fewer are chance."""
 
 LEAST_HOSTS = 3
-"""With two hosts nobody knows which one is the usual one."""
+"""Minimum number of hosts: of two it is unknown which one is typical."""
 
 
 @dataclass(frozen=True, slots=True)
 class SlowHost:
-    """A host, how many times as long its tasks took as those of the others, and how many it ran."""
+    """A slow host: the median ratio of its task times to the other hosts', and its task count."""
 
     host: str
     ratio: float
@@ -55,7 +55,7 @@ class _TaskEnd(msgspec.Struct):
 
 
 def slow_hosts(log: Path) -> tuple[SlowHost, ...]:
-    """The slow hosts of the run that one event log tells, the slowest first.
+    """The slow hosts of the run in one event log, the slowest first.
 
     Raises:
         BadInput: for a file that cannot be opened or holds no lines.
@@ -66,24 +66,24 @@ def slow_hosts(log: Path) -> tuple[SlowHost, ...]:
         return ()
     ratios: dict[str, list[float]] = defaultdict(list)
     for times in stages.values():
-        for host, own in times.items():
+        for host, host_times in times.items():
             others = [value for other, values in times.items() if other != host for value in values]
             if len(others) >= LEAST_TASKS:
                 usual = median(others)
-                ratios[host] += [value / usual for value in own]
+                ratios[host] += [value / usual for value in host_times]
     found = [
-        SlowHost(host, median(own), len(own))
-        for host, own in ratios.items()
-        if len(own) >= LEAST_TASKS and median(own) >= SLOWER
+        SlowHost(host, median(host_times), len(host_times))
+        for host, host_times in ratios.items()
+        if len(host_times) >= LEAST_TASKS and median(host_times) >= SLOW_RATIO
     ]
     return tuple(sorted(found, key=lambda slow: -slow.ratio))
 
 
 def _times(log: Path) -> dict[int, dict[str, list[float]]]:
-    """Run times in ms by stage and host, of tasks that succeeded."""
+    """Run times [ms] of successful tasks by stage and host."""
     decode = msgspec.json.Decoder(_TaskEnd).decode
     found: dict[int, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    shortened = Shortener().shortened
+    shortened = AccumulableStripper().strip
     with open_path(log) as stream:
         lines = (line for batch in Lines(stream.chunks(), str(log)).batches() for line in batch)
         for line in lines:

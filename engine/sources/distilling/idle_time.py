@@ -1,8 +1,8 @@
-"""An application's time without the stretches in which it stood idle.
+"""Detects idle time of an application and excludes it from the clock of the run.
 
-A shell that somebody left open, a cluster that waits for its next notebook, a log put together of
-two: no job runs for hours or years. Such time is neither the driver's work nor any other, so it
-is cut out of the clock of the run, and said so. What is short enough to be work is kept.
+A shell that was left open, a cluster that waits for its next notebook, or a log concatenated from
+two has hours or years without a job. Such time is neither driver work nor any other, so it is cut
+out, with a notice. Pauses short enough to be driver work are kept.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from engine.sources.logs.application import Application
 from engine.units import format_count, format_seconds
 
 IDLE_IN_SESSION_MS = 5 * 60_000
-"""In an interactive session (a shell, a notebook) a pause this long is not the driver's work."""
+"""In an interactive session (a shell, a notebook) a pause this long is not driver work."""
 
 IDLE_MS = 60 * 60_000
-"""Anywhere else it takes a pause this long, and longer than all other time together."""
+"""Elsewhere pauses of this length are idle, if together they exceed all other time."""
 
 PAUSE_MS = 60_000
-MOSTLY = 0.5
-"""Pauses of a minute are pointed out where they make up half of the counted time, and always in an
-interactive session, where shorter ones are too that make up half of it together."""
+NOTABLE_SHARE = 0.5
+"""Pauses of `PAUSE_MS` give a notice where they make up `NOTABLE_SHARE` of the counted time, and
+always in an interactive session. There, shorter ones that together make up that share do too."""
 
-_SHELLS = re.compile(
+_DEFAULT_NAMES = re.compile(
     r"(?:spark shell|pysparkshell|sparkr|databricks shell|zeppelin|livy-session)\b", re.IGNORECASE
 )
-"""The words with which names begin that applications have of Spark or of a platform."""
+"""Beginnings of default application names, given by Spark or a platform."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +44,21 @@ class Clock:
     idle: tuple[Span, ...] = ()
 
     def seconds(self, time_ms: int) -> float:
-        """Seconds from the start to a time; one within an idle stretch counts as its begin."""
-        place = bisect_right(self.idle, time_ms, key=lambda span: span[0])
-        cut = sum(end - start for start, end in self.idle[:place])
-        if place and time_ms < self.idle[place - 1][1]:
-            cut -= self.idle[place - 1][1] - time_ms
-        return (time_ms - cut - self.start_ms) / 1000.0
+        """Seconds from the start to a time; a time within an idle stretch counts as its start."""
+        index = bisect_right(self.idle, time_ms, key=lambda span: span[0])
+        idle_ms = sum(end - start for start, end in self.idle[:index])
+        if index and time_ms < self.idle[index - 1][1]:
+            idle_ms -= self.idle[index - 1][1] - time_ms
+        return (time_ms - idle_ms - self.start_ms) / 1000.0
 
 
 def active_spans(application: Application, busy: Sequence[Span], end_ms: int) -> list[Span]:
-    """When a stage, a job, an SQL query or an operation of a client ran, disjoint and in order; a
-    job that never ended runs until its last stage ended, or to the end where the application's end
-    is not known either."""
-    spans = [*busy, *application.queries, *application.clients.spans]
+    """The spans in which a stage, job, SQL query or client operation ran, disjoint and in order.
+
+    A job without a logged end lasts until the last stage ended, or to the end of the log where the
+    application's end is unknown too.
+    """
+    spans = [*busy, *application.sql_spans, *application.clients.spans]
     last = busy[-1][1] if busy else end_ms
     open_end = end_ms if application.ended_ms is None else last
     for job in application.jobs.values():
@@ -67,32 +69,34 @@ def active_spans(application: Application, busy: Sequence[Span], end_ms: int) ->
 
 
 def pauses(active: Sequence[Span], start_ms: int, end_ms: int) -> list[Span]:
-    """The stretches of [start, end] in which nothing was active."""
+    """The complement of the active spans in [start, end]."""
     within = clipped(active, start_ms, end_ms)
     edges = [(start_ms, start_ms), *within, (end_ms, end_ms)]
     return [(before[1], after[0]) for before, after in pairwise(edges) if after[0] > before[1]]
 
 
 def idle_stretches(
-    found: Sequence[Span], *, total_ms: int, session: bool, asked_ms: float | None = None
+    all_pauses: Sequence[Span], *, total_ms: int, session: bool, min_pause_ms: float | None = None
 ) -> tuple[Span, ...]:
-    """The pauses that are not counted as time of the run: all of `asked_ms` and more, where
-    somebody has said what counts as one."""
-    if asked_ms is not None:
-        return tuple(span for span in found if _length(span) >= asked_ms)
+    """The pauses that are excluded from the time of the run; all of at least `min_pause_ms` where
+    the user set that."""
+    if min_pause_ms is not None:
+        return tuple(span for span in all_pauses if _length(span) >= min_pause_ms)
     if session:
-        return tuple(span for span in found if _length(span) >= IDLE_IN_SESSION_MS)
-    longest = max(found, key=_length, default=None)
+        return tuple(span for span in all_pauses if _length(span) >= IDLE_IN_SESSION_MS)
+    longest = max(all_pauses, key=_length, default=None)
     if longest is None or _length(longest) < IDLE_MS:
         return ()
-    # All pauses of that order: two gaps of a year each are no more work than one.
-    long = tuple(span for span in found if _length(span) >= IDLE_MS)
+    # All long pauses together: two of a year each are no more work than one.
+    long = tuple(span for span in all_pauses if _length(span) >= IDLE_MS)
     idle = sum(map(_length, long))
     return long if idle > total_ms - idle else ()
 
 
-def gaps_of(useful: Sequence[Span], busy: Sequence[Span], start_ms: int, end_ms: int) -> list[Span]:
-    """The parts of busy spans in which no useful one ran."""
+def uncovered_spans(
+    useful: Sequence[Span], busy: Sequence[Span], start_ms: int, end_ms: int
+) -> list[Span]:
+    """The parts of the busy spans that no useful span covers."""
     return [
         gap
         for begin, stop in clipped(busy, start_ms, end_ms)
@@ -100,9 +104,9 @@ def gaps_of(useful: Sequence[Span], busy: Sequence[Span], start_ms: int, end_ms:
     ]
 
 
-def fruitless_notices(gaps: Sequence[Span], stages: int) -> list[Notice]:
-    """What to say of the time in which only stages ran of which no task succeeded: it is neither
-    the driver's work nor a measure of theirs."""
+def unsuccessful_notices(gaps: Sequence[Span], stages: int) -> list[Notice]:
+    """The notice about time in which only stages without a successful task ran. It counts neither
+    as driver work nor as stage time."""
     if not gaps:
         return []
     what = format_count(stages, "stage")
@@ -116,31 +120,35 @@ def fruitless_notices(gaps: Sequence[Span], stages: int) -> list[Notice]:
     ]
 
 
-_SET_FOR_ALL = "spark.repl.local.jars"
-"""spark-submit sets it for every application with libraries (`--jars`, `--packages`)."""
+_SET_BY_SUBMIT = "spark.repl.local.jars"
+"""A `spark.repl.` setting that does not mean a session: spark-submit sets it for every application
+with libraries (`--jars`, `--packages`)."""
 
 _JOB_CLUSTER = re.compile(r"job-\d+-run-\d+")
-"""Names that Databricks gives to clusters which it starts for one run of a job."""
+"""Names of Databricks clusters that are started for one job run."""
 
 
-def nobody_named(name: str) -> bool:
-    """Whether an application has its name of Spark or of a platform, as sessions do."""
-    return _SHELLS.match(name) is not None
+def is_default_name(name: str) -> bool:
+    """Whether an application has a default name given by Spark or a platform, as sessions do."""
+    return _DEFAULT_NAMES.match(name) is not None
 
 
 def is_session(application: Application) -> bool:
-    """Whether somebody was typing, or clients asked: a shell or a notebook, to go by its name and
-    settings, or a server."""
+    """Whether the application is interactive: a shell or notebook, by its name and settings, or a
+    server with clients."""
     properties = application.properties
     if _JOB_CLUSTER.match(properties.get(f"{TAGS}clusterName", "")):
         return False
-    if application.clients.sessions or nobody_named(application.name or ""):
+    if application.clients.sessions or is_default_name(application.name or ""):
         return True
-    return any(key.startswith(("spark.repl.", TAGS)) and key != _SET_FOR_ALL for key in properties)
+    return any(
+        key.startswith(("spark.repl.", TAGS)) and key != _SET_BY_SUBMIT for key in properties
+    )
 
 
-LEFT_OUT_SECONDS = (30, 10, 5, 2, 1)
-"""Lengths of pauses that a remedy names, the longest first: more of short ones are the driver's."""
+SUGGESTED_PAUSES_SECONDS = (30, 10, 5, 2, 1)
+"""Values of `--pauses` that a remedy may suggest, the longest first: shorter pauses are more likely
+driver work."""
 
 
 def idle_notices(
@@ -150,15 +158,22 @@ def idle_notices(
     start_ms: int,
     counted_ms: int,
     session: bool,
-    came_ms: float = 0.0,
+    first_executor_ms: float = 0.0,
 ) -> list[Notice]:
-    """What to say of the time in which no job ran; the first executor had come at `came_ms`."""
-    found = []
+    """Notices about time without a job.
+
+    Args:
+        idle: the excluded stretches.
+        kept: the pauses that count.
+        counted_ms: time of the run without `idle`.
+        first_executor_ms: when the first executor was added.
+    """
+    notices = []
     if idle:
         longest = max(idle, key=_length)
         stretches = "1 stretch" if len(idle) == 1 else f"{len(idle)} stretches, the longest"
         begin = format_seconds((longest[0] - start_ms) / 1000.0)
-        found.append(
+        notices.append(
             Notice(
                 "idle-time",
                 f"no job ran for {_text(sum(map(_length, idle)))} ({stretches} from {begin} after "
@@ -167,33 +182,38 @@ def idle_notices(
             )
         )
     long = sum(_length(span) for span in kept if _length(span) >= PAUSE_MS)
-    every = sum(map(_length, kept)) if session else long
-    mostly = every > MOSTLY * counted_ms
+    paused = sum(map(_length, kept)) if session else long
+    mostly = paused > NOTABLE_SHARE * counted_ms
     if mostly or (session and long):
-        typed = mostly and session
-        remedy = f"if nobody asked for anything in that time, {_way_out(kept, came_ms, counted_ms)}"
-        found.append(_long_pauses(every if typed else long, counted_ms, remedy, typed=typed))
-    return found
+        interactive = mostly and session
+        without_pauses = _pause_remedy(kept, first_executor_ms, counted_ms)
+        remedy = f"if nobody asked for anything in that time, {without_pauses}"
+        notices.append(
+            _long_pauses(
+                paused if interactive else long, counted_ms, remedy, interactive=interactive
+            )
+        )
+    return notices
 
 
-def _long_pauses(paused_ms: int, counted_ms: int, remedy: str, *, typed: bool) -> Notice:
-    """The warning of pauses that count; where somebody typed, those of any length are counted."""
+def _long_pauses(paused_ms: int, counted_ms: int, remedy: str, *, interactive: bool) -> Notice:
+    """The warning about pauses that count; in an interactive session those of any length."""
+    pauses_text = "between queries" if interactive else "of a minute or more"
     return Notice(
         "long-pauses",
-        f"no job ran for {_text(paused_ms)} of {_text(counted_ms)}, in pauses "
-        f"{'between queries' if typed else 'of a minute or more'}: counted as work of the driver, "
-        "the same on every cluster",
+        f"no job ran for {_text(paused_ms)} of {_text(counted_ms)}, in pauses {pauses_text}: "
+        "counted as work of the driver, the same on every cluster",
         remedy,
     )
 
 
-def _way_out(kept: Sequence[Span], came_ms: float, counted_ms: int) -> str:
-    """How to plan without pauses: by the longest `--pauses` that ends the warning. What an
-    application waited for its first executor is no pause there, and is left out by none."""
-    waits = [max(0.0, end - max(begin, came_ms)) for begin, end in kept]
-    for seconds in LEFT_OUT_SECONDS:
+def _pause_remedy(kept: Sequence[Span], first_executor_ms: float, counted_ms: int) -> str:
+    """The remedy for pauses: the longest `--pauses` value that ends the warning. Waiting for the
+    first executor is not a pause there and is never left out."""
+    waits = [max(0.0, end - max(begin, first_executor_ms)) for begin, end in kept]
+    for seconds in SUGGESTED_PAUSES_SECONDS:
         left_out = sum(wait for wait in waits if wait >= 1000 * seconds)
-        if left_out and sum(waits) - left_out <= MOSTLY * (counted_ms - left_out):
+        if left_out and sum(waits) - left_out <= NOTABLE_SHARE * (counted_ms - left_out):
             return (
                 f"leave it out: sparkplan profile LOG --pauses {seconds}s -o FILE, "
                 "and plan with FILE"

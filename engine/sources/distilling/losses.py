@@ -1,8 +1,8 @@
-"""What a broken log no longer tells, in words and numbers.
+"""Describes what a damaged or incomplete log has lost, as texts with numbers.
 
-What can be counted is counted (lines that are no events, parts that are not there, tasks that a
-stage is known to have). Where only the share of a file is known that could not be decoded, events
-and seconds are estimated from the rest of it and said with "about".
+Losses that can be counted are counted: undecodable lines, missing parts, tasks that a stage is
+known to have. Where only the undecodable share of a file is known, lost events and seconds are
+extrapolated from the rest of it and marked "about".
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from engine.notices import Notice
 from engine.sources.access.codecs import Stream
 from engine.sources.access.folders import parts_text
-from engine.sources.distilling.holes import missing_jobs
+from engine.sources.distilling.log_gaps import missing_jobs
 from engine.sources.logs.application import Application
 from engine.sources.logs.eventlog import EventLog
 from engine.units import format_bytes, format_count, format_seconds
@@ -24,7 +24,7 @@ _DAMAGED_REMEDY = "fetch the log again, or give that of a run that ended"
 
 @dataclass(slots=True)
 class Losses:
-    """Follows the reading of the parts of a log and collects what is missing.
+    """Collects losses while the parts of a log are read.
 
     `begin` is called before a part is read and `end` after it.
     """
@@ -37,16 +37,16 @@ class Losses:
     _hole_ms: int = field(default=0, init=False)
 
     def begin(self, log: EventLog) -> None:
-        """Notes where the log stands before its next part."""
+        """Records the state of the log before its next part."""
         self._events_before = log.read_events
         self._last_before_ms = log.application.last_ms
         log.application.part_first_ms = None
 
     def end(self, log: EventLog, stream: Stream, *, missing_before: int = 0) -> None:
-        """Notes what the part that was just read has lost.
+        """Records the losses of the part that was just read.
 
         Args:
-            missing_before: parts that are not there between this one and the one before it.
+            missing_before: number of missing parts between the previous part and this one.
         """
         events = log.read_events - self._events_before
         self._parts += 1
@@ -63,7 +63,8 @@ class Losses:
             self.texts.append(changed)
 
     def _broken_off(self, log: EventLog, stream: Stream, events: int) -> str:
-        """A stream that ended early: by how much, where the size of its file tells."""
+        """The text for a stream that ended early, with the lost amount where the file size is
+        known."""
         unread = stream.unread_over_read()
         lost = 0 if unread is None else round(events * unread)
         if unread is None or lost < 1:
@@ -74,8 +75,8 @@ class Losses:
         total = log.read_events + lost
         return f"{stream.lost}: about {lost} of {total} events are lost, the last {seconds}"
 
-    def of_parts(self, named: Sequence[str], events: int) -> list[str]:
-        """The texts on missing parts, with about how much each stands for."""
+    def part_losses(self, named: Sequence[str], events: int) -> list[str]:
+        """The texts on missing parts, with an estimate of the events and time they held."""
         if not self._missing_parts or not self._parts or not named:
             return list(named)
         lost = round(events / self._parts * self._missing_parts)
@@ -92,43 +93,43 @@ def _damaged_blocks(stream: Stream, events: int) -> str:
     return f"{text} (about {lost} of {events + lost} events)" if lost else text
 
 
-def of_events(log: EventLog) -> list[str]:
-    """What the lines that were read show to be missing."""
-    found = []
+def event_losses(log: EventLog) -> list[str]:
+    """The losses that show in the lines that were read."""
+    texts = []
     if log.torn_parts:
-        found.append(
+        texts.append(
             f"the last of {format_count(log.read_events + log.torn_parts, 'event')} was torn"
         )
     if log.bad_events:
-        found.append(f"{log.bad_events} of {log.read_events} events could not be read")
+        texts.append(f"{log.bad_events} of {log.read_events} events could not be read")
     if log.too_long:
-        found.append(f"{format_count(log.too_long, 'line')} of more than 64 MiB skipped")
+        texts.append(f"{format_count(log.too_long, 'line')} of more than 64 MiB skipped")
     for tasks in log.application.tasks.values():
-        tasks.flush()  # those of stages under way wait to be looked at
+        tasks.flush()  # rows of incomplete stages are still buffered
     invalid = sum(tasks.invalid for tasks in log.application.tasks.values())
     if invalid:
-        found.append(f"{format_count(invalid, 'task event')} made no sense")
+        texts.append(f"{format_count(invalid, 'task event')} made no sense")
     if log.other_application and not log.repeated:
-        found.append(
+        texts.append(
             f"another application begins after {format_count(log.read_events, 'event')}: only the "
             "first was read"
         )
     return [
-        *_rollovers(log.application), *found, *_beginning(log.application),
+        *_missing_rollovers(log.application), *texts, *_missing_beginning(log.application),
         *missing_jobs(log.application),
     ]  # fmt: skip
 
 
 def repeated_notices(log: EventLog, name: str) -> tuple[Notice, ...]:
-    """That a file holds a whole log more than once, as packed files do that were joined."""
+    """The notice that a file contains its log twice, as concatenated compressed files do."""
     if not log.repeated:
         return ()
     text = f"{name} holds its log again after {format_count(log.read_events, 'event')}"
     return (Notice("duplicate-runs", f"{text}: it was read once", "give each log once"),)
 
 
-def _rollovers(application: Application) -> list[str]:
-    """Parts of a Databricks log that are not there, by the numbers in the parts themselves."""
+def _missing_rollovers(application: Application) -> list[str]:
+    """The text on missing parts of a Databricks log, by the rollover numbers in its parts."""
     seen = application.rollovers
     if not seen:
         return []
@@ -136,11 +137,11 @@ def _rollovers(application: Application) -> list[str]:
     return [f"{parts_text(missing, max(seen) + 1)} missing"] if missing else []
 
 
-def _beginning(application: Application) -> list[str]:
-    """A log without its first events: how many jobs came before those that it has. One that a
-    history server has compacted tells its start, and of jobs that had ended nothing."""
+def _missing_beginning(application: Application) -> list[str]:
+    """The text on a missing beginning, with the number of jobs before the first one logged. A log
+    compacted by the history server has the application's start but none of its finished jobs."""
     started = application.started_ms is not None
-    before = application.jobs_before if started else min(application.jobs, default=0)
+    before = application.jobs_before_log if started else min(application.jobs, default=0)
     if not application.stages or (started and not before):
         return []
     jobs = f", with its first {format_count(before, 'job')}" if before else ""
@@ -152,26 +153,30 @@ def incomplete_notice(
     seconds: float,
     read: float | None,
     *,
-    untold_seconds: float,
+    unlogged_seconds: float,
     complete: bool,
     damaged: bool,
     of_batch: bool,
 ) -> Notice:
-    """What a log lacks; its `read` bytes are less than the job's input, which a wanted size is. Of
-    `untold_seconds` nobody knows what was done in them: they are not counted."""
+    """The notice about what a log lacks.
+
+    Args:
+        read: input bytes read until the log ends, which is less than the job's input.
+        unlogged_seconds: time in gaps with unknown activity, which does not count.
+    """
     whose = "this micro-batch's" if of_batch else "the application's"
-    said = ", ".join(lost) if lost else f"{whose} end is missing"
+    what = ", ".join(lost) if lost else f"{whose} end is missing"
     counted = (
         "every task of this micro-batch is there"
         if complete
         else f"the run counts to its last event, {format_seconds(seconds)} after the start"
     )
-    if untold_seconds:
-        counted += f", without the {format_seconds(untold_seconds)} of which nothing is told"
+    if unlogged_seconds:
+        counted += f", without the {format_seconds(unlogged_seconds)} of which nothing is told"
     if not complete and read:
         counted += f"; input sizes are held against the {format_bytes(read)} read until then"
     return Notice(
         "incomplete-log",
-        f"{said}; {counted}",
+        f"{what}; {counted}",
         _DAMAGED_REMEDY if damaged else _UNFINISHED_REMEDY,
     )

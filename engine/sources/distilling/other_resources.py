@@ -1,6 +1,7 @@
-"""What tasks hold beside cores and memory: GPUs and whatever else a cluster hands out by number.
+"""Custom task resources besides cores and memory: GPUs and others (`spark.task.resource`).
 
-Spark runs no more tasks of an executor at once than its GPUs serve (since 3.0), whatever its cores.
+Since 3.0 Spark runs at most as many tasks of an executor at once as its GPUs allow, whatever its
+number of cores.
 """
 
 from __future__ import annotations
@@ -20,19 +21,19 @@ _SETTING = re.compile(r"spark\.task\.resource\.([\w.-]{1,32})\.amount\Z", re.ASC
 
 
 def cores_of_task(application: Application, stage: Stage, executor_cores: int | None) -> int:
-    """Cores that a task keeps others from: what it holds itself, or where an executor has GPUs for
-    fewer tasks than its cores would run, an even share of these, rounded up."""
-    held = task_cpus(application, stage)
+    """Cores that a task occupies: its own CPUs or, where the executor's GPUs allow fewer tasks than
+    its cores, an equal share of the cores, rounded up."""
+    cpus = task_cpus(application, stage)
     if executor_cores is None:
-        return held
+        return cpus
     served = _tasks_served(application, stage.profile)
-    return held if served is None else max(held, -(-executor_cores // served))
+    return cpus if served is None else max(cpus, -(-executor_cores // served))
 
 
 def other_resource_notices(application: Application, stages: Iterable[Stage]) -> list[Notice]:
-    """That tasks need what no type of a catalog is known to have."""
+    """The notice that tasks need resources that no type of a bundled catalog lists."""
     profiles = sorted({stage.profile for stage in stages})
-    names = sorted({name for each in profiles for name in _of_tasks(application, each)})
+    names = sorted({name for each in profiles for name in _task_amounts(application, each)})
     if not names:
         return []
     return [
@@ -40,7 +41,7 @@ def other_resource_notices(application: Application, stages: Iterable[Stage]) ->
             "needs-other-resources",
             f"tasks hold {' and '.join(names)} (spark.task.resource): the bundled catalogs list no "
             "type with any, so that the job does not start on what they recommend; a cluster is "
-            f"taken to have as much for each core as the log's, {_handed_over(application, names)}",
+            f"taken to have as much for each core as the log's, {_export_text(application, names)}",
             "plan executors alone (sparkplan recommend --executor-cores C --max-executors N), or "
             "with types that have such (sparkplan recommend --catalog FILE), and set "
             "spark.executor.resource.NAME.discoveryScript where the nodes need one",
@@ -48,57 +49,63 @@ def other_resource_notices(application: Application, stages: Iterable[Stage]) ->
     ]
 
 
-def _handed_over(application: Application, names: Iterable[str]) -> str:
-    """What exports ask for of it, as settings of the log are carried over, and what they need not:
-    the default profile is that of the settings, others are the program's own."""
+def _export_text(application: Application, names: Iterable[str]) -> str:
+    """The clause on what exports request: settings of the log are carried over (the default
+    resource profile), while other profiles are requested by the program itself."""
     if all(f"spark.task.resource.{name}.amount" in application.properties for name in names):
         return "and exports ask for as much for each core and task as the log's settings did"
-    if not _of_tasks(application, DEFAULT_PROFILE):
+    if not _task_amounts(application, DEFAULT_PROFILE):
         return "and the program asks for it itself (RDD.withResources), so that exports do not"
     return "and exports do not ask for all of it, since the log's settings did not"
 
 
 DEFAULT_PROFILE = 0
-"""The id of the resource profile that settings make."""
+"""The id of the resource profile defined by the settings."""
 
 
 def _tasks_served(application: Application, profile: int) -> int | None:
-    """How many tasks at once what an executor has beside its cores is enough for; None where it
-    binds none, or the log does not say how much it has."""
-    offered = _of_executors(application, profile)
+    """How many tasks at once an executor's custom resources allow; None where tasks need none, or
+    the executor's amount is not logged."""
+    offered = _executor_amounts(application, profile)
     served = [
-        _tasks_of(offered[name], amount)
-        for name, amount in _of_tasks(application, profile).items()
+        _tasks_per_amount(offered[name], amount)
+        for name, amount in _task_amounts(application, profile).items()
         if name in offered
     ]
     return max(1, min(served)) if served else None
 
 
-def _tasks_of(offered: float, amount: float) -> int:
-    """A task takes whole pieces, or a part of one: each is cut into as many parts as fit in it."""
+def _tasks_per_amount(offered: float, amount: float) -> int:
+    """How many tasks `offered` units serve. A task takes whole units, or a fraction of one: each
+    unit is then divided into as many equal parts as fit."""
     return int(offered) * int(1.0 / amount + 1e-9) if amount < 1.0 else int(offered / amount)
 
 
-def _of_tasks(application: Application, profile: int) -> dict[str, float]:
-    """What a task holds beside cores: name -> amount."""
-    requests = application.profiles.get(profile)
+def _task_amounts(application: Application, profile: int) -> dict[str, float]:
+    """Custom resources of a task: name -> amount."""
+    requests = application.resource_profiles.get(profile)
     if requests is not None:
-        told = {name: request.amount for name, request in requests.task.items() if name != _CORES}
+        amounts = {
+            name: request.amount for name, request in requests.task.items() if name != _CORES
+        }
     else:
         found = ((_SETTING.match(key), text) for key, text in application.properties.items())
-        told = {match[1]: _amount(text) for match, text in found if match}
-    return _sensible(told)
+        amounts = {match[1]: _amount(text) for match, text in found if match}
+    return _plausible(amounts)
 
 
-def _of_executors(application: Application, profile: int) -> dict[str, float]:
-    """What an executor has of what tasks hold: name -> amount."""
-    requests, names = application.profiles.get(profile), _of_tasks(application, profile)
+def _executor_amounts(application: Application, profile: int) -> dict[str, float]:
+    """Custom resources of an executor that its tasks need: name -> amount."""
+    requests, names = (
+        application.resource_profiles.get(profile),
+        _task_amounts(application, profile),
+    )
     if requests is not None:
-        told = {name: request.amount for name, request in requests.executor.items()}
+        amounts = {name: request.amount for name, request in requests.executor.items()}
     else:
         key = "spark.executor.resource.{}.amount".format
-        told = {name: _amount(application.properties.get(key(name), "")) for name in names}
-    return {name: amount for name, amount in _sensible(told).items() if name in names}
+        amounts = {name: _amount(application.properties.get(key(name), "")) for name in names}
+    return {name: amount for name, amount in _plausible(amounts).items() if name in names}
 
 
 def _amount(text: str) -> float:
@@ -108,7 +115,7 @@ def _amount(text: str) -> float:
         return 0.0
 
 
-def _sensible(amounts: Mapping[str, float]) -> dict[str, float]:
+def _plausible(amounts: Mapping[str, float]) -> dict[str, float]:
     return {
         name: amount
         for name, amount in amounts.items()

@@ -1,8 +1,8 @@
-"""How far the rows of RDDs fall together when they are combined by key.
+"""Row and key counts of map-side combines in RDD programs (`reduceByKey` and the like).
 
-Tasks combine the rows of each key before they shuffle them (`reduceByKey`), and those behind the
-shuffle bring the keys of all together. No plan counts these, but what reads them often does: what
-passes each key on, to another shuffle or from a cache, has one record for each.
+Tasks combine the rows of each key before the shuffle; the stage after the shuffle merges the keys
+of all tasks. No plan counts the keys, but a reader often does: a stage that passes each key on, to
+another shuffle or from a cache, has one record per key.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from dataclasses import replace
 from engine.stage_run import StageRun, total_of
 
 COMBINES = frozenset(("reduceByKey", "aggregateByKey", "foldByKey", "combineByKey", "distinct"))
-"""Operations of RDDs whose tasks combine the rows of a key before they shuffle them."""
+"""RDD operations with a map-side combine."""
 
-KEEPS_ROWS = COMBINES | {"map", "mapValues", "keyBy", "partitionBy", "sortByKey", "textFile"}
-"""Those, and the ones that give a record for each that they get."""
+ROW_PRESERVING = COMBINES | {"map", "mapValues", "keyBy", "partitionBy", "sortByKey", "textFile"}
+"""Those, and operations with one output record per input record."""
 
-AS_LARGE = 1.5
-"""So many times the size of what a task combined for a key has what all together did, at most:
-lists of its rows get longer, sums do not."""
+MAX_SIZE_RATIO = 1.5
+"""Largest ratio of bytes per merged key to bytes per map-side combined record at which the size of
+a key is taken as constant: sums keep their size, lists of rows grow."""
 
 
 def with_rdd_groups(stages: Sequence[StageRun]) -> tuple[StageRun, ...]:
-    """The stages, with what the log tells of the keys of those that combine rows of RDDs: their
-    rows, and keys in each task and in all."""
+    """The stages with the row counts of their map-side combines: input rows, combined rows per task
+    (`grouped_rows`) and distinct keys (`groups`)."""
     readers = dict[int, list[StageRun]]()
     for stage in stages:
         for parent in stage.parents:
@@ -46,46 +46,56 @@ def _with_groups(
     if not rows or stage.sql_execution_id is not None:
         return stage
     for reader in readers.get(stage.stage_id, ()):
-        groups = _passed_on(reader, readers, stored) if _combines(reader, stage) else None
+        groups = _key_count(reader, readers, stored) if _combines(reader, stage) else None
         if groups is not None and 0.0 < groups <= rows:
             return replace(
-                stage, ungrouped_rows=_ungrouped(stage, rows), grouped_rows=rows, groups=groups
+                stage, ungrouped_rows=_input_rows(stage, rows), grouped_rows=rows, groups=groups
             )
     return stage
 
 
 def _combines(stage: StageRun, before: StageRun) -> bool:
-    """Whether it reads all that another wrote, and nothing else, and combines that by key."""
+    """Whether a stage reads exactly the output of `before` and combines it by key."""
     whole = stage.shuffle_read_records == before.shuffle_write_records and not stage.in_part
     alone = stage.parents == (before.stage_id,) and stage.stored_by is None
-    return whole and alone and not COMBINES.isdisjoint(stage.operations) and _has_each(stage)
+    return (
+        whole and alone and not COMBINES.isdisjoint(stage.operations) and _is_row_preserving(stage)
+    )
 
 
-def _passed_on(
+def _key_count(
     stage: StageRun,
     readers: Mapping[int, Sequence[StageRun]],
     stored: Mapping[int, Sequence[StageRun]],
 ) -> float | None:
-    """How many keys a stage has that combines them, by what it hands on of each; None where nothing
-    tells, or what it has of them grows with their rows."""
+    """The number of keys that a combining stage has, by the records it passes on.
+
+    Taken from its shuffle write or from the readers of its cache. None where neither shows it, or
+    where the size per key grows with the rows.
+    """
     wrote, read = stage.shuffle_write_records, stage.shuffle_read_records
-    after = readers.get(stage.stage_id, ())
-    if wrote and read and after and all(COMBINES.isdisjoint(one.operations) for one in after):
-        each = total_of(stage.shuffle_write_bytes) / wrote
-        of_task = total_of(stage.shuffle_read_bytes) / read
-        return wrote if each <= AS_LARGE * of_task else None
-    kept = [one for one in stored.get(stage.stage_id, ()) if not one.in_part]
-    told = {one.input_records for one in kept if one.outside_bytes <= 0.0}
-    return told.pop() if len(told) == 1 else None
+    next_stages = readers.get(stage.stage_id, ())
+    if (
+        wrote
+        and read
+        and next_stages
+        and all(COMBINES.isdisjoint(one.operations) for one in next_stages)
+    ):
+        bytes_per_key = total_of(stage.shuffle_write_bytes) / wrote
+        bytes_per_combined = total_of(stage.shuffle_read_bytes) / read
+        return wrote if bytes_per_key <= MAX_SIZE_RATIO * bytes_per_combined else None
+    cache_readers = [one for one in stored.get(stage.stage_id, ()) if not one.in_part]
+    record_counts = {one.input_records for one in cache_readers if one.outside_bytes <= 0.0}
+    return record_counts.pop() if len(record_counts) == 1 else None
 
 
-def _ungrouped(stage: StageRun, rows: float) -> float | None:
-    """How many rows its tasks combine, where they are those that it read from outside."""
+def _input_rows(stage: StageRun, rows: float) -> float | None:
+    """Input rows of a stage's map-side combine, where they are the rows it read from sources."""
     read = stage.input_records
-    whole = _has_each(stage) and not total_of(stage.shuffle_read_bytes)
+    whole = _is_row_preserving(stage) and not total_of(stage.shuffle_read_bytes)
     return read if whole and read and read >= rows else None
 
 
-def _has_each(stage: StageRun) -> bool:
-    """Whether it gives a record for each that it reads, or each key of these."""
-    return bool(stage.operations) and KEEPS_ROWS.issuperset(stage.operations)
+def _is_row_preserving(stage: StageRun) -> bool:
+    """Whether it outputs one record per input record, or per key."""
+    return bool(stage.operations) and ROW_PRESERVING.issuperset(stage.operations)

@@ -1,4 +1,4 @@
-"""Services that rent workers, or nodes by their size, and name no machine in their logs."""
+"""Managed Spark services that rent workers, or nodes by size, and log no machine type."""
 
 from __future__ import annotations
 
@@ -20,38 +20,38 @@ _SERVICES = (
         ),
     ),
 )
-"""Service -> how properties begin that it alone sets or takes."""
+"""Service -> prefixes of properties that only it sets or accepts."""
 
 _CLUSTER_TYPES = {"synapse": "Azure Synapse", "trident": "Microsoft Fabric"}
 """`spark.cluster.type` -> service."""
 
 
 def service_of(properties: Mapping[str, str]) -> tuple[str, str] | None:
-    """The service that an application ran on and what it rents, where it names no machine."""
+    """The service that an application ran on and what it rents, if it logs no machine type."""
     for service, beginnings in _SERVICES:
         if any(key.startswith(beginnings) for key in properties):
             return service, _WORKERS
-    told = properties.get("spark.cluster.type", "")
-    return (_CLUSTER_TYPES[told], _NODES) if told in _CLUSTER_TYPES else None
+    cluster_type = properties.get("spark.cluster.type", "")
+    return (_CLUSTER_TYPES[cluster_type], _NODES) if cluster_type in _CLUSTER_TYPES else None
 
 
 def cloud_service(properties: Mapping[str, str]) -> str | None:
-    """The managed Spark of one provider that its own settings tell, whether its nodes have names
-    or not; Databricks, which runs on several, is not among them."""
-    found = service_of(properties)
-    if found is not None:
-        return found[0]
+    """The managed Spark service of one provider that the settings show, with or without machine
+    types. Databricks, which runs on several providers, is not among them."""
+    service = service_of(properties)
+    if service is not None:
+        return service[0]
     dataproc = any(key.startswith("spark.dataproc.") for key in properties)
     return "Dataproc" if dataproc else None
 
 
 def service_notices(properties: Mapping[str, str], cluster: Cluster) -> list[Notice]:
-    """What is to be known of such a service: its nodes are none of a catalog, and what speed is
-    taken for them. It stands for `unknown-source-type` (`engine.notices`)."""
-    found = service_of(properties)
-    if found is None:
+    """The notice that a service's nodes are in no catalog, and which speed is assumed for them. It
+    replaces `unknown-source-type` (`engine.notices`)."""
+    service_and_rental = service_of(properties)
+    if service_and_rental is None:
         return []
-    service, rented = found
+    service, rented = service_and_rental
     nearest = "name the machine that is nearest to them with --ran-on TYPE; "
     compared = f"costs are of the catalog's machines: compare them with what {service} billed"
     return [

@@ -1,4 +1,4 @@
-"""What a log's properties say of its tasks, its Spark and its machines."""
+"""Spark version, local mode, CPUs per task, memory and machine type, from a log's properties."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _LOCAL = re.compile(r"local(?:\[(\d{1,9}|\*)(?:,\s*\d+)?\])?$")
 
 
 def is_local(application: Application) -> bool:
-    """Whether its driver ran its tasks, with a `local` master."""
+    """Whether the driver ran the tasks itself (a `local` master)."""
     return _local_master(application) is not None
 
 
 def local_cores(application: Application) -> int | None:
-    """N of `local[N]`, 1 of `local`; None where it does not say (`local[*]`), or is neither."""
+    """N for `local[N]`, 1 for `local`; None for `local[*]` and for other masters."""
     found = _local_master(application)
     if found is None or found[1] == "*":
         return None
@@ -39,7 +39,7 @@ def _local_master(application: Application) -> re.Match[str] | None:
 
 
 def memory_gib(text: str | None) -> float | None:
-    """GiB of an executor that a setting asks for; None where it says no amount that there is."""
+    """GiB of a memory setting of an executor; None where it is missing, invalid or implausible."""
     try:
         return plausible_gib(parse_memory_gib(text)) if text else None
     except BadInput:
@@ -47,24 +47,24 @@ def memory_gib(text: str | None) -> float | None:
 
 
 def plausible_gib(amount_gib: float) -> float | None:
-    """Memory of an executor as a log tells it; none or more than any machine has is damage."""
+    """The amount, or None where it is not positive or more than any machine has (damage)."""
     return amount_gib if 0.0 < amount_gib <= MOST_HEAP_GIB else None
 
 
 def task_cpus(application: Application, stage: Stage) -> int:
-    """CPUs that a task of a stage holds: its resource profile's, else spark.task.cpus, else 1."""
-    return task_cpus_of(application.profiles.get(stage.profile), application.properties)
+    """CPUs per task of a stage: its resource profile's, else `spark.task.cpus`, else 1."""
+    return task_cpus_of(application.resource_profiles.get(stage.profile), application.properties)
 
 
 EARLIEST = "1.2"
-"""Spark before 1.3 does not write its version into the log; memory was divided alike in all that
-did log."""
+"""Spark before 1.3 does not log its version; all such versions divided memory in the same way."""
 
 
 def spark_version(application: Application, *, early: bool = False) -> str | None:
-    """As the log begins with it; Databricks names its runtime beside it, and another service that
-    its settings tell is named there. One of Spark 1.x (`early`) that has its beginning, but no
-    version there, is of 1.2 or older."""
+    """The Spark version as logged, with the Databricks runtime or the managed service in brackets.
+
+    A log of Spark 1.x (`early`) that has its beginning but no version is of 1.2 or older.
+    """
     tags = application.properties.get(f"{TAGS}sparkVersion")
     beside = f"Databricks {tags}" if tags else cloud_service(application.properties)
     if application.version and beside:
@@ -85,8 +85,8 @@ _TYPE_KEYS = (
 
 
 def worker_type(properties: dict[str, str]) -> str | None:
-    """The machine type of the workers, where a platform writes it into the properties: Databricks
-    does, and on Kubernetes a node selector may ask for one."""
+    """The machine type of the workers, where the properties name it: Databricks does, and a
+    Kubernetes node selector may."""
     for key in _TYPE_KEYS:
         name = properties.get(key, "")
         if _TYPE_NAME.match(name):
@@ -94,8 +94,8 @@ def worker_type(properties: dict[str, str]) -> str | None:
     return None
 
 
-def stated_type(application: Application, cluster: Cluster) -> list[Notice]:
-    """What the log says of its machines, for the user to confirm or correct."""
+def type_notices(application: Application, cluster: Cluster) -> list[Notice]:
+    """The notice with the machine type that the log names, for the user to confirm or correct."""
     name = worker_type(application.properties)
     if name is None or [group.instance and group.instance.name for group in cluster.groups] != [
         name
@@ -112,9 +112,9 @@ def stated_type(application: Application, cluster: Cluster) -> list[Notice]:
     ]
 
 
-def old_version(application: Application, *, early: bool = False) -> list[Notice]:
-    """A log of Spark 1.4 or older does not say which stage reads which: said once, here, and that
-    a version was inferred (`early` as for `spark_version`)."""
+def old_version_notices(application: Application, *, early: bool = False) -> list[Notice]:
+    """The notice that a log of Spark 1.4 or older lacks the parents of stages, and that its version
+    was inferred (`early` as for `spark_version`)."""
     described = [stage for stage in application.stages.values() if stage.attempts]
     if not described or any(stage.parents is not None for stage in described):
         return []

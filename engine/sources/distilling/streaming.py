@@ -1,5 +1,7 @@
-"""Micro-batches: the jobs of each, when it began and ended, and the trigger interval; what of a
-log's jobs and cores lies in the window of a run."""
+"""Micro-batches of streaming queries as time windows, and the trigger interval of each query.
+
+Also selects the jobs and the core steps of a log that lie in the window of a run.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +13,15 @@ from itertools import pairwise
 
 from engine.profile import JobRun
 from engine.sources.distilling.clusters import clipped
-from engine.sources.distilling.holes import hole_spans
 from engine.sources.distilling.idle_time import Clock
+from engine.sources.distilling.log_gaps import gap_spans
 from engine.sources.logs.application import Application
 from engine.sources.logs.entities import Job
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A part of an application's time that is one run; None for a batch id means all of it."""
+    """The time window of one run: a micro-batch, or the whole application (`batch_id` None)."""
 
     start_ms: int
     end_ms: int
@@ -30,7 +32,7 @@ class Window:
 
     @property
     def of_batch(self) -> bool:
-        """Whether it is that of a micro-batch."""
+        """Whether it is a micro-batch."""
         return self.batch_id is not None
 
     @property
@@ -42,13 +44,13 @@ class Window:
 def batch_windows(application: Application, ends_ms: Mapping[int, int]) -> list[Window]:
     """One window per micro-batch, in time order; empty where the application does not stream.
 
-    A batch lasts as long as its query reported (`triggerExecution`), else from the first
-    submission to the last completion of its jobs, or of the stages of a job that never ended. One
-    that was not reported by a query which reported others is not complete: the query was stopped
-    in it, or it goes on.
+    A batch lasts as long as its query reported (`triggerExecution`), else from the first submission
+    to the last completion of its jobs, or of the stages of a job without a logged end. An
+    unreported batch of a query that reported others is incomplete: the query was stopped in it, or
+    is still running.
 
     Args:
-        ends_ms: stage -> when it ended, or when its last task did.
+        ends_ms: stage -> when it, or its last task, ended.
     """
     grouped: defaultdict[tuple[str, int], list[Job]] = defaultdict(list)
     for job in application.jobs.values():
@@ -60,31 +62,33 @@ def batch_windows(application: Application, ends_ms: Mapping[int, int]) -> list[
         _window(application, query, batch, jobs, ends_ms)
         for (query, batch), jobs in grouped.items()
     ]
-    found = _without_holes(application, [window for window in windows if window is not None])
-    return sorted(found, key=lambda window: (window.start_ms, window.batch_id or 0))
+    marked = _with_losses_marked(application, [window for window in windows if window is not None])
+    return sorted(marked, key=lambda window: (window.start_ms, window.batch_id or 0))
 
 
-def _without_holes(application: Application, windows: Sequence[Window]) -> list[Window]:
-    """The windows, of which those are not complete that have lost jobs: a batch beside a hole of
-    the log that has fewer jobs than its query's batches away from holes, which run the same program
-    each time. Where there are none of these, nobody knows what it has lost."""
-    holes = hole_spans(application)
-    beside = [bool(clipped(holes, one.start_ms - 1, one.end_ms + 1)) for one in windows]
-    usual: defaultdict[str | None, list[int]] = defaultdict(list)
-    for window, lies in zip(windows, beside, strict=True):
-        if not lies:
-            usual[window.query].append(len(window.jobs))
+def _with_losses_marked(application: Application, windows: Sequence[Window]) -> list[Window]:
+    """The windows, with batches that lost jobs in a gap of the log marked as incomplete.
+
+    Each batch of a query runs the same program. A batch next to a gap has lost jobs if it has fewer
+    than the query's batches away from gaps; without such batches it counts as incomplete too.
+    """
+    gaps = gap_spans(application)
+    near_gap = [bool(clipped(gaps, one.start_ms - 1, one.end_ms + 1)) for one in windows]
+    job_counts: defaultdict[str | None, list[int]] = defaultdict(list)
+    for window, near in zip(windows, near_gap, strict=True):
+        if not near:
+            job_counts[window.query].append(len(window.jobs))
     return [
         replace(window, complete=False)
-        if lies and _has_fewer(window, usual[window.query])
+        if near and _has_fewer(window, job_counts[window.query])
         else window
-        for window, lies in zip(windows, beside, strict=True)
+        for window, near in zip(windows, near_gap, strict=True)
     ]
 
 
-def _has_fewer(window: Window, usual: list[int]) -> bool:
-    """Whether a batch has fewer jobs than half of others have, in ascending order."""
-    return not usual or len(window.jobs) < sorted(usual)[len(usual) // 2]
+def _has_fewer(window: Window, job_counts: list[int]) -> bool:
+    """Whether a batch has fewer jobs than the (upper) median of `job_counts`, or that is empty."""
+    return not job_counts or len(window.jobs) < sorted(job_counts)[len(job_counts) // 2]
 
 
 def _window(
@@ -97,11 +101,11 @@ def _window(
     starts = [job.submitted_ms for job in jobs if job.submitted_ms is not None]
     ends = [job.completed_ms for job in jobs if job.completed_ms is not None]
     unended = [job for job in jobs if job.completed_ms is None]
-    seen = [ends_ms[stage] for job in unended for stage in job.stage_ids if stage in ends_ms]
+    stage_ends = [ends_ms[stage] for job in unended for stage in job.stage_ids if stage in ends_ms]
     if not starts:
         return None
     start = jobs[0].dstream_batch_ms or min(starts)
-    end = max([*ends, *seen], default=application.last_ms)
+    end = max([*ends, *stage_ends], default=application.last_ms)
     reported = application.batches.get((query, batch))
     complete = not unended and (reported is not None or query not in application.reporting)
     if reported is not None and reported.duration_ms:
@@ -122,7 +126,7 @@ def epoch_ms(text: str) -> int | None:
 
 
 CLOCK_MS = 20
-"""A batch cannot begin before its trigger fires, but for the rounding of clocks."""
+"""Tolerance for a batch that begins before its trigger fires: rounding of clocks."""
 
 ON_SCHEDULE = 0.8
 """Share of the batches that an interval must explain."""
@@ -135,25 +139,25 @@ USUAL_INTERVALS_MS = (
 
 
 def trigger_intervals(windows: Sequence[Window]) -> dict[str | None, float | None]:
-    """The trigger interval of each query in seconds, None for one of which none can be told.
+    """The inferred trigger interval [s] of each query; None where it cannot be inferred.
 
     Args:
-        windows: in time order, of one or more queries that run beside each other.
+        windows: in time order, of one or more concurrent queries.
     """
     of_query: defaultdict[str | None, list[Window]] = defaultdict(list)
     for window in windows:
         of_query[window.query].append(window)
-    return {query: _trigger_seconds(own) for query, own in of_query.items()}
+    return {query: _trigger_seconds(of_one) for query, of_one in of_query.items()}
 
 
 def _trigger_seconds(windows: Sequence[Window]) -> float | None:
-    """The trigger interval of one query's micro-batches, None where none can be told.
+    """The trigger interval [s] of one query's micro-batches; None where it cannot be inferred.
 
-    Logs do not name it, but it leaves a pattern: after a batch, the next begins at the first
-    multiple of the interval that follows the start of the one before, or at once where that time
-    has passed. The interval is the usual one (or the median distance of batches) that explains
-    the most batches, the largest among equals. It is only given where it explains most of them
-    and at least one batch has waited: batches without a pause have no interval.
+    It is not logged but leaves a pattern: the next batch begins at the first multiple of the
+    interval after the start of the previous batch, or at once if that time has passed. Candidates
+    are common intervals and the median distance of batches. The one that explains the most batches
+    wins, the largest among equals. It must explain most of them, and at least one batch must have
+    waited: batches without a pause show no interval.
     """
     pairs = list(pairwise(windows))
     if not pairs:
@@ -173,12 +177,12 @@ def _trigger_seconds(windows: Sequence[Window]) -> float | None:
 
 
 def _due(interval_ms: int, before: Window) -> int:
-    """When the trigger after a batch fires: at the next multiple of the interval."""
+    """When the trigger after a batch fires [ms]: the next multiple of the interval."""
     return (before.start_ms // interval_ms + 1) * interval_ms
 
 
 def _tolerance(interval_ms: int) -> int:
-    """A trigger that fires this much later is still on time."""
+    """How late a batch may begin after its trigger [ms]: a tenth of the interval, 100 to 1000."""
     return min(max(100, interval_ms // 10), 1000)
 
 
@@ -193,7 +197,7 @@ def _explains(interval_ms: int, before: Window, after: Window) -> bool:
 
 
 def jobs_in(window: Window, clock: Clock) -> tuple[JobRun, ...]:
-    """The jobs of a window of which the log says when they were submitted."""
+    """The jobs of a window with a logged submission."""
     return tuple(
         JobRun(
             job.job_id,
@@ -211,14 +215,14 @@ def jobs_in(window: Window, clock: Clock) -> tuple[JobRun, ...]:
 def cores_in(
     window: Window, steps: Sequence[tuple[int, int]], clock: Clock
 ) -> tuple[tuple[float, int], ...]:
-    """The step function of cores from the window's start on; what was there before is at 0."""
-    found: list[tuple[float, int]] = []
+    """The step function of cores in the window; earlier cores are at 0."""
+    steps_within: list[tuple[float, int]] = []
     for time, cores in steps:
         if time > window.end_ms:
             break
         at = max(0.0, clock.seconds(time))
-        if found and found[-1][0] == at:
-            found[-1] = (at, cores)
+        if steps_within and steps_within[-1][0] == at:
+            steps_within[-1] = (at, cores)
         else:
-            found.append((at, cores))
-    return tuple(found)
+            steps_within.append((at, cores))
+    return tuple(steps_within)

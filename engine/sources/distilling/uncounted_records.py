@@ -1,5 +1,7 @@
-"""Sources whose rows Spark counts and whose bytes it does not, beside others of which it counts
-both: databases by JDBC, sources written in Python, table formats that reach files by themselves."""
+"""Detects sources of which Spark counts rows but no bytes, next to others with both.
+
+Examples: JDBC, data sources written in Python, table formats with their own file access.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +14,10 @@ from engine.units import format_bytes
 
 
 def uncounted_notices(stages: Sequence[StageRun], read: float | None) -> list[Notice]:
-    """That the input of a run is that of its other sources alone.
+    """The notice that the input size of a run covers only its other sources.
 
     Args:
-        read: bytes of its input; where they are not known, or none, nobody takes them for all of
-            it.
+        read: input bytes of the run; if None or 0 nobody mistakes them for all of it.
     """
     found = [stage for stage in stages if _is_uncounted(stage)]
     if not found or not read:
@@ -36,6 +37,6 @@ def uncounted_notices(stages: Sequence[StageRun], read: float | None) -> list[No
 
 
 def _is_uncounted(stage: StageRun) -> bool:
-    """Whether it read rows from outside and no bytes; rows of the program's own are no input."""
+    """Whether it read rows from a source without a byte count; generated rows are no input."""
     known = total_of(stage.input_bytes) + (stage.cached_input_bytes or 0.0)
     return bool(stage.input_records) and not known and not stage.generated

@@ -1,11 +1,11 @@
-"""Stages whose tasks did not all end: what a log does not tell, and what was given up."""
+"""Stages with unfinished tasks: cut off by the end of the log, or failed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from engine.notices import Notice
-from engine.sources.distilling.executed import Executed, Fruitless
+from engine.sources.distilling.executed import ExecutedStage, UnsuccessfulStage
 from engine.sources.distilling.idle_time import Clock
 from engine.sources.logs.application import Application
 from engine.stage_run import StageRun
@@ -14,27 +14,27 @@ from engine.units import format_count, format_seconds
 
 def tasks_missing(
     application: Application,
-    executed: Mapping[int, Executed],
+    executed: Mapping[int, ExecutedStage],
     stages: Sequence[StageRun],
-    fruitless: Sequence[Fruitless],
+    unsuccessful: Sequence[UnsuccessfulStage],
     clock: Clock,
     seconds: float,
 ) -> tuple[str, ...]:
-    """Tasks that the log does not see end, of stages that did not fail, in words; nothing for none.
+    """How many tasks of stages that did not fail have no logged end, as text; empty for none.
 
     Args:
-        stages, fruitless: of the run, with and without a task that succeeded.
-        seconds: how long the run took.
+        stages, unsuccessful: the run's stages with and without a successful task.
+        seconds: duration of the run.
     """
     short = [
         (stage.tasks, stage.task_seconds.count, stage.submitted_seconds)
         for stage in stages
         if stage.task_seconds.count < stage.tasks and not executed[stage.stage_id].failed
     ]
-    short += [(s.tasks, 0, clock.seconds(s.start_ms)) for s in fruitless if not s.failed]
+    short += [(s.tasks, 0, clock.seconds(s.start_ms)) for s in unsuccessful if not s.failed]
     if not short:
         return ()
-    tasks = sum(own for own, _, _ in short)
+    tasks = sum(number for number, _, _ in short)
     missing = tasks - sum(ended for _, ended, _ in short)
     verb = "is" if missing == 1 else "are"
     text = f"{missing} of {tasks} tasks of {format_count(len(short), 'stage')} {verb} missing"
@@ -45,17 +45,17 @@ def tasks_missing(
 
 
 def failed_notices(
-    executed: Mapping[int, Executed],
+    executed: Mapping[int, ExecutedStage],
     stages: Sequence[StageRun],
-    fruitless: Sequence[Fruitless],
+    unsuccessful: Sequence[UnsuccessfulStage],
     *,
     stopped: bool,
 ) -> list[Notice]:
-    """Stages that were given up: their work is only in part what the job would need.
+    """The notice about failed stages, whose work is only a part of what the job needs.
 
     Args:
-        stopped: whether it is a micro-batch in which its query was stopped: Spark then cancels the
-            jobs, whose stages have not failed.
+        stopped: whether the run is a micro-batch in which its query was stopped: Spark then cancels
+            the jobs, whose stages have not failed.
     """
     failed = [
         (stage.tasks, stage.task_seconds.count)
@@ -63,10 +63,10 @@ def failed_notices(
         if executed[stage.stage_id].failed
         and not (stopped and executed[stage.stage_id].stage.cancelled)
     ]
-    failed += [(stage.tasks, 0) for stage in fruitless if stage.failed]
+    failed += [(stage.tasks, 0) for stage in unsuccessful if stage.failed]
     if not failed:
         return []
-    tasks, done = sum(own for own, _ in failed), sum(ended for _, ended in failed)
+    tasks, done = sum(number for number, _ in failed), sum(ended for _, ended in failed)
     return [
         Notice(
             "failed-stages",

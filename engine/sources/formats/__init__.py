@@ -1,1 +1,1 @@
-"""Files that people write or keep: run tables, profiles, and the values of other YAML."""
+"""File formats other than logs: run tables, profiles, resource profiles, workflow values."""

@@ -1,12 +1,14 @@
-"""What others call the columns of a run table: not read, since a unit or a total may be meant, but
-named where a required column is missing, with what to rename."""
+"""Synonyms of run table columns in other tools, to suggest renames where a required one is missing.
+
+They are not accepted as such, since they may have another unit or mean a total.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-MEANT = {
+SYNONYMS = {
     "nodes": re.compile(
         r"machines|hosts|workers|instances|scale_?out"
         r"|(num|number_of|n)_(nodes|workers|instances|machines)"
@@ -22,48 +24,48 @@ MEANT = {
         r"time|duration|elapsed|(gross_)?run_?time|(elapsed|execution|completion|total|wall)_?time"
     ),
 }
-"""By column, names that published tables give it."""
+"""Column -> names used in published tables."""
 
-HELD = {
+CONTENT = {
     "nodes": "nodes (how many)",
     "input_size": "input_size (how much input: 48GB, or plain numbers of one unit)",
     "seconds": "seconds (how long the run took: 2700 or 45m)",
 }
-"""By column, what it holds, for tables in which none means it."""
+"""Column -> description of its content, for tables without a synonym of it."""
 
 UNIT_ALONE = {
     "input_size": re.compile(r"bytes|[kmgt]i?b|(kilo|mega|giga|tera)bytes"),
     "seconds": re.compile(r"secs?|ms|millis|milliseconds|mins|minutes?|hours?"),
 }
-"""Columns that are called after their unit and nothing else."""
+"""Column names that consist of a unit only."""
 
 UNITS = {
     "input_size": re.compile(r"b|bytes|[kmgt]i?b"),
     "seconds": re.compile(r"s|secs?|seconds?|ms|millis|milliseconds|mins?|minutes?|h|hours?"),
 }
-"""What may follow such a name."""
+"""Unit suffixes of such names."""
 
 EXPECTED = {
     "input_size": ("", "b", "bytes"),
     "seconds": ("", "s", "sec", "secs", "second", "seconds"),
 }
-"""Units with which the numbers can stay as they are."""
+"""Units that need no conversion of the numbers."""
 
 
-def meant_by(columns: Sequence[str], required: str) -> str | None:
-    """The column that is the required one, or the first that means it; None for none."""
+def column_or_synonym(columns: Sequence[str], required: str) -> str | None:
+    """The required column itself, or the first synonym of it; None without either."""
     if required in columns:
         return required
     return next((name for name in columns if _unit(name, required) is not None), None)
 
 
 def renames(columns: Sequence[str], missing: Sequence[str], written: Sequence[str]) -> list[str]:
-    """What to do about each missing column that another one seems to mean; `written` are the
-    columns as they stand in the file."""
+    """The suggested rename for each missing column that has a synonym; `written` are the columns as
+    written in the file."""
     as_written = dict(zip(columns, written, strict=True))
     found = []
     for required in missing:
-        name = meant_by(columns, required)
+        name = column_or_synonym(columns, required)
         if name is None or name == required:
             continue
         unit = _unit(name, required)
@@ -75,12 +77,12 @@ def renames(columns: Sequence[str], missing: Sequence[str], written: Sequence[st
 
 
 def _unit(name: str, required: str) -> str | None:
-    """The unit in a column's name, "" for none; None where it does not mean the required one."""
-    if MEANT[required].fullmatch(name):
+    """The unit in a column's name, "" for none; None where the name is not a synonym."""
+    if SYNONYMS[required].fullmatch(name):
         return ""
     if required in UNIT_ALONE and UNIT_ALONE[required].fullmatch(name):
         return name
     stem, _, unit = re.sub(r"[\[\](){}_]+", "_", name).strip("_").rpartition("_")
     if required not in UNITS or not UNITS[required].fullmatch(unit):
         return None
-    return unit if stem == required or MEANT[required].fullmatch(stem) else None
+    return unit if stem == required or SYNONYMS[required].fullmatch(stem) else None

@@ -1,5 +1,4 @@
-"""Numbers of a table that is separated by semicolons: decimal commas, and points that group
-thousands, as spreadsheets of half of the world write them."""
+"""Normalises numbers of semicolon-separated tables: decimal commas, grouping points."""
 
 from __future__ import annotations
 
@@ -34,42 +33,41 @@ class Line(NamedTuple):
 def with_points(
     lines: Sequence[Line], columns: Sequence[str], source: str, *, words: Iterable[str]
 ) -> list[Line]:
-    """The lines with numbers as the rest reads them: "312,4" is 312.4, and
-    "12,5 GB" 12.5 GB.
+    """The lines with decimal points: "312,4" becomes 312.4, and "12,5 GB" 12.5 GB.
 
     "1.312" is 1312 where other cells have decimal commas or several groups, and 1.312 where others
     have decimal points ("98.4"); beside those "1,312" may be 1312 too.
 
     Args:
-        columns: names of the columns as the file writes them. words: those that hold no numbers.
+        columns: names of the columns as in the file. words: columns without numbers.
 
     Raises:
-        BadInput: where "1.312" or "1,312" may be either, with its line.
+        BadInput: where "1.312" or "1,312" is ambiguous, with its line.
     """
     texts = frozenset(words)
-    places = [place for place, name in enumerate(columns) if name not in texts]
-    numbers = {line.cells[place] for line in lines for place in places}
+    indices = [index for index, name in enumerate(columns) if name not in texts]
+    numbers = {line.cells[index] for line in lines for index in indices}
     commas = any(_is_decimal(cell) or _GROUPS.match(cell) for cell in numbers)
     points = any(_POINT.match(cell) and not _GROUPED.match(cell) for cell in numbers)
     unsure = not commas and any(_COMMA_GROUP.match(cell) for cell in numbers)
     if commas == points or unsure:
-        _refuse_either(lines, columns, places, source)
-    known = {cell: _pointed(cell, grouped=commas and not points) for cell in numbers}
-    found = []
+        _refuse_either(lines, columns, indices, source)
+    known = {cell: _with_point(cell, grouped=commas and not points) for cell in numbers}
+    converted = []
     for line in lines:
         cells = list(line.cells)
-        for place in places:
-            cells[place] = known[cells[place]]
-        found.append(Line(line.number, cells))
-    return found
+        for index in indices:
+            cells[index] = known[cells[index]]
+        converted.append(Line(line.number, cells))
+    return converted
 
 
 def _refuse_either(
-    lines: Sequence[Line], columns: Sequence[str], places: Sequence[int], source: str
+    lines: Sequence[Line], columns: Sequence[str], indices: Sequence[int], source: str
 ) -> None:
     for line in lines:
-        for place in places:
-            cell = line.cells[place]
+        for index in indices:
+            cell = line.cells[index]
             if _GROUPED.match(cell) and not _GROUPS.match(cell):
                 whole, decimal = cell.replace(".", ""), _MORE_DIGITS.sub(r"\g<0>0", cell)
                 remedy = f"write {whole}, or {decimal} where the point is a decimal one"
@@ -79,19 +77,19 @@ def _refuse_either(
             else:
                 continue
             raise BadInput(
-                f"{columns[place]}: {cell!r} may be {whole} or a number with three decimals",
+                f"{columns[index]}: {cell!r} may be {whole} or a number with three decimals",
                 where=f"{source}:{line.number}",
                 remedy=remedy,
             )
 
 
 def _is_decimal(cell: str) -> bool:
-    """Whether the comma of a cell can be nothing but a decimal one: "1,024 GB" may be a thousand as
-    well, as programs write sizes."""
+    """Whether the comma of a cell can only be a decimal comma: "1,024 GB" may be a thousands
+    separator as well, as programs write sizes."""
     return bool(COMMA.match(cell) or (_COMMA.match(cell) and not _COMMA_GROUP.match(cell)))
 
 
-def _pointed(cell: str, *, grouped: bool) -> str:
+def _with_point(cell: str, *, grouped: bool) -> str:
     if _COMMA.match(cell):
         return cell.replace(".", "").replace(",", ".")
     return cell.replace(".", "") if grouped and _GROUPED.match(cell) else cell

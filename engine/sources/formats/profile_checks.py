@@ -1,4 +1,4 @@
-"""What the values of a profile file may be: whatever lies beyond is said with its line."""
+"""Range checks for the values of a profile file; errors name the line."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from engine.stage_run import STAGE_AMOUNTS, StageRun
 from engine.text.yaml_values import Located
 
 MOST_CLOCK_SECONDS = 1e16
-"""Milliseconds in 64 bits, as Spark writes them, end before."""
+"""Above the range of Spark's 64-bit milliseconds."""
 
 MOST_BYTES = 1e20
-"""Bytes in 64 bits, as Spark writes them, end before, and so do sums of some: what is read from a
-log, damaged counts included, can be read from its profile."""
+"""Above the range of Spark's 64-bit byte counts and of sums of some of them, so that everything
+read from a log, damaged counts included, can be read back from its profile."""
 
 MOST_NUMBER = 1e30
-"""What follows from larger ones leaves the range of numbers."""
+"""Computations with larger numbers would overflow."""
 
-MOST_TOLD = 1e8
-"""Tasks that a measure tells of: more do not fit into memory."""
+MOST_MEASURED_TASKS = 1e8
+"""Maximum task count of a measure: more would not fit into memory."""
 
 MOST_EXPONENT = 10.0
-"""Of the machines in OptEx's execution phase, where the paper has 1 or 2."""
+"""Maximum exponent of the machines in OptEx's execution phase; the paper has 1 or 2."""
 
 _POSITIVE = (
     "nodes", "price_usd_per_hour", "executors", "executor_cores", "executor_memory_gib",
@@ -55,13 +55,13 @@ def checked(
     above: float | None = None,
     most: float = MOST_NUMBER,
 ) -> None:
-    """Refuses numbers that are not finite, and those out of bounds.
+    """Refuses numbers that are not finite or out of bounds.
 
     Args:
-        entry: has the numbers as attributes, None for those that are not known.
-        path: where `entry` stands in the file.
-        above: what they must be more than; None where they must be at least 0.
-        most: what they may be at most.
+        entry: has the numbers as attributes; None means unknown.
+        path: the path of `entry` in the file.
+        above: exclusive lower bound; None for at least 0.
+        most: inclusive upper bound.
 
     Raises:
         BadInput: with `file:line`.
@@ -84,7 +84,7 @@ def checked(
 
 
 def check_shape(shape: InstanceType, located: Located, path: str) -> None:
-    """A machine's numbers; those of its shape are nan where they are not known."""
+    """Checks the numbers of an instance type; unknown vCPUs and memory are NaN."""
     for key, most in (("vcpus", MOST_VCPUS), ("memory_gib", MOST_MEMORY_GIB)):
         value = getattr(shape, key)
         if not isnan(value) and not 0.0 < value <= most:
@@ -98,7 +98,7 @@ def check_shape(shape: InstanceType, located: Located, path: str) -> None:
 
 
 def check_optex(job: OptexProfile, located: Located, path: str) -> None:
-    """A job profile: its times and factors are none below zero, and what divides is not zero."""
+    """Checks an OptEx job profile: times and factors are not negative, divisors are not zero."""
     checked(job, _OPTEX_AMOUNTS, located, path, most=MOST_SECONDS)
     checked(job, ("s_baseline", "n_unit_baseline", "slots_per_node"), located, path, above=0.0)
     checked(job, ("exponent",), located, path, most=MOST_EXPONENT)
@@ -108,8 +108,8 @@ def check_optex(job: OptexProfile, located: Located, path: str) -> None:
 
 
 def check_run(entry: RunEntry, located: Located, path: str) -> None:
-    """A run and its stages: sizes, counts and times must be more than zero and finite; what a log
-    tells of memory may be none."""
+    """Checks a run and its stages: sizes, counts and times are positive and finite; memory amounts
+    may be 0."""
     checked(entry, ("seconds", *_POSITIVE), located, path, above=0.0)
     if not LEAST_SECONDS <= entry.seconds <= MOST_SECONDS:
         raise BadInput(
@@ -146,7 +146,7 @@ def check_run(entry: RunEntry, located: Located, path: str) -> None:
 
 
 def _check_clock(entry: RunEntry, located: Located, path: str) -> None:
-    """When jobs ran, and when there were how many cores."""
+    """Checks the times of jobs and the step function of cores."""
     for place, job in enumerate(entry.jobs):
         for name in ("submitted_seconds", "completed_seconds"):
             value = getattr(job, name)
@@ -172,11 +172,11 @@ def _check_moment(name: str, seconds: float, located: Located, path: str) -> Non
 
 
 def _check_stage(stage: StageRun, located: Located, path: str) -> None:
-    """A stage has tasks, which hold cores: a log leaves out stages without any."""
+    """Checks a stage, which must have tasks and cores per task (logs omit stages without tasks)."""
     checked(stage, (*STAGE_AMOUNTS, *_FILES, *_WRITTEN, "stage_id"), located, path)
     _check_measures(stage, located, path)
-    for place, told_of in enumerate(stage.inputs):
-        checked(told_of, _FILES, located, f"{path}.inputs[{place}]")
+    for place, stage_input in enumerate(stage.inputs):
+        checked(stage_input, _FILES, located, f"{path}.inputs[{place}]")
     for name in ("joined_records", "joined_shuffled_bytes", "merged_bytes"):
         for told in getattr(stage, name):
             if told is not None and not 0.0 <= told <= MOST_NUMBER:
@@ -207,7 +207,7 @@ def _check_stage(stage: StageRun, located: Located, path: str) -> None:
 
 
 def _check_measures(stage: StageRun, located: Located, path: str) -> None:
-    """Amounts are none below zero, and no time is more than a log can tell."""
+    """Checks measures: amounts are not negative, times within what a log can contain."""
     for name in MEASURES:
         measure = getattr(stage, name)
         if measure is None:
@@ -216,8 +216,10 @@ def _check_measures(stage: StageRun, located: Located, path: str) -> None:
         values = (measure.total / (measure.count or 1), *measure.quantiles)
         if not all(0.0 <= value <= most for value in values):
             what = f"{name} must lie between 0 and {most:g}"
-        elif measure.count > MOST_TOLD:
-            what = f"count of {name} must be at most {MOST_TOLD:,.0f}, not {measure.count}"
+        elif measure.count > MOST_MEASURED_TASKS:
+            what = (
+                f"count of {name} must be at most {MOST_MEASURED_TASKS:,.0f}, not {measure.count}"
+            )
         else:
             continue
         raise BadInput(what, where=located.where(f"{path}.{name}"), remedy=_UNKNOWN)

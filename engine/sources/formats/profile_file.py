@@ -1,7 +1,7 @@
-"""Profile YAML, `format: sparkplan-profile/1`: read strictly, written whole or not at all.
+"""Reads and writes profile YAML, `format: sparkplan-profile/1`: strict parsing, atomic writing.
 
-What is written is what a `Profile` holds, without defaults and unknowns, so that reading it back
-gives an equal profile and writing that gives the same text. docs/formats.md describes it.
+A file contains the fields of a `Profile` without defaults and unknowns. Reading it back gives an
+equal profile, and writing that gives the same text. docs/formats.md describes the format.
 """
 
 from __future__ import annotations
@@ -36,21 +36,23 @@ from engine.text.yaml_values import STAND_IN, Located, load
 
 
 def parse(text: str, name: str) -> Profile:
-    """The profile in `text`; `name` is what errors call the file.
+    """Parses the text of a profile file; `name` is the file's name in errors.
 
     Raises:
         BadInput: with `file:line`, for a wrong key, type or value.
     """
-    without, measures = _without_measures(text)
+    without, measures = _cut_measures(text)
     located = load(without, name, SCHEMA, measures)
     located.require_format(FORMAT)
-    _leave_unnamed(located)
+    _default_instance_types(located)
     try:
         document = msgspec.convert(located.value, Document, strict=False)
     except msgspec.ValidationError as error:
-        raise _wrong(str(error), located) from None
+        raise _validation_error(str(error), located) from None
     except BadInput as error:
-        raise BadInput(error.what, where=_contradiction(located), remedy=error.remedy) from None
+        raise BadInput(
+            error.what, where=_contradiction_location(located), remedy=error.remedy
+        ) from None
     if document.category is not None and document.category not in CATEGORIES:
         where = located.where("category")
         raise UnknownName("category", document.category, CATEGORIES, where=where)
@@ -82,8 +84,9 @@ _MEASURE = re.compile(
 )
 
 
-def _without_measures(text: str) -> tuple[str, list[dict[str, Any]]]:
-    """The text with a stand-in for each measure in the form that `write_profile` gives it."""
+def _cut_measures(text: str) -> tuple[str, list[dict[str, Any]]]:
+    """The text with a placeholder for each measure as `write_profile` writes it, and the measures.
+    They make up most of a file and are parsed faster without YAML."""
     measures: list[dict[str, Any]] = []
 
     def cut(match: re.Match[str]) -> str:
@@ -106,8 +109,8 @@ def _measure(match: re.Match[str]) -> dict[str, Any]:
     }
 
 
-def _leave_unnamed(located: Located) -> None:
-    """A job profile without `instance_type` is of nodes that nobody named."""
+def _default_instance_types(located: Located) -> None:
+    """Sets a missing `instance_type` of OptEx job profiles to None: their nodes are unnamed."""
     jobs = located.value.get("optex")
     for job in jobs if isinstance(jobs, list) else ():
         if isinstance(job, dict):
@@ -117,8 +120,8 @@ def _leave_unnamed(located: Located) -> None:
 _PATH = re.compile(r" - at `\$\.?(.*)`$")
 
 
-def _wrong(message: str, located: Located, *, below: str = "") -> BadInput:
-    """msgspec's message, about something below a path, with the line instead of its path."""
+def _validation_error(message: str, located: Located, *, below: str = "") -> BadInput:
+    """The error for a msgspec message, with the line in the file in place of the path."""
     match = _PATH.search(message)
     path = ".".join(part for part in (below, match[1] if match else "") if part)
     what = message[: match.start()] if match else message
@@ -129,9 +132,9 @@ def _wrong(message: str, located: Located, *, below: str = "") -> BadInput:
     return BadInput(f"{key}: {what[:1].lower()}{what[1:]}", where=located.where(path))
 
 
-def _contradiction(located: Located) -> str:
-    """`file:line` of the first stage, or the first measure of it, whose own values contradict each
-    other: of those msgspec tells no path."""
+def _contradiction_location(located: Located) -> str:
+    """`file:line` of the first stage or measure with contradictory values, for which msgspec gives
+    no path."""
     for place, run in enumerate(located.value["runs"]):
         for number, stage in enumerate(run.get("stages", ())):
             path = f"runs[{place}].stages[{number}]"
@@ -154,7 +157,7 @@ def _contradicts(value: Any, kind: type) -> bool:
 
 
 def _instance_type(name: str, located: Located) -> InstanceType:
-    """A shape; what it does not say is not known."""
+    """An instance type; missing values are unknown."""
     path = f"instance_types.{name}"
     entry = located.value["instance_types"][name]
     known = keys_of(InstanceType) - {"name"}
@@ -165,7 +168,7 @@ def _instance_type(name: str, located: Located) -> InstanceType:
         shape = {"vcpus": nan, "memory_gib": nan, **entry, "name": name}
         found = msgspec.convert(shape, InstanceType, strict=False)
     except msgspec.ValidationError as error:
-        raise _wrong(str(error), located, below=path) from None
+        raise _validation_error(str(error), located, below=path) from None
     check_shape(found, located, path)
     return found
 
@@ -215,7 +218,7 @@ def _named(name: str | None, types: Mapping[str, InstanceType]) -> InstanceType 
 
 
 def write_profile(profile: Profile, path: str | Path) -> None:
-    """Writes a profile file: to a temporary file beside it, which then takes its name.
+    """Writes a profile file atomically, through a temporary file next to it.
 
     Raises:
         BadInput: when it cannot be written.

@@ -22,7 +22,7 @@ BESIDE_KEYS = (
 
 
 class RunEntry(msgspec.Struct, kw_only=True):
-    """A run as the file has it: its cluster and workload are keys of the run itself."""
+    """A run as in the file, with the keys of its cluster and workload in the run itself."""
 
     seconds: float
     instance_type: str | None = None
@@ -59,7 +59,7 @@ class RunEntry(msgspec.Struct, kw_only=True):
 
 
 class GroupEntry(msgspec.Struct, kw_only=True):
-    """Nodes of one type, for clusters that have several."""
+    """Nodes of one type, for clusters of several types."""
 
     nodes: int
     instance_type: str | None = None
@@ -82,7 +82,7 @@ class Document(msgspec.Struct, kw_only=True):
 
 
 def keys_of(kind: type[Any]) -> frozenset[str]:
-    """The keys that a mapping of this kind may have."""
+    """The allowed keys of a mapping of this kind."""
     if is_dataclass(kind):
         return frozenset(entry.name for entry in fields(kind))
     return frozenset(kind.__struct_fields__)

@@ -1,4 +1,4 @@
-"""The text of a profile file: compact, without defaults and unknowns."""
+"""Formats a profile as YAML text: compact, without defaults and unknowns."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _known(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _shape(instance: InstanceType) -> dict[str, Any]:
-    """What is known of a type beside its name: a number that is not is NaN."""
+    """The known values of an instance type without its name; unknown numbers are NaN."""
     return {k: v for k, v in _entries(instance).items() if k != "name" and v == v}
 
 
@@ -70,8 +70,8 @@ def _run_entries(run: Run) -> dict[str, Any]:
             entry[name] = getattr(workload, name)
     if workload.parameters:
         entry["parameters"] = dict(workload.parameters)
-    own = _entries(run)
-    return entry | {name: own[name] for name in RunEntry.__struct_fields__ if name in own}
+    entries = _entries(run)
+    return entry | {name: entries[name] for name in RunEntry.__struct_fields__ if name in entries}
 
 
 def _beside(beside: BesideHeap | None) -> dict[str, Any]:
@@ -91,12 +91,12 @@ def _group(group: NodeGroup) -> dict[str, Any]:
 
 def _entries(value: Any) -> dict[str, Any]:
     """The fields of a dataclass that differ from their defaults."""
-    found = {}
+    entries = {}
     for entry in fields(value):
-        own = getattr(value, entry.name)
-        if own != _default(entry) or entry.default is MISSING is entry.default_factory:
-            found[entry.name] = own
-    return found
+        value_of_field = getattr(value, entry.name)
+        if value_of_field != _default(entry) or entry.default is MISSING is entry.default_factory:
+            entries[entry.name] = value_of_field
+    return entries
 
 
 def _default(entry: Field[Any]) -> Any:

@@ -22,19 +22,18 @@ OPTIONAL = (f"hdfs_read{RATE}", f"hdfs_write{RATE}")
 
 
 def read_resources(path: str | Path) -> ResourceProfile:
-    """The resource profile in a YAML file; keys that are no rates (host, date, notes) are left
-    aside.
+    """Reads a resource profile; keys that are no rates (host, date, notes) are ignored.
 
     Raises:
         BadInput: with file and line, for a rate that is missing, zero or no number.
-        UnknownName: for a rate that no one knows.
+        UnknownName: for an unknown rate.
     """
-    found = read_yaml(Path(path))
-    for key in found.entries:
+    top = read_yaml(Path(path))
+    for key in top.entries:
         if key.endswith(RATE) and key not in NEEDED + OPTIONAL:
-            raise UnknownName("rate", key, NEEDED + OPTIONAL, where=found.where_of(key))
-    network, local_read, local_write = (_needed(found, key) for key in NEEDED)
-    hdfs_read, hdfs_write = (found.get(key, _rate) for key in OPTIONAL)
+            raise UnknownName("rate", key, NEEDED + OPTIONAL, where=top.where_of(key))
+    network, local_read, local_write = (_needed(top, key) for key in NEEDED)
+    hdfs_read, hdfs_write = (top.get(key, _rate) for key in OPTIONAL)
     return ResourceProfile(
         network_bytes_per_second=network,
         local_read_bytes_per_second=local_read,
@@ -60,12 +59,12 @@ def revise_resources(resources: ResourceProfile, stress: Profile) -> ResourcePro
     return revised(resources, run)
 
 
-def _needed(found: Section, key: str) -> float:
-    rate = found.get(key, _rate)
+def _needed(section: Section, key: str) -> float:
+    rate = section.get(key, _rate)
     if rate is None:
         raise BadInput(
             f"{key} is missing",
-            where=str(found.path),
+            where=str(section.path),
             remedy=f"a resource profile needs {', '.join(NEEDED)}",
         )
     return rate

@@ -1,4 +1,4 @@
-"""The cells of a run table's lines as values: what is wrong with one is said with its line."""
+"""Converts the cells of a run table to values; errors name the line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST = {
     "nodes": MOST_NODES, "executors": MOST_NODES, "executor_cores": MOST_NODES,
     "vcpus": MOST_VCPUS, "memory_gib": MOST_MEMORY_GIB, "executor_memory_gib": MOST_MEMORY_GIB,
 }  # fmt: skip
-"""Columns -> what no cluster has more of."""
+"""Column -> maximum value for any cluster."""
 
 
 def number_in(
@@ -25,10 +25,10 @@ def number_in(
     """A cell as a number; None where the column is absent or the cell empty.
 
     Args:
-        convert: reads what may have a unit; None for a plain number.
+        convert: parser for values that may have a unit; None for a plain number.
 
     Raises:
-        BadInput: for what is no number, or none that the column may have.
+        BadInput: for an invalid number, or one out of the column's range.
     """
     text = row.cells.get(name, "")
     if text.lower() in NO_VALUE:
@@ -78,7 +78,7 @@ def _plain_number(row: Row, name: str, text: str, *, positive: bool) -> float:
 
 
 def needed(row: Row, name: str, value: float | None) -> float:
-    """The value of a cell, which must have one."""
+    """The value of a cell that must not be empty."""
     if value is None:
         raise BadInput(
             f"{row.written[name]} is empty",
@@ -89,13 +89,13 @@ def needed(row: Row, name: str, value: float | None) -> float:
 
 
 def word_in(row: Row, name: str) -> str | None:
-    """A cell as a name; None where the column is absent or the cell says that it is not known."""
+    """A cell as a name; None where the column is absent or the cell means unknown."""
     text = row.cells.get(name, "")
     return None if text.lower() in NO_VALUE else text
 
 
 def heap_in(row: Row) -> float | None:
-    """GiB of an executor's heap; less than Spark starts with is a slip, such as another unit."""
+    """A cell as GiB of executor heap; less than Spark's minimum is a typing error (wrong unit)."""
     heap = number_in(row, "executor_memory_gib")
     if heap is None:
         return None

@@ -1,8 +1,8 @@
 """Run tables: CSV with one run per line (docs/formats.md).
 
-`nodes`, `input_size` and `seconds` are required, `KNOWN` columns have a meaning of their own, and
-every other numeric column is a parameter of the job. Lines of runs that did not succeed are left
-out (`outcomes`). Whatever is wrong is said with its line.
+`nodes`, `input_size` and `seconds` are required, `KNOWN` columns have a fixed meaning, and every
+other numeric column is a parameter of the job. Lines of runs that did not succeed are left out
+(`outcomes`). Errors name the line.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from engine.cluster import Cluster, NodeGroup, Workload
 from engine.errors import BadInput
 from engine.notices import Notice
 from engine.profile import Run
-from engine.sources.formats.column_names import HELD, meant_by, renames
+from engine.sources.formats.column_names import CONTENT, column_or_synonym, renames
 from engine.sources.formats.decimal_commas import COMMA
 from engine.sources.formats.outcomes import Outcomes
 from engine.sources.formats.row_values import count_in, heap_in, needed, number_in, word_in
@@ -32,44 +32,50 @@ from engine.sources.formats.table_rows import (
     normal,
     rows_of,
 )
-from engine.sources.found import Found
+from engine.sources.source_contents import SourceContents
 from engine.text.lists import in_a_row, listed
 from engine.units import has_size_unit, parse_bytes, parse_seconds, parse_usd
 
 
 def looks_like(head: bytes) -> bool:
-    """Whether a text begins with a header that has at least two of the required columns, or others
-    that mean all three: what to rename is then said, with the line."""
+    """Whether a text begins with a header with at least two of the required columns, or with
+    synonyms of all three (parsing then suggests what to rename, with the line)."""
     for raw in head.decode("utf-8", "replace").splitlines()[:64]:
         if raw.strip() and not raw.lstrip().startswith("#"):
             names = [normal(cell) for cell in re.split(f"[{DELIMITERS}]", raw)]
             known = sum(name in names for name in REQUIRED) >= 2
-            return known or all(meant_by(names, name) for name in REQUIRED)
+            return known or all(column_or_synonym(names, name) for name in REQUIRED)
     return False
 
 
 def unlike_runs(head: bytes, where: str) -> BadInput | None:
-    """What is wrong with a table whose columns are called otherwise, in whatever language; None for
-    a run table, and for what is no table."""
+    """The error for a table with other column names, in whatever language; None for a run table,
+    and for a text that is no table."""
     names = [] if looks_like(head) else columns_of(head)
     if not names:
         return None
     columns = [normal(name) for name in names]
-    told = renames(columns, REQUIRED, names)
-    held = [HELD[name] for name in REQUIRED if meant_by(columns, name) is None]
-    needs = [f"it needs {in_a_row(held)}: rename the columns that hold these"] if held else []
+    suggestions = renames(columns, REQUIRED, names)
+    missing_contents = [
+        CONTENT[name] for name in REQUIRED if column_or_synonym(columns, name) is None
+    ]
+    needs = (
+        [f"it needs {in_a_row(missing_contents)}: rename the columns that hold these"]
+        if missing_contents
+        else []
+    )
     return BadInput(
         f"is a table without the columns of a run table: it has {listed([repr(n) for n in names])}",
-        where=where, remedy="; ".join((*told, *needs)),
+        where=where, remedy="; ".join((*suggestions, *needs)),
     )  # fmt: skip
 
 
-def parse(text: str, source: str) -> Found:
-    """The runs of a table; `source` is what errors call the file.
+def parse(text: str, source: str) -> SourceContents:
+    """Parses a run table; `source` is the file's name in errors.
 
     Raises:
-        BadInput: with `file:line`, for a missing column or a value that cannot be used; where no
-            run succeeded.
+        BadInput: with `file:line`, for a missing column or an invalid value; where no run
+            succeeded.
     """
     columns, rows = rows_of(text, source)
     outcomes = Outcomes.of(columns, rows)
@@ -79,10 +85,10 @@ def parse(text: str, source: str) -> Found:
     parameters = _parameter_columns(columns, rows, source, notices)
     in_bytes = _sizes_in_bytes(rows)
     types = _types(rows)
-    notices += _memory_alone(rows, types, source)
+    notices += _unused_memory_notices(rows, types, source)
     runs = [_run(row, parameters, types, in_bytes=in_bytes) for row in rows]
     names = dict.fromkeys(run.application for run in runs if run.application)
-    return Found(
+    return SourceContents(
         source=Path(source).name,
         name=next(iter(names)) if len(names) == 1 else Path(source).stem,
         runs=tuple(runs),
@@ -94,62 +100,64 @@ def parse(text: str, source: str) -> Found:
 def _parameter_columns(
     columns: Sequence[str], rows: Sequence[Row], source: str, notices: list[Notice]
 ) -> list[str]:
-    """The columns that are parameters; those without a single number are left out and said so."""
-    found: list[str] = []
+    """The parameter columns; those without any number are left out, with a notice."""
+    parameters: list[str] = []
     words: list[str] = []
     for name in columns:
         if name in KNOWN:
             continue
         cells = [row.cells[name] for row in rows]
         numbers = any(as_number(cell) is not None or COMMA.match(cell) for cell in cells)
-        (found if numbers else words).append(name)
+        (parameters if numbers else words).append(name)
     if words:
-        notices.append(_of_words(words, columns, rows[0].written, source))
-    own = [name for name in found if _differs_in_each(name, rows)]
-    if own:
-        notices.append(_of_one_run_each([rows[0].written[name] for name in own], source))
-    return found
+        notices.append(_text_column_notices(words, columns, rows[0].written, source))
+    unique_columns = [name for name in parameters if _is_unique_per_run(name, rows)]
+    if unique_columns:
+        notices.append(
+            _unique_column_notices([rows[0].written[name] for name in unique_columns], source)
+        )
+    return parameters
 
 
-def _of_words(
+def _text_column_notices(
     words: Sequence[str], columns: Sequence[str], written: Mapping[str, str], source: str
 ) -> Notice:
-    """That columns without numbers are not used, and what to do about them."""
+    """The notice that columns without numbers are ignored, with a remedy."""
     one = len(words) == 1
     these = f"column{'' if one else 's'} {listed([written[name] for name in words])}"
-    said = "holds no numbers and is" if one else "hold no numbers and are"
+    predicate = "holds no numbers and is" if one else "hold no numbers and are"
     them = "it" if one else "them"
     remedy = f"code {them} as numbers if the time depends on {them}"
-    named = meant_by(words, "instance_type") if "instance_type" not in columns else None
+    named = column_or_synonym(words, "instance_type") if "instance_type" not in columns else None
     if named is not None:
         remedy = f"rename {written[named]!r} to instance_type if it names the nodes; {remedy}"
-    return Notice("ignored-column", f"{these} of {Path(source).name} {said} not used", remedy)
+    return Notice("ignored-column", f"{these} of {Path(source).name} {predicate} not used", remedy)
 
 
-LEAST_OWN = 3
-"""Runs from which on a value of its own in each of them is no coincidence."""
+MIN_UNIQUE_RUNS = 3
+"""Minimum number of runs at which a different value in each is not a coincidence."""
 
 
-def _differs_in_each(name: str, rows: Sequence[Row]) -> bool:
-    """Whether no two runs have one value of a column: more like a result, or the run's number,
-    than like what a job is given."""
-    return len(rows) >= LEAST_OWN and len({row.cells[name] for row in rows}) == len(rows)
+def _is_unique_per_run(name: str, rows: Sequence[Row]) -> bool:
+    """Whether a column has a different value in each run, as a result or a run number has, rather
+    than a job parameter."""
+    return len(rows) >= MIN_UNIQUE_RUNS and len({row.cells[name] for row in rows}) == len(rows)
 
 
-def _of_one_run_each(names: Sequence[str], source: str) -> Notice:
-    """That such columns are taken as parameters all the same."""
-    taken = "is taken as a parameter" if len(names) == 1 else "are taken as parameters"
+def _unique_column_notices(names: Sequence[str], source: str) -> Notice:
+    """The notice that such columns are used as parameters all the same."""
+    predicate = "is taken as a parameter" if len(names) == 1 else "are taken as parameters"
     return Notice(
         "parameter-of-each-run",
-        f"each run of {Path(source).name} has its own {in_a_row(names)}, which {taken} of the job: "
-        "an answer is for those of the largest run",
+        f"each run of {Path(source).name} has its own {in_a_row(names)}, which {predicate} of the "
+        "job: an answer is for those of the largest run",
         "leave out what is no input of the job, such as its cost or the number of the run",
     )
 
 
 def _sizes_in_bytes(rows: Sequence[Row]) -> bool:
-    """Whether sizes are written with units; all of them must be, or none. What is wrong with an
-    empty one is not its unit."""
+    """Whether sizes have units; either all or none must have one. Empty cells are reported
+    elsewhere."""
     rows = [row for row in rows if row.cells["input_size"].lower() not in NO_VALUE]
     with_unit = [has_size_unit(row.cells["input_size"]) for row in rows]
     if any(with_unit) and not all(with_unit):
@@ -163,10 +171,10 @@ def _sizes_in_bytes(rows: Sequence[Row]) -> bool:
 
 
 def _types(rows: Sequence[Row]) -> dict[int, InstanceType]:
-    """The instance type of each line; one name has one shape, of which a line need not say all."""
+    """The instance type of each line; a name has one shape, which need not be in every line."""
     names: dict[int, str] = {}
     known: dict[tuple[str, str], float] = {}
-    said: dict[tuple[str, str], int] = {}
+    first_values: dict[tuple[str, str], int] = {}
     for row in rows:
         shape = {column: number_in(row, column) for column in ("vcpus", "memory_gib")}
         written = word_in(row, "instance_type")
@@ -181,14 +189,14 @@ def _types(rows: Sequence[Row]) -> dict[int, InstanceType]:
         for column, value in shape.items():
             if value is None:
                 continue
-            line = said.setdefault((name, column), row.line)
+            line = first_values.setdefault((name, column), row.line)
             if known.setdefault((name, column), value) != value:
                 raise BadInput(
                     f"{name} has another shape here than in line {line}",
                     where=row.where,
                     remedy="one instance type has one number of vCPUs and one memory size",
                 )
-    found = {
+    instances = {
         name: InstanceType(
             name,
             vcpus=known.get((name, "vcpus"), nan),
@@ -196,13 +204,13 @@ def _types(rows: Sequence[Row]) -> dict[int, InstanceType]:
         )
         for name in set(names.values())
     }
-    return {line: found[name] for line, name in names.items()}
+    return {line: instances[name] for line, name in names.items()}
 
 
-def _memory_alone(
+def _unused_memory_notices(
     rows: Sequence[Row], types: Mapping[int, InstanceType], source: str
 ) -> list[Notice]:
-    """That memory says nothing of a node of which neither the type nor the vCPUs are known."""
+    """The notice that memory is unused where neither the type nor the vCPUs of a node are given."""
     alone = [row for row in rows if row.line not in types and number_in(row, "memory_gib")]
     if not alone:
         return []

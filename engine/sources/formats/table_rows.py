@@ -1,4 +1,4 @@
-"""The lines of a run table as cells by column: header, separator, what is no line of a table."""
+"""Splits a run table into rows of cells by column: header, separator, skipped lines."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ _THOUSANDS = re.compile(rf"[-+]?{GROUPED}")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line: what its file is called, its number there, its cells by column, and how the file
-    writes columns."""
+    """One line of a table: file name, line number, cells by normalised column name, and the column
+    names as written in the file."""
 
     source: str
     line: int
@@ -48,17 +48,17 @@ class Row:
 
     @property
     def where(self) -> str:
-        """What errors call the line."""
+        """The line's name in errors: `file:line`."""
         return f"{self.source}:{self.line}"
 
 
 def normal(name: str) -> str:
-    """A column's name as the code knows it: "Input Size" is `input_size`."""
+    """The normalised name of a column: "Input Size" becomes `input_size`."""
     return re.sub(r"[\s-]+", "_", _as_written(name).lower())
 
 
 def _as_written(name: str) -> str:
-    """A column's name as it stands in the file, without quotes and blanks around it."""
+    """A column's name as written in the file, without surrounding quotes and blanks."""
     return name.strip().strip("\"'\ufeff").strip()
 
 
@@ -103,8 +103,8 @@ def rows_of(text: str, source: str) -> tuple[list[str], list[Row]]:
 
 
 def columns_of(head: bytes) -> list[str]:
-    """The columns of what is a table by its looks, whatever they are called; none for other text.
-    Its first two lines have as many cells, at least three, and numbers only in the second."""
+    """The columns of a text that looks like a table; empty for other text. A table's first two
+    lines have equally many cells, at least three, and numbers only in the second."""
     text = head.decode("utf-8", "replace").splitlines()[:64]
     lines = [line for line in text if line.strip() and not line.lstrip().startswith("#")][:2]
     if len(lines) < 2 or lines[0].lstrip().startswith(("{", "<", "[")):
@@ -138,7 +138,7 @@ def _split(line: str, delimiter: str, source: str, number: int) -> list[str]:
 
 
 def _check_header(columns: Sequence[str], names: Sequence[str], where: str) -> None:
-    """Refuses a header; `names` are its columns as the file writes them."""
+    """Refuses an invalid header; `names` are its columns as written in the file."""
     missing = [name for name in REQUIRED if name not in columns]
     if missing:
         needs = "a run table needs nodes, input_size and seconds"
@@ -166,8 +166,8 @@ def _check_header(columns: Sequence[str], names: Sequence[str], where: str) -> N
 
 
 def as_number(text: str) -> float | None:
-    """The number that a cell holds, "1,234" with its thousands apart too, as sizes and times are
-    read; None where it holds none."""
+    """A cell as a number, also with thousands separators ("1,234"), as for sizes and times; None
+    where it is not a number."""
     try:
         return float(text.replace(",", "") if _THOUSANDS.fullmatch(text) else text)
     except ValueError:

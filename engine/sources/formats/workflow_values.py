@@ -1,4 +1,4 @@
-"""What the values of a workflow file may be: types, counts, shares and rates from text."""
+"""Converters for the values of a workflow file: types, counts, shares and rates from text."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from engine.errors import BadInput
 from engine.units import parse_bytes, parse_memory_gib, parse_seconds
 
 MOST_TASKS = 10_000_000
-"""A stage with more tasks is a slip: no scheduler bears them."""
+"""A larger number of tasks is a typing error: no scheduler handles as many."""
 
 LEAST_CORES, LEAST_GIB = 1e-3, 1e-6
 LEAST_SECONDS, MOST_SECONDS = 1e-6, 365.25 * 86400.0
 MOST_BYTES = 1e15
 LEAST_RATE, MOST_RATE = 1.0, 1e15
-"""Of one task, and bytes per second of one node; what lies beyond is a slip of the unit."""
+"""Bounds on bytes per second of a task or a node; values beyond are errors of the unit."""
 
 _GBPS = re.compile(r"^([\d.]+)\s*([kmgt]?)(?:bps|bit/s)$", re.IGNORECASE)
 _EITHER = re.compile(r"^[\d.]+\s*[KMGT]b(?:/s)?$")
-"""Bits by the letter of the law, and bytes by the habit of many."""
+"""Ambiguous units: bits by the standard, but often used for bytes."""
 _BITS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
 
 Number = TypeVar("Number", int, float)
 
 
 def instance_type(text: str) -> InstanceType:
-    """A type as TYPE or TYPE@CATALOG."""
+    """An instance type from TYPE or TYPE@CATALOG."""
     return named_type(text, first=DEFAULT_CATALOG)[1]
 
 
@@ -57,7 +57,7 @@ def whole(text: str) -> int:
 def _within(
     parse: Callable[[str], Number], low: float, high: float, said: str, remedy: str | None = None
 ) -> Callable[[str], Number]:
-    """A converter to what `parse` reads, if it lies in the range."""
+    """A converter that parses with `parse` and checks the range."""
 
     def convert(text: str) -> Number:
         value = parse(text)
@@ -74,13 +74,13 @@ node_count = _within(whole, 1, MOST_NODES, f"must be at most {MOST_NODES:,}")
 core_count = _within(
     positive, LEAST_CORES, MOST_NODES, f"must lie between {LEAST_CORES:g} and {MOST_NODES:,}"
 )
-"""Cores that compute at once on a node, or that a task takes."""
+"""Cores of a node that compute at once, or cores per task."""
 
 container_memory = _within(
     parse_memory_gib, LEAST_GIB, MOST_MEMORY_GIB,
     f"memory lies between 1 kB and {MOST_MEMORY_GIB:,.0f} GiB", "check the unit",
 )  # fmt: skip
-"""GiB for containers on a node, or of one container."""
+"""GiB for all containers of a node, or of one container."""
 
 task_duration = _within(
     parse_seconds, LEAST_SECONDS, MOST_SECONDS, "a task takes between a microsecond and a year"
@@ -103,7 +103,7 @@ def tasks(text: str) -> int:
 
 
 def share(text: str) -> float:
-    """A standard deviation over the mean: zero or more."""
+    """A coefficient of variation (standard deviation over mean): zero or more."""
     try:
         value = float(text.removesuffix("%")) / (100.0 if text.endswith("%") else 1.0)
     except ValueError:
@@ -114,7 +114,7 @@ def share(text: str) -> float:
 
 
 MOST_SPREAD = 3.0
-"""Task times that differ by more follow no normal law."""
+"""Task times with a larger coefficient of variation follow no normal distribution."""
 
 
 def rate(text: str) -> float:

@@ -1,1 +1,1 @@
-"""What an event log tells as it is read: its events, and what they say of one application."""
+"""Reading a Spark event log: its events, decoded, and the application state they describe."""

@@ -1,7 +1,7 @@
-"""What a log has told so far about one application: executors, jobs, stages, cached blocks.
+"""The state of one Spark application, built event by event: executors, jobs, stages, blocks.
 
-`Application` has one method per event; `eventlog` calls them in the log's order,
-`engine.sources.distilling.distill` turns the result into runs. Times are epoch milliseconds.
+`Application` has one method per listener event. `eventlog` calls them in the order of the log;
+`engine.sources.distilling.distill` turns the final state into runs. Times are epoch milliseconds.
 """
 
 from __future__ import annotations
@@ -15,37 +15,37 @@ from engine.sources.logs.cached_blocks import CachedBlocks
 from engine.sources.logs.clients import Clients
 from engine.sources.logs.entities import Attempt, Batch, Executor, Job, Stage
 from engine.sources.logs.file_scans import FileScans
-from engine.sources.logs.grouped_rows import GroupedRows
 from engine.sources.logs.lineage import Lineage
 from engine.sources.logs.lost_executors import decommissions
+from engine.sources.logs.partial_aggregates import PartialAggregates
 from engine.sources.logs.session_settings import SessionSettings
 from engine.sources.logs.source_reads import SourceReads
-from engine.sources.logs.task_cpus import counts_cpus, task_cpus_of
+from engine.sources.logs.task_cpus import multiplies_run_time_by_cpus, task_cpus_of
 from engine.sources.logs.task_rows import LATEST_MS
 from engine.sources.logs.tasks import StageTasks, summarise
 from engine.sources.logs.whole_numbers import whole_number
 from engine.sources.logs.written_files import WrittenFiles
 
 MOST_ROLLOVERS = 100_000
-"""A larger number of a part is taken for damage."""
+"""A larger part number of a rolling log is treated as damage."""
 
 STARTS_PER_CORE = 64
-"""Task starts are only read to find each executor's first tasks; an executor that stays idle must
-not make us read all of them."""
+"""Task starts decoded per core. They are only needed to find each executor's first tasks; the limit
+keeps an idle executor from forcing all of them to be decoded."""
 
 HIGHEST_ID = 1 << 31
 """Spark counts stages and jobs in 32 bits."""
 
 MOST_CORES = 1 << 16
 MOST_TASKS = 10_000_000
-"""No executor has so many cores, no stage so many tasks: such a number is damage."""
+"""Larger numbers of cores per executor or tasks per stage are treated as damage."""
 
 
 WAITING_BYTES = 4 << 20
-"""Rows of completed stages that are kept until they are summed up together."""
+"""Task rows of completed stages to collect before they are summarised in one batch."""
 
 MOST_OF_A_REASON = 2000
-"""Characters that are kept of why an executor went; what matters stands first."""
+"""Characters kept of an executor's removal reason; what matters comes first."""
 
 
 class BadEvent(ValueError):
@@ -65,26 +65,26 @@ class Application:
         self.attempt: str | None = None
         self.version: str | None = None
         self.started_ms: int | None = None
-        self.told_start: tuple[str | None, int] | None = None
+        self.reported_start: tuple[str | None, int] | None = None
         self.ended_ms: int | None = None
         self.first_ms: int | None = None
         self.last_ms = 0
         self.part_first_ms: int | None = None
         self.context_id: int | None = None
         self.rollovers: set[int] = set()
-        self.queries: list[tuple[int, int]] = []
-        self._open_queries: dict[int, int] = {}
+        self.sql_spans: list[tuple[int, int]] = []
+        self._open_sql: dict[int, int] = {}
         self.properties: dict[str, str] = {}
-        self.drains = False
-        self.profiles: dict[int, events.ResourceProfileAdded] = {}
+        self.decommissioning = False
+        self.resource_profiles: dict[int, events.ResourceProfileAdded] = {}
         self.executors: dict[str, Executor] = {}
-        self.retired: list[Executor] = []
+        self.replaced_executors: list[Executor] = []
         self.jobs: dict[int, Job] = {}
         self.stages: dict[int, Stage] = {}
         self.tasks: dict[int, StageTasks] = {}
         self._completed: list[StageTasks] = []
         self._waiting_bytes = 0
-        self.planned: dict[int, tuple[int | None, tuple[int, ...] | None]] = {}
+        self.planned_stages: dict[int, tuple[int | None, tuple[int, ...] | None]] = {}
         self.jobs_of_stage: dict[int, list[int]] = {}
         self.batches: dict[tuple[str, int], Batch] = {}
         self.reporting: set[str] = set()
@@ -94,7 +94,7 @@ class Application:
         self.scans = FileScans()
         self.joins = BroadcastJoins()
         self.writes = WrittenFiles()
-        self.groups = GroupedRows()
+        self.groups = PartialAggregates()
         self.clients = Clients()
         self.session = SessionSettings()
         self.cold_tasks: set[int] = set()
@@ -104,9 +104,9 @@ class Application:
         each executor and how many tasks an executor of unknown size runs at once."""
 
     def seen(self, time_ms: int | None) -> int | None:
-        """Widens the span of time that the log is known to cover, and returns the time; None for
-        one that is damaged. Executors do not: they come and go when nothing runs, and hosts' clocks
-        differ. Where the clock was set back behind the start, the start is the next time."""
+        """Extends the time span that the log covers, and returns the time; None for a damaged one.
+        Executor events are left out: they occur while nothing runs, and hosts' clocks differ. If
+        the clock was set back to before the start, the next time seen becomes the start."""
         if time_ms is None or not 0 < time_ms < LATEST_MS:
             return None
         if self.started_ms is not None and time_ms < self.started_ms == self.last_ms:
@@ -121,7 +121,7 @@ class Application:
     # The application itself
 
     def log_start(self, event: events.LogStart) -> None:
-        if self.ended_ms is not None:  # what follows it is not to change what is known
+        if self.ended_ms is not None:  # later events must not change the finished application
             raise OtherApplication
         self.version = event.version or self.version
         if event.context_id is not None:
@@ -132,15 +132,15 @@ class Application:
             self.rollovers.add(event.rollover)
 
     def application_start(self, event: events.ApplicationStart) -> None:
-        own = event.app_id, event.time_ms
-        if self.told_start not in (None, own):
+        start = event.app_id, event.time_ms
+        if self.reported_start not in (None, start):
             raise OtherApplication
         self.name, self.app_id, self.attempt = event.name, event.app_id, event.attempt
-        if self.told_start is None:
-            self.told_start, self.started_ms = own, self.seen(event.time_ms)
+        if self.reported_start is None:
+            self.reported_start, self.started_ms = start, self.seen(event.time_ms)
 
     def application_end(self, event: events.ApplicationEnd) -> None:
-        """An end before the start is that of a clock which was set back: it is not known."""
+        """An end before the start means that the clock was set back: the end is then unknown."""
         if event.time_ms >= (self.started_ms or 0):
             self.ended_ms = self.seen(event.time_ms)
 
@@ -150,10 +150,10 @@ class Application:
                 self.properties[key] = msgspec.json.decode(raw, type=str)
             except (msgspec.MsgspecError, UnicodeDecodeError):
                 continue
-        self.drains = decommissions(self.properties)
+        self.decommissioning = decommissions(self.properties)
 
     def resource_profile(self, event: events.ResourceProfileAdded) -> None:
-        self.profiles[event.profile] = event
+        self.resource_profiles[event.profile] = event
 
     # Executors
 
@@ -164,7 +164,7 @@ class Application:
         if known is not None and known.removed_ms is None:
             executor.storage_bytes, executor.busiest = known.storage_bytes, known.busiest
         elif known is not None:
-            self.retired.append(known)
+            self.replaced_executors.append(known)
         executor.cold_slots = cores or 0
         self.cold_slots += executor.cold_slots
         self.executors[event.executor] = executor
@@ -175,7 +175,7 @@ class Application:
         executor = self.executors.get(event.executor)
         if executor is not None and executor.removed_ms is None:
             executor.removed_ms = event.time_ms
-            executor.removed_reason = _text(event.reason)[:MOST_OF_A_REASON]
+            executor.removed_reason = _decoded_text(event.reason)[:MOST_OF_A_REASON]
             self.cold_slots -= executor.cold_slots
             executor.cold_slots = 0
 
@@ -185,7 +185,7 @@ class Application:
             executor = Executor(event.manager.host, event.time_ms)
             self.executors[event.manager.executor] = executor
             self.starts_to_read += 1
-        # Cached blocks lie on the heap; only those of a storage level of their own lie off it.
+        # Cached blocks are on the heap unless their storage level is OFF_HEAP.
         if (event.on_heap_bytes or 0) > 0:
             executor.storage_bytes = event.on_heap_bytes
         elif event.memory_bytes >= 0:
@@ -212,25 +212,25 @@ class Application:
             executor.cold_slots -= 1
             self.cold_slots -= 1
             self.cold_tasks.add(event.info.task_id)
-            self._has_met_all()
+            self._stop_reading_starts()
 
     def task_end(self, executor_id: str) -> None:
-        """Of executors of unknown size (Spark 1.2 and torn logs) fewer tasks run; one of a known
-        size is new no longer: code and classes are loaded for all of its slots."""
+        """Counts one running task less on executors of unknown cores (Spark 1.2, truncated logs).
+        One of known cores is no longer cold: classes are now loaded for all of its slots."""
         executor = self.executor_of(executor_id)
         executor.running = max(0, executor.running - 1)
         if executor.cold_slots and executor.ran_tasks:
             self.cold_slots -= executor.cold_slots
             executor.cold_slots = 0
-            self._has_met_all()
+            self._stop_reading_starts()
 
-    def _has_met_all(self) -> None:
-        """Where every executor has had its first tasks, starts tell nothing more."""
+    def _stop_reading_starts(self) -> None:
+        """Stops decoding task starts once every executor has had its first tasks."""
         if self.cold_slots == 0:
             self.starts_to_read = 0
 
     def executor_of(self, executor_id: str) -> Executor:
-        """The executor of that name; one that was never announced is made up without cores."""
+        """The executor with that id; one that was never announced is created without cores."""
         executor = self.executors.get(executor_id)
         if executor is None:
             executor = self.executors[executor_id] = Executor("", None)
@@ -243,7 +243,7 @@ class Application:
         if not 0 <= event.job < HIGHEST_ID:
             raise BadEvent("no such job")
         properties = event.properties or events.NO_PROPERTIES
-        stage_ids = event.stage_ids or tuple(stage.stage for stage in event.planned)
+        stage_ids = event.stage_ids or tuple(stage.stage for stage in event.planned_stages)
         self.jobs[event.job] = Job(
             event.job,
             self.seen(event.submitted_ms),
@@ -255,9 +255,9 @@ class Application:
         )
         for stage_id in stage_ids:
             self.jobs_of_stage.setdefault(stage_id, []).append(event.job)
-        for planned in event.planned:
+        for planned in event.planned_stages:
             final = planned.rdds[0].rdd_id if planned.rdds else None
-            self.planned.setdefault(planned.stage, (final, planned.parents))
+            self.planned_stages.setdefault(planned.stage, (final, planned.parents))
 
     def job_end(self, event: events.JobEnd) -> None:
         job, completed_ms = self.jobs.get(event.job), self.seen(event.completed_ms)
@@ -268,24 +268,25 @@ class Application:
         info = event.info
         stage = self.stage_of(info.stage)
         if not stage.attempts:
-            self._describe(stage, info, line)
-            began = self.blocks.stage_began(stage.needed_rdds, stage.off_heap_rdds, stage.copies)
-            stage.cached_disk_bytes = began
-            # A task that misses several RDDs which come from each other reads the source for each.
-            found = stage.reads_cache and not stage.beside_maker
-            if stage.fed is not None and found and len(stage.persisted) == 1:
-                stage.held = self.blocks.held(stage.persisted)
+            self._describe_stage(stage, info, line)
+            stage.cached_disk_bytes = self.blocks.stage_began(
+                stage.needed_rdds, stage.off_heap_rdds, stage.copies
+            )
+            # A task that lacks blocks of several RDDs of one lineage reads the source for each.
+            may_read_source = stage.reads_cache and not stage.computed_concurrently
+            if stage.source_fed_rdd is not None and may_read_source and len(stage.persisted) == 1:
+                stage.cached_partitions = self.blocks.cached_partitions(stage.persisted)
         self._attempt(stage, info)
 
     @property
-    def jobs_before(self) -> int:
-        """How many jobs came before the first that the log tells, by the numbers of jobs and
-        stages, which begin with 0. A job's number alone proves nothing: some never begin."""
-        stages = self.planned.keys() | self.jobs_of_stage.keys() | self.stages.keys()
+    def jobs_before_log(self) -> int:
+        """How many jobs ran before the first one in the log: its job id, if the smallest stage id
+        is above 0 too. A job id alone proves nothing, since some jobs never start."""
+        stages = self.planned_stages.keys() | self.jobs_of_stage.keys() | self.stages.keys()
         return min(self.jobs, default=0) if min(stages, default=0) > 0 else 0
 
     def submission_seen(self, stage_id: int) -> bool:
-        """Whether the log has told what the stage is made of."""
+        """Whether the log has described the stage (its submission was read)."""
         stage = self.stages.get(stage_id)
         return stage is not None and bool(stage.attempts)
 
@@ -295,23 +296,23 @@ class Application:
         attempt = self._attempt(stage, info)
         attempt.ended(self.seen(info.completed_ms), info.failure)
         if not attempt.failed:
-            read = stage_computed(stage, self.lineage, self.sources)
+            reads = stage_computed(stage, self.lineage, self.sources)
             self._completed.append(stage.tasks)
             self._waiting_bytes += stage.tasks.close()
             if self._waiting_bytes > WAITING_BYTES:
-                self.sum_up()
-            self.blocks.stage_ended(info.stage, stage.needed_rdds, stage.tasks.tasks or 0, read)
+                self.summarise_completed()
+            self.blocks.stage_ended(info.stage, stage.needed_rdds, stage.tasks.tasks or 0, reads)
         else:
-            self.lineage.given_up(stage.cached_rdds)
+            self.lineage.computation_failed(stage.cached_rdds)
 
-    def sum_up(self) -> None:
-        """Sums up the tasks of the stages that have completed: many at a time is quicker."""
+    def summarise_completed(self) -> None:
+        """Summarises the tasks of the completed stages; many at a time is faster."""
         summarise(self._completed)
         self._completed.clear()
         self._waiting_bytes = 0
 
     def stage_of(self, stage_id: int) -> Stage:
-        """The stage of that id, made where the log has lost its submission.
+        """The stage with that id, created where the log lost its submission.
 
         Raises:
             BadEvent: for an id that no stage has.
@@ -324,12 +325,12 @@ class Application:
             self.tasks[stage_id] = stage.tasks
         return stage
 
-    def _describe(self, stage: Stage, info: events.StageInfo, line: bytes) -> None:
-        """What a stage is made of, told by its first event."""
+    def _describe_stage(self, stage: Stage, info: events.StageInfo, line: bytes) -> None:
+        """Fills in a stage's description from its first event."""
         stage.name, stage.profile, stage.parents = info.name, info.profile, info.parents
-        if counts_cpus(self.version):
-            held = task_cpus_of(self.profiles.get(info.profile), self.properties)
-            stage.tasks.cpus_in_run_time = held
+        if multiplies_run_time_by_cpus(self.version):
+            task_cpus = task_cpus_of(self.resource_profiles.get(info.profile), self.properties)
+            stage.tasks.cpus_in_run_time = task_cpus
         if info.rdds:
             stage.final_rdd, stage.partitions = info.rdds[0].rdd_id, info.rdds[0].partitions
             stage.barrier = info.rdds[0].barrier
@@ -341,10 +342,10 @@ class Application:
         stage.combined = self.lineage.combined_in(info.rdds)
         stage.file_scans = self.lineage.file_scans_in(info.rdds)
         describe_cache(stage, info, self.lineage)
-        stage.kept_rdds = self.lineage.kept_in(info.rdds)
+        stage.input_rdds = self.lineage.input_rdds_in(info.rdds)
 
     def _attempt(self, stage: Stage, info: events.StageInfo | events.AttemptInfo) -> Attempt:
-        """The attempt that an event is about."""
+        """The stage attempt of an event, created where it is new."""
         if (info.attempt == 0 or stage.tasks.tasks is None) and 0 <= info.tasks <= MOST_TASKS:
             stage.tasks.tasks = max(info.tasks, stage.tasks.tasks or 0)
         submitted_ms = self.seen(info.submitted_ms)
@@ -367,8 +368,8 @@ class Application:
         )
 
     def unpersisted(self, event: events.UnpersistRdd) -> None:
-        self.lineage.dropped(event.rdd_id)
-        self.sources.dropped(event.rdd_id)
+        self.lineage.unpersisted(event.rdd_id)
+        self.sources.unpersisted(event.rdd_id)
         self.blocks.unpersisted(event.rdd_id)
 
     # Streaming and SQL
@@ -383,16 +384,16 @@ class Application:
     def sql_start(self, event: events.SqlExecutionStart) -> None:
         start_ms = self.seen(event.time_ms)
         if start_ms is not None:
-            self._open_queries[event.execution] = start_ms
+            self._open_sql[event.execution] = start_ms
 
     def sql_end(self, event: events.SqlExecutionEnd) -> None:
-        start_ms, end_ms = self._open_queries.pop(event.execution, None), self.seen(event.time_ms)
+        start_ms, end_ms = self._open_sql.pop(event.execution, None), self.seen(event.time_ms)
         if start_ms is not None and end_ms is not None and start_ms <= end_ms:
-            self.queries.append((start_ms, end_ms))
+            self.sql_spans.append((start_ms, end_ms))
 
 
-def _text(raw: msgspec.Raw) -> str:
-    """Text that is worth nothing where it is not there or damaged."""
+def _decoded_text(raw: msgspec.Raw) -> str:
+    """The decoded text; empty where it is missing or damaged."""
     try:
         return msgspec.json.decode(raw, type=str) if bytes(raw) else ""
     except (msgspec.MsgspecError, UnicodeDecodeError):

@@ -1,9 +1,9 @@
-"""Which stages join their rows with rows that other stages broadcast, or merge two shuffles that
-might be, by the plans of queries.
+"""Broadcast hash joins, and sort-merge joins that could become one, read from query plans.
 
-A stage does not name such a join, which is within its generated code, nor is who made the rows that
-are broadcast one of its parents. The plan holds both, and who counted the metrics of which of its
-nodes ran them.
+For each stage: which other stages produced the broadcast (build) side of its joins, and how large
+the shuffled sides of its sort-merge joins are. A stage event does not name its joins, which are
+inside generated code, and the stage that built a broadcast is not one of its parents. The plan
+contains both; a stage ran the plan nodes whose metrics (accumulators) it updated.
 """
 
 from __future__ import annotations
@@ -16,180 +16,223 @@ from engine.sources.logs.plan_events import CountedMetric, PlanNode, SqlPlan, St
 
 JOIN = b'"BroadcastHashJoin"'
 MERGE = b'"SortMergeJoin"'
-"""What a line holds that tells a plan with a join of either kind."""
+"""Text in the log line of a plan that contains a join of that kind."""
 
-_JOIN, _MADE = "BroadcastHashJoin", "BroadcastExchange"
-_SHUFFLED, _SIZE = "Exchange", "data size"
+_JOIN, _BROADCAST_EXCHANGE = "BroadcastHashJoin", "BroadcastExchange"
+_EXCHANGE, _DATA_SIZE = "Exchange", "data size"
 _MERGE = "SortMergeJoin"
 _KIND = re.compile(rb"\], ([A-Z][A-Za-z]{3,20})\b")
-"""The kind of a join in the text of its node, after the columns by which it joins."""
+"""The join type in a node's `simpleString`, after the join keys."""
 
-_SENT = {
+_BUILD_SIDES = {
     b"Inner": (0, 1), b"Cross": (0, 1), b"LeftOuter": (1,), b"LeftSemi": (1,), b"LeftAnti": (1,),
     b"RightOuter": (0,),
 }  # fmt: skip
-"""Which of the two sides of a join of a kind Spark may broadcast."""
+"""Join type -> which of the two sides (0 left, 1 right) Spark may broadcast."""
 
 
 @dataclass(frozen=True, slots=True)
-class Join:
-    """A join of a plan, as accumulators: `makers` are all that count in what makes the rows that
-    are broadcast, `met` counts the rows of the other side, `shuffled` the bytes that a shuffle held
-    of the former; None where nothing does."""
+class PlannedJoin:
+    """The accumulators of a broadcast hash join in a plan.
 
-    makers: frozenset[int]
-    met: int | None
-    shuffled: int | None
+    Args:
+        build_accumulators: all metrics of the nodes that produce the broadcast (build) side.
+        streamed_rows: row count of the other (streamed) side; None where no node counts it.
+        build_shuffle_size: bytes of the shuffle directly below the broadcast; None without one.
+    """
+
+    build_accumulators: frozenset[int]
+    streamed_rows: int | None
+    build_shuffle_size: int | None
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
-    """What a stage joined its rows with: the stage that made it, how many rows of its own met it,
-    and its bytes before compression where it was shuffled first, which adaptive execution holds
-    against its threshold; None where the log does not say."""
+class JoinedBroadcast:
+    """The build side of a broadcast join that a stage ran.
 
-    maker: int
-    met: float | None
+    Args:
+        build_stage: the stage that produced it.
+        streamed_rows: rows of the stage's own side that were joined; None where not logged.
+        shuffled_bytes: its uncompressed bytes if it was shuffled first, which adaptive execution
+            compares with the broadcast threshold; None where not logged.
+    """
+
+    build_stage: int
+    streamed_rows: float | None
     shuffled_bytes: float | None
 
 
 class BroadcastJoins:
-    """Follows the plans, and which stages counted the metrics of their nodes."""
+    """Collects the joins of all plans, and which stages updated the metrics of their nodes.
+
+    Joins are keyed by the accumulator of their output rows.
+    """
 
     def __init__(self) -> None:
-        self._joins: dict[int, Join] = {}
+        self._joins: dict[int, PlannedJoin] = {}
         self._merges: dict[int, tuple[int, ...]] = {}
         self._watched: set[int] = set()
-        self._ran: dict[int, set[int]] = {}
-        self._merged: dict[int, set[int]] = {}
-        self._most_rows: dict[int, float] = {}
-        self._last: dict[int, int] = {}
-        self._counted: dict[tuple[int, int], float] = {}
-        self._counts = StageCounts()
-        self._sizes: set[int] = set()
-        self._shuffled: dict[int, float] = {}
+        self._joins_of_stage: dict[int, set[int]] = {}
+        self._merges_of_stage: dict[int, set[int]] = {}
+        self._max_rows_of_stage: dict[int, float] = {}
+        self._last_stage: dict[int, int] = {}
+        self._streamed_rows: dict[tuple[int, int], float] = {}
+        self._stage_counts = StageCounts()
+        self._size_accumulators: set[int] = set()
+        self._shuffle_sizes: dict[int, float] = {}
 
     @property
     def any_planned(self) -> bool:
-        """Whether a plan told of such a join, or of a shuffle of which one may become one."""
-        return bool(self._joins or self._sizes)
+        """Whether a plan has a broadcast join, or a shuffle that could be replaced by one."""
+        return bool(self._joins or self._size_accumulators)
 
-    def planned(self, told: SqlPlan) -> None:
-        """Notes the joins of a plan by the accumulator of their rows, and its shuffles."""
-        for node in _with_all_below(told.plan):
-            if node.name == _SHUFFLED:  # a plan that broadcasts it comes when its stage has ended
-                self._sizes.update(m.accumulator for m in node.metrics if m.name == _SIZE)
+    def add_plan(self, event: SqlPlan) -> None:
+        """Records the joins and the shuffles of a plan."""
+        for node in _subtree(event.plan):
+            if node.name == _EXCHANGE:  # the plan that broadcasts it follows after its stage ended
+                self._size_accumulators.update(
+                    m.accumulator for m in node.metrics if m.name == _DATA_SIZE
+                )
             rows = node.rows
             if node.name == _MERGE and rows is not None:
-                self._merges.setdefault(rows, _sides_to_send(node))
+                self._merges.setdefault(rows, _build_sizes(node))
             if node.name != _JOIN or rows is None or rows in self._joins:
                 continue
-            sides = [_broadcast(child) for child in node.children]
-            made = [one for side in sides for top in side for one in _with_all_below(top)]
-            others = [child for child, side in zip(node.children, sides, strict=True) if not side]
-            met = next((one for child in others for one in _counting(child)), None)
-            makers = frozenset(metric.accumulator for one in made for metric in one.metrics)
-            self._joins[rows] = Join(makers, met, _bytes_of_shuffle(made))
-            self._watched |= makers
+            build_sides = [_build_side(child) for child in node.children]
+            build_nodes = [one for side in build_sides for top in side for one in _subtree(top)]
+            others = [
+                child for child, side in zip(node.children, build_sides, strict=True) if not side
+            ]
+            streamed_rows = next((one for child in others for one in _row_counters(child)), None)
+            build_accumulators = frozenset(
+                metric.accumulator for one in build_nodes for metric in one.metrics
+            )
+            self._joins[rows] = PlannedJoin(
+                build_accumulators, streamed_rows, _build_shuffle_size(build_nodes)
+            )
+            self._watched |= build_accumulators
 
-    def completed(self, stage_id: int, counted: Sequence[CountedMetric]) -> None:
-        """Notes which joins a stage ran, and what it made for others."""
+    def stage_completed(self, stage_id: int, counted: Sequence[CountedMetric]) -> None:
+        """Records which joins a completed stage ran and which build sides it produced."""
         values = {metric.accumulator: metric.number for metric in counted}
-        given = [
-            self._counts.added(rows, stage_id, values[rows] or 0.0)
+        output_rows = [
+            self._stage_counts.added(rows, stage_id, values[rows] or 0.0)
             for rows in values.keys() & (self._joins.keys() | self._merges.keys())
         ]
-        if given:
-            self._most_rows[stage_id] = max(given)
+        if output_rows:
+            self._max_rows_of_stage[stage_id] = max(output_rows)
         for rows in self._joins.keys() & values.keys():
-            self._ran.setdefault(stage_id, set()).add(rows)
-            met = self._joins[rows].met
-            number = None if met is None else values.get(met)
+            self._joins_of_stage.setdefault(stage_id, set()).add(rows)
+            streamed_rows = self._joins[rows].streamed_rows
+            number = None if streamed_rows is None else values.get(streamed_rows)
             if number is not None:
-                self._counted[stage_id, rows] = self._counts.added(rows, stage_id, number)
+                self._streamed_rows[stage_id, rows] = self._stage_counts.added(
+                    rows, stage_id, number
+                )
         for rows in self._merges.keys() & values.keys():
-            self._merged.setdefault(stage_id, set()).add(rows)
+            self._merges_of_stage.setdefault(stage_id, set()).add(rows)
         for accumulator in self._watched & values.keys():
-            self._last[accumulator] = max(stage_id, self._last.get(accumulator, stage_id))
-        for accumulator in self._sizes & values.keys():
+            self._last_stage[accumulator] = max(
+                stage_id, self._last_stage.get(accumulator, stage_id)
+            )
+        for accumulator in self._size_accumulators & values.keys():
             number = values[accumulator]
             if number is not None:
-                self._shuffled[accumulator] = number
+                self._shuffle_sizes[accumulator] = number
 
-    def most_rows(self, stage_id: int) -> float | None:
-        """The most rows that a join of a stage gives; None where it joins none."""
-        return self._most_rows.get(stage_id)
+    def max_rows(self, stage_id: int) -> float | None:
+        """The largest output row count of the stage's joins; None where it has no join."""
+        return self._max_rows_of_stage.get(stage_id)
 
     def merged_bytes(self, stage_id: int) -> tuple[float, ...]:
-        """Bytes, before compression, of the smaller shuffled side of each join by sort and merge of
-        a stage, of those that Spark may broadcast."""
-        merged = (self._merges[rows] for rows in sorted(self._merged.get(stage_id, ())))
-        sizes = ([self._shuffled[side] for side in one if side in self._shuffled] for one in merged)
-        return tuple(min(known) for known in sizes if known)
+        """Uncompressed bytes of the smaller broadcastable side of each sort-merge join of a stage.
+        Only sides that were shuffled count."""
+        merged = (self._merges[rows] for rows in sorted(self._merges_of_stage.get(stage_id, ())))
+        shuffle_sizes = (
+            [self._shuffle_sizes[side] for side in one if side in self._shuffle_sizes]
+            for one in merged
+        )
+        return tuple(min(known) for known in shuffle_sizes if known)
 
-    def of(self, stage_id: int, known: Iterable[int]) -> list[Joined]:
-        """What one joined its rows with, made by stages that are known, once for each join. Of what
-        takes several stages to make the last one sends it."""
-        found, there = list[Joined](), set(known) - {stage_id}
-        for rows in sorted(self._ran.get(stage_id, ())):
+    def of(self, stage_id: int, known: Iterable[int]) -> list[JoinedBroadcast]:
+        """The broadcast build sides of a stage's joins, one per join, by build stage.
+
+        Args:
+            known: the stages that may have produced them. Where several stages contribute to a
+                build side, the last of them broadcasts it.
+        """
+        joined, candidates = list[JoinedBroadcast](), set(known) - {stage_id}
+        for rows in sorted(self._joins_of_stage.get(stage_id, ())):
             join = self._joins[rows]
-            made = (self._last[a] for a in join.makers if a in self._last)
-            maker = max((stage for stage in made if stage in there), default=None)
-            if maker is not None:
-                held = None if join.shuffled is None else self._shuffled.get(join.shuffled)
-                found.append(Joined(maker, self._counted.get((stage_id, rows)), held))
-        return sorted(found, key=lambda one: one.maker)
+            build_stages = (
+                self._last_stage[a] for a in join.build_accumulators if a in self._last_stage
+            )
+            build_stage = max(
+                (stage for stage in build_stages if stage in candidates), default=None
+            )
+            if build_stage is not None:
+                shuffled_bytes = (
+                    None
+                    if join.build_shuffle_size is None
+                    else self._shuffle_sizes.get(join.build_shuffle_size)
+                )
+                joined.append(
+                    JoinedBroadcast(
+                        build_stage, self._streamed_rows.get((stage_id, rows)), shuffled_bytes
+                    )
+                )
+        return sorted(joined, key=lambda one: one.build_stage)
 
 
-def _sides_to_send(merge: PlanNode) -> tuple[int, ...]:
-    """The accumulators of the bytes of those sides of a join by sort and merge that Spark may
-    broadcast; none where the plan does not tell its kind, or neither was shuffled."""
-    found = _KIND.search(bytes(merge.text))
-    sent = _SENT.get(found[1], ()) if found and len(merge.children) == 2 else ()
-    sizes = (_bytes_below(merge.children[side]) for side in sent)
+def _build_sizes(merge: PlanNode) -> tuple[int, ...]:
+    """The shuffle-size accumulators of those sides of a sort-merge join that Spark may broadcast;
+    empty where the plan does not state the join type, or neither side was shuffled."""
+    kind = _KIND.search(bytes(merge.text))
+    sides = _BUILD_SIDES.get(kind[1], ()) if kind and len(merge.children) == 2 else ()
+    sizes = (_shuffle_size_below(merge.children[side]) for side in sides)
     return tuple(size for size in sizes if size is not None)
 
 
-def _bytes_below(node: PlanNode) -> int | None:
-    """The accumulator of the bytes of the shuffle that a side of a join comes from, by which Spark
-    estimates how large it is, whatever it does to single rows or groups of it."""
-    while node.name != _SHUFFLED and len(node.children) == 1:
+def _shuffle_size_below(node: PlanNode) -> int | None:
+    """The size accumulator of the shuffle below one side of a join. Spark estimates the side by
+    that size, whatever operators on rows or groups lie between; None without a shuffle."""
+    while node.name != _EXCHANGE and len(node.children) == 1:
         node = node.children[0]
-    if node.name != _SHUFFLED:
+    if node.name != _EXCHANGE:
         return None
-    return next((m.accumulator for m in node.metrics if m.name == _SIZE), None)
+    return next((m.accumulator for m in node.metrics if m.name == _DATA_SIZE), None)
 
 
-def _with_all_below(node: PlanNode | None) -> list[PlanNode]:
-    found, waiting = [], [] if node is None else [node]
-    while waiting:
-        found.append(waiting.pop())
-        waiting.extend(found[-1].children)
-    return found
+def _subtree(node: PlanNode | None) -> list[PlanNode]:
+    nodes, pending = [], [] if node is None else [node]
+    while pending:
+        nodes.append(pending.pop())
+        pending.extend(nodes[-1].children)
+    return nodes
 
 
-def _broadcast(node: PlanNode) -> tuple[PlanNode, ...]:
-    """What makes the rows of a side of a join where these are broadcast: below its exchange, which
-    stands at the top but for nodes that only say where it comes from."""
-    while node.name != _MADE and len(node.children) == 1 and not node.metrics:
+def _build_side(node: PlanNode) -> tuple[PlanNode, ...]:
+    """The plan below the broadcast exchange of one side of a join; empty where the side is not
+    broadcast. Wrapper nodes without metrics above the exchange are skipped."""
+    while node.name != _BROADCAST_EXCHANGE and len(node.children) == 1 and not node.metrics:
         node = node.children[0]
-    return node.children if node.name == _MADE else ()
+    return node.children if node.name == _BROADCAST_EXCHANGE else ()
 
 
-def _counting(node: PlanNode) -> list[int]:
-    """The accumulator of the rows of the first node, from one downwards, that counts them."""
+def _row_counters(node: PlanNode) -> list[int]:
+    """The row-count accumulator of the first node from this one downwards that has one."""
     while node.rows is None and len(node.children) == 1:
         node = node.children[0]
     rows = node.rows
     return [] if rows is None else [rows]
 
 
-def _bytes_of_shuffle(made: Iterable[PlanNode]) -> int | None:
-    """The accumulator of the bytes of the last shuffle before a broadcast, where nothing but what
-    reads it lies between."""
-    node = next(iter(made), None)
-    while node is not None and node.name != _SHUFFLED:
+def _build_shuffle_size(build_nodes: Iterable[PlanNode]) -> int | None:
+    """The size accumulator of the shuffle directly below a broadcast; None where operators other
+    than its reader lie between."""
+    node = next(iter(build_nodes), None)
+    while node is not None and node.name != _EXCHANGE:
         between = node.rows is not None or len(node.children) != 1
         node = None if between else node.children[0]
     metrics = node.metrics if node is not None else ()
-    return next((m.accumulator for m in metrics if m.name == _SIZE), None)
+    return next((m.accumulator for m in metrics if m.name == _DATA_SIZE), None)

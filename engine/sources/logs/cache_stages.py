@@ -1,4 +1,4 @@
-"""What a stage computes of persisted RDDs, and what of its input was read from outside for them."""
+"""How stages use persisted RDDs: which they compute, and how much they read for them."""
 
 from __future__ import annotations
 
@@ -12,84 +12,95 @@ from engine.stage_run import Measure, StageRun
 
 
 def describe_cache(stage: Stage, info: StageInfo, lineage: Lineage) -> None:
-    """What a submitted stage has to do with persisted RDDs.
+    """Fills in how a submitted stage uses persisted RDDs.
 
-    One that needs what another stage is just computing, all partitions of it, is beside its maker:
-    its tasks wait for the blocks that other tasks of their executor compute, and read these. (A
-    query that uses a cached table for the first time, and several times, has a stage for each.)
+    A stage that needs an RDD of which another running stage computes all partitions is marked
+    `computed_concurrently`: its tasks wait for blocks that other tasks of their executor compute,
+    and then read them. (The first query over a cached table that uses it several times has one
+    stage per use.)
     """
     stage.persisted = lineage.persisted_in(info.rdds)
-    stage.fed = lineage.fed_in(info.rdds) if stage.persisted else None
+    stage.source_fed_rdd = lineage.source_fed_in(info.rdds) if stage.persisted else None
     stage.off_heap_rdds = lineage.off_heap_in(info.rdds)
     stage.copies = lineage.copies_in(info.rdds)
     stage.disk_backed_rdds = lineage.disk_backed_in(info.rdds)
     stage.needed_rdds = lineage.needed_in(info.rdds)
     stage.reads_cache = lineage.reads_cache(info.rdds)
     if not stage.reads_cache:
-        stage.beside_maker = lineage.reads_cache(info.rdds, under_way=True)
-        stage.reads_cache = stage.beside_maker
+        stage.computed_concurrently = lineage.reads_cache(info.rdds, include_being_computed=True)
+        stage.reads_cache = stage.computed_concurrently
     if not stage.reads_cache and info.tasks >= stage.partitions:
-        lineage.begun(stage.cached_rdds)
+        lineage.computation_started(stage.cached_rdds)
 
 
 def stage_computed(
     stage: Stage, lineage: Lineage, sources: SourceReads
 ) -> dict[int, Mapping[int, int]]:
-    """Notes what a completed stage has computed of persisted RDDs, and read for them.
+    """Records which persisted RDDs a completed stage computed, and what it read for them.
 
     Returns:
-        The RDD of which it has read all partitions, with the bytes that were read from outside for
-        each. Those whose blocks were missing when it began it has read to their end, which the
-        stage that was to store them may not have. Empty where the log does not tell which these
-        were.
+        RDD -> partition -> bytes read from the source, for an RDD of which the stage read all
+        partitions. It read those whose blocks were missing at its start to their end, which the
+        stage that should have stored them may not have done. Empty where the log does not show
+        which blocks were missing.
     """
     if not stage.persisted:
         return {}
-    in_part = (stage.tasks.tasks or 0) < stage.partitions
-    if stage.beside_maker:
-        if not in_part:
+    partial = (stage.tasks.tasks or 0) < stage.partitions
+    if stage.computed_concurrently:
+        if not partial:
             lineage.computed(stage.cached_rdds)
         return {}
-    whole = stage.fed is None or lineage.is_computed(stage.fed)
-    telling = not whole or stage.held is not None
-    read = stage.tasks.inputs() if in_part or telling else None
-    if stage.fed is not None and telling and read is not None:
+    fully_computed = stage.source_fed_rdd is None or lineage.is_computed(stage.source_fed_rdd)
+    distinguishable = not fully_computed or stage.cached_partitions is not None
+    read_bytes = stage.tasks.inputs() if partial or distinguishable else None
+    if stage.source_fed_rdd is not None and distinguishable and read_bytes is not None:
         if stage.reads_cache:
-            stage.source_read = sources.read(stage.fed, read, held=stage.held, whole=whole)
+            stage.source_read = sources.read(
+                stage.source_fed_rdd,
+                read_bytes,
+                cached=stage.cached_partitions,
+                fully_computed=fully_computed,
+            )
         else:
-            sources.computed(stage.fed, read)
-    if in_part and read is not None:
-        lineage.computed_in_part(stage.persisted, read)
+            sources.record_first(stage.source_fed_rdd, read_bytes)
+    if partial and read_bytes is not None:
+        lineage.partitions_computed(stage.persisted, read_bytes)
     else:
         lineage.computed(stage.cached_rdds)
-    if in_part or stage.fed is None or stage.source_read is None or stage.held is None:
+    if (
+        partial
+        or stage.source_fed_rdd is None
+        or stage.source_read is None
+        or stage.cached_partitions is None
+    ):
         return {}
-    return {stage.fed: sources.of(stage.fed)}
+    return {stage.source_fed_rdd: sources.of(stage.source_fed_rdd)}
 
 
 def source_bytes(
-    run: StageRun, stage: Stage, counted: Measure | None, *, blocks_told: bool
+    run: StageRun, stage: Stage, counted: Measure | None, *, blocks_reported: bool
 ) -> float:
-    """What a stage read from outside that none before it had read.
+    """Bytes that a stage read from sources and that no stage before it had read.
 
-    One that stores a cached table ends the tasks whose block finds no room (since Spark 3.5); what
-    they left is read by later stages, as block updates show. Without these it is what is missing to
-    the size of files that are read whole.
+    Since Spark 3.5 a stage that fills a cached table ends tasks early whose block does not fit in
+    memory; later stages read the rest, as block updates show. Without block updates the size of
+    the files, where they are read whole, replaces the count.
 
     Args:
-        run: with its input as far as that is known.
-        counted: what its tasks counted of that.
-        blocks_told: whether the log tells of blocks.
+        run: the stage with its input as far as known.
+        counted: the input that its tasks counted.
+        blocks_reported: whether the log has block updates.
     """
     if run.input_bytes is None:
         return 0.0
     outside = run.outside_bytes
     if not stage.reads_cache:
-        leaves_off = stage.persisted and not stage.disk_backed_rdds and not run.in_part
-        if not leaves_off or blocks_told:
+        may_stop_early = stage.persisted and not stage.disk_backed_rdds and not run.in_part
+        if not may_stop_early or blocks_reported:
             return outside
         return max(outside, run.whole_files_bytes or 0.0)
     if stage.source_read is None:
         return 0.0
-    of_files = counted is None or run.input_bytes.total != counted.total
-    return outside if of_files else stage.source_read.bytes
+    from_files = counted is None or run.input_bytes.total != counted.total
+    return outside if from_files else stage.source_read.bytes

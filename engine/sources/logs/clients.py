@@ -1,7 +1,7 @@
-"""What clients asked a server of Spark for: Spark Connect's, or the Thrift server's of JDBC.
+"""Client sessions and operations of a Spark server: Spark Connect, or the JDBC Thrift server.
 
-Such an application waits for its clients; what it does for one lies between two events, one when
-the operation was asked for and one when it was done.
+Such an application waits for its clients. The work for one lies between two events: the start and
+the end of an operation.
 """
 
 from __future__ import annotations
@@ -45,29 +45,29 @@ class Session(Struct, frozen=True, gc=False):
 
 
 class Clients:
-    """The sessions of a server, and when it did something for one; `spans` are epoch ms."""
+    """The client sessions of a server; `spans` are the times (epoch ms) of their operations."""
 
     def __init__(self) -> None:
         self.sessions: set[str] = set()
         self.spans: list[tuple[int, int]] = []
         self._open: dict[str, int] = {}
 
-    def came(self, event: Session) -> None:
-        """A client has opened a session."""
+    def session_opened(self, event: Session) -> None:
+        """A client opened a session."""
         self.sessions.add(event.session)
 
-    def asked(self, event: ConnectOperation | ThriftStart) -> None:
+    def operation_started(self, event: ConnectOperation | ThriftStart) -> None:
         """An operation begins."""
         self._open[event.operation] = event.time_ms
 
-    def answered(self, event: ConnectOperation | ThriftEnd) -> None:
-        """An operation has ended, in whatever way."""
+    def operation_ended(self, event: ConnectOperation | ThriftEnd) -> None:
+        """An operation ended: finished, failed or cancelled."""
         start = self._open.pop(event.operation, None)
         if start is not None and start <= event.time_ms:
             self.spans.append((start, event.time_ms))
 
     def notices(self) -> list[Notice]:
-        """That the time of the log is that of several clients together."""
+        """A notice that the log mixes the work of several clients; empty for one client."""
         if len(self.sessions) < 2:
             return []
         return [
@@ -81,15 +81,15 @@ class Clients:
 
 
 CLIENT_EVENTS: tuple[tuple[bytes, Any, Callable[[Clients, Any], None]], ...] = (
-    (_CONNECT + b"SessionStarted", Session, Clients.came),
-    (_CONNECT + b"OperationStarted", ConnectOperation, Clients.asked),
-    (_CONNECT + b"OperationFinished", ConnectOperation, Clients.answered),
-    (_CONNECT + b"OperationFailed", ConnectOperation, Clients.answered),
-    (_CONNECT + b"OperationCanceled", ConnectOperation, Clients.answered),
-    (_THRIFT + b"SessionCreated", Session, Clients.came),
-    (_THRIFT + b"OperationStart", ThriftStart, Clients.asked),
-    (_THRIFT + b"OperationFinish", ThriftEnd, Clients.answered),
-    (_THRIFT + b"OperationError", ThriftEnd, Clients.answered),
-    (_THRIFT + b"OperationCanceled", ThriftEnd, Clients.answered),
+    (_CONNECT + b"SessionStarted", Session, Clients.session_opened),
+    (_CONNECT + b"OperationStarted", ConnectOperation, Clients.operation_started),
+    (_CONNECT + b"OperationFinished", ConnectOperation, Clients.operation_ended),
+    (_CONNECT + b"OperationFailed", ConnectOperation, Clients.operation_ended),
+    (_CONNECT + b"OperationCanceled", ConnectOperation, Clients.operation_ended),
+    (_THRIFT + b"SessionCreated", Session, Clients.session_opened),
+    (_THRIFT + b"OperationStart", ThriftStart, Clients.operation_started),
+    (_THRIFT + b"OperationFinish", ThriftEnd, Clients.operation_ended),
+    (_THRIFT + b"OperationError", ThriftEnd, Clients.operation_ended),
+    (_THRIFT + b"OperationCanceled", ThriftEnd, Clients.operation_ended),
 )
-"""Name of an event, its structure, and who is told of it."""
+"""Event name, its structure, and the method that handles it."""

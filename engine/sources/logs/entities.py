@@ -1,4 +1,4 @@
-"""What an application is made of: executors, jobs, stages and their attempts, micro-batches."""
+"""Records of an application as its log is read: executors, jobs, stages, attempts, batches."""
 
 from __future__ import annotations
 
@@ -15,9 +15,12 @@ from engine.stage_run import PYTHON_OPERATIONS
 
 @dataclass(slots=True)
 class Executor:
-    """One executor; `cores` is None where the log does not say, `busiest` then bounds it.
-    `launched_ms` is the launch of the first task that was seen to start on it, `drained_ms` when it
-    was done with its last one, of one that was decommissioned."""
+    """One executor.
+
+    `cores` is None where the log does not state it; `busiest`, the most tasks seen at once, is then
+    a lower bound. `launched_ms` is the launch of its first task, `drained_ms` the end of the last
+    task of a decommissioned executor.
+    """
 
     host: str
     added_ms: int | None
@@ -34,17 +37,17 @@ class Executor:
 
     @property
     def offered_until_ms(self) -> int | None:
-        """Until when it could have had tasks; None where that is the end."""
+        """Until when it could run tasks; None for until the end of the log."""
         return self.removed_ms if self.drained_ms is None else self.drained_ms
 
     @property
     def ran_tasks(self) -> bool:
-        """Whether a task was seen to start on it."""
+        """Whether a task is known to have started on it."""
         return self.busiest > 0 or self.cold_slots < (self.cores or 0)
 
     @property
     def ran_before_it_came(self) -> bool:
-        """Whether its tasks started before the log says that it came."""
+        """Whether its first task started before its `ExecutorAdded` event."""
         if not self.ran_tasks or self.added_ms is None:
             return False
         return self.launched_ms is None or self.launched_ms < self.added_ms
@@ -52,7 +55,7 @@ class Executor:
 
 @dataclass(slots=True)
 class Job:
-    """One job and what its properties say it belongs to."""
+    """One job, with the SQL execution, streaming query and batch that its properties name."""
 
     job_id: int
     submitted_ms: int | None
@@ -65,13 +68,14 @@ class Job:
 
 
 _CANCELLED = re.compile(r"(?:\[\w{1,80}\] )?Job \d{1,10} cancelled\b")
-"""How the failure of a stage begins whose job was cancelled (since Spark 4 behind a class)."""
+"""Start of the failure reason of a stage whose job was cancelled (since Spark 4 after an error
+class in brackets)."""
 
 
 @dataclass(slots=True)
 class Attempt:
-    """One attempt of a stage, from submission to completion; one that was cancelled with its job
-    has failed too, to go by the log."""
+    """One stage attempt, from submission to completion. In the log an attempt that was cancelled
+    with its job has failed too."""
 
     submitted_ms: int | None
     completed_ms: int | None = None
@@ -80,11 +84,11 @@ class Attempt:
 
     @property
     def succeeded(self) -> bool:
-        """Whether it came to its end and was not given up."""
+        """Whether it completed without a failure."""
         return self.completed_ms is not None and not self.failed
 
     def ended(self, completed_ms: int | None, failure: str | None) -> None:
-        """It is done; `failure` is Spark's reason where it was given up."""
+        """Records its end; `failure` is Spark's failure reason, None for success."""
         self.completed_ms = completed_ms
         self.failed = failure is not None
         self.cancelled = failure is not None and bool(_CANCELLED.match(failure))
@@ -92,14 +96,16 @@ class Attempt:
 
 @dataclass(slots=True)
 class Stage:
-    """A stage over all its attempts; `partitions` are those of the RDD that it computes, 0 where
-    the log does not say; `file_scans` name the scans of files that its tasks compute, one each.
-    `persisted` are its persisted RDDs with their partitions, `fed` is the one that it computes from
-    a source, `held` which partitions of these had blocks when it began, `copies` on how many
-    executors a block of those is to lie of which more than one is to hold it. `kept_rdds` are
-    those of a cache or a checkpoint of which each task reads one partition. `generated` are the
-    partitions of the program's own rows, where it works on nothing else, `combined` the inputs of a
-    union or of a product."""
+    """A stage over all its attempts.
+
+    `partitions` is that of the RDD it computes, 0 where the log does not state it. `file_scans` are
+    the names of the file scans that its tasks compute. `persisted` are its persisted RDDs with
+    their partitions; `source_fed_rdd` is the one through which it reads a source,
+    `cached_partitions` the partitions of these with a stored block when the stage began, `copies`
+    the replication of those stored more than once. `input_rdds` are the cached or checkpointed RDDs
+    of which each task reads one partition. `generated` are the partitions of the program's own
+    rows, where the stage reads nothing else. `combined` are the inputs of a union or product.
+    """
 
     stage_id: int
     name: str = ""
@@ -121,10 +127,10 @@ class Stage:
     barrier: bool = False
     file_scans: tuple[str, ...] = ()
     reads_cache: bool = False
-    beside_maker: bool = False
-    fed: int | None = None
-    kept_rdds: tuple[int, ...] = ()
-    held: frozenset[int] | None = None
+    computed_concurrently: bool = False
+    source_fed_rdd: int | None = None
+    input_rdds: tuple[int, ...] = ()
+    cached_partitions: frozenset[int] | None = None
     source_read: SourceRead | None = None
     library: str | None = None
     python_start_seconds: float | None = None
@@ -133,21 +139,21 @@ class Stage:
 
     @property
     def cached_rdds(self) -> tuple[int, ...]:
-        """Its persisted RDDs."""
+        """Ids of its persisted RDDs."""
         return tuple(rdd_id for rdd_id, _ in self.persisted)
 
     @property
     def cancelled(self) -> bool:
-        """Whether it was cancelled with its job, and nothing went wrong in it."""
+        """Whether every attempt was cancelled with its job: the stage itself did not fail."""
         attempts = self.attempts.values()
         return bool(attempts) and all(attempt.cancelled for attempt in attempts)
 
     def on_heap(self, rdds: Iterable[int]) -> tuple[int, ...]:
-        """Those persisted RDDs that want memory of the heap."""
+        """Those of the persisted RDDs that take heap memory."""
         return tuple(rdd_id for rdd_id in rdds if rdd_id not in self.off_heap_rdds)
 
     def watch_workers(self) -> None:
-        """Has the ends of its tasks looked at for Python workers, where it may have any."""
+        """Starts summing the start times of Python workers, where its operations use Python."""
         if self.tasks.workers is None and self._names_python:
             self.tasks.workers = WorkerStarts()
 
@@ -155,11 +161,11 @@ class Stage:
     def _names_python(self) -> bool:
         return any(kind in name for name in self.operations for kind in PYTHON_OPERATIONS)
 
-    def ran_python(self, *, starts_told: bool) -> None:
-        """Its tasks computed in Python, which not every operation's name tells: a data source
-        written in Python is a scan like others. Starting the workers took them so long, all
-        attempts together, where the log tells that."""
-        if starts_told and self.tasks.workers is not None:
+    def ran_python(self, *, starts_reported: bool) -> None:
+        """Marks the stage as one that used Python workers, and keeps their summed start time over
+        all attempts, where logged. Not every operation name shows Python: a data source written in
+        Python looks like any other scan."""
+        if starts_reported and self.tasks.workers is not None:
             self.python_start_seconds = self.tasks.workers.seconds
         if not self._names_python:
             self.operations = (*self.operations, PYTHON_OPERATIONS[0])
@@ -168,7 +174,7 @@ class Stage:
 
 @dataclass(slots=True)
 class Batch:
-    """A micro-batch as its query reported it."""
+    """A micro-batch as reported by a `QueryProgressEvent`."""
 
     started: str
     duration_ms: int | None

@@ -1,8 +1,8 @@
-"""The loop over the lines of an event log: which event, decoded how, told to whom.
+"""The parser of event logs: reads lines, decodes the events and applies them to an `Application`.
 
-Nearly all of a log is task ends. They are recognised by their first bytes, decoded into typed
-structures and packed as one row each; task starts and everything that nobody asks for is told by
-its prefix without being parsed.
+Nearly all lines are task ends. They are recognised by their first bytes, decoded into typed
+structures and packed as one row each. Task starts and events that are not used are recognised by
+their prefix and skipped without being parsed.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from engine.sources.logs.application import Application, BadEvent, OtherApplicat
 from engine.sources.logs.broadcast_joins import JOIN, MERGE
 from engine.sources.logs.clients import CLIENT_EVENTS, Clients
 from engine.sources.logs.file_scans import SIZE_METRIC
-from engine.sources.logs.grouped_rows import GROUPING
-from engine.sources.logs.python_workers import PYTHON_METRIC, tells_starts
+from engine.sources.logs.partial_aggregates import GROUPING
+from engine.sources.logs.python_workers import PYTHON_METRIC, has_start_metrics
 from engine.sources.logs.running import REMEMBERED_STARTS
 from engine.sources.logs.session_settings import SESSION, JobSettings
 from engine.sources.logs.task_rows import BUFFER_BYTES, row_of
@@ -47,56 +47,56 @@ BAD_EVENT = (
     *(msgspec.MsgspecError, UnicodeDecodeError, struct.error, OverflowError, RecursionError),
     BadEvent,
 )
-"""What decoding an event that is damaged or of the wrong shape can raise."""
+"""Exceptions from decoding an event that is damaged or of the wrong shape."""
 
 MOST_BAD_EVENTS = 100_000
-"""After so many lines that are no events, and no more that are, reading is given up."""
+"""Reading stops with an error after this many undecodable lines, if they are the majority."""
 
 LONG_TASK_END = 2048
 _ACCUMULABLES, _METRICS = b',"Accumulables":[', b'"Task Metrics":{'
 _BEFORE, _AFTER = 24, 56
-"""Bytes around the place in the line before where a key is looked for first."""
+"""Search window, in bytes, around the position of a key in the previous line."""
 
 
-class Shortener:
-    """Takes out of a task end what nobody reads and what makes up most of a long one, accumulables
-    and executor metrics: finding their ends is quicker than parsing them.
+class AccumulableStripper:
+    """Cuts the accumulables and executor metrics out of a task end before it is parsed.
 
-    Neither key can occur inside a text, where its quotes would be escaped. Both stand nearly where
-    they stood in the line before, a few digits more or less.
+    They are not used and make up most of a long line; finding where they end is faster than parsing
+    them. Neither key can occur inside a string, where its quotes would be escaped. Both stand at
+    nearly the same position as in the previous line, give or take a few digits.
     """
 
     __slots__ = ("_end", "_end_before", "_end_from", "_start", "_start_before", "_start_from")
 
     def __init__(self) -> None:
-        self._expect(_BEFORE, _AFTER)
+        self._set_windows(_BEFORE, _AFTER)
 
-    def _expect(self, start: int, tail: int) -> None:
-        """Notes where the keys stood, in bytes from the beginning and from the end."""
+    def _set_windows(self, start: int, tail: int) -> None:
+        """Sets the search windows from the keys' positions: bytes from the start and the end."""
         self._start, self._end = start, tail
         self._start_from, self._start_before = max(0, start - _BEFORE), start + _AFTER
         self._end_from, self._end_before = -tail - _BEFORE, min(_AFTER - tail, -1)
 
-    def shortened(self, line: bytes) -> bytes:
-        """The line without them, or as it is where they are not found."""
+    def strip(self, line: bytes) -> bytes:
+        """The line without them; unchanged where they are not found."""
         start = line.find(_ACCUMULABLES, self._start_from, self._start_before)
         end = line.rfind(_METRICS, self._end_from, self._end_before)
         if not 0 < start < end:
             start, end = line.find(_ACCUMULABLES), line.rfind(_METRICS)
             if not 0 < start < end:
                 return line
-            self._expect(start, len(line) - end)
+            self._set_windows(start, len(line) - end)
         return line[:start] + b"}," + line[end:]
 
 
 def _events_before(batch: list[bytes]) -> int:
-    """How many events of a batch stand before the application that begins last in it."""
+    """How many events of a batch precede the last application start in it."""
     starts = [n for n, line in enumerate(batch) if line.startswith(_STARTS)]
     return starts[-1] if starts else 0
 
 
 def _starts_in(batch: list[bytes]) -> list[tuple[str | None, int]]:
-    """Of which applications a batch holds the start: identifier and time."""
+    """The (id, time) of each application start in a batch of lines."""
     found = []
     for line in batch:
         if line.startswith(_APPLICATION):
@@ -107,12 +107,12 @@ def _starts_in(batch: list[bytes]) -> list[tuple[str | None, int]]:
 
 
 def _rewritten(line: bytes) -> bytes:
-    """An event as Spark writes it: its name first, and nothing between names and values."""
+    """An event in Spark's own format: its name first, no whitespace between keys and values."""
     return msgspec.json.encode({"Event": _decode_name(line).name, **_decode_any(line)})
 
 
-def _usual(line: bytes) -> bytes:
-    """The same of any line: one that stands so already, or is no event, as it is."""
+def _normalised(line: bytes) -> bytes:
+    """The line in Spark's own format; unchanged where it is so already, or is no event."""
     with suppress(*BAD_EVENT):
         return line if line.startswith(_EVENT) else _rewritten(line)
     return line
@@ -162,8 +162,8 @@ def _stage_completed(application: Application, line: bytes) -> None:
 
 
 def _stage_metrics(application: Application, line: bytes) -> None:
-    """Whether a stage computed in Python, and which scans and joins it ran: all that is wanted of
-    its metrics, which are long."""
+    """Applies the metrics of a completed stage: Python workers, scans, joins, writes, aggregates.
+    They are decoded only where one of these is present, since they are long."""
     python, scans = PYTHON_METRIC in line, application.scans.any_planned
     joins, writes = application.joins.any_planned, application.writes.any_planned
     groups = application.groups.any_planned
@@ -171,16 +171,18 @@ def _stage_metrics(application: Application, line: bytes) -> None:
         return
     info = _decode_metrics(line).info
     if python:
-        application.stage_of(info.stage).ran_python(starts_told=tells_starts(info.accumulables))
+        application.stage_of(info.stage).ran_python(
+            starts_reported=has_start_metrics(info.accumulables)
+        )
     counted = [one.accumulator for one in info.accumulables]
     if scans:
-        application.scans.completed(info.stage, counted)
+        application.scans.stage_completed(info.stage, counted)
     if writes:
-        application.writes.completed(info.stage, counted)
+        application.writes.stage_completed(info.stage, counted)
     if joins:
-        application.joins.completed(info.stage, info.accumulables)
+        application.joins.stage_completed(info.stage, info.accumulables)
     if groups:
-        application.groups.completed(info.stage, info.accumulables)
+        application.groups.stage_completed(info.stage, info.accumulables)
 
 
 def _sql_start(application: Application, line: bytes) -> None:
@@ -189,23 +191,23 @@ def _sql_start(application: Application, line: bytes) -> None:
 
 
 def _sql_plan(application: Application, line: bytes) -> None:
-    """A plan that scans or writes files, joins by a broadcast or a merge, or groups rows; one too
-    deep to decode is no damage."""
+    """Applies a query plan that scans or writes files, joins or aggregates. A plan nested too
+    deeply to decode is skipped and does not count as a bad event."""
     if not any(sign in line for sign in (SIZE_METRIC, WRITTEN_METRIC, JOIN, MERGE, GROUPING)):
         return
     with suppress(RecursionError):
         plan = _decode_plan(line)
-        application.scans.planned(plan)
-        application.joins.planned(plan)
-        application.writes.planned(plan)
-        application.groups.planned(plan)
+        application.scans.add_plan(plan)
+        application.joins.add_plan(plan)
+        application.writes.add_plan(plan)
+        application.groups.add_plan(plan)
 
 
 def _driver_metrics(application: Application, line: bytes) -> None:
     if application.scans.any_planned or application.writes.any_planned:
         updates = _decode_driver_metrics(line).updates
-        application.scans.updated(updates)
-        application.writes.updated(updates)
+        application.scans.driver_metrics_updated(updates)
+        application.writes.driver_metrics_updated(updates)
 
 
 _HANDLERS: dict[bytes, Handler] = {
@@ -249,10 +251,10 @@ _HANDLERS: dict[bytes, Handler] = {
 class EventLog:
     """Reads the parts of one log, in order, into an `Application`.
 
-    `read_events` counts events, `bad_events` those that could not be decoded; where the events of
-    another application follow, they are not read and `other_application` is true; `repeated` where
-    it is the same one, whose log stands in it once more. `starts` are the last task starts as they
-    stand, which tell what was running where the log breaks off.
+    `read_events` counts events, `bad_events` those that could not be decoded. Where the events of
+    another application follow, they are not read and `other_application` is true; `repeated` is
+    true if it is the same application, logged twice in the file. `starts` are the last task start
+    lines, undecoded; they show which tasks were running where the log breaks off.
     """
 
     def __init__(self) -> None:
@@ -264,10 +266,10 @@ class EventLog:
         self.other_application = self.repeated = False
         self.starts: deque[bytes] = deque(maxlen=REMEMBERED_STARTS)
         self.last_ends: dict[str, int] = {}
-        self._shortener = Shortener()
+        self._stripper = AccumulableStripper()
 
     def read(self, chunks: Iterable[bytes], name: str) -> None:
-        """Reads one part: its chunks, decompressed.
+        """Reads one part, given as decompressed chunks.
 
         Raises:
             BadInput: when it has no lines at all.
@@ -288,10 +290,10 @@ class EventLog:
         self.too_long += lines.too_long
         if lines.torn.strip():
             self._read_last_line(lines.torn)
-        self.application.sum_up()
+        self.application.summarise_completed()
 
     def _read_last_line(self, line: bytes) -> None:
-        """A last line without its line end is torn, or whole all the same."""
+        """Reads a last line without a line end, which may be truncated or complete."""
         try:
             _decode_name(line)
         except BAD_EVENT:
@@ -300,27 +302,27 @@ class EventLog:
             self._read_own([line])
 
     def _read_own(self, lines: list[bytes]) -> bool:
-        """Reads lines up to where another application begins; False where one does."""
+        """Reads lines up to the start of another application; returns False if there is one."""
         try:
             self._read_lines(lines)
         except OtherApplication:
-            lines = [_usual(line) for line in lines]
+            lines = [_normalised(line) for line in lines]
             before = _events_before(lines)
-            self.repeated = self.application.told_start in _starts_in(lines[before:])
+            self.repeated = self.application.reported_start in _starts_in(lines[before:])
             self.other_application = True
             self.read_events += before
         return not self.other_application
 
     def _read_lines(self, lines: list[bytes]) -> None:
-        """The hot loop: nothing is looked up in it that can be looked up before."""
+        """The hot loop; attribute lookups are hoisted out of it."""
         application = self.application
         tasks_of, cold = application.tasks, application.cold_tasks
-        other, special, shortened = self._other, self._special, self._shortener.shortened
+        other, special, strip = self._other, self._special, self._stripper.strip
         remember, last_ends = self.starts.append, self.last_ends
         for line in lines:
             try:
                 if line.startswith(TASK_END):
-                    event = _decode_task_end(shortened(line) if len(line) > LONG_TASK_END else line)
+                    event = _decode_task_end(strip(line) if len(line) > LONG_TASK_END else line)
                     tasks = tasks_of.get(event.stage) or application.stage_of(event.stage).tasks
                     tasks.last_end = line
                     if tasks.workers is not None:
@@ -329,7 +331,7 @@ class EventLog:
                     buffer += row_of(event, cold=event.info.task_id in cold)
                     if len(buffer) >= BUFFER_BYTES:
                         tasks.flush()
-                    if application.drains:
+                    if application.decommissioning:
                         last_ends[event.info.executor] = event.info.finish_ms
                     metrics = event.metrics
                     if application.starts_to_read > 0 or (metrics and metrics.updated_blocks):
@@ -341,12 +343,13 @@ class EventLog:
                     if application.starts_to_read > 0:
                         application.task_start(_decode_task_start(line))
             except BAD_EVENT as problem:
-                self._try_again(line, problem)
+                self._recover(line, problem)
         self.read_events += len(lines)
 
-    def _try_again(self, line: bytes, problem: Exception) -> None:
-        """Counts a line that is no event. What only has text that is not UTF-8 is one, of a Spark
-        before 3.0, which wrote in the charset of its machine: nobody knows its foreign letters."""
+    def _recover(self, line: bytes, problem: Exception) -> None:
+        """Counts an undecodable line as bad. A line whose only fault is text that is not UTF-8 is
+        read with replacement characters: Spark before 3.0 wrote in the platform's charset, which
+        the log does not name."""
         if isinstance(problem, UnicodeDecodeError):
             with suppress(*BAD_EVENT):
                 return self._other(line.decode("utf-8", errors="replace").encode())
@@ -354,7 +357,7 @@ class EventLog:
         return None
 
     def _special(self, event: events.TaskEnd) -> None:
-        """What only some task ends tell."""
+        """Handles task ends that matter for warm-up or that report updated blocks."""
         if self.application.starts_to_read > 0:
             self.application.task_end(event.info.executor)
         metrics = event.metrics
@@ -367,15 +370,15 @@ class EventLog:
             )
 
     def _other(self, line: bytes) -> None:
-        """Any event but task starts and ends as Spark writes them."""
+        """Handles any line other than a task start or end in Spark's own format."""
         if not line.startswith(_EVENT):
-            return self._in_own_form(line)
+            return self._other_formatting(line)
         handler = _HANDLERS.get(line[len(_EVENT) : line.find(b'"', len(_EVENT))])
         return None if handler is None else handler(self.application, line)
 
-    def _in_own_form(self, line: bytes) -> None:
-        """An event with other spacing, or with its keys in another order, as tools leave it: read
-        as Spark writes it, since some things are looked for in the text as it stands."""
+    def _other_formatting(self, line: bytes) -> None:
+        """Reads an event with other whitespace or key order, as some tools write it, after
+        rewriting it in Spark's own format: some handlers search the raw text."""
         if line.strip():
             self._read_lines([_rewritten(line)])
-        self.read_events -= 1  # a blank line is none; any other has been counted by now
+        self.read_events -= 1  # a blank line is no event; any other has been counted above

@@ -1,9 +1,9 @@
-"""The events of a Spark log, as typed structures with the fields that are used and no others.
+"""Typed structures of the listener events in a Spark log, with only the fields that are used.
 
-msgspec skips every field that is not named here without building it, which is what makes reading
-fast. The fields of the events of tasks stand in the order of the log: msgspec tries the next
-expected name first. A default stands for a field that older Spark versions do not write
-(docs/formats.md says which version brought what); -1 and None mean that the log does not say.
+msgspec skips every field not named here without building it, which makes reading fast. The fields
+of task events are in the order of the log: msgspec tries the next expected name first. A default
+stands for a field that older Spark versions do not write (docs/formats.md lists which version
+introduced what); -1 and None mean not logged.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 UNKNOWN = -1
-"""A number that the log does not tell (all real ones are zero or more)."""
+"""A number that is not logged (all real ones are zero or more)."""
 
 Long = Annotated[int, Meta(le=2**63 - 1)]
-"""A number as Spark counts it; one that is larger makes an event that cannot be read."""
+"""A 64-bit integer as Spark counts; a larger one makes the event undecodable."""
 
 
 class ShuffleRead(Struct, frozen=True, gc=False):
@@ -163,7 +163,7 @@ class StageInfo(Struct, frozen=True, gc=False):
 
 
 class RddId(Struct, frozen=True, gc=False):
-    """What a skipped stage needs of its RDDs."""
+    """The id of an RDD, all that is used of the RDDs of a skipped stage."""
 
     rdd_id: int = field(name="RDD ID")
 
@@ -194,7 +194,7 @@ class JobStart(Struct, frozen=True, gc=False):
     job: int = field(name="Job ID")
     submitted_ms: int | None = field(default=None, name="Submission Time")
     stage_ids: tuple[int, ...] = field(default=(), name="Stage IDs")
-    planned: tuple[PlannedStage, ...] = field(default=(), name="Stage Infos")
+    planned_stages: tuple[PlannedStage, ...] = field(default=(), name="Stage Infos")
     properties: JobProperties | None = field(default=None, name="Properties")
 
 
@@ -212,7 +212,7 @@ class StageEvent(Struct, frozen=True, gc=False):
 
 
 class AttemptInfo(Struct, frozen=True, gc=False):
-    """What the `Stage Info` of a completed attempt adds to that of the submitted one."""
+    """The fields that the `Stage Info` of a completed attempt adds to that of the submitted one."""
 
     stage: int = field(name="Stage ID")
     attempt: int = field(default=0, name="Stage Attempt ID")
@@ -245,7 +245,7 @@ class ExecutorAdded(Struct, frozen=True, gc=False):
 
 
 class ExecutorRemoved(Struct, frozen=True, gc=False):
-    """`SparkListenerExecutorRemoved`; why it went is text that others wrote, decoded apart."""
+    """`SparkListenerExecutorRemoved`; the reason is free text and decoded separately."""
 
     time_ms: int = field(name="Timestamp")
     executor: str = field(name="Executor ID")
@@ -277,8 +277,8 @@ class BlockManagerRemoved(Struct, frozen=True, gc=False):
 
 
 class BlockUpdate(Struct, frozen=True, gc=False):
-    """`Block Updated Info`. Of a block that memory has lost the memory size is what that set free:
-    only the storage level says where the block is now."""
+    """`Block Updated Info`. For a block evicted from memory, the memory size is the amount freed;
+    only the storage level tells where the block is now."""
 
     block: str = field(name="Block ID")
     manager: BlockManagerId = field(default=BlockManagerId(""), name="Block Manager ID")
@@ -300,8 +300,8 @@ class UnpersistRdd(Struct, frozen=True, gc=False):
 
 
 class LogStart(Struct, frozen=True, gc=False):
-    """`SparkListenerLogStart` and the Databricks event in its place, which begins each part of a
-    log, numbers them from 0 and names the Spark context."""
+    """`SparkListenerLogStart`, and the Databricks event in its place, which starts each part of a
+    rolling log, numbers the parts from 0 and names the Spark context."""
 
     version: str | None = field(default=None, name="Spark Version")
     rollover: int | None = field(default=None, name="Rollover Number")

@@ -1,7 +1,7 @@
-"""Which settings of a log are kept: those that matter to a prediction, and nothing else of them.
+"""The allow-list of Spark settings that are kept from a log: those that matter to a prediction.
 
-Properties hold secrets, paths and hosts: only the settings listed here are kept, and only with
-values that look like settings.
+Spark properties may contain secrets, paths and host names. Only the settings listed here are kept,
+and only if their values look like settings.
 """
 
 from __future__ import annotations
@@ -38,27 +38,27 @@ KEPT_PREFIXES = (
     "spark.speculation",
     "spark.sql.adaptive.",
 )
-_HARMLESS = re.compile(r"[\w.,*\[\] %+-]{1,64}\Z")
+_SETTING_VALUE = re.compile(r"[\w.,*\[\] %+-]{1,64}\Z")
 
 
 def is_kept(key: str) -> bool:
-    """Whether a setting is worth keeping."""
+    """Whether a setting is on the allow-list."""
     return key in KEPT_CONFIG or key.startswith(KEPT_PREFIXES) or bool(OTHER_RESOURCE.match(key))
 
 
-def is_harmless(value: str) -> bool:
-    """Whether a value looks like that of a setting."""
-    return bool(_HARMLESS.match(value))
+def looks_like_setting(value: str) -> bool:
+    """Whether a value looks like a plain setting: short, without path or URL characters."""
+    return bool(_SETTING_VALUE.match(value))
 
 
 def kept_config(properties: Mapping[str, str]) -> dict[str, str]:
-    """The settings worth keeping (`KEPT_CONFIG`, GPUs and the like), and the kind of its master."""
+    """The allowed settings (`KEPT_CONFIG`, GPUs and the like), and the scheme of the master URL."""
     kept = {
         key: value
         for key, value in sorted(properties.items())
-        if is_kept(key) and is_harmless(value)
+        if is_kept(key) and looks_like_setting(value)
     }
     master = properties.get("spark.master", "").partition("://")[0]
-    if is_harmless(master) and "redacted" not in master:
+    if looks_like_setting(master) and "redacted" not in master:
         kept["spark.master"] = master
     return kept

@@ -1,4 +1,4 @@
-"""What a stage does and which persisted RDDs it reads, by its RDDs and call sites.
+"""RDD lineage of stages: library, operations, and which persisted RDDs they compute or read.
 
 The rules (docs/from_logs.md states them for users): a stage belongs to the library whose package
 is in its call stack; operations are the RDD scopes, which Spark names after the operation.
@@ -26,32 +26,30 @@ from engine.sources.logs.events import RddInfo
 
 _PACKAGE = re.compile(rb"org\.apache\.spark\.(graphx|mllib|ml|streaming)\.")
 _LIBRARIES = {b"graphx": "graphx", b"mllib": "mllib", b"ml": "mllib", b"streaming": "streaming"}
-"""The first of these packages that is in a stage's call stack names its library."""
+"""Package -> library; the first of them found in a stage's call stack is its library."""
 
 MOST_OPERATIONS = 64
 
 _FOLDERS = re.compile(r"(?<![^\s()])[^\s()]*[/\\](?=[^\s()])")
 _PYTHON = "PythonRDD"
-"""What Spark calls an RDD whose functions run in Python; it gives it no scope."""
+"""RDD name of functions that run in Python; it has no scope."""
 
 _TABLE = "JDBCRDD"
-"""What Spark calls an RDD that reads a table of a database; it is made before the query runs, and
-so has no scope."""
+"""RDD name of a JDBC table scan; it is created before the query runs and so has no scope."""
 
 _TABLE_SCANS = frozenset({"FileScanRDD", "DataSourceRDD"})
-"""What Spark calls RDDs that read tables for SQL, by the old and the new interface of sources."""
+"""RDD names of SQL table scans, by DataSource V1 and V2."""
 
 _COALESCED = "CoalescedRDD"
-"""What Spark calls an RDD of fewer partitions without a shuffle, of SQL's `Coalesce` too."""
+"""RDD name of a coalesce without a shuffle, of SQL's `Coalesce` too."""
 
 
 _COALESCE, _REPARTITION = "coalesce", "repartition"
-"""What Spark calls the operation that does so, and the one that shuffles, by which Python's has the
-name of the former."""
+"""Operation names without and with a shuffle; PySpark's `repartition` has the scope `coalesce`."""
 
 _CONNECT = "Spark Connect - "
-"""How a stage that a client of Spark Connect asked for is named, before the request itself: its
-session's random id and the beginning of its plan."""
+"""Start of a Spark Connect stage's name. The request follows: the session's random id and the
+beginning of its plan."""
 
 
 class _Scope(msgspec.Struct, frozen=True, gc=False):
@@ -70,14 +68,14 @@ def without_paths(text: str) -> str:
 
 
 def stage_name(text: str) -> str:
-    """A stage's name as it is kept: without paths, and without a request that is no place in a
-    program, holds what a client may have in its plan and is never the same twice."""
+    """A stage's name without paths, and without a Spark Connect request: that is not a call site,
+    may contain a client's data, and differs from run to run."""
     return _CONNECT.rstrip(" -") if text.startswith(_CONNECT) else without_paths(text)
 
 
 @lru_cache(maxsize=1024)
 def _operation(scope: str) -> tuple[str, str] | None:
-    """Name and id of the operation that an RDD scope stands for; None for none."""
+    """Name and id of the operation of an RDD scope; None where it is damaged or unnamed."""
     try:
         decoded = _decode_scope(scope)
     except msgspec.MsgspecError:
@@ -87,7 +85,7 @@ def _operation(scope: str) -> tuple[str, str] | None:
 
 
 def _scope_name(scope: str) -> str:
-    """The name of an RDD scope as it stands; empty where it is damaged."""
+    """The raw name of an RDD scope; empty where it is damaged."""
     try:
         return _decode_scope(scope).name
     except msgspec.MsgspecError:
@@ -95,44 +93,48 @@ def _scope_name(scope: str) -> str:
 
 
 def _operation_of(rdd: RddInfo) -> tuple[str, str] | None:
-    """Name and id of the operation that made an RDD; None where the log does not say."""
+    """Name and id of the operation that created an RDD; None where not logged."""
     if rdd.name == _PYTHON or (rdd.name == _TABLE and not rdd.scope):
         return rdd.name, str(rdd.rdd_id)
     return _operation(rdd.scope) if rdd.scope else None
 
 
-def _shuffling(rdds: Sequence[RddInfo]) -> set[tuple[str, str]]:
-    """The operations `coalesce` of a stage that shuffle, and put no partitions together there: what
-    Python calls `repartition`."""
-    named = {rdd.rdd_id: operation for rdd in rdds if (operation := _operation_of(rdd))}
-    together = {named.get(rdd.rdd_id) for rdd in rdds if rdd.name == _COALESCED}
-    return {one for one in named.values() if one[0] == _COALESCE and one not in together}
+def _repartitions(rdds: Sequence[RddInfo]) -> set[tuple[str, str]]:
+    """The operations named `coalesce` of a stage that have no coalesced RDD there: these shuffle,
+    and are what PySpark calls `repartition`."""
+    operations = {rdd.rdd_id: operation for rdd in rdds if (operation := _operation_of(rdd))}
+    coalesced = {operations.get(rdd.rdd_id) for rdd in rdds if rdd.name == _COALESCED}
+    return {one for one in operations.values() if one[0] == _COALESCE and one not in coalesced}
 
 
 class Lineage:
-    """Which RDDs are persisted and computed by now, so that cached reads can be told apart."""
+    """Tracks which persisted RDDs are computed so far, to tell cached reads from source reads."""
 
     def __init__(self) -> None:
         self._computed: set[int] = set()
-        self._in_part: dict[int, set[int]] = {}
-        self._under_way: set[int] = set()
+        self._computed_partitions: dict[int, set[int]] = {}
+        self._being_computed: set[int] = set()
 
-    def begun(self, rdd_ids: Iterable[int]) -> None:
-        """A stage was submitted that computes all partitions of these persisted RDDs."""
-        self._under_way.update(rdd_ids)
+    def computation_started(self, rdd_ids: Iterable[int]) -> None:
+        """A submitted stage computes all partitions of these persisted RDDs."""
+        self._being_computed.update(rdd_ids)
 
-    def given_up(self, rdd_ids: Iterable[int]) -> None:
-        """A stage has failed that was to compute these."""
-        self._under_way.difference_update(rdd_ids)
+    def computation_failed(self, rdd_ids: Iterable[int]) -> None:
+        """A stage that was computing these has failed."""
+        self._being_computed.difference_update(rdd_ids)
 
-    def computed_in_part(self, rdds: Iterable[tuple[int, int]], places: Iterable[int]) -> None:
-        """These partitions of persisted RDDs of so many each have been computed by a completed
-        stage, which had no others."""
+    def partitions_computed(self, rdds: Iterable[tuple[int, int]], indices: Iterable[int]) -> None:
+        """A completed stage has computed some partitions of persisted RDDs.
+
+        Args:
+            rdds: RDD ids with their numbers of partitions.
+            indices: the partitions that the stage computed.
+        """
         for rdd_id, partitions in rdds:
             if rdd_id in self._computed:
                 continue
-            known = self._in_part.setdefault(rdd_id, set())
-            known.update(places)
+            known = self._computed_partitions.setdefault(rdd_id, set())
+            known.update(indices)
             if len(known) >= partitions:
                 self.computed([rdd_id])
 
@@ -141,17 +143,17 @@ class Lineage:
         return rdd_id in self._computed
 
     def computed(self, rdd_ids: Iterable[int]) -> None:
-        """These persisted RDDs have been computed by a completed stage."""
+        """A completed stage has computed all partitions of these persisted RDDs."""
         for rdd_id in rdd_ids:
             self._computed.add(rdd_id)
-            self._in_part.pop(rdd_id, None)
-            self._under_way.discard(rdd_id)
+            self._computed_partitions.pop(rdd_id, None)
+            self._being_computed.discard(rdd_id)
 
-    def dropped(self, rdd_id: int) -> None:
+    def unpersisted(self, rdd_id: int) -> None:
         """An RDD was unpersisted."""
         self._computed.discard(rdd_id)
-        self._in_part.pop(rdd_id, None)
-        self._under_way.discard(rdd_id)
+        self._computed_partitions.pop(rdd_id, None)
+        self._being_computed.discard(rdd_id)
 
     @staticmethod
     def library_of(line: bytes) -> str | None:
@@ -163,7 +165,7 @@ class Lineage:
     def operations_of(rdds: Sequence[RddInfo]) -> tuple[str, ...]:
         """Names of the operations of a stage (RDD scopes, and Python functions), in the log's
         order, each once."""
-        names, shuffling = dict[str, None](), _shuffling(rdds)
+        names, shuffling = dict[str, None](), _repartitions(rdds)
         for rdd in rdds:
             operation = _operation_of(rdd) if len(names) < MOST_OPERATIONS else None
             if operation is not None:
@@ -173,11 +175,13 @@ class Lineage:
     def operation_counts(
         self, rdds: Sequence[RddInfo], operations: Sequence[str]
     ) -> tuple[int, ...]:
-        """How often a task of the stage does each of its operations: RDD scopes of that name from
-        the stage's RDD up to persisted, computed ones, which are read instead; () for once each.
+        """How often a task of the stage runs each of its operations; () for once each.
+
+        Counts the RDD scopes of that name from the stage's RDD up to persisted RDDs that are
+        already computed, which are read instead.
         """
         scopes: dict[str, set[str]] = {name: set() for name in operations}
-        shuffling = _shuffling(rdds)
+        shuffling = _repartitions(rdds)
         for rdd in self._computed_in(rdds):
             operation = _operation_of(rdd)
             name = _REPARTITION if operation in shuffling else operation and operation[0]
@@ -187,7 +191,7 @@ class Lineage:
         return () if all(count == 1 for count in counts) else counts
 
     def _computed_in(self, rdds: Sequence[RddInfo]) -> list[RddInfo]:
-        """The RDDs that the tasks of a stage compute; all where the log tells no RDD parents."""
+        """The RDDs that the tasks of a stage compute; all where the log has no RDD parents."""
         if not any(rdd.parents for rdd in rdds):
             return list(rdds)
         by_id = {rdd.rdd_id: rdd for rdd in rdds}
@@ -201,9 +205,8 @@ class Lineage:
 
     @staticmethod
     def coalesces(rdds: Sequence[RddInfo]) -> bool:
-        """Whether the program asked for the number of partitions of a stage: `coalesce` put those
-        of an RDD of the same stage together to fewer. One that left them as they were binds
-        nothing here, and is none."""
+        """Whether a `coalesce` sets the stage's number of partitions by merging those of an RDD of
+        the same stage. One that did not reduce them does not count."""
         by_id = {rdd.rdd_id: rdd for rdd in rdds}
         return any(
             rdd.name == _COALESCED
@@ -213,25 +216,26 @@ class Lineage:
         )
 
     def generated_in(self, rdds: Sequence[RddInfo]) -> tuple[int, ...]:
-        """The partitions of each range or collection of the program's own that a stage works on,
-        each of its tasks on one partition of one of them; none where it works on anything else."""
-        found = {rdd.rdd_id: rdd for rdd in self._computed_in(rdds)}
-        begins = [r for r in found.values() if not r.parents or not found.keys() >= set(r.parents)]
-        if not begins or any(rdd.name != GENERATED for rdd in begins):
+        """The numbers of partitions of the ranges and collections that a stage reads, if these are
+        its only inputs and each task works on one partition of one of them; else empty."""
+        computed = {rdd.rdd_id: rdd for rdd in self._computed_in(rdds)}
+        leaves = [
+            r for r in computed.values() if not r.parents or not computed.keys() >= set(r.parents)
+        ]
+        if not leaves or any(rdd.name != GENERATED for rdd in leaves):
             return ()
-        made, tasks = tuple(rdd.partitions for rdd in begins), rdds[0].partitions
-        united = any(rdd.name in UNIONS for rdd in found.values())
-        if united and sum(made) == tasks:
-            return made
-        return made[:1] if set(made) == {tasks} else ()
+        partitions, tasks = tuple(rdd.partitions for rdd in leaves), rdds[0].partitions
+        united = any(rdd.name in UNIONS for rdd in computed.values())
+        if united and sum(partitions) == tasks:
+            return partitions
+        return partitions[:1] if set(partitions) == {tasks} else ()
 
     def combined_in(self, rdds: Sequence[RddInfo]) -> CombinedInputs | None:
-        """The inputs that a stage puts beside each other or pairs, by what was computed by now."""
+        """The inputs of a stage's union or product, given the RDDs computed so far."""
         return combined_in(rdds, self._computed)
 
     def file_scans_in(self, rdds: Sequence[RddInfo]) -> tuple[str, ...]:
-        """The operations of SQL that read files or other sources for a stage, one for each table
-        that it scans, with the paths in their names."""
+        """The names, paths included, of the SQL scans of a stage: one per table it scans."""
         if not any(rdd.name in _TABLE_SCANS for rdd in rdds):
             return ()
         read = (rdd.scope for rdd in self._computed_in(rdds) if rdd.name in _TABLE_SCANS)
@@ -239,13 +243,16 @@ class Lineage:
 
     @staticmethod
     def persisted_in(rdds: Sequence[RddInfo]) -> tuple[tuple[int, int], ...]:
-        """The persisted RDDs of a stage, with their partitions."""
+        """The persisted RDDs of a stage, with their numbers of partitions."""
         return tuple((r.rdd_id, r.partitions) for r in rdds if r.level.memory or r.level.disk)
 
     @staticmethod
-    def fed_in(rdds: Sequence[RddInfo]) -> int | None:
-        """The persisted RDD through which a stage gets all that it reads from outside; None where
-        it is not that of one source, has not the partitions of the stage, or is not there."""
+    def source_fed_in(rdds: Sequence[RddInfo]) -> int | None:
+        """The persisted RDD through which a stage gets all that it reads from sources.
+
+        None where several persisted RDDs, or none, lie between the sources and the stage's RDD, or
+        where its number of partitions differs from the stage's.
+        """
         by_id = {rdd.rdd_id: rdd for rdd in rdds}
         pending = [rdd.rdd_id for rdd in rdds if not rdd.parents and rdd.name not in NO_INPUT]
         if not pending or len(pending) == len(rdds):
@@ -254,63 +261,65 @@ class Lineage:
         for rdd in rdds:
             for parent in rdd.parents:
                 children.setdefault(parent, []).append(rdd.rdd_id)
-        visited, fed = set[int](), set[int]()
+        visited, fed_rdds = set[int](), set[int]()
         while pending:
             rdd = by_id[pending.pop()]
             if rdd.rdd_id in visited:
                 continue
             visited.add(rdd.rdd_id)
             if rdd.level.memory or rdd.level.disk:
-                fed.add(rdd.rdd_id)
+                fed_rdds.add(rdd.rdd_id)
             elif rdd is rdds[0]:
                 return None
             else:
                 pending.extend(children.get(rdd.rdd_id, ()))
-        alike = {r.partitions for r in rdds if r.level.memory or r.level.disk or r is rdds[0]}
-        return fed.pop() if len(fed) == 1 == len(alike) else None
+        partition_counts = {
+            r.partitions for r in rdds if r.level.memory or r.level.disk or r is rdds[0]
+        }
+        return fed_rdds.pop() if len(fed_rdds) == 1 == len(partition_counts) else None
 
-    def kept_in(self, rdds: Sequence[RddInfo]) -> tuple[int, ...]:
-        """The RDDs of which each task of a stage reads one partition that an earlier stage has
-        persisted or checkpointed, nearest first, whatever else of other stages it reads beside
-        them: Spark puts side by side what has as many partitions. Empty where it reads a source."""
+    def input_rdds_in(self, rdds: Sequence[RddInfo]) -> tuple[int, ...]:
+        """The RDDs, persisted or checkpointed by earlier stages, of which each task of a stage
+        reads one partition, nearest first. Shuffles and others may be read besides: Spark zips
+        inputs with equal numbers of partitions. Empty where the stage reads a source."""
         by_id = {rdd.rdd_id: rdd for rdd in rdds}
-        pending, visited, kept = deque(rdd.rdd_id for rdd in rdds[:1]), set[int](), list[int]()
+        pending, visited, stored = deque(rdd.rdd_id for rdd in rdds[:1]), set[int](), list[int]()
         while pending:
             rdd = by_id[pending.popleft()]
             if rdd.rdd_id in visited:
                 continue
             visited.add(rdd.rdd_id)
-            above = [by_id[parent] for parent in rdd.parents if parent in by_id]
-            cut_off = any(parent.name in CHECKPOINTS for parent in above)
+            parents = [by_id[parent] for parent in rdd.parents if parent in by_id]
+            cut_off = any(parent.name in CHECKPOINTS for parent in parents)
             if cut_off or rdd.rdd_id in self._computed:
-                kept.append(rdd.rdd_id)
+                stored.append(rdd.rdd_id)
             elif not rdd.parents:
                 return ()
             else:
-                pending.extend(parent.rdd_id for parent in above)
-        return tuple(one for one in kept if by_id[one].partitions == rdds[0].partitions)
+                pending.extend(parent.rdd_id for parent in parents)
+        return tuple(one for one in stored if by_id[one].partitions == rdds[0].partitions)
 
     @staticmethod
     def disk_backed_in(rdds: Sequence[RddInfo]) -> tuple[int, ...]:
-        """Those persisted RDDs whose blocks may lie on disk."""
+        """The persisted RDDs whose storage level includes disk."""
         return tuple(rdd.rdd_id for rdd in rdds if rdd.level.disk)
 
     @staticmethod
     def copies_in(rdds: Sequence[RddInfo]) -> dict[int, int]:
-        """On how many executors each block is to lie, of RDDs with more than one copy; no cluster
-        has more executors than it may have nodes, of which a damaged log may tell."""
+        """The replication of RDDs whose blocks have more than one copy. Values above the largest
+        possible cluster are damage and left out."""
         return {r.rdd_id: r.level.copies for r in rdds if 1 < r.level.copies <= MOST_NODES}
 
     @staticmethod
     def off_heap_in(rdds: Sequence[RddInfo]) -> frozenset[int]:
-        """Those persisted RDDs that want no memory of the heap: DISK_ONLY and OFF_HEAP."""
+        """The persisted RDDs that take no heap memory: DISK_ONLY and OFF_HEAP."""
         return frozenset(
             r.rdd_id for r in rdds if r.level.off_heap or (r.level.disk and not r.level.memory)
         )
 
     def needed_in(self, rdds: Sequence[RddInfo]) -> tuple[tuple[int, int], ...]:
-        """The persisted RDDs that the tasks of a stage read or compute, with their partitions; none
-        where the log tells no RDD parents."""
+        """The persisted RDDs that the tasks of a stage read or compute, with their numbers of
+        partitions; without RDD parents in the log only the stage's own RDD is seen."""
         by_id = {rdd.rdd_id: rdd for rdd in rdds}
         pending, visited = [rdds[0].rdd_id] if rdds else [], set[int]()
         found = []
@@ -325,29 +334,29 @@ class Lineage:
                 pending.extend(rdd.parents)
         return tuple(found)
 
-    def reads_cache(self, rdds: Sequence[RddInfo], *, under_way: bool = False) -> bool:
-        """Whether all input of a stage comes from RDDs that an earlier stage has persisted, or it
-        itself: what a task has cached and needs a second time counts as read too.
+    def reads_cache(self, rdds: Sequence[RddInfo], *, include_being_computed: bool = False) -> bool:
+        """Whether all input of a stage comes from RDDs persisted by an earlier stage or by itself
+        (a block that a task caches and needs again counts as read too).
 
-        Walks from the stage's RDD up its narrow parents and stops at persisted, computed ones;
-        a source that it still reaches is read again. Logs without RDD parents (before Spark
-        1.5) say no more than that a persisted RDD is there.
+        Walks from the stage's RDD up its narrow dependencies and stops at computed persisted RDDs;
+        a source that is still reached is read again. Logs without RDD parents (before Spark 1.5)
+        only show that a persisted RDD is present.
 
         Args:
-            under_way: whether those count that other stages are just computing.
+            include_being_computed: whether RDDs that other running stages compute count too.
         """
         by_id = {rdd.rdd_id: rdd for rdd in rdds}
-        begun = (by_id.keys() & self._computed) | (by_id.keys() & self._in_part.keys())
-        begun |= by_id.keys() & self._under_way if under_way else set()
-        ready = bool(begun)
+        stored = (by_id.keys() & self._computed) | (by_id.keys() & self._computed_partitions.keys())
+        stored |= by_id.keys() & self._being_computed if include_being_computed else set()
+        any_stored = bool(stored)
         if not any(rdd.parents for rdd in rdds):
-            return ready
-        if not ready and not any(rdd.level.memory or rdd.level.disk for rdd in rdds):
+            return any_stored
+        if not any_stored and not any(rdd.level.memory or rdd.level.disk for rdd in rdds):
             return False
         pending, visited = [rdds[0].rdd_id], set()
         while pending:
             rdd = by_id.get(pending.pop())
-            if rdd is None or rdd.rdd_id in visited or rdd.rdd_id in begun:
+            if rdd is None or rdd.rdd_id in visited or rdd.rdd_id in stored:
                 continue
             visited.add(rdd.rdd_id)
             if not rdd.parents and rdd.name not in NO_INPUT:

@@ -1,7 +1,7 @@
-"""Executors that died, told from those that were given back: by what Spark wrote when they went.
+"""Tells lost executors from released ones, by Spark's removal reason.
 
-An executor that dynamic allocation sends away when it is idle, or that the driver asks to stop, is
-no mishap; one that crashed, that its node took along, or that was never heard of again is.
+An executor that dynamic allocation releases when idle, or that the driver stops, is no failure. One
+that crashed, went down with its node, or stopped answering is.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from engine.sources.logs.entities import Executor
 from engine.units import format_count, format_seconds
 
 LONGEST_REASON = 100
-"""Characters of Spark's reason that are shown: diagnostics of containers run to pages."""
+"""Characters of Spark's reason that are shown: container diagnostics run to pages."""
 
-_GIVEN_BACK = re.compile(r"killed by driver|explicit termination request|scale.?down", re.I)
+_RELEASED = re.compile(r"killed by driver|explicit termination request|scale.?down", re.I)
 _DECOMMISSIONED = re.compile(r"decommission", re.I)
-_NO_MORE_SAID = re.compile(r"executor decommission(?:ed)?\W*", re.I)
+_REASONLESS = re.compile(r"executor decommission(?:ed)?\W*", re.I)
 
 _OUT_OF_MEMORY = (
     r"(?:code|status)(?: is)?:? ?(?:137|52)\b|memory limits|memoryOverhead|OutOfMemory|\bOOM"
 )
-_NODE_WENT = (
+_NODE_LOST = (
     r"decommission|preempt|evict|\bspot\b|lost\W{0,2} node|worker (?:lost|shutting)|deleted by"
 )
-_SILENT = r"heartbeat timed out|disassociated"
+_UNRESPONSIVE = r"heartbeat timed out|disassociated"
 
 _REMEDIES = (
     (
@@ -36,21 +36,22 @@ _REMEDIES = (
         "spark.executor.memory) or fewer cores, and log a run without the loss",
     ),
     (
-        re.compile(_NODE_WENT, re.I),
+        re.compile(_NODE_LOST, re.I),
         "nodes that were taken away (spot, preempted, decommissioned): plan with --spot for "
         "interruptions, and log a run on nodes that stay",
     ),
     (
-        re.compile(_SILENT, re.I),
+        re.compile(_UNRESPONSIVE, re.I),
         "look for long garbage collection, lack of memory or a broken network in the executor's "
         "own log, and log a run without the loss",
     ),
 )
-_OTHERWISE = "look for the cause in the executor's own log, and log a run without the loss"
+_DEFAULT_REMEDY = "look for the cause in the executor's own log, and log a run without the loss"
 
 
-def on_demand(properties: Mapping[str, str]) -> bool:
-    """Whether the number of executors follows the load, by the settings."""
+def scales_with_load(properties: Mapping[str, str]) -> bool:
+    """Whether the settings let the number of executors follow the load (dynamic allocation or
+    Databricks autoscaling)."""
     return properties.get("spark.dynamicAllocation.enabled", "").lower() == "true" or _autoscales(
         properties
     )
@@ -62,30 +63,30 @@ def _autoscales(properties: Mapping[str, str]) -> bool:
 
 
 def was_lost(executor: Executor, properties: Mapping[str, str]) -> bool:
-    """Whether an executor that went was not sent away.
+    """Whether a removed executor was lost rather than released.
 
-    Where the log gives no reason, the settings decide: one that nobody could have sent was lost.
+    Without a removal reason the settings decide: where nothing scales down, it was lost.
     """
     reason = executor.removed_reason
-    if _GIVEN_BACK.search(reason):
+    if _RELEASED.search(reason):
         return False
     if _autoscales(properties) and _DECOMMISSIONED.search(reason):
         return False
-    unsaid = not reason.strip() or _NO_MORE_SAID.fullmatch(reason.strip()) is not None
-    return not (unsaid and on_demand(properties))
+    no_reason = not reason.strip() or _REASONLESS.fullmatch(reason.strip()) is not None
+    return not (no_reason and scales_with_load(properties))
 
 
 def decommissions(properties: Mapping[str, str]) -> bool:
-    """Whether executors get no more tasks from when their node is to go, until it does."""
+    """Whether decommissioning is enabled: executors then get no more tasks once their node is
+    announced to go."""
     return properties.get("spark.decommission.enabled", "").lower() == "true"
 
 
 def drained_ms(
     executor: Executor, properties: Mapping[str, str], last_end_ms: int | None
 ) -> int | None:
-    """When an executor was done with its tasks that was decommissioned, and only handed on its
-    blocks from then on; None for others. One that was sent away because it was idle could have had
-    more until then.
+    """When a decommissioned executor ended its last task, after which it only migrated its blocks.
+    None for other executors: one that was released when idle could have run tasks until then.
 
     Args:
         last_end_ms: end of its last task.
@@ -99,15 +100,15 @@ def drained_ms(
 
 
 STOPPING_MS = 5_000
-"""How long before the end of an application that is stopped from outside its executors may go."""
+"""How long before the end of a killed application its executors may be removed."""
 
 _TERMINATED = re.compile(r"(?:code|status)(?: is)?:? ?143\b", re.I)
 
 
 def was_stopped(executor: Executor, end_ms: int) -> bool:
-    """Whether an executor was ended (SIGTERM, 143) along with its application: somebody killed the
-    application, and the executor is not the reason of anything. YARN ends those that take too much
-    memory by the same signal, and says so.
+    """Whether an executor was terminated (SIGTERM, exit code 143) along with its application, and
+    so is not a cause of anything. YARN kills executors over their memory limit by the same signal,
+    but says so in the reason.
 
     Args:
         end_ms: when the application ended, or its log did.
@@ -119,10 +120,10 @@ def was_stopped(executor: Executor, end_ms: int) -> bool:
 
 
 def lost_notice(lost: Sequence[Executor], *, executors: int, started_ms: int) -> Notice | None:
-    """The warning that executors were lost: how many, when, and what Spark says of it.
+    """The warning that executors were lost: how many, when, and Spark's reason; None for none.
 
     Args:
-        lost: those that went before the last stage ended.
+        lost: those removed before the last stage ended.
         executors: how many the application ever had.
     """
     if not lost:
@@ -130,12 +131,12 @@ def lost_notice(lost: Sequence[Executor], *, executors: int, started_ms: int) ->
     first = min(lost, key=lambda executor: executor.removed_ms or 0)
     kinds = [_remedy(executor.removed_reason) for executor in lost]
     remedy = Counter(kinds).most_common(1)[0][0]
-    told = next(e.removed_reason for e, kind in zip(lost, kinds, strict=True) if kind == remedy)
+    reason = next(e.removed_reason for e, kind in zip(lost, kinds, strict=True) if kind == remedy)
     after = format_seconds(max(0, (first.removed_ms or 0) - started_ms) / 1000.0)
     went = "was lost" if len(lost) == 1 else "were lost, the first"
     number = f"{len(lost)} of {format_count(executors, 'executor')}"
-    said = shortened(told)
-    why = f'Spark says "{said}"' if said else "the log does not say why"
+    shown = shortened(reason)
+    why = f'Spark says "{shown}"' if shown else "the log does not say why"
     return Notice(
         "lost-executors",
         f"{number} {went} {after} after the start ({why}): the run is replayed with the executors "
@@ -145,7 +146,7 @@ def lost_notice(lost: Sequence[Executor], *, executors: int, started_ms: int) ->
 
 
 def _remedy(reason: str) -> str:
-    return next((remedy for kind, remedy in _REMEDIES if kind.search(reason)), _OTHERWISE)
+    return next((remedy for kind, remedy in _REMEDIES if kind.search(reason)), _DEFAULT_REMEDY)
 
 
 _PLACES = re.compile(r"(?i:\b(?:hosts?|nodes?|pod|ip)\b:? )\S+|\S*(?:container_|/|@|://)\S*")
@@ -153,7 +154,7 @@ _ADDRESS = re.compile(r"(?<![\w.-])(?!spark\.|java\.)[\w-]+(?:\.[\w-]+){2,}(?::\
 
 
 def shortened(reason: str) -> str:
-    """What Spark wrote, printable, on one line, without the names of hosts and containers."""
+    """Spark's reason, printable, on one line, without host and container names."""
     plain = "".join(char if char.isprintable() else " " for char in reason)
     named = _ADDRESS.sub("…", _PLACES.sub("…", plain))
     text = " ".join(named.replace('"', "'").split())

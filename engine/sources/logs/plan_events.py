@@ -1,5 +1,4 @@
-"""The events that tell the plans of SQL queries and their metrics, as `events`, and what each
-stage adds to these."""
+"""Typed structures of SQL plan and metric events (as `events`), and per-stage metric increments."""
 
 from __future__ import annotations
 
@@ -11,15 +10,15 @@ from engine.sources.logs.events import UNKNOWN
 
 
 class PlanMetric(Struct, frozen=True, gc=False):
-    """A metric of a node of a query's plan."""
+    """A metric of a plan node: its name and accumulator."""
 
     name: str = field(default="", name="name")
     accumulator: int = field(default=UNKNOWN, name="accumulatorId")
 
 
 class PlanMetadata(Struct, frozen=True, gc=False):
-    """What the plan tells of a scan of files: where they are (cut where long), in which format and
-    which columns are read, and how many buckets where each task gets one or more of these."""
+    """The metadata of a file scan node: location (truncated where long), format, columns read, and
+    the selected buckets where tasks read buckets."""
 
     location: str | None = field(default=None, name="Location")
     format: str | None = field(default=None, name="Format")
@@ -31,8 +30,8 @@ OUTPUT_ROWS = "number of output rows"
 
 
 class PlanNode(Struct, frozen=True, gc=False):
-    """`sparkPlanInfo`: a node of a query's plan with those below it; `text` is what Spark writes of
-    it, with its arguments, as it stands in the log."""
+    """`sparkPlanInfo`: a plan node with its children; `text` is its raw `simpleString`, which
+    contains its arguments."""
 
     name: str = field(default="", name="nodeName")
     children: tuple[PlanNode, ...] = field(default=(), name="children")
@@ -42,7 +41,7 @@ class PlanNode(Struct, frozen=True, gc=False):
 
     @property
     def rows(self) -> int | None:
-        """The accumulator of the rows that it gives; None where it counts none."""
+        """The accumulator of its output rows; None where it does not count them."""
         return next((m.accumulator for m in self.metrics if m.name == OUTPUT_ROWS), None)
 
 
@@ -61,27 +60,26 @@ class DriverMetrics(Struct, frozen=True, gc=False):
 
 
 class Accumulable(Struct, frozen=True, gc=False):
-    """An entry of the `Accumulables` of a stage or a task; a program's own may hold anything."""
+    """An entry of the `Accumulables` of a stage or a task; user accumulators may hold anything."""
 
     accumulator: int = field(default=UNKNOWN, name="ID")
 
 
 class NamedAccumulable(Accumulable, frozen=True, gc=False):
-    """An entry of the `Accumulables` of a stage or a task with its name, and with what a task added
-    to it."""
+    """An entry of the `Accumulables` of a stage or a task, with its name and the task's update."""
 
     name: str | None = field(default=None, name="Name")
     update: Any = field(default=None, name="Update")
 
 
 class CountedMetric(NamedAccumulable, frozen=True, gc=False):
-    """An entry of the `Accumulables` of a stage with what all of its tasks added to it."""
+    """An entry of the `Accumulables` of a stage, with the accumulated value."""
 
     value: Any = field(default=None, name="Value")
 
     @property
     def number(self) -> float | None:
-        """The value of a metric that counts, which stands in a log as a number or as its text."""
+        """The value of a counter, which is logged as a number or as text; None for other values."""
         if isinstance(self.value, str) and self.value.isdecimal():
             return float(self.value) if len(self.value) < LONGEST_NUMBER else None
         counts = isinstance(self.value, int) and 0 <= self.value < 10**LONGEST_NUMBER
@@ -89,63 +87,62 @@ class CountedMetric(NamedAccumulable, frozen=True, gc=False):
 
 
 LONGEST_NUMBER = 20
-"""Digits; a long integer has no more."""
+"""Digits; a 64-bit integer has no more."""
 
 
-class MeteredStage(Struct, frozen=True, gc=False):
-    """Which metrics the tasks of a completed stage counted."""
+class StageAccumulables(Struct, frozen=True, gc=False):
+    """`Stage Info` of a completed stage, metrics only."""
 
     stage: int = field(name="Stage ID")
     accumulables: tuple[CountedMetric, ...] = field(default=(), name="Accumulables")
 
 
 class StageMetrics(Struct, frozen=True, gc=False):
-    """`SparkListenerStageCompleted`, of which this looks at the metrics alone."""
+    """`SparkListenerStageCompleted`, metrics only."""
 
-    info: MeteredStage = field(name="Stage Info")
+    info: StageAccumulables = field(name="Stage Info")
 
 
-class MeteredTask(Struct, frozen=True, gc=False):
-    """Which metrics a task counted."""
+class TaskAccumulables(Struct, frozen=True, gc=False):
+    """`Task Info`, the ids of the task's accumulators only."""
 
     accumulables: tuple[Accumulable, ...] = field(default=(), name="Accumulables")
 
 
-class TaskMetered(Struct, frozen=True, gc=False):
-    """`SparkListenerTaskEnd`, of which this looks at those metrics alone."""
+class TaskEndAccumulables(Struct, frozen=True, gc=False):
+    """`SparkListenerTaskEnd`, accumulator ids only."""
 
-    info: MeteredTask = field(name="Task Info")
+    info: TaskAccumulables = field(name="Task Info")
 
 
-class NamedTask(Struct, frozen=True, gc=False):
-    """What a task added to which metrics."""
+class TaskUpdates(Struct, frozen=True, gc=False):
+    """`Task Info`, the task's accumulators with names and updates only."""
 
     accumulables: tuple[NamedAccumulable, ...] = field(default=(), name="Accumulables")
 
 
-class NamedTaskEnd(Struct, frozen=True, gc=False):
-    """`SparkListenerTaskEnd`, of which this looks at those alone."""
+class TaskEndUpdates(Struct, frozen=True, gc=False):
+    """`SparkListenerTaskEnd`, accumulator updates only."""
 
-    info: NamedTask = field(name="Task Info")
+    info: TaskUpdates = field(name="Task Info")
 
 
 class StageCounts:
-    """What each stage adds to the accumulators of a plan, which go on: followed through the stages
-    in the order in which these end.
+    """The increment of each stage to a plan's accumulators, which are cumulative over stages.
 
-    A sort samples its rows before it shuffles them, for which Spark runs the part of the plan below
-    it once more: the second stage that counts its rows ends with those of both.
+    Stages are passed in the order in which they end. (A sort samples its input before shuffling, so
+    Spark runs the plan below it twice: the second stage reports the rows of both.)
     """
 
     def __init__(self) -> None:
-        self._before: dict[int, float] = {}
-        self._last: dict[int, tuple[int, float]] = {}
+        self._total_before: dict[int, float] = {}
+        self._last_value: dict[int, tuple[int, float]] = {}
 
     def added(self, accumulator: int, stage_id: int, number: float) -> float:
-        """What a stage added, where it left an accumulator at `number`; another attempt of the same
-        stage goes on with what the one before counted."""
-        last = self._last.get(accumulator)
+        """The stage's increment, given the accumulator's value `number` at its end. A later attempt
+        of the same stage continues the count of the earlier one."""
+        last = self._last_value.get(accumulator)
         if last is not None and last[0] != stage_id:
-            self._before[accumulator] = last[1]
-        self._last[accumulator] = stage_id, number
-        return max(0.0, number - self._before.get(accumulator, 0.0))
+            self._total_before[accumulator] = last[1]
+        self._last_value[accumulator] = stage_id, number
+        return max(0.0, number - self._total_before.get(accumulator, 0.0))

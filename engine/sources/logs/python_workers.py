@@ -1,13 +1,13 @@
-"""What the metrics of tasks and stages tell of the Python workers of tasks.
+"""Start-up time of Python workers, from the metrics of tasks and stages.
 
-Spark SQL counts the bytes that it hands to them; since 4.0 also how long they took to start, and to
-load the code of their functions: the interpreter, its modules, and what these import. That is done
-once for each worker, however much data its tasks have.
+Spark SQL counts the bytes sent to Python workers and, since 4.0, the time they took to start and to
+initialise: the interpreter, its modules and their imports. That happens once per worker, whatever
+the amount of data.
 
-A worker serves one task after the other (`spark.python.worker.reuse`), and counts its
-initialization from the end of the one before: nearly all of what it then tells is the time for
-which it waited for work, minutes where the driver or other stages came between. Its task tells of
-no start, which lay before the task.
+A worker serves one task after another (`spark.python.worker.reuse`) and measures its initialisation
+from the end of the previous task. For a reused worker that is almost entirely time spent waiting
+for work, which can be minutes. Such a task reports no start time, so only tasks that report one are
+counted.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from contextlib import suppress
 
 import msgspec
 
-from engine.sources.logs.plan_events import NamedAccumulable, NamedTaskEnd
+from engine.sources.logs.plan_events import NamedAccumulable, TaskEndUpdates
 from engine.sources.logs.task_rows import LATEST_MS
 
 PYTHON_METRIC = b'"Name":"data sent to Python workers"'
-"""Among the metrics of a stage: its tasks handed work to Python."""
+"""In the metrics of a stage: its tasks sent data to Python."""
 
 STARTS = ("time to start Python workers", "time to initialize Python workers")
 """Metrics of an operator that computes in Python, in milliseconds."""
 
 _STARTED = b'"Name":"%s"' % STARTS[0].encode()
-"""Among the metrics of a task: it started a worker."""
+"""In the metrics of a task: it started a worker."""
 
 MS = 1e-3
 
-_decode_task = msgspec.json.Decoder(NamedTaskEnd).decode
+_decode_task = msgspec.json.Decoder(TaskEndUpdates).decode
 
 
 class WorkerStarts:
-    """How long the tasks of a stage took to start workers and to load their code."""
+    """Sums the time that the tasks of a stage took to start and initialise Python workers."""
 
     __slots__ = ("seconds",)
 
@@ -43,29 +43,29 @@ class WorkerStarts:
         self.seconds = 0.0
 
     def task_ended(self, line: bytes) -> None:
-        """The end of a task, as it stands in the log; a damaged one tells nothing."""
+        """Adds the time in a task end line; a damaged one counts as zero."""
         if _STARTED in line:
             with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
                 self.seconds += start_seconds(_decode_task(line).info.accumulables)
 
 
 def start_seconds(metrics: Iterable[NamedAccumulable]) -> float:
-    """How long the workers of a task took that it started. Those of several operators start beside
-    each other: the longest counts."""
-    told = list(metrics)
+    """Start and initialisation time of the workers that a task started. The workers of several
+    operators start in parallel, so the longest of each metric counts."""
+    entries = list(metrics)
     return MS * sum(
-        max((_milliseconds(one.update) for one in told if one.name == name), default=0.0)
+        max((_milliseconds(one.update) for one in entries if one.name == name), default=0.0)
         for name in STARTS
     )
 
 
-def tells_starts(metrics: Iterable[NamedAccumulable]) -> bool:
-    """Whether the metrics of a stage say how long its workers took."""
+def has_start_metrics(metrics: Iterable[NamedAccumulable]) -> bool:
+    """Whether the metrics of a stage include the start-up time of its workers."""
     return any(one.name in STARTS for one in metrics)
 
 
 def _milliseconds(value: object) -> float:
-    """Spark writes the values of SQL metrics as text; one that is no time counts as none."""
+    """A SQL metric as milliseconds; Spark writes it as text. An invalid value counts as 0."""
     try:
         found = float(str(value))
     except ValueError:

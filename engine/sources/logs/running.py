@@ -1,7 +1,7 @@
-"""Tasks that were running where a log breaks off: started, and not seen to end.
+"""Tasks that were still running where a log breaks off: started, without an end event.
 
-Starts are not decoded while a log is read, since they say nothing that ends do not; the last ones
-are remembered as they stand, and looked at where the application's end is missing.
+Task starts are not decoded while a log is read, since task ends repeat their content. The last ones
+are kept undecoded and examined if the application's end is missing.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from engine.sources.logs.task_summary import MS
 from engine.stage_run import Measure
 
 REMEMBERED_STARTS = 8192
-"""Of so many last starts it is told which have not ended: more than the slots of most clusters. A
-task that began before them is not known to run."""
+"""Number of last task starts that are kept: more than the slots of most clusters. A running task
+that started earlier is not found."""
 
 _decode = msgspec.json.Decoder(events.TaskStart).decode
 
@@ -26,8 +26,8 @@ _decode = msgspec.json.Decoder(events.TaskStart).decode
 def running_seconds(
     application: Application, starts: Iterable[bytes], *, end_ms: int
 ) -> Mapping[int, Measure]:
-    """How long the tasks of each stage had run at the end of a log that does not tell the end of
-    the application; of stages that were going on, by id."""
+    """Elapsed times of the tasks that were running when the log broke off, by stage id; empty where
+    the log has the application's end."""
     if application.ended_ms is not None:
         return {}
     last: dict[tuple[int, int], int] = {}
@@ -37,16 +37,16 @@ def running_seconds(
         except (msgspec.MsgspecError, UnicodeDecodeError):
             continue
         info = event.info
-        place = info.partition if info.partition >= 0 else info.index
-        last[event.stage, place] = info.launch_ms
+        partition = info.partition if info.partition >= 0 else info.index
+        last[event.stage, partition] = info.launch_ms
     ages: dict[int, list[int]] = {}
-    for (stage_id, place), launch_ms in last.items():
+    for (stage_id, partition), launch_ms in last.items():
         stage = application.stages.get(stage_id)
         if stage is None or any(a.completed_ms is not None for a in stage.attempts.values()):
             continue
-        if not stage.tasks.has_ended(place, launch_ms) and 0 < launch_ms <= end_ms:
+        if not stage.tasks.has_ended(partition, launch_ms) and 0 < launch_ms <= end_ms:
             ages.setdefault(stage_id, []).append(end_ms - launch_ms)
-    return {stage_id: _measure(own) for stage_id, own in ages.items()}
+    return {stage_id: _measure(stage_ages) for stage_id, stage_ages in ages.items()}
 
 
 def _measure(ages_ms: list[int]) -> Measure:

@@ -1,7 +1,7 @@
-"""Settings that a program makes while it runs: `spark.conf.set(...)`, SET of SQL.
+"""Settings changed at run time: `spark.conf.set(...)`, SQL `SET`.
 
-The environment of a log tells those with which the application began. Jobs of SQL queries tell all
-that their session had when they were submitted.
+The environment event has the settings at the application's start. Jobs of SQL queries list all
+settings of their session at submission.
 """
 
 from __future__ import annotations
@@ -16,88 +16,92 @@ import msgspec
 from msgspec import Struct, field
 
 from engine.notices import Notice
-from engine.sources.logs.kept_settings import is_harmless, is_kept
+from engine.sources.logs.kept_settings import is_kept, looks_like_setting
 from engine.units import format_share
 
 SESSION = b'"spark.sql.execution.id":"'
-"""Among the properties of a job: it belongs to a query, and tells the settings of its session."""
+"""In the properties of a job: it belongs to a SQL query, and lists its session's settings."""
 
 _KEY = re.compile(r"spark\.sql\.[\w.-]{1,96}\Z", re.ASCII)
 
-NAMED = 3
-WORTH_SAYING = 0.1
-"""So many changed settings are named, from this share of the task time of queries on that had
-another value."""
+MOST_NAMED = 3
+NOTICEABLE_SHARE = 0.1
+"""A notice names up to `MOST_NAMED` changed settings, if queries with at least `NOTICEABLE_SHARE`
+of the task time had another value."""
 
 
 class JobSettings(Struct, frozen=True, gc=False):
-    """`SparkListenerJobStart`, of which this looks at the properties alone."""
+    """`SparkListenerJobStart`, properties only."""
 
     job: int = field(name="Job ID")
     properties: dict[str, msgspec.Raw] | None = field(default=None, name="Properties")
 
 
 @dataclass(frozen=True)
-class InForce:
-    """The settings under which a run is taken to have run, and what is to be said of them."""
+class EffectiveSettings:
+    """The settings assumed for a whole run, and notices about settings that changed in it."""
 
     properties: Mapping[str, str]
     notices: tuple[Notice, ...] = ()
 
 
 class SessionSettings:
-    """The settings that the sessions of queries had, by job."""
+    """Collects the session settings of the jobs of SQL queries."""
 
     def __init__(self) -> None:
         self._of_job: dict[int, dict[str, str]] = {}
-        self._alike: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
+        self._distinct: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
 
     def job_started(self, event: JobSettings) -> None:
-        """Those of a job of a query; most have the same."""
-        told: dict[str, str] = {}
+        """Records the settings of a query's job; equal ones are stored once."""
+        settings: dict[str, str] = {}
         for key, raw in (event.properties or {}).items():
             if _KEY.match(key) and is_kept(key):
                 with suppress(msgspec.MsgspecError, UnicodeDecodeError):
                     value = msgspec.json.decode(raw, type=str)
-                    told |= {key: value} if is_harmless(value) else {}
-        same = tuple(sorted(told.items()))
-        self._of_job[event.job] = self._alike.setdefault(same, told)
+                    settings |= {key: value} if looks_like_setting(value) else {}
+        key_values = tuple(sorted(settings.items()))
+        self._of_job[event.job] = self._distinct.setdefault(key_values, settings)
 
-    def in_force(
+    def effective(
         self, properties: Mapping[str, str], task_seconds: Iterable[tuple[Iterable[int], float]]
-    ) -> InForce:
-        """The properties of the application, with those of the sessions: of several values of one
-        the value with which queries ran longest.
+    ) -> EffectiveSettings:
+        """The application's properties, overridden by session settings. Of several values of a
+        setting the one with the most task time wins.
 
         Args:
-            properties: with which it began.
-            task_seconds: of each stage, the jobs that it is of and what its tasks took.
+            properties: those at the application's start.
+            task_seconds: per stage, its job ids and its task time.
         """
-        keys = sorted({key for told in self._alike.values() for key in told})
+        keys = sorted({key for settings in self._distinct.values() for key in settings})
         spent: dict[str, defaultdict[str | None, float]] = {k: defaultdict(float) for k in keys}
         for jobs, seconds in task_seconds if keys else ():
-            told = next((self._of_job[job] for job in jobs if job in self._of_job), None)
-            if told is not None:
+            settings = next((self._of_job[job] for job in jobs if job in self._of_job), None)
+            if settings is not None:
                 for key in keys:
-                    spent[key][told.get(key, properties.get(key))] += seconds
-        found, changed = dict(properties), dict[str, float]()
+                    spent[key][settings.get(key, properties.get(key))] += seconds
+        effective, changed = dict(properties), dict[str, float]()
         for key, values in spent.items():
             if not values:
                 continue
             chosen = max(values, key=lambda value: (values[value], value or ""))
-            found.pop(key, None)
-            found |= {} if chosen is None else {key: chosen}
+            effective.pop(key, None)
+            effective |= {} if chosen is None else {key: chosen}
             total = sum(values.values())
-            if total - values[chosen] >= WORTH_SAYING * total > 0.0:
+            if total - values[chosen] >= NOTICEABLE_SHARE * total > 0.0:
                 changed[key] = 1.0 - values[chosen] / total
-        return InForce(found, (_changed(changed, found),) if changed else ())
+        return EffectiveSettings(effective, (_changed(changed, effective),) if changed else ())
 
 
 def _changed(others: Mapping[str, float], found: Mapping[str, str]) -> Notice:
-    """That settings were changed, by the share of task time in which they had other values."""
+    """The notice about changed settings.
+
+    Args:
+        others: setting -> share of task time with other values.
+    """
     first = sorted(others, key=lambda key: -others[key])
-    told = [f"{key} ({found.get(key, 'default')})" for key in first[:NAMED]]
-    more = f" and {len(first) - NAMED} more" if len(first) > NAMED else ""
+    told = [f"{key} ({found.get(key, 'default')})" for key in first[:MOST_NAMED]]
+    more = f" and {len(first) - MOST_NAMED} more" if len(first) > MOST_NAMED else ""
     return Notice(
         "settings-changed",
         f"the program changed settings while it ran, {', '.join(told)}{more}: these values are "

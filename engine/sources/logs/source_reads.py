@@ -1,10 +1,9 @@
-"""What stages read from outside for RDDs that they persist, each partition once.
+"""Bytes that stages read from sources to compute persisted RDDs, counted once per partition.
 
-A stage that takes the first rows computes some partitions alone, and reads a partition whose block
-finds no room no further than it must: stages that come later read the rest. One metric of a task
-counts the bytes of blocks and of sources. Which of the two they are follows from which partitions
-no stage has computed before and, where the log tells of blocks, from which of them were there when
-the stage began.
+A stage that takes the first rows computes only some partitions, and stops early in a partition
+whose block does not fit in memory; later stages read the rest. The input metric of a task counts
+cached blocks and sources alike. The two are told apart by which partitions no stage has computed
+before and, where block updates are logged, by which blocks were stored when the stage began.
 """
 
 from __future__ import annotations
@@ -15,12 +14,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class SourceRead:
-    """What a stage that also reads cached blocks reads from outside.
+    """The source reads of a stage that also reads cached blocks.
 
     Args:
-        bytes: by how much more of the source was read than by the stages before.
-        first_bytes: what it read for partitions that no stage had computed.
-        first_share: these, as a share of its own.
+        bytes: source bytes that no earlier stage had read.
+        first_bytes: bytes read for partitions that no earlier stage had computed.
+        first_share: those partitions as a share of the stage's partitions.
     """
 
     bytes: float
@@ -29,47 +28,46 @@ class SourceRead:
 
 
 class SourceReads:
-    """Follows persisted RDDs that are computed from sources, stage by stage."""
+    """Tracks, per persisted RDD and partition, the most source bytes that a stage has read."""
 
     def __init__(self) -> None:
-        self._most: dict[int, dict[int, int]] = {}
+        self._max_bytes: dict[int, dict[int, int]] = {}
 
-    def computed(self, rdd_id: int, read: Mapping[int, int]) -> None:
-        """A stage that found nothing of an RDD has read so many bytes for each partition."""
-        most = self._most.setdefault(rdd_id, {})
-        for place, size in read.items():
-            most.setdefault(place, size)
+    def record_first(self, rdd_id: int, read: Mapping[int, int]) -> None:
+        """Records the source bytes per partition of a stage that found no block of the RDD."""
+        max_bytes = self._max_bytes.setdefault(rdd_id, {})
+        for index, size in read.items():
+            max_bytes.setdefault(index, size)
 
     def read(
         self,
         rdd_id: int,
         read: Mapping[int, int],
         *,
-        held: Collection[int] | None,
-        whole: bool,
+        cached: Collection[int] | None,
+        fully_computed: bool,
     ) -> SourceRead:
-        """A stage has read so many bytes for each partition of an RDD of which others had computed
-        some.
+        """Records the bytes per partition read by a stage after others had computed partitions.
 
         Args:
-            held: partitions whose blocks were there; None where nobody knows, or all were.
-            whole: whether all of them had been computed.
+            cached: partitions with a stored block; None where unknown, or where all were stored.
+            fully_computed: whether all partitions had been computed before.
         """
-        most = self._most.setdefault(rdd_id, {})
-        missing = read.keys() if held is None else read.keys() - set(held)
-        first = set() if whole else missing - most.keys()
-        again = set() if held is None else missing & most.keys()
-        more = sum(max(0, read[place] - most[place]) for place in again)
-        first_bytes = sum(read[place] for place in first)
-        for place in (*first, *again):
-            most[place] = max(read[place], most.get(place, 0))
+        max_bytes = self._max_bytes.setdefault(rdd_id, {})
+        missing = read.keys() if cached is None else read.keys() - set(cached)
+        first = set() if fully_computed else missing - max_bytes.keys()
+        reread = set() if cached is None else missing & max_bytes.keys()
+        extra_bytes = sum(max(0, read[index] - max_bytes[index]) for index in reread)
+        first_bytes = sum(read[index] for index in first)
+        for index in (*first, *reread):
+            max_bytes[index] = max(read[index], max_bytes.get(index, 0))
         share = len(first) / len(read) if read else 0.0
-        return SourceRead(float(first_bytes + more), float(first_bytes), share)
+        return SourceRead(float(first_bytes + extra_bytes), float(first_bytes), share)
 
     def of(self, rdd_id: int) -> Mapping[int, int]:
-        """The most that a stage has read for each partition of an RDD."""
-        return self._most.get(rdd_id, {})
+        """Partition -> the most source bytes that a stage has read for it."""
+        return self._max_bytes.get(rdd_id, {})
 
-    def dropped(self, rdd_id: int) -> None:
-        """An RDD was unpersisted: what is read for it from now on is read anew."""
-        self._most.pop(rdd_id, None)
+    def unpersisted(self, rdd_id: int) -> None:
+        """Forgets an RDD: later reads of its sources count anew."""
+        self._max_bytes.pop(rdd_id, None)

@@ -1,4 +1,4 @@
-"""How many CPUs a task holds, and that Spark 4 counts the time of each of them as run time."""
+"""CPUs per task, and undoing Spark 4's multiplication of run time by them."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from engine.sources.logs.whole_numbers import whole_number
 
 
 def task_cpus_of(profile: ResourceProfileAdded | None, properties: Mapping[str, str]) -> int:
-    """What a resource profile says, else `spark.task.cpus`, else 1."""
+    """CPUs per task: the resource profile's, else `spark.task.cpus`, else 1."""
     asked = profile.task.get("cpus") if profile else None
     if asked is not None and 1 <= asked.amount <= MOST_TASK_CPUS:
         return int(asked.amount)
     return told_task_cpus(properties)
 
 
-def counts_cpus(version: str | None) -> bool:
-    """Whether this Spark multiplies the run time of a task by the CPUs that it holds: from 4.0 on
-    (`Executor.scala`; tasks of 1.7 s in all told 2.8 s with two CPUs, 4.0.1)."""
+def multiplies_run_time_by_cpus(version: str | None) -> bool:
+    """Whether this Spark version multiplies a task's run time by its CPUs: 4.0 and later
+    (`Executor.scala`; with two CPUs, tasks of 1.7 s in all reported 2.8 s in 4.0.1)."""
     major = whole_number((version or "").partition(".")[0])
     return major is not None and major >= 4
 
 
-def with_own_run_time(rows: Rows, cpus: int) -> Rows:
-    """Rows whose run time is as long as the task ran. Spark multiplies the time with that of
-    loading, and then takes the latter away once."""
+def with_wall_clock_run_time(rows: Rows, cpus: int) -> Rows:
+    """The rows with wall-clock run times. Spark multiplies the time including deserialisation by
+    the CPUs and then subtracts deserialisation once."""
     corrected = rows.copy()
     run, loading = rows[:, RUN], np.maximum(rows[:, DESERIALIZE], 0)
     corrected[:, RUN] = np.where(run < 0, run, np.maximum(0, (run + loading) // cpus - loading))

@@ -23,14 +23,14 @@ WIDTH = len(COLUMNS)
     INPUT_RECORDS, SHUFFLE_READ_RECORDS, SHUFFLE_WRITE_RECORDS, OUTPUT_RECORDS,
 ) = range(WIDTH)  # fmt: skip
 SUMMED = slice(CACHED_INPUT, WIDTH)
-"""Columns of which a stage keeps the sum alone."""
+"""Columns of which a stage keeps only the sum."""
 
 LATEST_MS = 10**14
-"""No log is from later (the year 5138): such a time is damage."""
+"""Later times (year 5138) are treated as damage."""
 
 USUAL_RESULT_BYTES = 16 * 1024
-"""What any task may send the driver: news of what it counted, and where its output lies (2 to 8 kB
-in logs of Spark 3 and 4). Beyond that are rows that the driver asked for."""
+"""Result size of any task: its accumulator updates and the location of its output (2 to 8 kB in
+logs of Spark 3 and 4). What exceeds it are rows collected by the driver."""
 
 SUCCESS, FAILED, KILLED, RESUBMITTED = range(4)
 
@@ -39,8 +39,8 @@ ROW_BYTES = 8 * WIDTH
 BUFFER_BYTES = 16_384 * ROW_BYTES
 
 READ_FROM_CACHE = frozenset({"Memory", "Disk", "Network"})
-"""`Data Read Method`s of Spark 1.x that mean a persisted block: of the task's own executor, or
-(Network) of another one. What is not kept is read by "Hadoop", wherever it lies."""
+"""`Data Read Method`s of Spark 1.x that mean a cached block: of the task's own executor, or
+(Network) of another one. Sources are read by "Hadoop", wherever they are."""
 
 
 def row_of(event: TaskEnd, *, cold: bool) -> bytes:

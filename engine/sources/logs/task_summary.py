@@ -1,7 +1,7 @@
-"""What the tasks of stages add up to: a `Measure` of each quantity, and how tasks warm up.
+"""Summary of a stage's tasks: a `Measure` per quantity, sums, and the JVM warm-up curve.
 
-Stages with as many tasks as each other are summed up together: there may be thousands of them, and
-each call to NumPy has a fixed cost.
+Stages with equal numbers of tasks are summarised in one batch: there may be thousands of them, and
+each NumPy call has a fixed cost.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Measures = dict[str, Measure | None]
 
 @dataclass(frozen=True, slots=True)
 class TaskSummary:
-    """What the tasks of a stage add up to; fields as in `StageRun`, times in epoch ms."""
+    """Summary of a stage's tasks; fields as in `StageRun`, times in epoch ms."""
 
     first_launch_ms: int
     last_finish_ms: int
@@ -74,15 +74,15 @@ SPECS: dict[str, tuple[float, int]] = {
 """Measure -> (its unit per stored integer, quantiles to keep)."""
 
 RECORDS = COLUMNS[INPUT_RECORDS:]
-"""Numbers of records, of which a stage keeps the sum; none where nothing moved, as of
-`_NONE_WHEN_ZERO`."""
+"""Record counts, of which a stage keeps the sum; None where it is 0, as for `_NONE_WHEN_ZERO`."""
 
 _UNITS, _POINTS = zip(*SPECS.values(), strict=True)
 
 _NONE_WHEN_ZERO = frozenset(
     {"input_bytes", "output_bytes", "shuffle_read_bytes", "shuffle_write_bytes"}
 )
-"""Newer versions write 0 where older ones leave out the metric: both mean that nothing moved."""
+"""Measures that are None if their sum is 0: newer versions write 0 where older ones omit the
+metric."""
 
 
 def of_rows(rows: Rows) -> list[tuple[Measures, tuple[float, ...]]]:
@@ -113,46 +113,49 @@ def _named(found: Iterable[Measure | None]) -> Measures:
 
 
 def columns_of(rows: Rows) -> Rows:
-    """(measures, tasks): the values behind each measure of `SPECS`, -1 where a task did not report
-    it."""
+    """The (measures, tasks) values of the measures in `SPECS`; -1 where not reported."""
     by_column = np.ascontiguousarray(rows.T)
     run, remote, local = by_column[RUN], by_column[REMOTE_READ], by_column[LOCAL_READ]
     duration = by_column[FINISH] - by_column[LAUNCH]
     reads_shuffle = np.maximum(remote, local) > 0
-    found = np.empty((len(SPECS), len(rows)), dtype=np.int64)
-    found[0] = duration
-    found[1] = np.where(run < 0, -1, np.maximum(duration - run, 0))
-    found[2:5] = by_column[RUN : GC + 1]
-    found[5] = np.where(reads_shuffle, by_column[FETCH_WAIT], -1)
-    found[6:8] = by_column[INPUT : OUTPUT + 1]
+    values = np.empty((len(SPECS), len(rows)), dtype=np.int64)
+    values[0] = duration
+    values[1] = np.where(run < 0, -1, np.maximum(duration - run, 0))
+    values[2:5] = by_column[RUN : GC + 1]
+    values[5] = np.where(reads_shuffle, by_column[FETCH_WAIT], -1)
+    values[6:8] = by_column[INPUT : OUTPUT + 1]
     # Spark 1.2 tells remote bytes alone: their sum with the local ones is not known then.
-    found[8] = np.where((remote < 0) | (local < 0), -1, remote + local)
-    found[9] = np.where(reads_shuffle, remote, -1)
-    found[10] = by_column[SHUFFLE_WRITE]
-    found[11] = by_column[PEAK_MEMORY]
-    found[12] = np.where(by_column[COLD] > 0, duration, -1)
-    return found
+    values[8] = np.where((remote < 0) | (local < 0), -1, remote + local)
+    values[9] = np.where(reads_shuffle, remote, -1)
+    values[10] = by_column[SHUFFLE_WRITE]
+    values[11] = by_column[PEAK_MEMORY]
+    values[12] = np.where(by_column[COLD] > 0, duration, -1)
+    return values
 
 
 WARM_UP_PARTS = (32, 16, 8, 4, 2)
 FEWEST_IN_ORDER = 8
-"""Fewer warm tasks do not show how their times fall."""
+"""Minimum number of warm tasks to estimate a warm-up curve."""
 
 FIXED_SHARE = 0.25
-"""Of a typical task's time, when tasks of different size are compared: the rest goes with bytes."""
+"""Share of a typical task's time taken as independent of its size, when tasks of different size are
+compared; the rest is proportional to bytes read."""
 
 
 def _warm_ups(rows: Rows) -> list[tuple[float, ...]]:
     """`StageRun.warm_up` of the stages in (stages, tasks, `WIDTH`) rows."""
-    told = (rows[:, :, COLD] <= 0) & (rows[:, :, FINISH] > rows[:, :, LAUNCH])
-    if told.all():
-        return _falling(rows)
-    return [_falling(one[kept][None])[0] for one, kept in zip(rows, told, strict=True)]
+    usable = (rows[:, :, COLD] <= 0) & (rows[:, :, FINISH] > rows[:, :, LAUNCH])
+    if usable.all():
+        return _warm_up_ratios(rows)
+    return [
+        _warm_up_ratios(one[rows_used][None])[0]
+        for one, rows_used in zip(rows, usable, strict=True)
+    ]
 
 
-def _falling(rows: Rows) -> list[tuple[float, ...]]:
-    """How the mean time of a stage's tasks falls from the first launched on; empty when they are
-    too few."""
+def _warm_up_ratios(rows: Rows) -> list[tuple[float, ...]]:
+    """Warm-up curves: running mean of size-adjusted task times in launch order, relative to the
+    mean of all, at the fractions 1/`WARM_UP_PARTS`; empty when the tasks are too few."""
     stages, tasks, _ = rows.shape
     if tasks < FEWEST_IN_ORDER:
         return [()] * stages

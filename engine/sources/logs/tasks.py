@@ -1,8 +1,8 @@
-"""The tasks of one stage: rows in a buffer, each partition counted once, then summed up.
+"""Collects the task attempts of a stage, counts each partition once, and summarises them.
 
-Work is what the first successful attempt of each partition did; whatever else ran (failed and
-killed attempts, speculative copies, recomputed partitions) is `Waste`. A stage keeps its rows up
-to `EXACT_TASKS`; above that they go into sketches while the log is read, so that memory stays
+Useful work is the first successful attempt of each partition. Everything else (failed and killed
+attempts, speculative copies, recomputed partitions) is wasted time. Up to `EXACT_TASKS` rows are
+kept; beyond that they go into quantile sketches while the log is read, so that memory stays
 constant.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 from engine.forecast import BoolArray
 from engine.sources.logs.python_workers import WorkerStarts
 from engine.sources.logs.sketch import QuantileSketch
-from engine.sources.logs.task_cpus import with_own_run_time
+from engine.sources.logs.task_cpus import with_wall_clock_run_time
 from engine.sources.logs.task_rows import (
     ATTEMPT,
     COLUMNS,
@@ -51,22 +51,22 @@ EXACT_TASKS = 100_000
 """A stage of more tasks is sketched."""
 
 MOST_PARTITIONS = 1 << 26
-"""A larger partition number is taken for damage: remembering it would need too much memory."""
+"""A larger partition number is treated as damage: the array of finished partitions would take too
+much memory."""
 
 
 class StageTasks:
     """Collects the tasks of one stage over all its attempts.
 
-    `buffer` takes packed rows; `flush` moves them on. `tasks` is how many partitions the stage
-    has, from its first attempt; None until that is known. `last_end` is the last task end as it
-    stands in the log, kept until the stage has completed. `workers` is what Python workers took to
-    start, of a stage that may use them. `cpus_in_run_time` is how many times a task's run time is
-    counted.
+    `buffer` takes packed rows; `flush` processes them. `tasks` is the stage's number of partitions,
+    from its first attempt; None until known. `last_end` is the last task end line, kept until the
+    stage has completed. `workers` sums the start-up time of Python workers, for a stage that may
+    use them. `cpus_in_run_time` is the factor by which Spark multiplied run times.
     """
 
     def __init__(self) -> None:
         self.buffer = bytearray()
-        self._told = bytearray()
+        self._unsorted = bytearray()
         self._closed = False
         self.tasks: int | None = None
         self.cpus_in_run_time = 1
@@ -79,8 +79,8 @@ class StageTasks:
         self.wasted_ms = 0
         self.first_launch_ms: int | None = None
         self.last_finish_ms = 0
-        self._done = np.zeros(0, dtype=bool)
-        self._in_vain: dict[int, int] = {}
+        self._partition_done = np.zeros(0, dtype=bool)
+        self._unsuccessful: dict[int, int] = {}
         self._rows: list[Rows] = []
         self._sketches: dict[str, QuantileSketch] | None = None
         self._sums = np.zeros(len(COLUMNS[SUMMED]), dtype=np.float64)
@@ -89,75 +89,75 @@ class StageTasks:
 
     @property
     def waste(self) -> tuple[int, int, float]:
-        """Failed attempts, killed attempts, seconds spent in vain."""
+        """Failed attempts, killed attempts, seconds of attempts without a used result."""
         return self.failed, self.killed, self.wasted_ms / 1000.0
 
     def close(self) -> int:
-        """The stage has completed: what comes from here on is no work of it, if any was done.
+        """Marks the stage as completed: task ends that follow are not work of it, if any was done.
 
-        Returns the bytes of rows that are left to be summed up.
+        Returns the bytes of rows that are still to be summarised.
         """
-        self._flush_told()
+        self._flush_unsorted()
         self.last_end = b""
         if self._closed:
             return 0
-        self._told, self.buffer = self.buffer, bytearray()
-        self._closed = not self._told and self.finished > 0
-        return len(self._told)
+        self._unsorted, self.buffer = self.buffer, bytearray()
+        self._closed = not self._unsorted and self.finished > 0
+        return len(self._unsorted)
 
     def flush(self) -> None:
-        """Sorts what is buffered into work and waste."""
-        self._flush_told()
+        """Splits the buffered rows into useful work and waste."""
+        self._flush_unsorted()
         if self.buffer:
             packed = bytes(self.buffer)
             self.buffer.clear()
-            self._sort(packed)
+            self._split(packed)
 
-    def told(self) -> bytearray:
-        """The rows from before the stage completed that were not sorted yet."""
-        return self._told
+    def unsorted_rows(self) -> bytearray:
+        """Packed rows from before the completion that were not split into work and waste yet."""
+        return self._unsorted
 
     def inputs(self) -> dict[int, int] | None:
-        """Bytes that the first task which succeeded of each partition has read, so far; None where
-        there are too many of them."""
+        """Partition -> input bytes of its first successful task so far; None once the stage is
+        sketched."""
         if self._sketches is not None:
             return None
-        completed = self._closed or self._told
-        packed = bytes(self._told if completed else self.buffer)
+        completed = self._closed or self._unsorted
+        packed = bytes(self._unsorted if completed else self.buffer)
         rows = np.concatenate([*self._rows, np.frombuffer(packed, "<i8").reshape(-1, WIDTH)])
-        rows = rows[_sensible(rows) & (rows[:, STATUS] == SUCCESS)][::-1]
+        rows = rows[_plausible(rows) & (rows[:, STATUS] == SUCCESS)][::-1]
         read = np.maximum(rows[:, INPUT], 0)
-        return dict(zip(_places(rows).tolist(), read.tolist(), strict=True))
+        return dict(zip(_partitions(rows).tolist(), read.tolist(), strict=True))
 
-    def take(self, rows: Rows, *, first_ms: int, last_ms: int) -> None:
-        """Takes `told` rows of which each is a success that makes sense, or sorts them where they
-        do a partition twice."""
-        if not self._all_fresh(_places(rows)):
-            return self._flush_told()
-        self._told.clear()
+    def take_successes(self, rows: Rows, *, first_ms: int, last_ms: int) -> None:
+        """Takes `unsorted_rows` that are all plausible successes, or splits them where a partition
+        occurs twice."""
+        if not self._all_fresh(_partitions(rows)):
+            return self._flush_unsorted()
+        self._unsorted.clear()
         self._closed = True
         self.finished += len(rows)
-        self._span(first_ms, last_ms)
-        return self._keep(rows)
+        self._extend_span(first_ms, last_ms)
+        return self._add_work(rows)
 
-    def _flush_told(self) -> None:
-        """The rows from before the stage completed."""
-        if self._told:
-            self._sort(bytes(self._told))
-            self._told.clear()
+    def _flush_unsorted(self) -> None:
+        """Splits the rows from before the completion."""
+        if self._unsorted:
+            self._split(bytes(self._unsorted))
+            self._unsorted.clear()
             self._closed = self.finished > 0
 
-    def _sort(self, packed: bytes) -> None:
-        rows = self._valid(np.frombuffer(packed, dtype="<i8").reshape(-1, WIDTH))
+    def _split(self, packed: bytes) -> None:
+        rows = self._valid_rows(np.frombuffer(packed, dtype="<i8").reshape(-1, WIDTH))
         succeeded = rows[:, STATUS] == SUCCESS
         successes = int(np.count_nonzero(succeeded))
         work = self._first_successes(rows if successes == len(rows) else rows[succeeded])
         self._count_waste(rows, successes=successes, work=work)
         if len(work) and not self._closed:
-            self._keep(work)
+            self._add_work(work)
 
-    def _valid(self, rows: Rows) -> Rows:
-        good = _sensible(rows)
+    def _valid_rows(self, rows: Rows) -> Rows:
+        good = _plausible(rows)
         if good.all():
             return rows
         self.invalid += int((~good).sum())
@@ -166,10 +166,10 @@ class StageTasks:
     def _first_successes(self, rows: Rows) -> Rows:
         """The first success of each partition that was not done before.
 
-        Before Spark 3.3 a retried attempt numbers the missing partitions from 0, so its rows
-        cannot be told apart by number: as many of them count as partitions are missing.
+        Before Spark 3.3 a retried stage attempt numbers the missing partitions from 0, so the
+        partition of its tasks is unknown: as many of its rows count as partitions are missing.
         """
-        known = _numbered(rows)
+        known = _partition_known(rows)
         if known.all():
             fresh = self._not_done(rows)
             self.finished += len(fresh)
@@ -186,43 +186,48 @@ class StageTasks:
     def _not_done(self, rows: Rows) -> Rows:
         if not len(rows):
             return rows
-        place = _places(rows)
-        if self._all_fresh(place):
+        partition = _partitions(rows)
+        if self._all_fresh(partition):
             return rows
-        _, first = np.unique(place, return_index=True)
-        kept: Rows = rows[np.sort(first[~self._done[place[first]]])]
-        self._done[place] = True
+        _, first = np.unique(partition, return_index=True)
+        kept: Rows = rows[np.sort(first[~self._partition_done[partition[first]]])]
+        self._partition_done[partition] = True
         return kept
 
-    def _all_fresh(self, place: Rows) -> bool:
-        """Whether none of these partitions was done before and none is there twice, as nearly
-        always: then they are done now."""
-        highest = int(place.max())
-        if highest >= len(self._done):
-            grown = np.zeros(max(highest + 1, 2 * len(self._done)), dtype=bool)
-            grown[: len(self._done)] = self._done
-            self._done = grown
-        before, number = self._done[place], np.count_nonzero(self._done)
-        self._done[place] = True
-        fresh = bool(np.count_nonzero(self._done) == number + len(place))
+    def _all_fresh(self, partitions: Rows) -> bool:
+        """Marks the partitions as done and returns True, if none was done before and none occurs
+        twice, which is nearly always so; else changes nothing."""
+        highest = int(partitions.max())
+        if highest >= len(self._partition_done):
+            grown = np.zeros(max(highest + 1, 2 * len(self._partition_done)), dtype=bool)
+            grown[: len(self._partition_done)] = self._partition_done
+            self._partition_done = grown
+        before, done_before = (
+            self._partition_done[partitions],
+            np.count_nonzero(self._partition_done),
+        )
+        self._partition_done[partitions] = True
+        fresh = bool(np.count_nonzero(self._partition_done) == done_before + len(partitions))
         if not fresh:
-            self._done[place] = before
+            self._partition_done[partitions] = before
         return fresh
 
-    def _span(self, first_ms: int, last_ms: int) -> None:
+    def _extend_span(self, first_ms: int, last_ms: int) -> None:
         self.first_launch_ms = min(first_ms, self.first_launch_ms or first_ms)
         self.last_finish_ms = max(self.last_finish_ms, last_ms)
 
     def _count_waste(self, rows: Rows, *, successes: int, work: Rows) -> None:
         if not len(rows):
             return
-        self._span(int(rows[:, LAUNCH].min()), int(rows[:, FINISH].max()))
+        self._extend_span(int(rows[:, LAUNCH].min()), int(rows[:, FINISH].max()))
         if len(work) == len(rows):
             return
         status, duration = rows[:, STATUS], rows[:, FINISH] - rows[:, LAUNCH]
-        vain = rows[status != SUCCESS]
-        for place, launch in zip(_places(vain).tolist(), vain[:, LAUNCH].tolist(), strict=True):
-            self._in_vain[place] = max(launch, self._in_vain.get(place, 0))
+        unsuccessful = rows[status != SUCCESS]
+        for partition, launch in zip(
+            _partitions(unsuccessful).tolist(), unsuccessful[:, LAUNCH].tolist(), strict=True
+        ):
+            self._unsuccessful[partition] = max(launch, self._unsuccessful.get(partition, 0))
         spent = np.where((duration > 0) & (status != RESUBMITTED), duration, 0)
         useful = int((work[:, FINISH] - work[:, LAUNCH]).sum())
         resubmitted = int((status == RESUBMITTED).sum())
@@ -231,9 +236,9 @@ class StageTasks:
         self.killed += int((status == KILLED).sum()) + max(0, repeated - resubmitted)
         self.wasted_ms += int(spent.sum()) - useful
 
-    def _keep(self, work: Rows) -> None:
+    def _add_work(self, work: Rows) -> None:
         if self.cpus_in_run_time > 1:
-            work = with_own_run_time(work, self.cpus_in_run_time)
+            work = with_wall_clock_run_time(work, self.cpus_in_run_time)
         extra = work[:, SUMMED]
         most = extra.max(axis=0)
         self._reported |= most >= 0
@@ -249,33 +254,32 @@ class StageTasks:
         for sketch, values in zip(self._sketches.values(), columns_of(work), strict=True):
             sketch.add(values[values >= 0])
 
-    def has_ended(self, place: int, launch_ms: int) -> bool:
-        """Whether the partition is done, or its attempt that was launched then ended in vain."""
-        done = 0 <= place < len(self._done) and bool(self._done[place])
-        return done or self._in_vain.get(place, 0) >= launch_ms
+    def has_ended(self, partition: int, launch_ms: int) -> bool:
+        """Whether the partition is done, or its attempt of that launch time has failed."""
+        done = 0 <= partition < len(self._partition_done) and bool(self._partition_done[partition])
+        return done or self._unsuccessful.get(partition, 0) >= launch_ms
 
     def summary(self) -> TaskSummary | None:
-        """What the work adds up to; None when no task finished. The rows are given up."""
+        """The summary of the useful work; None when no task finished. Frees the rows."""
         if self._summary is None:
             summarise((self,))
         self.flush()
         return self._summary
 
-    def work(self) -> Rows | None:
-        """(tasks, `WIDTH`) rows that wait to be summed up; None for none, or where they went into
-        sketches."""
+    def pending_rows(self) -> Rows | None:
+        """(tasks, `WIDTH`) rows that are not summarised yet; None for none, or if sketched."""
         if self._summary is not None or not self._rows:
             return None
         return self._rows[0] if len(self._rows) == 1 else np.concatenate(self._rows)
 
-    def sum_up(self, found: Measures, warm_up: tuple[float, ...]) -> None:
-        """Takes what the rows add up to and gives them up."""
+    def set_summary(self, measures: Measures, warm_up: tuple[float, ...]) -> None:
+        """Stores the summary of the rows and frees them."""
         cached, memory, disk, load_ms, load_ns, fetched, *records = self._sums.tolist()
         _, has_memory, has_disk, has_load, has_load_cpu, *_ = self._reported.tolist()
         self._summary = TaskSummary(
             first_launch_ms=self.first_launch_ms or 0,
             last_finish_ms=self.last_finish_ms,
-            measures=found,
+            measures=measures,
             cached_input_bytes=cached,
             memory_spilled_bytes=memory if has_memory else None,
             disk_spilled_bytes=disk if has_disk else None,
@@ -287,64 +291,66 @@ class StageTasks:
         )
         self._rows, self._sketches, self._closed = [], None, True
 
-    def sum_up_sketches(self) -> None:
-        """The same for a stage that was sketched."""
+    def summarise_sketches(self) -> None:
+        """Stores the summary of a stage that was sketched."""
         if self._sketches is not None:
-            self.sum_up(of_sketches(self._sketches), ())
+            self.set_summary(of_sketches(self._sketches), ())
 
 
 def summarise(stages: Sequence[StageTasks]) -> None:
-    """Sums up what stages have done so far, those with as many tasks together."""
-    _take_successes([tasks for tasks in stages if tasks.told()])
-    alike: dict[int, list[tuple[StageTasks, Rows]]] = {}
+    """Summarises the stages' work so far, those with equal numbers of tasks in one batch."""
+    _take_successes([tasks for tasks in stages if tasks.unsorted_rows()])
+    by_count: dict[int, list[tuple[StageTasks, Rows]]] = {}
     for tasks in stages:
         tasks.flush()
-        tasks.sum_up_sketches()
-        rows = tasks.work()
+        tasks.summarise_sketches()
+        rows = tasks.pending_rows()
         if rows is not None:
-            alike.setdefault(len(rows), []).append((tasks, rows))
-    for group in alike.values():
+            by_count.setdefault(len(rows), []).append((tasks, rows))
+    for group in by_count.values():
         found = of_rows(np.stack([rows for _, rows in group]))
         for (tasks, _), (named, warm_up) in zip(group, found, strict=True):
-            tasks.sum_up(named, warm_up)
+            tasks.set_summary(named, warm_up)
 
 
 def _take_successes(stages: Sequence[StageTasks]) -> None:
-    """Lets those stages take their rows in which every task succeeded, which one look at the rows
-    of all of them tells."""
+    """Fast path: stages in which every task succeeded take their rows without splitting them. One
+    vectorised check covers the rows of all stages."""
     if not stages:
         return
-    rows = np.frombuffer(b"".join(tasks.told() for tasks in stages), "<i8").reshape(-1, WIDTH)
-    ends = np.cumsum([len(tasks.told()) // ROW_BYTES for tasks in stages])
+    rows = np.frombuffer(b"".join(tasks.unsorted_rows() for tasks in stages), "<i8").reshape(
+        -1, WIDTH
+    )
+    ends = np.cumsum([len(tasks.unsorted_rows()) // ROW_BYTES for tasks in stages])
     starts = np.concatenate(([0], ends[:-1]))
-    usual = _sensible(rows) & _numbered(rows) & (rows[:, STATUS] == SUCCESS)
-    told = zip(
+    successes = _plausible(rows) & _partition_known(rows) & (rows[:, STATUS] == SUCCESS)
+    per_stage = zip(
         stages, starts.tolist(), ends.tolist(),
-        np.logical_and.reduceat(usual, starts).tolist(),
+        np.logical_and.reduceat(successes, starts).tolist(),
         np.minimum.reduceat(rows[:, LAUNCH], starts).tolist(),
         np.maximum.reduceat(rows[:, FINISH], starts).tolist(),
         strict=True,
     )  # fmt: skip
-    for tasks, start, end, all_usual, first_ms, last_ms in told:
-        if all_usual:
-            tasks.take(rows[start:end], first_ms=first_ms, last_ms=last_ms)
+    for tasks, start, end, all_succeeded, first_ms, last_ms in per_stage:
+        if all_succeeded:
+            tasks.take_successes(rows[start:end], first_ms=first_ms, last_ms=last_ms)
 
 
-def _places(rows: Rows) -> Rows:
-    """Which partition each task was of; before Spark 3.3 only its number in the attempt is told."""
+def _partitions(rows: Rows) -> Rows:
+    """The partition of each task; before Spark 3.3 its index within the stage attempt."""
     return np.where(rows[:, PARTITION] >= 0, rows[:, PARTITION], rows[:, INDEX])
 
 
-def _numbered(rows: Rows) -> BoolArray:
-    """Whether that number is that of the partition."""
+def _partition_known(rows: Rows) -> BoolArray:
+    """Whether `_partitions` is the true partition: logged, or of the first stage attempt."""
     known: BoolArray = (rows[:, PARTITION] >= 0) | (rows[:, ATTEMPT] == 0)
     return known
 
 
-def _sensible(rows: Rows) -> BoolArray:
-    """Whether times and partition make sense; a resubmitted task may have no finish time."""
-    place, launch, finish = _places(rows), rows[:, LAUNCH], rows[:, FINISH]
-    good: BoolArray = (launch > 0) & (place >= 0) & (place < MOST_PARTITIONS)
+def _plausible(rows: Rows) -> BoolArray:
+    """Whether times and partition are plausible; a resubmitted task may have no finish time."""
+    partition, launch, finish = _partitions(rows), rows[:, LAUNCH], rows[:, FINISH]
+    good: BoolArray = (launch > 0) & (partition >= 0) & (partition < MOST_PARTITIONS)
     good &= (launch < LATEST_MS) & (finish < LATEST_MS)
     good &= (finish >= launch) | (rows[:, STATUS] != SUCCESS)
     return good

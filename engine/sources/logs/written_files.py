@@ -1,8 +1,8 @@
-"""Which stages read files that an earlier query of the same run wrote, by the plans of both.
+"""Links stages that read files to the stage of the same run that wrote them, by query plans.
 
-A table that a job writes and reads back has as many files as its writer had tasks, or folders: with
-another input or cluster it has others. The plan of a write names where it goes and that of a scan
-where it is from; both are forgotten once the stages are known.
+A table that a job writes and reads back has as many files as its writer had tasks, or partition
+folders; both change with the input or the cluster. The plan of a write names its target path and
+the plan of a scan its source path; paths are dropped once the stages are linked.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from engine.sources.logs.plan_events import OUTPUT_ROWS, PlanNode, SqlPlan
 from engine.stage_run import StageRun, total_of
 
 WRITTEN_METRIC = b'"number of written files"'
-"""What a line holds that tells a plan which writes files."""
+"""Text in the log line of a plan that writes files."""
 
 _FILES, _FOLDERS = "number of written files", "number of dynamic part"
 _WRITE = re.compile(r"Execute (?:InsertIntoHadoopFsRelationCommand )+(.+?), (?:true|false), ")
@@ -30,8 +30,8 @@ _decode_text = msgspec.json.Decoder(str).decode
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """What a query wrote: where, in place of all that was there or beside it, how many files, and
-    into how many folders of a table; None where the log does not say."""
+    """A write of a query: its target path, whether it overwrites, and how many files it wrote into
+    how many dynamic partitions (folders); None where not logged."""
 
     path: str
     replaces: bool = False
@@ -43,74 +43,82 @@ NOTHING = Write("")
 
 
 @dataclass(frozen=True, slots=True)
-class Writers:
-    """The executions that wrote to one place, ascending, and what each left there: `first` is the
-    place here of the last up to it that replaced what was there, `files` are those written since
-    then, and `most` is the execution of these that wrote the most, the last of several."""
+class WriteHistory:
+    """The SQL executions that wrote to one path, and the state of the path after each.
+
+    Args:
+        executions: their ids, ascending.
+        since_overwrite: per execution, the index of the last overwrite up to it.
+        total_files: number of files written since that overwrite.
+        largest_write: the execution since then that wrote the most files; the last of equals.
+    """
 
     executions: Sequence[int]
-    first: Sequence[int]
-    files: Sequence[int]
-    most: Sequence[int]
+    since_overwrite: Sequence[int]
+    total_files: Sequence[int]
+    largest_write: Sequence[int]
 
     @classmethod
-    def of(cls, executions: Sequence[int], writes: Mapping[int, Write]) -> Writers:
-        """In one pass: a loop that appends and reads has as many of both."""
-        first, files, most = list[int](), list[int](), list[int]()
-        for place, one in enumerate(executions):
-            write = writes[one]
-            wrote = write.files or 0
-            alone = write.replaces or not place
-            first.append(place if alone else first[-1])
-            files.append(wrote if alone else files[-1] + wrote)
-            more = alone or wrote >= (writes[most[-1]].files or 0)
-            most.append(one if more else most[-1])
-        return cls(executions, first, files, most)
+    def of(cls, executions: Sequence[int], writes: Mapping[int, Write]) -> WriteHistory:
+        """Builds the history in one pass: a program's loop may append and read many times."""
+        since_overwrite, total_files, largest_write = list[int](), list[int](), list[int]()
+        for index, execution in enumerate(executions):
+            write = writes[execution]
+            written = write.files or 0
+            alone = write.replaces or not index
+            since_overwrite.append(index if alone else since_overwrite[-1])
+            total_files.append(written if alone else total_files[-1] + written)
+            more = alone or written >= (writes[largest_write[-1]].files or 0)
+            largest_write.append(execution if more else largest_write[-1])
+        return cls(executions, since_overwrite, total_files, largest_write)
 
     def before(self, reading: int) -> int | None:
-        """The place of the last before an execution that reads; None where there is none."""
+        """The index of the last write before a reading execution; None where there is none."""
         return bisect_left(self.executions, reading) - 1 if self.executions[0] < reading else None
 
 
-Reading = tuple[str, int]
-"""Where a scan is from, and the execution that it is of."""
+ScanOrigin = tuple[str, int]
+"""Source path of a scan, and its SQL execution."""
 
 
 class WrittenFiles:
-    """Follows the plans, the metrics of the driver and which stages ran which scans."""
+    """Collects writes and scans of all plans, the driver's metrics, and each stage's scans."""
 
     def __init__(self) -> None:
         self._writes: dict[int, Write] = {}
-        self._metrics: dict[int, tuple[int, str]] = {}
-        self._writers: dict[str, list[int]] = {}
-        self._scans: dict[int, Reading] = {}
-        self._read_by: dict[int, set[Reading]] = {}
+        self._watched: dict[int, tuple[int, str]] = {}
+        self._executions_of_path: dict[str, list[int]] = {}
+        self._scans: dict[int, ScanOrigin] = {}
+        self._reads_of_stage: dict[int, set[ScanOrigin]] = {}
 
     @property
     def any_planned(self) -> bool:
-        """Whether a plan told of a write."""
+        """Whether a plan has a write."""
         return bool(self._writes)
 
-    def planned(self, told: SqlPlan) -> None:
-        """Notes what a plan writes, and its scans of what earlier ones wrote, by the accumulator of
-        their rows."""
-        waiting = [told.plan] if told.plan is not None else []
-        while waiting:
-            node = waiting.pop()
-            waiting.extend(node.children)
+    def add_plan(self, event: SqlPlan) -> None:
+        """Records a plan's writes, and its scans of paths that earlier executions wrote; scans are
+        keyed by the accumulator of their output rows."""
+        pending = [event.plan] if event.plan is not None else []
+        while pending:
+            node = pending.pop()
+            pending.extend(node.children)
             metrics = {metric.name: metric.accumulator for metric in node.metrics}
             if _FILES in metrics:
-                self._writing(told.execution, node)
+                self._add_write(event.execution, node)
             elif OUTPUT_ROWS in metrics and node.metadata.location and self._writes:
-                found = _LOCATION.fullmatch(node.metadata.location)
-                path = found[1].rstrip("/") if found else ""
-                if path in self._writers and self._writers[path][0] < told.execution:
-                    self._scans.setdefault(metrics[OUTPUT_ROWS], (path, told.execution))
+                match = _LOCATION.fullmatch(node.metadata.location)
+                path = match[1].rstrip("/") if match else ""
+                if (
+                    path in self._executions_of_path
+                    and self._executions_of_path[path][0] < event.execution
+                ):
+                    self._scans.setdefault(metrics[OUTPUT_ROWS], (path, event.execution))
 
-    def updated(self, updates: Iterable[tuple[int, int]]) -> None:
-        """Notes metrics of the driver: how many files and folders a query wrote."""
+    def driver_metrics_updated(self, updates: Iterable[tuple[int, int]]) -> None:
+        """Records driver metrics: how many files and partition folders a query wrote."""
         for accumulator, value in updates:
-            execution, name = self._metrics.get(accumulator, (None, ""))
+            execution, name = self._watched.get(accumulator, (None, ""))
             if execution is not None and value >= 0:
                 write = self._writes[execution]
                 changed = (
@@ -118,101 +126,122 @@ class WrittenFiles:
                 )
                 self._writes[execution] = changed
 
-    def completed(self, stage_id: int, accumulators: Iterable[int]) -> None:
-        """Notes which of those scans a stage ran."""
+    def stage_completed(self, stage_id: int, accumulators: Iterable[int]) -> None:
+        """Records which of those scans a completed stage ran."""
         for rows in self._scans.keys() & set(accumulators):
-            self._read_by.setdefault(stage_id, set()).add(self._scans[rows])
+            self._reads_of_stage.setdefault(stage_id, set()).add(self._scans[rows])
 
-    def linked(self, stages: Sequence[StageRun]) -> tuple[StageRun, ...]:
-        """The stages with what they wrote of tables that others read, and who wrote what these
-        read."""
-        if not self._read_by:
+    def with_links(self, stages: Sequence[StageRun]) -> tuple[StageRun, ...]:
+        """The stages with the files they wrote that other stages read, and with the stage that
+        wrote the files they read."""
+        if not self._reads_of_stage:
             return tuple(stages)
-        writers = {path: Writers.of(all_of, self._writes) for path, all_of in self._writers.items()}
-        makers = self._makers(stages, self._wanted(writers))
-        told = {stage_id: self._writes[one] for one, stage_id in makers.items()}
-        reading = _given_rows(stages)
+        histories = {
+            path: WriteHistory.of(executions, self._writes)
+            for path, executions in self._executions_of_path.items()
+        }
+        stage_of_execution = self._writing_stages(stages, self._executions_read(histories))
+        write_of_stage = {
+            stage_id: self._writes[execution] for execution, stage_id in stage_of_execution.items()
+        }
+        with_external_rows = _stages_of_external_rows(stages)
 
-        def with_both(stage: StageRun) -> StageRun:
-            write = told.get(stage.stage_id, NOTHING)
+        def linked(stage: StageRun) -> StageRun:
+            write = write_of_stage.get(stage.stage_id, NOTHING)
             return replace(
                 stage,
                 written_files=_number(write.files),
                 written_folders=_number(write.folders),
-                files_by=self._maker_of(stage, writers, makers, reading),
+                files_by=self._writer_of(stage, histories, stage_of_execution, with_external_rows),
             )
 
-        return tuple(map(with_both, stages))
+        return tuple(map(linked, stages))
 
-    def _writing(self, execution: int, node: PlanNode) -> None:
+    def _add_write(self, execution: int, node: PlanNode) -> None:
         text = _decode_text(node.text) if bytes(node.text) else ""
-        found = _WRITE.match(text)
-        if found is None:
+        match = _WRITE.match(text)
+        if match is None:
             return
         if execution not in self._writes:
-            write = Write(found[1].rstrip("/"), _OVERWRITE in text)
+            write = Write(match[1].rstrip("/"), _OVERWRITE in text)
             self._writes[execution] = write
-            insort(self._writers.setdefault(write.path, []), execution)
+            insort(self._executions_of_path.setdefault(write.path, []), execution)
         for metric in node.metrics:
             if metric.name in (_FILES, _FOLDERS):
-                self._metrics[metric.accumulator] = execution, metric.name
+                self._watched[metric.accumulator] = execution, metric.name
 
-    def _wanted(self, writers: Mapping[str, Writers]) -> set[int]:
-        """The executions of which a scan may read files. Of those since one that replaced what was
-        there later scans read as well what earlier ones did."""
+    def _executions_read(self, histories: Mapping[str, WriteHistory]) -> set[int]:
+        """The executions whose files a scan may read: those since the last overwrite. Among scans
+        since the same overwrite, later ones also read what earlier ones did."""
         last = dict[tuple[str, int], int]()
-        for path, reading in {one for read in self._read_by.values() for one in read}:
-            place = writers[path].before(reading)
-            if place is not None:
-                key = path, writers[path].first[place]
-                last[key] = max(place, last.get(key, place))
+        for path, execution in {
+            read_one for read in self._reads_of_stage.values() for read_one in read
+        }:
+            index = histories[path].before(execution)
+            if index is not None:
+                key = path, histories[path].since_overwrite[index]
+                last[key] = max(index, last.get(key, index))
         return {
-            one
-            for (path, first), place in last.items()
-            for one in writers[path].executions[first : place + 1]
+            read_one
+            for (path, first), index in last.items()
+            for read_one in histories[path].executions[first : index + 1]
         }
 
-    def _makers(self, stages: Sequence[StageRun], wanted: set[int]) -> dict[int, int]:
-        """The stage of each wanted execution that wrote, the most where several did."""
-        found: dict[int, StageRun] = {}
+    def _writing_stages(self, stages: Sequence[StageRun], wanted: set[int]) -> dict[int, int]:
+        """Execution -> the stage of it that wrote the most bytes."""
+        largest: dict[int, StageRun] = {}
         for stage in stages:
-            one, size = stage.sql_execution_id, total_of(stage.output_bytes)
-            if one in wanted and size > (total_of(found[one].output_bytes) if one in found else 0):
-                found[one] = stage
-        return {one: stage.stage_id for one, stage in found.items()}
+            execution, size = stage.sql_execution_id, total_of(stage.output_bytes)
+            if execution in wanted and size > (
+                total_of(largest[execution].output_bytes) if execution in largest else 0
+            ):
+                largest[execution] = stage
+        return {execution: stage.stage_id for execution, stage in largest.items()}
 
-    def _maker_of(
+    def _writer_of(
         self,
         stage: StageRun,
-        writers: Mapping[str, Writers],
-        makers: Mapping[int, int],
-        reading: Container[int],
+        histories: Mapping[str, WriteHistory],
+        stage_of_execution: Mapping[int, int],
+        with_external_rows: Container[int],
     ) -> int | None:
-        """Who wrote the files that a stage scans, or the most of them where several did, which
-        stands for the others: each writes again what is replayed. None where the run did not write
-        all, or in many parts of rows that it made itself (`reading` are the stages of others): of
-        its input more data may be more parts."""
-        read = self._read_by.get(stage.stage_id, set())
+        """The stage that wrote the files which a stage scans; of several, the one that wrote most.
+
+        That one stands for the others, since each writes again in a replay. None where the run did
+        not write all files. None too where no write has half of them and the rows are generated by
+        the program (the stage is not in `with_external_rows`): more input may then mean more
+        writes.
+        """
+        read = self._reads_of_stage.get(stage.stage_id, set())
         if len(read) != 1 or not stage.files_read:
             return None
         path, execution = next(iter(read))
-        place = writers[path].before(execution)
-        if place is None:
+        index = histories[path].before(execution)
+        if index is None:
             return None
-        most, written = writers[path].most[place], writers[path].files[place]
-        maker, half = makers.get(most), 2 * (self._writes[most].files or 0) >= written
-        return maker if (half or maker in reading) and written >= stage.files_read else None
+        most, written = histories[path].largest_write[index], histories[path].total_files[index]
+        writer, wrote_half = (
+            stage_of_execution.get(most),
+            2 * (self._writes[most].files or 0) >= written,
+        )
+        return (
+            writer
+            if (wrote_half or writer in with_external_rows) and written >= stage.files_read
+            else None
+        )
 
 
-def _given_rows(stages: Sequence[StageRun]) -> set[int]:
-    """The stages of rows that the program did not make itself, however often these were shuffled
-    since then; shuffles of which nobody knows who wrote them count too."""
-    given, made = set[int](), set[int]()
+def _stages_of_external_rows(stages: Sequence[StageRun]) -> set[int]:
+    """The stages whose rows come from external input, directly or through shuffles, rather than
+    being generated by the program. Shuffles with an unknown writer count as external."""
+    external, generated = set[int](), set[int]()
     for stage in sorted(stages, key=lambda one: one.stage_id):  # parents have lower numbers
-        own = bool(stage.parents) and made.issuperset(stage.parents)
-        shuffled = total_of(stage.shuffle_read_bytes) > 0.0 and not own
-        (given if shuffled or total_of(stage.input_bytes) > 0.0 else made).add(stage.stage_id)
-    return given
+        all_generated = bool(stage.parents) and generated.issuperset(stage.parents)
+        shuffled = total_of(stage.shuffle_read_bytes) > 0.0 and not all_generated
+        (external if shuffled or total_of(stage.input_bytes) > 0.0 else generated).add(
+            stage.stage_id
+        )
+    return external
 
 
 def _number(told: int | None) -> float | None:

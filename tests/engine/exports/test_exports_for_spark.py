@@ -7,7 +7,7 @@ from engine.cluster import BesideHeap, Layout
 from engine.errors import BadInput
 from engine.exports import render
 from engine.exports.base import comments
-from engine.sources.distilling.beside_heap import asked_beside_heap
+from engine.sources.distilling.beside_heap import requested_beside_heap
 from engine.sources.logs.application import Application
 
 OLD, NEW = "spark.yarn.executor.memoryOverhead", "spark.executor.memoryOverhead"
@@ -87,7 +87,7 @@ def test_the_least_overhead_of_spark_4_is_an_amount(
 ) -> None:
     application = Application()
     application.properties["spark.executor.minMemoryOverhead"] = least
-    beside = asked_beside_heap(application, heap_gib)
+    beside = requested_beside_heap(application, heap_gib)
     assert (beside.overhead_gib if beside else None) == overhead_gib
 
 

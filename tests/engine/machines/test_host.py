@@ -32,7 +32,7 @@ from engine.machines.host_probes import (
     filesystem_of,
     link_bytes_per_second,
     rate_on_all_cores,
-    require_room,
+    require_free_space,
 )
 from engine.machines.transfer import SPREAD_BETWEEN_CATALOGS, speed_of
 
@@ -147,13 +147,13 @@ def test_all_cores_add_up() -> None:
 
 def test_no_room_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"MB free, .* MB are needed; name another folder"):
-        require_room(tmp_path, 1 << 60)
+        require_free_space(tmp_path, 1 << 60)
     with pytest.raises(BadInput, match="cannot be used: No such file"):
         measure_host(name="box", folder=tmp_path / "none", seconds=QUICK)
     file = tmp_path / "file"
     file.touch()
     with pytest.raises(BadInput, match="no folder that can be written to"):
-        require_room(file, MIB)
+        require_free_space(file, MIB)
 
 
 @pytest.mark.parametrize("name", ["", "a b", "x@y", "a/b", "a,b", '"'])

@@ -13,7 +13,7 @@ import engine
 from engine import load_catalog
 from engine.catalog import InstanceType, MemoryRule
 from engine.cluster import BesideHeap, Layout
-from engine.machines.node_memory import CODE, crowded_notice, taken_gib, yarn_memory_gib
+from engine.machines.node_memory import CODE, crowded_notice, executors_memory_gib, yarn_memory_gib
 from engine.machines.platforms import PLATFORMS, on_platform
 from engine.memory import layout_of, usable_memory_gib
 
@@ -118,7 +118,7 @@ def test_layouts_of_our_own_fit(vcpus: int, gib: float, platform: str, beside: B
 def placed(handed_gib: float, rule: MemoryRule, layout: Layout) -> list[int]:
     """Executors that YARN places on a node, by memory alone: beside the application master and
     without it (as many as beside it where they are no larger than that, which cannot be helped)."""
-    taken = taken_gib(layout, rule)
+    taken = executors_memory_gib(layout, rule)
     container = taken / layout.executors_per_node
     master = 1.0 if rule.kind == "yarn" else 0.875
     beside, alone = (
@@ -176,7 +176,7 @@ def test_nodes_of_a_mix_hold_the_executors_that_they_have_cores_for() -> None:
 
 
 def test_steps_of_yarn_and_unknown_heaps() -> None:
-    assert taken_gib(Layout(2, 4, 10.0), MemoryRule("yarn")) == 22.0  # 10 + 1, whole
-    assert taken_gib(Layout(2, 4, 10.1), MemoryRule("yarn")) == 24.0
-    assert taken_gib(Layout(2, 4, 10.0), MemoryRule("standalone")) == 20.0
-    assert taken_gib(Layout(2, 4), MemoryRule("yarn")) is None
+    assert executors_memory_gib(Layout(2, 4, 10.0), MemoryRule("yarn")) == 22.0  # 10 + 1, whole
+    assert executors_memory_gib(Layout(2, 4, 10.1), MemoryRule("yarn")) == 24.0
+    assert executors_memory_gib(Layout(2, 4, 10.0), MemoryRule("standalone")) == 20.0
+    assert executors_memory_gib(Layout(2, 4), MemoryRule("yarn")) is None

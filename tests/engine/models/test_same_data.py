@@ -10,9 +10,9 @@ from made_runs import BLOCK, Stage, observed
 import engine
 from engine.notices import Notice
 from engine.profile import Run
-from engine.sources.found import Found
-from engine.sources.merge import together
-from engine.sources.same_data import CODE, with_one_count_each
+from engine.sources.merge import merged_profile
+from engine.sources.same_data import CODE, with_equal_inputs
+from engine.sources.source_contents import SourceContents
 from engine.stage_run import Measure
 
 TASKS = 64
@@ -34,7 +34,7 @@ def run_of(
 def sizes(*runs: Run) -> tuple[list[float], list[Notice]]:
     """In blocks, as the runs have them then, and what is said."""
     notices: list[Notice] = []
-    found = with_one_count_each(runs, notices)
+    found = with_equal_inputs(runs, notices)
     return [(run.workload.input_bytes or 0.0) / BLOCK for run in found], notices
 
 
@@ -98,7 +98,7 @@ def test_shuffles_tell_where_records_are_not_counted(written: float, alike: bool
 @pytest.mark.parametrize(("unit", "taken"), [("bytes", TASKS), ("rows", 0.85 * TASKS)])
 def test_what_somebody_states_in_another_unit_is_no_count(unit: str, taken: float) -> None:
     runs = (run_of(4), run_of(8, counted=0.85))
-    found = together([Found("of_logs.yaml", runs, unit=unit)])
+    found = merged_profile([SourceContents("of_logs.yaml", runs, unit=unit)])
     assert found.runs[1].workload.input_bytes == pytest.approx(taken * BLOCK)
     assert [notice.code for notice in found.notices] == [CODE] * (unit == "bytes")
 
@@ -107,7 +107,7 @@ def test_more_nodes_are_no_effect_of_less_data() -> None:
     """Read as two sizes, the run on more slots was taken to be slow for its data."""
 
     def foretold(*runs: Run) -> float:
-        found = engine.fit(engine.Profile("made", tuple(with_one_count_each(runs, []))))
+        found = engine.fit(engine.Profile("made", tuple(with_equal_inputs(runs, []))))
         cluster = engine.Cluster.of_executors(executors=32, executor_cores=1)
         return found.predict(cluster=cluster).seconds
 

@@ -61,8 +61,8 @@ def test_a_stage_that_stores_a_table_leaves_off_where_no_block_finds_room(
     plain = stage_of(run_of(tmp_path, [*log.header(), *first, log.end(6.0)]), 0)
     stage = replace(plain, operations=(scan,), files_bytes=1500.0, in_part=part)
     entry = Stage(0, persisted=((5, 1),), disk_backed_rdds=disk)
-    assert source_bytes(stage, entry, stage.input_bytes, blocks_told=told) == read
+    assert source_bytes(stage, entry, stage.input_bytes, blocks_reported=told) == read
     smaller = replace(stage, files_bytes=900.0)
-    assert source_bytes(smaller, entry, stage.input_bytes, blocks_told=told) == 1000.0
+    assert source_bytes(smaller, entry, stage.input_bytes, blocks_reported=told) == 1000.0
     other = Stage(0, disk_backed_rdds=disk)
-    assert source_bytes(stage, other, stage.input_bytes, blocks_told=told) == 1000.0
+    assert source_bytes(stage, other, stage.input_bytes, blocks_reported=told) == 1000.0

@@ -61,16 +61,16 @@ def plainly(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
         event = decode(line)
         application.stage_submitted(event, line)
         application.stage_completed(events.StageCompleted(event.info))
-        application.sum_up()
+        application.summarise_completed()
         eventlog._stage_metrics(application, line)
 
     def one_by_one(stages: list[tasks.StageTasks]) -> None:
         for stage in stages:
             stage.flush()
-            together([stage])
+            merged_profile([stage])
 
-    together = tasks.summarise
-    monkeypatch.setattr(eventlog.Shortener, "shortened", lambda self, line: line)
+    merged_profile = tasks.summarise
+    monkeypatch.setattr(eventlog.AccumulableStripper, "strip", lambda self, line: line)
     monkeypatch.setitem(eventlog._HANDLERS, b"SparkListenerStageCompleted", submitted_again)
     monkeypatch.setattr("engine.sources.logs.application.summarise", one_by_one)
     monkeypatch.setattr(tasks, "_take_successes", lambda stages: None)
@@ -157,13 +157,13 @@ def test_keys_that_move_within_the_line_are_found() -> None:
     decode = msgspec.json.Decoder(events.TaskEnd).decode
     ends = [line for line in text_of(ROOT / "sample_logs" / "nightly-features.zstd").splitlines()
             if line.startswith(eventlog.TASK_END)]  # fmt: skip
-    shortener = eventlog.Shortener()
+    stripper = eventlog.AccumulableStripper()
     rng = random.Random(4)
     for line in ends:
         filler = b"x" * rng.choice((0, 0, 3, 900))
         line = line.replace(b'"Host":"', b'"Host":"' + filler)
         line += b" " * rng.choice((0, 0, 5, 700))
-        assert decode(shortener.shortened(line)) == decode(line)
-    assert shortener.shortened(b"{}") == b"{}"
+        assert decode(stripper.strip(line)) == decode(line)
+    assert stripper.strip(b"{}") == b"{}"
     short = log.text(log.one_stage()).splitlines()
-    assert all(shortener.shortened(line) == line for line in short if b"Accumulables" not in line)
+    assert all(stripper.strip(line) == line for line in short if b"Accumulables" not in line)

@@ -5,7 +5,7 @@ from pitfall_logs import DATA, PUBLIC, codes, notice, one
 from shared import needs_shared
 
 from engine.cluster import BesideHeap
-from engine.sources.distilling.beside_heap import asked_beside_heap
+from engine.sources.distilling.beside_heap import requested_beside_heap
 from engine.sources.logs.application import Application
 
 CODE = "more-beside-heap"
@@ -66,11 +66,11 @@ def test_executors_with_the_default_are_not_pointed_out() -> None:
 def test_what_settings_say(
     version: str, settings: dict[str, str], found: BesideHeap | None
 ) -> None:
-    assert asked_beside_heap(application(version, **settings), 10.0) == found
+    assert requested_beside_heap(application(version, **settings), 10.0) == found
 
 
 def test_nothing_is_said_where_there_is_no_container() -> None:
     wanted = {"executor_memoryOverhead": "9g"}
-    assert asked_beside_heap(application(**wanted), 1.0)
-    assert asked_beside_heap(application(**wanted), None) is None
-    assert asked_beside_heap(application(master="local[2]", **wanted), 1.0) is None
+    assert requested_beside_heap(application(**wanted), 1.0)
+    assert requested_beside_heap(application(**wanted), None) is None
+    assert requested_beside_heap(application(master="local[2]", **wanted), 1.0) is None

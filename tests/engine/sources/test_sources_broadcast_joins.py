@@ -6,7 +6,7 @@ import pytest
 from msgspec import Raw
 
 from engine import read
-from engine.sources.logs.broadcast_joins import BroadcastJoins, Joined
+from engine.sources.logs.broadcast_joins import BroadcastJoins, JoinedBroadcast
 from engine.sources.logs.plan_events import CountedMetric, PlanMetric, PlanNode, SqlPlan
 
 SAMPLES = Path(__file__).parents[3] / "sample_logs"
@@ -43,11 +43,11 @@ def counted(**values: object) -> list[CountedMetric]:
 @pytest.mark.parametrize("wrapped", [False, True])
 def test_the_last_stage_that_makes_the_rows_is_the_one_that_sends_them(wrapped: bool) -> None:
     joins = BroadcastJoins()
-    joins.planned(plan(wrapped=wrapped))
+    joins.add_plan(plan(wrapped=wrapped))
     for stage in (5, 6):
-        joins.completed(stage, counted(table=100))
-    joins.completed(8, counted(facts="700", joined="70"))
-    assert joins.of(8, range(10)) == [Joined(6, 700.0, None)]
+        joins.stage_completed(stage, counted(table=100))
+    joins.stage_completed(8, counted(facts="700", joined="70"))
+    assert joins.of(8, range(10)) == [JoinedBroadcast(6, 700.0, None)]
     assert joins.of(8, [8]) == []
     assert joins.of(6, range(10)) == []
 
@@ -58,11 +58,14 @@ def test_a_table_that_one_stage_joins_twice_is_there_twice() -> None:
     first = node("BroadcastHashJoin", JOINED, node("Filter", FACTS), sent)
     reused = PlanNode("ReusedExchange", (sent,))
     joins = BroadcastJoins()
-    joins.planned(SqlPlan(0, node("BroadcastHashJoin", JOINED + 100, first, reused)))
-    joins.completed(6, counted(table=100))
+    joins.add_plan(SqlPlan(0, node("BroadcastHashJoin", JOINED + 100, first, reused)))
+    joins.stage_completed(6, counted(table=100))
     second = CountedMetric(JOINED + 100, value="7")
-    joins.completed(8, [*counted(facts="700", joined="70"), second])
-    assert joins.of(8, range(10)) == [Joined(6, 700.0, None), Joined(6, 70.0, None)]
+    joins.stage_completed(8, [*counted(facts="700", joined="70"), second])
+    assert joins.of(8, range(10)) == [
+        JoinedBroadcast(6, 700.0, None),
+        JoinedBroadcast(6, 70.0, None),
+    ]
 
 
 @pytest.mark.parametrize("between", [None, ROWS])
@@ -76,11 +79,11 @@ def test_what_was_shuffled_before_has_the_size_of_that(between: str | None) -> N
     above = PlanNode("Project", (read_again,), metrics=metrics)
     sent = node("BroadcastExchange", SENT, above)
     joins = BroadcastJoins()
-    joins.planned(SqlPlan(0, PlanNode("SortMergeJoin", (shuffle,))))
-    joins.completed(5, [CountedMetric(9, value="10241440"), *counted(table=100)])
-    joins.planned(SqlPlan(0, node("BroadcastHashJoin", JOINED, node("Filter", FACTS), sent)))
-    joins.completed(6, [CountedMetric(10, value=3), CountedMetric(11, value=100)])
-    joins.completed(8, counted(facts=700, joined=70))
+    joins.add_plan(SqlPlan(0, PlanNode("SortMergeJoin", (shuffle,))))
+    joins.stage_completed(5, [CountedMetric(9, value="10241440"), *counted(table=100)])
+    joins.add_plan(SqlPlan(0, node("BroadcastHashJoin", JOINED, node("Filter", FACTS), sent)))
+    joins.stage_completed(6, [CountedMetric(10, value=3), CountedMetric(11, value=100)])
+    joins.stage_completed(8, counted(facts=700, joined=70))
     (found,) = joins.of(8, range(10))
     assert found.shuffled_bytes == (None if between else 10241440.0)
 
@@ -88,17 +91,17 @@ def test_what_was_shuffled_before_has_the_size_of_that(between: str | None) -> N
 @pytest.mark.parametrize("value", [None, "many", "9" * 40, 10**40, -1, [700]])
 def test_rows_that_no_number_counts_are_not_known(value: object) -> None:
     joins = BroadcastJoins()
-    joins.planned(plan())
-    joins.completed(6, counted(table=100))
-    joins.completed(8, counted(facts=value, joined=70))
-    assert joins.of(8, range(10)) == [Joined(6, None, None)]
+    joins.add_plan(plan())
+    joins.stage_completed(6, counted(table=100))
+    joins.stage_completed(8, counted(facts=value, joined=70))
+    assert joins.of(8, range(10)) == [JoinedBroadcast(6, None, None)]
 
 
 def test_other_joins_are_none() -> None:
     joins = BroadcastJoins()
-    joins.planned(SqlPlan(0, node("SortMergeJoin", JOINED, node("Scan", FACTS))))
-    joins.planned(SqlPlan(0, PlanNode("BroadcastHashJoin")))
-    joins.planned(SqlPlan(0))
+    joins.add_plan(SqlPlan(0, node("SortMergeJoin", JOINED, node("Scan", FACTS))))
+    joins.add_plan(SqlPlan(0, PlanNode("BroadcastHashJoin")))
+    joins.add_plan(SqlPlan(0))
     assert not joins.any_planned
 
 
@@ -125,9 +128,9 @@ def test_a_merge_tells_the_smaller_side_that_may_be_broadcast(
     text = Raw(f'"SortMergeJoin [a#1], [b#2L], {kind}"'.encode())
     merge = PlanNode("SortMergeJoin", sides, metrics=(PlanMetric(ROWS, JOINED),), text=text)
     joins = BroadcastJoins()
-    joins.planned(SqlPlan(0, merge))
-    joins.completed(1, [CountedMetric(5, value="40"), CountedMetric(6, value="70")])
-    joins.completed(2, counted(joined="9"))
+    joins.add_plan(SqlPlan(0, merge))
+    joins.stage_completed(1, [CountedMetric(5, value="40"), CountedMetric(6, value="70")])
+    joins.stage_completed(2, counted(joined="9"))
     assert joins.merged_bytes(2) == (() if smaller is None else (smaller,))
     assert joins.merged_bytes(1) == ()
-    assert (joins.most_rows(2), joins.most_rows(1)) == (9.0, None)
+    assert (joins.max_rows(2), joins.max_rows(1)) == (9.0, None)

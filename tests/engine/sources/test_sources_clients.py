@@ -23,21 +23,21 @@ TIMES = ("eventTime", "time", "Timestamp", "Submission Time", "Completion Time",
 
 def test_what_each_client_asked_for_is_a_span_of_work():
     clients = Clients()
-    clients.asked(ThriftStart("a", 100))
-    clients.asked(ConnectOperation("b", 200))
-    clients.answered(ThriftEnd("a", 300))
-    clients.answered(ThriftEnd("a", 900))
-    clients.answered(ConnectOperation("b", 250))
-    clients.answered(ConnectOperation("never asked", 250))
+    clients.operation_started(ThriftStart("a", 100))
+    clients.operation_started(ConnectOperation("b", 200))
+    clients.operation_ended(ThriftEnd("a", 300))
+    clients.operation_ended(ThriftEnd("a", 900))
+    clients.operation_ended(ConnectOperation("b", 250))
+    clients.operation_ended(ConnectOperation("never asked", 250))
     assert clients.spans == [(100, 300), (200, 250)]
 
 
 def test_one_client_is_nothing_to_be_said():
     clients = Clients()
     for session in ("one", "one"):
-        clients.came(Session(session))
+        clients.session_opened(Session(session))
         assert clients.notices() == []
-    clients.came(Session("another"))
+    clients.session_opened(Session("another"))
     assert [said.code for said in clients.notices()] == ["several-clients"]
 
 
@@ -88,6 +88,6 @@ def test_minutes_without_a_client_are_idle_from_the_fifth_on(
         lines.append(json.dumps(later(event, (sessions == 2) * minutes * 60_000)))
     path = tmp_path / "apart"
     path.write_text("\n".join(lines) + "\n")
-    run, together = one(path), one(LOG)
+    run, merged_profile = one(path), one(LOG)
     assert ("idle-time" in codes(run)) is idle
-    assert (run.seconds < together.seconds + 60.0) is idle
+    assert (run.seconds < merged_profile.seconds + 60.0) is idle

@@ -5,7 +5,7 @@ from test_sources_profile_file import HEAD, RUN, STAGE
 
 from engine.errors import BadInput
 from engine.sources.formats.profile_file import parse
-from engine.sources.logs.combined_inputs import Combined, CombinedInputs, combined_in
+from engine.sources.logs.combined_inputs import CombinedInput, CombinedInputs, combined_in
 from engine.sources.logs.events import RddInfo
 from engine.sources.logs.lineage import Lineage
 
@@ -36,13 +36,13 @@ def found(*rdds: RddInfo, computed: tuple[int, ...] = ()) -> CombinedInputs | No
 
 def test_a_union_of_files_and_rows_of_the_program() -> None:
     told = found(SCAN, RANGE, MAPPED, BOTH)
-    assert told == CombinedInputs(False, (Combined(4, "files"), Combined(2, "made")))
-    assert told.mixed
+    assert told == CombinedInputs(False, (CombinedInput(4, "files"), CombinedInput(2, "made")))
+    assert told.itemised
 
 
 def test_what_was_computed_before_is_read_and_not_what_it_came_from() -> None:
     told = found(SCAN, RANGE, MAPPED, BOTH, computed=(3,))
-    assert told.inputs == (Combined(4, "stored", 3), Combined(2, "made"))
+    assert told.inputs == (CombinedInput(4, "stored", 3), CombinedInput(2, "made"))
 
 
 def test_unions_of_unions_are_one() -> None:
@@ -54,12 +54,12 @@ def test_unions_of_unions_are_one() -> None:
 def test_a_product_takes_a_union_of_files_for_one_input() -> None:
     side, pairs = rdd(5, UNION, 8, 1, 3), rdd(6, PRODUCT, 16, 5, 2)
     told = found(SCAN, RANGE, MAPPED, side, pairs)
-    assert told == CombinedInputs(True, (Combined(8, "files"), Combined(2, "made")))
+    assert told == CombinedInputs(True, (CombinedInput(8, "files"), CombinedInput(2, "made")))
 
 
 def test_a_shuffle_of_a_query_is_one_of_its_inputs() -> None:
     told = found(SCAN, rdd(5, SHUFFLED, 3, 7), rdd(6, UNION, 7, 5, 1))
-    assert told == CombinedInputs(False, (Combined(3, "shuffled"), Combined(4, "files")))
+    assert told == CombinedInputs(False, (CombinedInput(3, "shuffled"), CombinedInput(4, "files")))
 
 
 def test_a_shuffle_of_rdds_is_one_of_the_inputs_of_a_union_and_told_beside_another() -> None:
@@ -67,15 +67,15 @@ def test_a_shuffle_of_rdds_is_one_of_the_inputs_of_a_union_and_told_beside_anoth
     reduced, other = rdd(5, "ShuffledRDD", 3, 7), rdd(8, "ShuffledRDD", 4, 9)
     told = found(SCAN, reduced, rdd(6, UNION, 7, 1, 5))
     assert told is not None
-    assert told.inputs == (Combined(4, "files"), Combined(3, "shuffled", of_rdds=True))
+    assert told.inputs == (CombinedInput(4, "files"), CombinedInput(3, "shuffled", of_rdds=True))
     both = found(reduced, other, rdd(6, UNION, 7, 5, 8))
     assert both is not None
-    assert both.mixed
+    assert both.itemised
 
 
 def test_unions_of_files_alone_are_taken_for_alike() -> None:
     told = found(SCAN, MAPPED, rdd(5, UNION, 8, 1, 3))
-    assert not told.mixed
+    assert not told.itemised
 
 
 def test_unlike_files_of_a_union_that_is_written_out_are_told_one_by_one() -> None:
@@ -83,11 +83,11 @@ def test_unlike_files_of_a_union_that_is_written_out_are_told_one_by_one() -> No
     small = rdd(5, FILES, 1)
     told = found(SCAN, small, rdd(6, UNION, 5, 1, 5))
     assert told is not None
-    assert told.mixed
+    assert told.itemised
     assert told.partitions == (4, 1)
     loop = found(SCAN, small, rdd(6, UNION, 10, 1, 5, 1, 5))
     assert loop is not None
-    assert not loop.mixed
+    assert not loop.itemised
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_an_input_that_comes_from_the_same_many_times_over_is_looked_at_once() -
     scan, made = rdd(100, FILES, 4), rdd(2, MADE, 2)
     told = found(scan, *zipped, made, rdd(4, PRODUCT, 8, zipped[-1].rdd_id, 2))
     assert told is not None
-    assert told.inputs == (Combined(4, "files"), Combined(2, "made"))
+    assert told.inputs == (CombinedInput(4, "files"), CombinedInput(2, "made"))
 
 
 def test_a_coalesce_that_shuffles_is_a_repartition() -> None:

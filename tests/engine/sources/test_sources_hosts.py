@@ -5,7 +5,7 @@ import json
 import pytest
 
 from engine.errors import BadInput
-from engine.sources.distilling.hosts import LEAST_TASKS, SLOWER, slow_hosts
+from engine.sources.distilling.hosts import LEAST_TASKS, SLOW_RATIO, slow_hosts
 
 
 def log(tmp_path, times, **extra):
@@ -60,7 +60,7 @@ def test_few_tasks_and_failed_ones_tell_nothing(tmp_path):
     assert slow_hosts(log(tmp_path, few)) == ()
     many = {(0, host): tasks(900 if host == "c" else 100) for host in "abc"}
     assert slow_hosts(log(tmp_path, many, Failed=True)) == ()
-    assert slow_hosts(log(tmp_path, many))[0].ratio > SLOWER
+    assert slow_hosts(log(tmp_path, many))[0].ratio > SLOW_RATIO
 
 
 def test_a_log_that_is_not_there_is_bad_input(tmp_path):

@@ -15,12 +15,12 @@ from engine.sources.distilling.clusters import Span
 from engine.sources.distilling.idle_time import (
     Clock,
     active_spans,
-    fruitless_notices,
-    gaps_of,
     idle_notices,
     idle_stretches,
     is_session,
     pauses,
+    uncovered_spans,
+    unsuccessful_notices,
 )
 from engine.sources.logs.application import Application
 from engine.sources.logs.entities import Job
@@ -91,7 +91,7 @@ def test_a_time_without_any_active_span_is_one_pause() -> None:
 
 
 def test_gaps_are_the_busy_times_without_a_useful_span() -> None:
-    assert gaps_of([(2, 4)], [(0, 6), (8, 9)], 0, 10) == [(0, 2), (4, 6), (8, 9)]
+    assert uncovered_spans([(2, 4)], [(0, 6), (8, 9)], 0, 10) == [(0, 2), (4, 6), (8, 9)]
 
 
 @pytest.mark.parametrize(("length", "idle"), [(5 * MINUTE - 1, 0), (5 * MINUTE, 1)])
@@ -121,7 +121,7 @@ def test_pauses_of_an_hour_are_idle_together_and_shorter_ones_are_not() -> None:
 def test_who_says_what_a_pause_is_has_all_of_them_left_out() -> None:
     found = [(0, 29_999), (MINUTE, MINUTE + 30_000), (HOUR, 3 * HOUR)]
     for session in (True, False):
-        idle = idle_stretches(found, total_ms=9 * HOUR, session=session, asked_ms=30_000)
+        idle = idle_stretches(found, total_ms=9 * HOUR, session=session, min_pause_ms=30_000)
         assert idle == tuple(found[1:])
 
 
@@ -245,10 +245,10 @@ def test_idle_time_is_said_with_where_its_longest_stretch_begins() -> None:
 
 
 def test_time_of_stages_that_came_to_nothing_is_said_with_their_number() -> None:
-    assert fruitless_notices([], 0) == []
-    (one,) = fruitless_notices([(0, 1000), (5000, 7000)], 1)
+    assert unsuccessful_notices([], 0) == []
+    (one,) = unsuccessful_notices([(0, 1000), (5000, 7000)], 1)
     assert "no task of 1 stage succeeded: the 3 s in which" in one.text
-    (two,) = fruitless_notices([(0, 1000)], 2)
+    (two,) = unsuccessful_notices([(0, 1000)], 2)
     assert "no task of 2 stages succeeded" in two.text
 
 

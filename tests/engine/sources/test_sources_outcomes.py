@@ -9,18 +9,18 @@ from engine.cluster import Cluster
 from engine.errors import BadInput
 from engine.sources import read
 from engine.sources.formats.run_table import parse
-from engine.sources.found import Found
+from engine.sources.source_contents import SourceContents
 
 TIMES = {2: 600, 4: 320, 8: 180, 16: 110}
 """Nodes -> seconds of runs that succeeded."""
 
 
-def _table(column: str, *more: str, good: str = "SUCCEEDED") -> Found:
+def _table(column: str, *more: str, good: str = "SUCCEEDED") -> SourceContents:
     lines = [f"{nodes},10GB,{seconds},{good}" for nodes, seconds in TIMES.items()]
     return parse("\n".join([f"nodes,input_size,seconds,{column}", *lines, *more, ""]), "r.csv")
 
 
-def _seconds(table: Found) -> list[float]:
+def _seconds(table: SourceContents) -> list[float]:
     return [run.seconds for run in table.runs]
 
 

@@ -30,13 +30,13 @@ def test_without_the_metrics_of_python_it_is_a_scan_like_others(tmp_path: Path):
 def test_operations_that_say_python_are_left_as_they_are():
     for name in ("BatchEvalPython", "FlatMapGroupsInPandas", "MapInArrow"):
         stage = Stage(1, operations=("Exchange", name))
-        stage.ran_python(starts_told=False)
+        stage.ran_python(starts_reported=False)
         assert stage.operations == ("Exchange", name)
 
 
 def test_counts_of_operations_stay_beside_their_names():
     stage = Stage(1, operations=("Exchange", "BatchScan numbers"), operation_counts=(1, 2))
-    stage.ran_python(starts_told=False)
+    stage.ran_python(starts_reported=False)
     assert stage.operations == ("Exchange", "BatchScan numbers", "Python")
     assert stage.operation_counts == (1, 2, 1)
 
@@ -86,7 +86,7 @@ def test_what_is_no_time_counts_as_none():
 def test_stages_that_started_no_worker_say_so_where_metrics_tell():
     stage = Stage(1, operations=("ArrowEvalPython",))
     stage.watch_workers()
-    stage.ran_python(starts_told=False)
+    stage.ran_python(starts_reported=False)
     assert stage.python_start_seconds is None
-    stage.ran_python(starts_told=True)
+    stage.ran_python(starts_reported=True)
     assert stage.python_start_seconds == 0.0

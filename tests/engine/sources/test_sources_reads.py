@@ -97,22 +97,22 @@ def test_a_task_that_is_told_after_its_stage_completed_is_none_of_its_inputs() -
 
 def test_each_partition_counts_at_the_most_that_was_read_of_it() -> None:
     sources = SourceReads()
-    sources.computed(5, {0: 100, 1: 30})
-    found = sources.read(5, {0: 70, 1: 100, 2: 90}, held={0}, whole=True)
+    sources.record_first(5, {0: 100, 1: 30})
+    found = sources.read(5, {0: 70, 1: 100, 2: 90}, cached={0}, fully_computed=True)
     assert (found.bytes, found.first_bytes, found.first_share) == (70.0, 0.0, 0.0)
-    assert sources.read(5, {0: 70, 1: 100}, held={0}, whole=True).bytes == 0.0
-    assert sources.read(5, {0: 120, 1: 100}, held=(), whole=True).bytes == 20.0
+    assert sources.read(5, {0: 70, 1: 100}, cached={0}, fully_computed=True).bytes == 0.0
+    assert sources.read(5, {0: 120, 1: 100}, cached=(), fully_computed=True).bytes == 20.0
 
 
 def test_without_blocks_only_partitions_that_are_new_count() -> None:
     sources = SourceReads()
-    sources.computed(5, {0: 100})
-    found = sources.read(5, {0: 400, 1: 60}, held=None, whole=False)
+    sources.record_first(5, {0: 100})
+    found = sources.read(5, {0: 400, 1: 60}, cached=None, fully_computed=False)
     assert (found.bytes, found.first_bytes, found.first_share) == (60.0, 60.0, 0.5)
-    assert sources.read(5, {0: 400, 1: 60}, held=None, whole=True).bytes == 0.0
-    sources.dropped(5)
-    assert sources.read(5, {0: 400}, held=None, whole=False).bytes == 400.0
-    assert sources.read(5, {}, held=None, whole=False).first_share == 0.0
+    assert sources.read(5, {0: 400, 1: 60}, cached=None, fully_computed=True).bytes == 0.0
+    sources.unpersisted(5)
+    assert sources.read(5, {0: 400}, cached=None, fully_computed=False).bytes == 400.0
+    assert sources.read(5, {}, cached=None, fully_computed=False).first_share == 0.0
 
 
 def partitioned(number: int, places: int, *, cached: bool = False) -> log.Event:

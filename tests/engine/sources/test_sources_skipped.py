@@ -7,7 +7,7 @@ import sparklog as log
 
 from engine.errors import BadInput
 from engine.sources import read, reader
-from engine.sources.unrecognised import unrecognised
+from engine.sources.unrecognised import unrecognised_error
 
 
 @pytest.mark.parametrize(
@@ -46,10 +46,10 @@ def test_a_folder_of_other_files_costs_little_for_each(
 
     def counted(start: bytes, where: str, *, kind: str | None) -> BadInput:
         made["reasons"] += 1
-        return unrecognised(start, where, kind=kind)
+        return unrecognised_error(start, where, kind=kind)
 
     monkeypatch.setattr(reader, "EventLog", Counted)
-    monkeypatch.setattr(reader, "unrecognised", counted)
+    monkeypatch.setattr(reader, "unrecognised_error", counted)
     for number in range(20):
         (tmp_path / f"a{number}.txt").write_text("a line of text\n" * 20_000)
     log.write(tmp_path / "b", log.one_stage(tasks=2))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import engine
-from engine.sources.logs.task_cpus import counts_cpus, with_own_run_time
+from engine.sources.logs.task_cpus import multiplies_run_time_by_cpus, with_wall_clock_run_time
 from engine.sources.logs.task_rows import DESERIALIZE, RUN, WIDTH
 
 DATA = Path(engine.__file__).parents[1] / "tests" / "data"
@@ -28,7 +28,7 @@ def test_what_loading_took_is_taken_away_once() -> None:
     """Of 1,000 ms with 200 ms of loading Spark tells 2 x 1,000 - 200."""
     rows = np.full((3, WIDTH), 7, dtype=np.int64)
     rows[:, RUN], rows[:, DESERIALIZE] = (1800, -1, 10), (200, 200, -1)
-    own = with_own_run_time(rows, 2)
+    own = with_wall_clock_run_time(rows, 2)
     assert own[:, RUN].tolist() == [800, -1, 5]
     rest = [place for place in range(WIDTH) if place != RUN]
     assert (own[:, rest] == rows[:, rest]).all()
@@ -39,4 +39,4 @@ def test_what_loading_took_is_taken_away_once() -> None:
     [("3.5.9", False), ("4.0.1", True), ("4.1.0-preview1", True), ("10.0", True), (None, False)],
 )
 def test_versions_that_count_cpus(version: str | None, counts: bool) -> None:
-    assert counts_cpus(version) is counts
+    assert multiplies_run_time_by_cpus(version) is counts

@@ -13,8 +13,8 @@ from engine.errors import BadInput
 from engine.models.workloads import left_aside
 from engine.notices import Notice
 from engine.profile import Run
-from engine.sources.found import Found
-from engine.sources.merge import together
+from engine.sources.merge import merged_profile
+from engine.sources.source_contents import SourceContents
 from engine.stage_run import Measure, StageRun
 
 SAID = Notice("some-code", "something", "do something")
@@ -25,7 +25,7 @@ def run(size: float | None = None, **more: object) -> Run:
 
 
 def said(*runs: Run) -> dict[str, str]:
-    return {n.code: n.text for n in together([Found("a", runs)]).notices}
+    return {n.code: n.text for n in merged_profile([SourceContents("a", runs)]).notices}
 
 
 def batch(number: int, seconds: float, log_name: str = "a") -> Run:
@@ -51,7 +51,7 @@ def test_how_much_longer_a_stream_takes_at_first_is_that_of_its_slowest_start() 
 
 def test_a_larger_run_that_failed_is_said_in_the_unit_of_its_table() -> None:
     failed = replace(run(9e6, notices=(Notice("failed-stages", "one", "look"),)), source="b")
-    notices = together([Found("a.csv", (run(3e6), failed), unit="rows")]).notices
+    notices = merged_profile([SourceContents("a.csv", (run(3e6), failed), unit="rows")]).notices
     (text,) = (notice.text for notice in notices if notice.code == "largest-run-broke-off")
     assert text.startswith("b failed after 9e+06 rows of input: ")
     assert "3e+06 rows of the largest run" in text
@@ -68,38 +68,47 @@ def test_streaming_queries_of_one_log_are_told_from_applications() -> None:
 
 
 def test_sizes_in_different_units_cannot_be_held_against_each_other() -> None:
-    found = [Found("a.csv", (run(3.0),), unit="rows"), Found("b", (run(4e9),), unit="bytes")]
+    found = [
+        SourceContents("a.csv", (run(3.0),), unit="rows"),
+        SourceContents("b", (run(4e9),), unit="bytes"),
+    ]
     with pytest.raises(BadInput, match="different units: rows and bytes; give sources that use"):
-        together(found)
+        merged_profile(found)
 
 
 def test_a_source_without_sizes_has_no_unit_to_contradict() -> None:
-    found = [Found("a.csv", (run(),), unit="rows"), Found("b", (run(4e9),), unit="bytes")]
-    assert together(found).input_unit == "bytes"
+    found = [
+        SourceContents("a.csv", (run(),), unit="rows"),
+        SourceContents("b", (run(4e9),), unit="bytes"),
+    ]
+    assert merged_profile(found).input_unit == "bytes"
 
 
 def test_the_first_name_is_that_of_the_profile_else_the_first_file() -> None:
-    named = [Found("a.zstd", (run(),)), *(Found(n, (run(),), name=n) for n in ("job", "other"))]
-    assert together(named).name == "job"
-    assert together(named[:1]).name == "a"
+    named = [
+        SourceContents("a.zstd", (run(),)),
+        *(SourceContents(n, (run(),), name=n) for n in ("job", "other")),
+    ]
+    assert merged_profile(named).name == "job"
+    assert merged_profile(named[:1]).name == "a"
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_a_type_has_the_shape_of_the_source_that_tells_most_of_it(order: tuple[int, int]) -> None:
     shapes = InstanceType("m", 4.0, math.nan), InstanceType("m", 4.0, 16.0)
     runs = [replace(run(), cluster=Cluster(groups=(NodeGroup(2, shapes[at]),))) for at in order]
-    found = together([Found(str(place), (one,)) for place, one in enumerate(runs)])
+    found = merged_profile([SourceContents(str(place), (one,)) for place, one in enumerate(runs)])
     assert [one.cluster.instance for one in found.runs] == [shapes[1]] * 2
 
 
 def test_what_is_said_of_several_sources_is_said_once() -> None:
-    found = [Found(name, (run(),), notices=(SAID,)) for name in ("a", "b")]
-    assert together(found).notices == (SAID,)
+    found = [SourceContents(name, (run(),), notices=(SAID,)) for name in ("a", "b")]
+    assert merged_profile(found).notices == (SAID,)
 
 
 def test_runs_whose_start_is_not_known_are_not_told_to_be_one() -> None:
     runs = run(app_id="app-1"), run(app_id="app-1")
-    assert together([Found("a", runs)]).runs == runs
+    assert merged_profile([SourceContents("a", runs)]).runs == runs
 
 
 def test_micro_batches_are_said_where_there_is_nothing_else() -> None:
@@ -151,7 +160,7 @@ def calls_for(runs: list[Run]) -> int:
 
     sys.setprofile(one_more)
     try:
-        together([Found("history.csv", tuple(runs))])
+        merged_profile([SourceContents("history.csv", tuple(runs))])
         left_aside(runs)
     finally:
         sys.setprofile(None)
@@ -175,8 +184,11 @@ def timed(*seconds: float) -> list[Run]:
 def test_run_times_that_all_stand_twice_are_copies() -> None:
     """They made the interval of each measured place too narrow: nothing differed."""
     once = timed(100.0, 60.5, 45.25)
-    for sources in ([Found("a", (*once, *once))], [Found("a", tuple(once)), Found("b", (*once,))]):
-        profile = together(sources)
+    for sources in (
+        [SourceContents("a", (*once, *once))],
+        [SourceContents("a", tuple(once)), SourceContents("b", (*once,))],
+    ):
+        profile = merged_profile(sources)
         assert list(profile.runs) == once
         (notice,) = profile.notices
         assert notice.code == "duplicate-runs"
@@ -186,7 +198,9 @@ def test_run_times_that_all_stand_twice_are_copies() -> None:
 def test_copies_in_one_table_are_told_beside_another() -> None:
     """Those of the other stand once, and hid that all of the first stand twice."""
     once, other = timed(100.0, 60.5, 45.25), timed(90.0, 50.0)
-    profile = together([Found("a", (*once, *once)), Found("b", tuple(other))])
+    profile = merged_profile(
+        [SourceContents("a", (*once, *once)), SourceContents("b", tuple(other))]
+    )
     assert list(profile.runs) == [*once, *other]
     assert [notice.code for notice in profile.notices] == ["duplicate-runs"]
 
@@ -198,5 +212,5 @@ def test_repetitions_are_no_copies() -> None:
     again = [*once[:2], replace(once[2], seconds=45.1)]
     few, short = timed(100.0, 60.5), timed(19.0, 12.0, 9.5, 8.0)
     for runs in ((*once, *again), (*once, *once[:2]), (*few, *few), (*short, *short)):
-        profile = together([Found("a", tuple(runs))])
+        profile = merged_profile([SourceContents("a", tuple(runs))])
         assert (list(profile.runs), profile.notices) == ([*runs], ())

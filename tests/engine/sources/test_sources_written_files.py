@@ -10,7 +10,7 @@ from pitfall_logs import DATA, changed, one, text_of
 from engine import read
 from engine.profile import Run
 from engine.sources.formats.profile_text import format_profile
-from engine.sources.logs.written_files import Write, Writers
+from engine.sources.logs.written_files import Write, WriteHistory
 
 LOG = DATA / "written.zstd"
 FOLDERS = 9
@@ -126,16 +126,16 @@ def test_so_they_are_where_it_shuffles_them_first(tmp_path: Path) -> None:
 def test_a_long_loop_that_appends_and_reads_is_read_in_passing() -> None:
     """Each scan may read the files of all earlier writers: of these the last tells the sum."""
     writes = {one: Write("/t", one == 40, one % 7) for one in range(0, 100, 2)}
-    writers = Writers.of(tuple(writes), writes)
+    writers = WriteHistory.of(tuple(writes), writes)
     for reading in range(101):
         place = writers.before(reading)
         earlier = [one for one in writes if one < reading and (one >= 40 or reading <= 40)]
         assert (place is None) == (not earlier)
         if place is not None:
             told = {one: writes[one].files or 0 for one in earlier}
-            assert writers.executions[writers.first[place]] == earlier[0]
-            assert writers.files[place] == sum(told.values())
-            assert writers.most[place] == max(told, key=lambda one: (told[one], one))
+            assert writers.executions[writers.since_overwrite[place]] == earlier[0]
+            assert writers.total_files[place] == sum(told.values())
+            assert writers.largest_write[place] == max(told, key=lambda one: (told[one], one))
 
 
 def test_a_place_is_the_same_with_a_slash_behind_it(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Whether a source can be meant, before any of it is read; and what is said where it cannot."""
+"""Checks source arguments before anything is read, and the errors for missing sources."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LONGEST_SHOWN = 100
 
 
 def check_source(source: str) -> None:
-    """Whether a source can be meant, without reading it (see `engine.sources.check_sources`)."""
+    """Checks one source without reading it (see `engine.sources.check_sources`)."""
     if source == STDIN:
         return
     if is_history_server(source):
@@ -30,12 +30,12 @@ def check_source(source: str) -> None:
     except (OSError, ValueError):
         exists = False
     if not exists and sample_named(source) is None:
-        raise not_there(source)
+        raise missing_source_error(source)
 
 
-def not_there(source: str) -> BadInput:
+def missing_source_error(source: str) -> BadInput:
     """The error for a source that is neither a file nor a sample."""
-    if _out_of_reach(source):
+    if _is_unreadable(source):
         return BadInput("Permission denied", where=source, remedy=NOT_YOURS)
     if "/" in source or "\\" in source or Path(source).suffix:
         return BadInput("no such file", where=source, remedy="check the path")
@@ -44,8 +44,8 @@ def not_there(source: str) -> BadInput:
     return UnknownName("file or sample", shown, (s.name for s in list_samples()), remedy=remedy)
 
 
-def _out_of_reach(source: str) -> bool:
-    """Whether a folder on the way may not be searched: then nobody knows what is there."""
+def _is_unreadable(source: str) -> bool:
+    """Whether a folder on the path denies access, so that existence is unknown."""
     try:
         (local_path(source) or Path(source)).stat()
     except (OSError, ValueError) as error:

@@ -1,7 +1,7 @@
-"""A folder of training runs: its manifest, and whether all of them were made by the same code.
+"""The manifest of a folder of training runs, and whether one version of the program made them all.
 
-To Ernest a job is a black box, so that its model is of one version of the code: a change is told by
-hashes of the program's files, and asks for training anew (section 5).
+Ernest treats a job as a black box, so its model holds for one version of the code. A change is
+detected by hashes of the program's files and requires new training runs (section 5).
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from engine.notices import Notice
 MANIFEST = ".sparkplan-collect.json"
 
 CODE_SUFFIXES = frozenset({".py", ".jar", ".r", ".zip", ".egg", ".whl"})
-"""What spark-submit takes as a program or as its modules; other files are data or settings."""
+"""Suffixes of programs and modules for spark-submit; other files are data or settings."""
 
 _LOCAL = re.compile(r"^file:(?://(?=/))?")
-"""How Spark names a file of this machine as a URI: `file:/app.jar`, `file:///app.jar`."""
+"""Prefix of a local file's URI in Spark: `file:/app.jar`, `file:///app.jar`."""
 
 Code = Mapping[str, str]
-"""Path of a program's file, as the command has it -> its SHA-256."""
+"""Path of a program's file, as in the command -> its SHA-256."""
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """What a folder's manifest says of each run, by name; empty where there is none.
+    """The entries of a folder's manifest by run name; empty without a manifest.
 
     Raises:
-        BadInput: for a manifest that is not one.
+        BadInput: for a file that is not a manifest.
     """
     path = folder / MANIFEST
     try:
@@ -45,10 +45,10 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         ) from None
 
 
-def code_of(command: Iterable[str]) -> dict[str, str]:
-    """The files of a command that hold code, with their hashes; those elsewhere (`s3://`, a path
-    of the cluster) cannot be hashed and are left out."""
-    found: dict[str, str] = {}
+def code_hashes(command: Iterable[str]) -> dict[str, str]:
+    """The hashes of the code files in a command. Files elsewhere (`s3://`, a path of the cluster)
+    cannot be hashed and are left out."""
+    hashes: dict[str, str] = {}
     for word in command:
         for name in word.rpartition("=")[2].split(","):
             path = Path(_LOCAL.sub("", name))
@@ -56,33 +56,33 @@ def code_of(command: Iterable[str]) -> dict[str, str]:
                 continue
             try:
                 state = path.stat()
-                found[name] = _sha256(path.absolute(), state.st_size, state.st_mtime_ns)
+                hashes[name] = _sha256(path.absolute(), state.st_size, state.st_mtime_ns)
             except (OSError, ValueError):
                 continue
-    return found
+    return hashes
 
 
 @lru_cache(maxsize=256)
 def _sha256(path: Path, size: int, changed_ns: int) -> str:
-    """The hash of a file, taken once as long as its size and time stay."""
-    import hashlib  # Only where runs are made: reading needs no more than what was written.
+    """The hash of a file, cached while its size and modification time stay the same."""
+    import hashlib  # loaded only when runs are collected; reading a manifest does not need it
 
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def changed(before: object, now: Code) -> tuple[str, ...]:
-    """Files whose code is another than a manifest says; none where either does not tell."""
+def changed_files(before: object, now: Code) -> tuple[str, ...]:
+    """The files whose hash differs from the manifest's; files missing in either are ignored."""
     if not isinstance(before, Mapping):
         return ()
     return tuple(name for name in now if name in before and before[name] != now[name])
 
 
 def code_notices(folder: Path, logs: Sequence[str]) -> list[Notice]:
-    """That the logs of a folder were made by more than one version of the program, by its manifest.
+    """The notice that, by its manifest, several versions of the program made a folder's logs.
 
-    The version of the run that was made last is taken for the present one. A manifest that cannot
-    be read tells nothing of the code, which is said.
+    The version of the latest run counts as the current one. An unreadable manifest gives a notice
+    of its own.
     """
     try:
         entries = read_manifest(folder)
@@ -104,7 +104,7 @@ def code_notices(folder: Path, logs: Sequence[str]) -> list[Notice]:
     if not known:
         return []
     latest = known[-1][1]
-    older = {name: files for name, code in known if (files := changed(code, latest))}
+    older = {name: files for name, code in known if (files := changed_files(code, latest))}
     if not older:
         return []
     titles = ", ".join(dict.fromkeys(Path(file).name for one in older.values() for file in one))
@@ -112,12 +112,12 @@ def code_notices(folder: Path, logs: Sequence[str]) -> list[Notice]:
         Notice(
             "code-changed",
             f"{len(older)} of {len(known)} training runs in {folder.resolve().name} were made by "
-            f"another {titles} than the last one ({_some(list(older))}): a model is of one version "
-            "of the code",
+            f"another {titles} than the last one ({_names_text(list(older))}): a model is of one "
+            "version of the code",
             "remove the logs of the old version and collect those runs again",
         )
     ]
 
 
-def _some(names: Sequence[str]) -> str:
+def _names_text(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
