@@ -59,6 +59,12 @@ def bundled_folder() -> Path:
     return Path(str(resources.files("catalogs")))
 
 
+def modification_times(folder: Path) -> tuple[tuple[str, int], ...]:
+    """(f,) name and modification time (ns since the epoch) of every file in a folder."""
+    with os.scandir(folder) as files:
+        return tuple(sorted((file.name, file.stat().st_mtime_ns) for file in files))
+
+
 def catalog_path(name: str, region: str | None = None) -> Path:
     """The price file for a catalog name, a folder or a path; of several regions that of `region`.
 

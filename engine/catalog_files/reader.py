@@ -8,12 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
+from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
 from engine.catalog import MOST_MEMORY_GIB, MOST_VCPUS, Catalog, InstanceType, Offer, Price
-from engine.catalog_files.index import OTHER_REGIONS, SHAPES, bundled_folder, catalog_path
+from engine.catalog_files.index import (
+    OTHER_REGIONS,
+    SHAPES,
+    bundled_folder,
+    catalog_path,
+    modification_times,
+)
 from engine.catalog_files.rules import (
     NOT_NEGATIVE,
     POSITIVE,
@@ -112,7 +119,11 @@ def load_catalog(name_or_path: str | Path, *, region: str | None = None) -> Cata
         BadInput: for the first error in the file, with its line, and where there are several
             regions and none is named.
     """
-    catalog, problems = _load(catalog_path(str(name_or_path), region))
+    path = catalog_path(str(name_or_path), region)
+    is_bundled = path.parent == bundled_folder()
+    catalog, problems = (
+        _bundled(path, modification_times(path.parent)) if is_bundled else _load(path)
+    )
     if problems:
         raise problems[0]
     assert catalog is not None
@@ -155,6 +166,15 @@ def type_in(name: str, where: str) -> tuple[Catalog | None, InstanceType]:
     if name not in shapes:
         raise UnknownName("instance type", name, shapes, where=where)
     return None, shapes[name]
+
+
+@lru_cache(maxsize=8)  # More than are bundled.
+def _bundled(
+    path: Path, modified: Sequence[tuple[str, int]]
+) -> tuple[Catalog | None, list[BadInput]]:
+    """`_load`, once for a bundled catalog until a file in its folder is modified: one command asks
+    several times where a type is sold, each time of all catalogs."""
+    return _load(path)
 
 
 def _load(path: Path) -> tuple[Catalog | None, list[BadInput]]:

@@ -1,11 +1,15 @@
 """The bundled catalogs: whole, dated, labelled where inferred or estimated."""
 
+import os
+import shutil
 from datetime import date
+from pathlib import Path
 
 import pytest
 
 from engine.catalog import Catalog
-from engine.catalog_files.index import CatalogEntry, list_catalogs
+from engine.catalog_files import index, reader
+from engine.catalog_files.index import CatalogEntry, bundled_folder, list_catalogs
 from engine.catalog_files.reader import load_catalog
 
 
@@ -148,3 +152,20 @@ def test_two_campaigns_of_one_benchmark_agree_on_equal_processors(aws: Catalog) 
         one = gcp.offer(f"{google}-standard-4").instance.cpu_score_per_vcpu
         other = aws.offer(f"{amazon}.xlarge").instance.cpu_score_per_vcpu
         assert one == pytest.approx(other, rel=0.1)
+
+
+def test_a_bundled_catalog_is_read_once_until_a_file_of_it_is_modified(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = Path(shutil.copytree(bundled_folder(), tmp_path / "catalogs"))
+    for module in (index, reader):
+        monkeypatch.setattr(module, "bundled_folder", lambda: folder)
+    first = load_catalog("gcp")
+    assert load_catalog("gcp") is first
+    shapes = folder / "gcp.shapes.yaml"
+    text = shapes.read_text()
+    row = next(line for line in text.splitlines() if line.strip().startswith("n2-standard-4,"))
+    shapes.write_text(text.replace(row, row.replace(",4,", ",5,", 1)))
+    os.utime(shapes, ns=(1, 1))
+    assert load_catalog("gcp").offer("n2-standard-4").instance.vcpus == 5
+    assert first.offer("n2-standard-4").instance.vcpus == 4
