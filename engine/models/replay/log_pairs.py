@@ -17,7 +17,7 @@ import numpy as np
 from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.base import LeaveOneOut
 from engine.models.replay.broadcasts import other_plan
-from engine.models.replay.memory.cliffs_of_logs import unlike
+from engine.models.replay.memory.cliffs_of_logs import incomparable_readers
 from engine.models.replay.memory.memory_cliff import MemoryCliff
 from engine.models.replay.outcome import Replayed
 from engine.models.replay.priors import (
@@ -113,7 +113,9 @@ class LogPairs:
             doublings[i, j] = math.log2(slots), math.log2(ratio)
         fits = tuple(
             tuple(
-                None if i == j else pair_fit(one, other, unlike=unlike(cliffs[i], cliffs[j]))
+                None
+                if i == j
+                else pair_fit(one, other, unlike=incomparable_readers(cliffs[i], cliffs[j]))
                 for j, other in enumerate(replays)
             )
             for i, one in enumerate(replays)

@@ -34,14 +34,14 @@ from engine.models.replay.driver_rows import result_notice, rows_notice
 from engine.models.replay.held_answers import held_logs
 from engine.models.replay.kept_answers import KeptAnswers, MeanTimes
 from engine.models.replay.log_answers import AnswersOfLogs, doublings
-from engine.models.replay.memory.cliffs_of_logs import roomy_with
+from engine.models.replay.memory.cliffs_of_logs import saturated_caches
 from engine.models.replay.memory.memory_cliff import MemoryCliff
 from engine.models.replay.memory.memory_report import (
     cache_notices,
     not_fitting_share,
     spill_notices,
 )
-from engine.models.replay.memory.spilling import Offered, SpillingStage, spill_seconds
+from engine.models.replay.memory.spilling import SpillingStage, TaskMemory, spill_seconds
 from engine.models.replay.notices import (
     groups_notice,
     iteration_notices,
@@ -110,7 +110,7 @@ class ReplayModel(FittedModel):
 
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
         wanted = completed(workload, self.profile)
-        roomy = roomy_with(self.cliffs, batch, self._asked(wanted))
+        roomy = saturated_caches(self.cliffs, batch, self._asked(wanted))
         own, like = batch.alike(self._most_useful(wanted), roomy)
         return self._forecast(batch.taken(own), wanted).taken(like)
 
@@ -237,12 +237,14 @@ class ReplayModel(FittedModel):
             share = cliff.fitting_share(batch, ratio, shuffle_partitions)
             left = cliff.left_share(batch, ratio, shuffle_partitions)
             added += cliff.added_seconds(batch.slots, share, ratio, shuffle_partitions, left)
-            more = cliff.found_again(share, left)
+            more = cliff.recovered_share(share, left)
             if more.any():
-                all_found = self._replayed(cliff.all_found, wanted).at(batch.slots, speed)
-                found += more * (np.minimum(1.0, all_found.seconds / times.seconds) - 1.0)
+                full_cache_replay = self._replayed(cliff.full_cache_replay, wanted).at(
+                    batch.slots, speed
+                )
+                found += more * (np.minimum(1.0, full_cache_replay.seconds / times.seconds) - 1.0)
         if spilling:
-            added += spill_seconds(spilling, Offered.of(run, batch), ratio, shuffle_partitions)
+            added += spill_seconds(spilling, TaskMemory.of(run, batch), ratio, shuffle_partitions)
         changed = np.maximum(1.0 + added / speed / times.seconds, LEAST_OF_REPLAY)
         return np.asarray(np.log(changed * found))
 
@@ -348,7 +350,7 @@ class ReplayModel(FittedModel):
     def _memory_notices(self, place: int, batch: ClusterBatch, wanted: Workload) -> list[Notice]:
         run, cliff = self.replays[place].run, self.cliffs[place]
         ratio = ratio_of(wanted, run)
-        offered, shuffle_partitions = Offered.of(run, batch), wanted.shuffle_partitions
+        offered, shuffle_partitions = TaskMemory.of(run, batch), wanted.shuffle_partitions
         notices = spill_notices(self.spilling[place], offered, ratio, shuffle_partitions)
         return notices + (cache_notices(cliff, batch, ratio, shuffle_partitions) if cliff else [])
 

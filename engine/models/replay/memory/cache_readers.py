@@ -52,7 +52,7 @@ def all_on_disk(stages: Sequence[StageRun], sources: dict[int, int]) -> bool:
 def found_all(run: Run, place: int, sources: Mapping[int, int]) -> bool:
     """Whether a stage found all of the cached data that it reads in memory: as many bytes as its
     blocks take, where the log tells that, else as many as that one of its readers which read an
-    amount furthest from what the original data has (`fitted_share.py`). Of blocks that are backed
+    amount furthest from what the original data has (`cached_share.py`). Of blocks that are backed
     by disk it reads all in any case: the log tells how many from there, or nothing of this.
 
     Args:
