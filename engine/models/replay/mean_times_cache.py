@@ -1,7 +1,7 @@
-"""What logs said of a grid of clusters, kept for the next step of a slider.
+"""Cache of the mean times of logs on a grid of clusters, for the next step of a slider.
 
-The answer to an input hangs on inputs on the way to it (`held_answers.py`), and those of the last
-step mostly come again: half a million clusters need not be asked about them once more.
+A prediction for one input depends on a path of inputs (`held_answers.py`), most of which the last
+step had as well: their times on half a million clusters need not be computed once more.
 """
 
 from __future__ import annotations
@@ -14,45 +14,46 @@ from engine.forecast import FloatArray
 from engine.lazy import Recent
 
 FEWEST_CLUSTERS = 2_048
-"""Of fewer clusters nothing is kept: single ones are asked about in between, and are quick."""
+"""Smaller batches are not cached: single clusters come in between, and are quick to compute."""
 
-KEPT_GRIDS = 2
+CACHED_GRIDS = 2
 """All candidates, and those of them that may be among the best."""
 
-KEPT_ANSWERS = 8
-"""Inputs whose answers are kept: the ends of the way, the parts of its last step, and some more."""
+CACHED_WORKLOADS = 8
+"""Workloads cached per grid: the ends of the path, the subdivisions of its last step, and some
+more."""
 
 
 class MeanTimes(NamedTuple):
     """Means over logs for n clusters.
 
     Attributes:
-        alone: (n,) log time, memory apart.
+        without_memory: (n,) log time without the memory term.
         memory: (n,) log of the factor by which memory changes it.
     """
 
-    alone: FloatArray
+    without_memory: FloatArray
     memory: FloatArray
 
 
-class KeptAnswers:
-    """The answers about the grids that were asked about last; threads may ask at once. A copy in
-    another process begins with none."""
+class MeanTimesCache:
+    """Mean times on the most recently used grids, by workload. Thread-safe; a copy in another
+    process starts empty."""
 
     def __init__(self) -> None:
-        self._held: tuple[tuple[ClusterBatch, Recent[MeanTimes]], ...] = ()
+        self._by_grid: tuple[tuple[ClusterBatch, Recent[MeanTimes]], ...] = ()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), ()
 
-    def of(
-        self, batch: ClusterBatch, question: Hashable, make: Callable[[], MeanTimes]
+    def get(
+        self, batch: ClusterBatch, workload_key: Hashable, compute: Callable[[], MeanTimes]
     ) -> MeanTimes:
-        """The answer to a question about a batch, made where it is not kept."""
+        """The mean times of a workload on a batch, computed where they are not cached."""
         if len(batch) < FEWEST_CLUSTERS:
-            return make()
-        held = [entry for entry in self._held if entry[0].same_as(batch)]
-        found = held[0] if held else (batch, Recent[MeanTimes](KEPT_ANSWERS))
-        others = tuple(entry for entry in self._held if entry is not found)
-        self._held = (found, *others)[:KEPT_GRIDS]
-        return found[1].get(question, make)
+            return compute()
+        same = [entry for entry in self._by_grid if entry[0].same_as(batch)]
+        grid = same[0] if same else (batch, Recent[MeanTimes](CACHED_WORKLOADS))
+        others = tuple(entry for entry in self._by_grid if entry is not grid)
+        self._by_grid = (grid, *others)[:CACHED_GRIDS]
+        return grid[1].get(workload_key, compute)

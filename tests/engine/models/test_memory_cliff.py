@@ -88,7 +88,7 @@ def test_tasks_that_compute_again_are_gone_where_the_cache_fits(executors: int) 
     """Where each slot runs a task or a few, a stage of the log took as long as one task that
     computed its block again. Half of the cache fitted: the mean that they cost is half of that."""
     run, truth = run_of(400, 9), run_of(400, executors)
-    found = replace(fit(run), doubt=np.zeros((2, 2)))
+    found = replace(fit(run), covariance=np.zeros((2, 2)))
     calm = tuple(
         replace(replay, contention_growth=np.zeros(len(replay.contention_growth))).fresh()
         for replay in found.replays
