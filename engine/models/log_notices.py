@@ -39,7 +39,8 @@ further, and a notice says so."""
 
 
 def corrections(own: FloatArray) -> FloatArray:
-    """(r,) log time added to answers from logs that a model misses by (r,) `own`."""
+    """(r,) bias correction of log time for logs whose own run a model misses by (r,) `own` in log
+    time, limited to `LARGEST_CORRECTION`."""
     return np.clip(own, -LARGEST_CORRECTION, LARGEST_CORRECTION)
 
 

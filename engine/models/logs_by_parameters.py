@@ -1,7 +1,7 @@
-"""Logs with known job parameters: which of them answer for which parameters.
+"""One fitted model per set of job parameters, and which runs each is fitted to.
 
-Each set of parameters has its own fit, made on first use. In sparkplan the logs with the wanted
-parameters answer; without such logs, run times that have them; else the logs with the nearest
+Fits are made on first use. In sparkplan the model of a set of parameters is fitted to the logs that
+have them; without such logs, to run times that have them; else to the logs with the nearest
 parameters, with a wider interval.
 """
 
@@ -26,38 +26,39 @@ Fitting = Callable[[Profile], FittedModel]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class OfParameters(FittedModel):
-    """The answers of one set of logs.
+class ParameterSetModel(FittedModel):
+    """The model of the runs with one set of job parameters, used for these or for nearby ones.
 
     Args:
-        fitted: to the runs with these logs' parameters.
-        parameters: their values by name.
-        log_scale: prior spread of log time for other parameters; 0 if these are the wanted ones.
+        fitted: model fitted to the runs with these parameters.
+        parameters: name -> value of these runs.
+        log_scale: prior standard deviation of log time added for other wanted parameters; 0 if
+            these are the wanted ones.
     """
 
     fitted: FittedModel
     parameters: Mapping[str, float]
     log_scale: float
 
-    def _asked(self, workload: Workload) -> Workload:
-        """The workload as these logs know it."""
+    def _with_parameters(self, workload: Workload) -> Workload:
+        """The workload with the parameters of these runs in place of its own."""
         return replace(completed(workload, self.profile), parameters=self.parameters)
 
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
-        found = self.fitted.forecast(batch, self._asked(workload))
-        return found.widened(self.log_scale) if self.log_scale else found
+        forecast = self.fitted.forecast(batch, self._with_parameters(workload))
+        return forecast.widened(self.log_scale) if self.log_scale else forecast
 
     def runs_used(self, workload: Workload) -> int:
-        return self.fitted.runs_used(self._asked(workload))
+        return self.fitted.runs_used(self._with_parameters(workload))
 
     def unusual_runs(self, workload: Workload) -> list[UnusualRun]:
-        return self.fitted.unusual_runs(self._asked(workload))
+        return self.fitted.unusual_runs(self._with_parameters(workload))
 
     def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
-        return self.fitted.explain(batch, self._asked(workload))
+        return self.fitted.explain(batch, self._with_parameters(workload))
 
     def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
-        return self.fitted.notices(batch, self._asked(workload))
+        return self.fitted.notices(batch, self._with_parameters(workload))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -112,7 +113,8 @@ class ByParameters(FittedModel):
 
 @dataclass(frozen=True, eq=False)
 class NearestLogs:
-    """Which logs or run times answer for which parameters.
+    """Chooses the runs for a set of wanted parameters and fits a model to them: logs with these
+    parameters, run times with them, or the logs with the nearest ones.
 
     Args:
         fit_logs: fits runs of the same parameters, some of which are logs.
@@ -125,23 +127,23 @@ class NearestLogs:
     _fits: dict[tuple[object, ...], FittedModel] = field(default_factory=dict, repr=False)
 
     def fit_of(self, wanted: Mapping[str, float]) -> FittedModel:
-        """The model that answers for these parameters."""
+        """The model for these parameters."""
         logs = logs_of(self.profile.runs)
-        runs = self._having(wanted)
-        own = logs_of(runs)
-        if own:
-            chosen = chosen_notice(logs, wanted, len(own))
+        runs = self._runs_with(wanted)
+        matching_logs = logs_of(runs)
+        if matching_logs:
+            chosen = chosen_notice(logs, wanted, len(matching_logs))
             return self._fitted(runs, wanted, () if chosen is None else (chosen,))
-        telling = saying(logs, wanted)
-        if runs or not telling:
-            found = self._fitted_once(self.fit_times, self.profile)
-            return replace(found, fit_notices=(table_notice(logs, wanted), *found.fit_notices))
-        taken, doublings = nearest(telling, wanted)
-        notice = transferred_notice(logs, wanted, taken, doublings)
-        spread = float(parameter_spread(doublings))
-        return self._fitted(self._having(taken), taken, (notice,), spread)
+        comparable = saying(logs, wanted)
+        if runs or not comparable:
+            fitted = self._fitted_once(self.fit_times, self.profile)
+            return replace(fitted, fit_notices=(table_notice(logs, wanted), *fitted.fit_notices))
+        closest, doublings = nearest(comparable, wanted)
+        notice = transferred_notice(logs, wanted, closest, doublings)
+        log_scale = float(parameter_spread(doublings))
+        return self._fitted(self._runs_with(closest), closest, (notice,), log_scale)
 
-    def _having(self, parameters: Mapping[str, float]) -> list[Run]:
+    def _runs_with(self, parameters: Mapping[str, float]) -> list[Run]:
         runs = self.profile.runs
         return [run for run in runs if same_parameters(run.workload.parameters, parameters)]
 
@@ -152,12 +154,13 @@ class NearestLogs:
         notices: tuple[Notice, ...],
         log_scale: float = 0.0,
     ) -> FittedModel:
-        """The fit of runs of the same parameters; it knows the profile's sizes and iterations."""
-        own = self._fitted_once(self.fit_logs, replace(self.profile, runs=tuple(runs)))
-        found = replace(own, profile=self.profile)
-        return OfParameters(
-            own.model, self.profile, found, parameters, log_scale,
-            fit_notices=(*notices, *found.fit_notices), validation=found.validation,
+        """The model of runs with the same parameters, with the whole profile, whose sizes and
+        iterations are the defaults of a workload."""
+        of_runs = self._fitted_once(self.fit_logs, replace(self.profile, runs=tuple(runs)))
+        fitted = replace(of_runs, profile=self.profile)
+        return ParameterSetModel(
+            fitted.model, self.profile, fitted, parameters, log_scale,
+            fit_notices=(*notices, *fitted.fit_notices), validation=fitted.validation,
         )  # fmt: skip
 
     def _fitted_once(self, fit: Fitting, profile: Profile) -> FittedModel:

@@ -1,7 +1,7 @@
-"""sparkplan, the default model: replays logs, and averages physical laws over run times alone.
+"""sparkplan, the default model: replays logs, or averages physical laws over run times alone.
 
-The evidence decides which of the two answers. If both can, the one that predicts left-out runs
-better does (docs/models/sparkplan.md).
+The runs of the profile decide which of the two is used. Where both can be fitted, it is the one
+with the smaller leave-one-out error (docs/models/sparkplan.md).
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ class Sparkplan(Model):
 
 
 def _fit_logs(profile: Profile, models: Mapping[str, Model]) -> FittedModel:
-    """The runs of a profile that share their parameters: logs replayed, or physical terms."""
+    """Fits runs that share their parameters: replays of their logs, or physical terms where these
+    are clearly better. `bare` runs are those without stages."""
     logs = {id(run) for run in logs_of(profile.runs)}
     bare = [run for run in profile.runs if id(run) not in logs]
     fitted = fit_replays(profile)
@@ -72,7 +73,7 @@ def _fit_logs(profile: Profile, models: Mapping[str, Model]) -> FittedModel:
 
 
 def _better(terms: FittedModel, fitted: FittedModel, bare: Sequence[Run]) -> bool:
-    """Whether physical terms predicted left-out runs clearly better than a replay did."""
+    """Whether physical terms have a clearly smaller mean leave-one-out error than replays."""
     theirs, ours = terms.validation, _errors(fitted, bare)
     if theirs is None or not len(ours):
         return False
@@ -84,8 +85,8 @@ def _better(terms: FittedModel, fitted: FittedModel, bare: Sequence[Run]) -> boo
 
 
 def _errors(fitted: FittedModel, bare: Sequence[Run]) -> FloatArray:
-    """(n,) relative errors of a replay on left-out logs and on runs without stages, which it never
-    sees, as far as it can answer for these."""
+    """(n,) absolute relative errors of replays on left-out logs, and on runs without stages, which
+    they are never fitted to, as far as they can predict these."""
     errors = np.zeros(0)
     if fitted.validation is not None:
         actual = np.asarray(fitted.validation.actual_seconds)
@@ -93,13 +94,13 @@ def _errors(fitted: FittedModel, bare: Sequence[Run]) -> FloatArray:
     if not bare:
         return errors
     try:
-        foretold = fitted.predict_many(
+        predicted = fitted.predict_many(
             clusters=[run.cluster for run in bare], workloads=[run.workload for run in bare]
         )
     except EngineError:
         return errors
-    beside = np.abs(foretold.seconds / np.asarray([run.seconds for run in bare]) - 1.0)
-    return np.concatenate((errors, beside[np.isfinite(beside)]))
+    bare_errors = np.abs(predicted.seconds / np.asarray([run.seconds for run in bare]) - 1.0)
+    return np.concatenate((errors, bare_errors[np.isfinite(bare_errors)]))
 
 
 def _without(bare: Sequence[Run], fitted: FittedModel) -> FittedModel:

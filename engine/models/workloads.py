@@ -1,4 +1,4 @@
-"""Completing a workload, and the runs that can answer for it."""
+"""Completes a workload with defaults, and selects the runs of a profile that match it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SAME = 1e-9
 
 
 def input_ratio(wanted: Workload, run: Run) -> float:
-    """Input of a workload relative to a run's; its scale, or 1, where that is not known."""
+    """Input of a workload over that of a run; the workload's scale, or 1, where that is unknown."""
     own = run.workload.input_bytes
     if wanted.input_bytes is None or own is None:
         return wanted.scale or 1.0
@@ -114,7 +114,7 @@ def incomplete_notices(runs: Sequence[Run], wanted: Workload) -> list[Notice]:
 
 
 def logs_of(runs: Sequence[Run]) -> list[Run]:
-    """The runs with stages and a known number of tasks at once."""
+    """The runs with stages and a known number of task slots."""
     return [run for run in runs if run.stages and run.cluster.slots]
 
 
@@ -168,7 +168,7 @@ def same_parameters(own: Mapping[str, float], wanted: Mapping[str, float]) -> bo
 
 
 def saying(runs: Sequence[Run], wanted: Mapping[str, float]) -> list[Run]:
-    """The runs that tell a value of each wanted parameter."""
+    """The runs with a known value of each wanted parameter."""
     return [run for run in runs if {*wanted} <= {*run.workload.parameters}]
 
 

@@ -1,12 +1,14 @@
-"""What one log leaves open of its stages: the same run as it would be if something else were true.
+"""Alternative replays of one log, under other hypotheses that the log is consistent with.
 
-What looks alike in a log need not be with another input. Splits that a program asked for stay as
-many, where files become more; files that nothing cuts may get larger instead, and two splits may be
-two files. Small tables may grow with the input. Of two inputs that are paired one may stay, where
-pairs of both become as many as the square, and rows of a join may be such pairs; how much goes to
-pairs is a guess, as is what of the driver's time goes to rows that it fetched. Scans may have been
-cut before executors came, and files of which no plan tells be smaller or larger. A replay holds one
-thing, and its interval reaches what the others would take. More logs tell which it is.
+One log cannot distinguish causes that differ at another input. The number of splits may be one that
+the program requested, and stay, or grow with the number of files; files that are not split may get
+larger instead, and two splits may be two files. Small tables may grow with the input. Of the two
+inputs of a Cartesian product one may stay, where with both growing the pairs grow with the square,
+and the rows of a join may be such pairs; how much time goes to pairs is a guess, as is the share of
+the driver's time that goes to fetched rows. Scans may have been planned before all executors were
+registered, and the size of files that no plan reports may be smaller or larger. The replay assumes
+one hypothesis each, and its interval is widened to reach the times of the others. Further logs
+decide between them.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from engine.models.stages.paired_inputs import pairs_power
 
 
 def alternatives_of(replay: Replay) -> tuple[Replay, ...]:
-    """The replays of a log that hold the other, as far as its stages leave that open."""
+    """The replays of a log, each under one alternative hypothesis that its stages leave open."""
     stay = _changed(replay, lambda shape: shape.may_stay, partial(replace, growth=Growth.WORK))
     files = _changed(replay, lambda shape: shape.may_be_files, _as_files)
     both = _changed(replay, lambda shape: shape.pairs_open, _both_grow)
@@ -43,21 +45,22 @@ def alternatives_of(replay: Replay) -> tuple[Replay, ...]:
         lambda shape: replace(shape, law=replace(shape.law, work=multiplied_share(replay, shape))),
     )
     more = _changed(replay, groups_open, partial(replace, growing=None, small_table=False))
-    others = (stay, files, both, one, multiplied, more)
-    found = (other for other in others if other is not None)
-    return (*found, *_other_driver(replay), *other_cuts(replay))
+    candidates = (stay, files, both, one, multiplied, more)
+    others = (other for other in candidates if other is not None)
+    return (*others, *_other_driver(replay), *other_cuts(replay))
 
 
 def other_cuts(replay: Replay) -> tuple[Replay, ...]:
-    """Those that differ on other slots as well: scans that are planned before executors come, as
-    those with splits for fewer cores than the log's may have been, are cut for as few on any
-    cluster; and files of which no plan tells are as small or as large as they may be."""
+    """The alternatives that differ at the observed input too, on other slots. Scans planned before
+    all executors were registered, as those with splits for fewer cores than the log's may have
+    been, are split for as few cores on any cluster; files whose size no plan reports are as small
+    or as large as they may be."""
     early = _changed(replay, lambda shape: shape.early_cores is not None, _cut_early)
     small, large = (
         _changed(replay, lambda shape: shape.files_open, partial(_of_files, place))
         for place in (0, 1)
     )
-    return tuple(found for found in (early, small, large) if found is not None)
+    return tuple(other for other in (early, small, large) if other is not None)
 
 
 def _both_grow(shape: StageShape) -> StageShape:
@@ -69,25 +72,27 @@ def _as_files(shape: StageShape) -> StageShape:
 
 
 def groups_open(shape: StageShape) -> bool:
-    """Whether what it reads may grow with the input all the same: groups are told of by the tasks
-    of one log, and a larger input may be one of more shops, not of more days. Aggregates of a tree
-    are as many as tasks, whatever the input."""
+    """Whether a stage whose groups seem to be fixed may still read more with a larger input: the
+    groups are inferred from the tasks of one log, and a larger input may be one of more shops, not
+    of more days. Tree aggregations have as many aggregates as tasks, whatever the input."""
     of_a_tree = bool(shape.stage.operations) and TREES.issuperset(shape.stage.operations)
     return shape.growing is not None and shape.law.cut is None and not of_a_tree
 
 
 def multiplied_share(replay: Replay, shape: StageShape) -> float:
-    """The share of the rows which a join gives that are more than those of both its sides: keys
-    repeat on both, and rows grow as pairs do where there are no more keys. 0 where it gives no
-    more, or logs of other inputs tell how its work grows."""
-    stage, given = shape.stage, shape.stage.joined_output_records
-    if given is None or shape.law.cut is not None:
+    """The share of a join's output rows in excess of the rows of both its inputs.
+
+    Keys repeat on both sides then, and with no more keys the output grows like pairs, with the
+    square of the input. 0 where there is no excess, or logs of other inputs show how its work
+    grows."""
+    stage, output = shape.stage, shape.stage.joined_output_records
+    if output is None or shape.law.cut is not None:
         return 0.0
     sent = set(stage.joined_broadcasts)
     tables = (one for one in replay.run.stages if one.stage_id in sent)
-    own = max([records_of(stage), *(met or 0.0 for met in stage.joined_records)])
-    read = own + sum(map(records_of, tables))
-    return max(0.0, 1.0 - read / given) if own > 0.0 and given > 0.0 else 0.0
+    streamed = max([records_of(stage), *(met or 0.0 for met in stage.joined_records)])
+    read = streamed + sum(map(records_of, tables))
+    return max(0.0, 1.0 - read / output) if streamed > 0.0 and output > 0.0 else 0.0
 
 
 def _cut_early(shape: StageShape) -> StageShape:
@@ -100,8 +105,8 @@ def _of_files(place: int, shape: StageShape) -> StageShape:
 
 
 def _other_driver(replay: Replay) -> tuple[Replay, ...]:
-    """The driver with less and with more of its time on rows that it fetched, where no other log
-    says how that grows."""
+    """The replays with the low and the high end of the interval of the driver time that goes to
+    fetched rows, where no other log shows how that grows."""
     shares = time_on_rows(replay.run, replay.graph, replay.shapes)
     if not shares or replay.driver_growth:
         return ()
@@ -114,16 +119,16 @@ def _changed(
     is_open: Callable[[StageShape], bool],
     other: Callable[[StageShape], StageShape],
 ) -> Replay | None:
-    """The replay with what is open of its stages changed, in those too that have their partitions;
-    None where nothing is."""
+    """The replay with its open stages changed, and with them the stages that have the same
+    partitions; None where no stage is open."""
     if not any(map(is_open, replay.shapes)):
         return None
     shapes = [other(shape) if is_open(shape) else shape for shape in replay.shapes]
     return replace(replay, shapes=tuple(linked(shapes))).fresh()
 
 
-def reaching(held: Times, others: Sequence[Times]) -> FloatArray:
-    """(n,) spread of log time with which a 90 % interval just reaches the other times: none is
-    narrower, and one that reaches them anyhow is no wider."""
-    apart = [np.abs(np.log(other.seconds / held.seconds)) for other in others]
-    return REACHED * np.max(apart, axis=0, initial=0.0) if apart else np.zeros(len(held.seconds))
+def reaching(assumed: Times, others: Sequence[Times]) -> FloatArray:
+    """(n,) least standard deviation of log time with which a 90 % interval around the assumed times
+    reaches all the other times."""
+    apart = [np.abs(np.log(other.seconds / assumed.seconds)) for other in others]
+    return REACHED * np.max(apart, axis=0, initial=0.0) if apart else np.zeros(len(assumed.seconds))

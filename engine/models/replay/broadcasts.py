@@ -1,11 +1,12 @@
-"""Tables that Spark broadcasts while they are small: with more data it joins them in another way.
+"""Changes of join strategy with the input: broadcast joins that become sort-merge joins with more
+data, and the reverse with less.
 
-A replay has the plan of its log. A table beyond `spark.sql.autoBroadcastJoinThreshold` is shuffled
-instead, and the other side of the join with it: both are written, read, sorted and merged. What
-that takes no log with the small table shows; what goes through it does. So it is inferred: from
-the rows of both sides as they reach the join, at rates that are priors. The other way round, with
-less data, adaptive execution may make a broadcast of what a log sorts and merges: the interval
-reaches that.
+A replay has the physical plan of its log. A table beyond `spark.sql.autoBroadcastJoinThreshold` is
+shuffled instead of broadcast, and the other side of the join with it: both are written, read,
+sorted and merged. A log with the small table does not show the time for that, but the rows that
+reach the join. So the time is estimated from the rows of both sides, at rates that are priors. With
+less data adaptive execution may convert a sort-merge join of the log to a broadcast join: the
+interval reaches that.
 """
 
 from __future__ import annotations
@@ -30,41 +31,41 @@ from engine.units import MIB, format_bytes, format_seconds
 
 THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"
 THRESHOLD_BYTES = 10 * int(MIB)
-"""Its default. Spark holds it against the size of the files, by the part that the columns which are
-read have of a row of that schema, or against what adaptive execution counted of a shuffle before it
-is compressed. The latter the log tells; the former it does not (`TableSize`)."""
+"""Its default. Spark compares it with the size of the files, scaled by the share that the read
+columns have of a row of that schema, or with the uncompressed shuffle size that adaptive execution
+measured. The log reports the latter, but not the former (`TableSize`)."""
 
 ADAPTIVE_THRESHOLD = "spark.sql.adaptive.autoBroadcastJoinThreshold"
-"""The same for what adaptive execution counted, where it is set: it makes joins broadcast that
-were planned with a shuffle."""
+"""The threshold for sizes that adaptive execution measured, where it is set: it converts joins that
+were planned with a shuffle to broadcast joins."""
 
 RECORDS_PER_SECOND, BYTES_PER_SECOND = 1e6, 100e6
-"""Prior: how fast a core takes rows of either side through a shuffle, a sort and a merge: so many
-rows or, of wide ones, so many bytes, as of other rows (`stages/set_up.py`) and of disks. Spark
+"""Prior: rates at which a core takes either side through shuffle, sort and merge, in rows or, for
+wide rows, in bytes; as for other rows (`stages/set_up.py`) and disks. Spark
 3.5.9 took 0.02 to 2.2 CPU microseconds more for a row than with a broadcast
 (docs/models/sparkplan_rules_replay.md#tables-that-are-broadcast)."""
 
 HARDLY = 0.05
-"""What is no more probable than this an interval of 90 % leaves out."""
+"""Probability up to which an outcome is left out of the 90 % interval."""
 
 MERGING_SHARE = 0.5
-"""Of the time of a stage that sorts and merges two shuffles, what a broadcast of one of them saves:
-Spark 3.5.9 took 0.3 to 0.7 of the CPU time with it."""
+"""Share of the time of a sort-merge join stage that a broadcast of one side saves: Spark 3.5.9 took
+0.3 to 0.7 of the CPU time with it."""
 
 
 @dataclass(frozen=True, eq=False)
-class Outgrown:
-    """A table that is broadcast in a log and may be too large for that with more data.
+class OutgrownBroadcast:
+    """A table that is broadcast in a log and may exceed the broadcast threshold with more data.
 
     Args:
         table: the table.
-        growth: so many times as much of it counts against the threshold then.
-        share: what of sorting and merging after shuffles comes on top (`Table.share`).
-        probable: whether it is more probable than not that it is too large.
-        joined: the stages that join their rows with it, and how many of theirs meet it; None where
-            the log does not say.
-        partitions: how many a shuffle has at most.
-        stretch: how many times as long as they compute tasks run that read shuffles.
+        growth: factor of its size that counts against the threshold.
+        share: share of the cost of a sort-merge join that is added (`Table.share`).
+        probable: whether it exceeds the threshold with a probability of at least 0.5.
+        joined: the stages that join their rows with it, and the number of their rows that reach the
+            join; None where the log does not say.
+        partitions: maximum number of shuffle partitions.
+        stretch: run time over CPU time of tasks that read shuffles.
     """
 
     table: Table
@@ -76,8 +77,8 @@ class Outgrown:
     stretch: float
 
     def seconds(self, ratio: float, slots: FloatArray) -> FloatArray:
-        """(n,) what shuffling, sorting and merging both sides adds on (n,) slots, at `ratio` times
-        the input."""
+        """(n,) seconds that shuffling, sorting and merging both sides add on (n,) slots, at `ratio`
+        times the input."""
         added = np.zeros(len(slots))
         for shape, met in self.joined:
             added += self._added(shape, met, ratio, slots)
@@ -86,7 +87,8 @@ class Outgrown:
     def _added(
         self, shape: StageShape, met: float | None, ratio: float, slots: FloatArray
     ) -> FloatArray:
-        """(n,) what one join adds, in as many tasks as shuffles of that size are merged to."""
+        """(n,) seconds that one join adds, with the number of coalesced shuffle partitions that
+        adaptive execution makes of its size."""
         made, read = self.table.made, records_of(shape.stage)
         rows = read if met is None else met
         share = min(1.0, rows / read) if read else 1.0
@@ -102,31 +104,37 @@ class Outgrown:
 
 
 def records_of(stage: StageRun) -> float:
-    """Records that its tasks read."""
+    """Records that the tasks of a stage read, from input and shuffles."""
     return (stage.input_records or 0.0) + (stage.shuffle_read_records or 0.0)
 
 
 def _stretch(stages: Sequence[StageRun]) -> float:
-    """How many times as long as they compute the tasks run that read shuffles, of all stages where
-    none does: what is added waits for cores and disks as they do."""
+    """Run time over CPU time of the tasks that read shuffles, or of all tasks where none does: the
+    added tasks wait for cores and disks as these do."""
     reading = [stage for stage in stages if total_of(stage.shuffle_read_bytes) > 0.0] or stages
-    told = [one for one in reading if one.cpu_seconds is not None and one.run_seconds is not None]
-    computed = sum(total_of(stage.cpu_seconds) for stage in told)
-    ran = sum(total_of(stage.run_seconds) for stage in told)
+    timed = [one for one in reading if one.cpu_seconds is not None and one.run_seconds is not None]
+    computed = sum(total_of(stage.cpu_seconds) for stage in timed)
+    ran = sum(total_of(stage.run_seconds) for stage in timed)
     return max(1.0, ran / computed) if computed > 0.0 else 1.0
 
 
-def outgrown(replay: Replay, ratio: float, shuffle_partitions: int | None = None) -> list[Outgrown]:
-    """The broadcasts of a log that may well be too large for one at `ratio` times the input: in
-    proportion to it, unless other logs tell how that table grows. One that was too large in the log
-    already was asked for by a hint, or cut down by a filter, and stays. A small table, which grows
-    slower, may do so too: that is possible and not probable. Shuffles have as many partitions as
-    asked for, else as in the log."""
+def outgrown(
+    replay: Replay, ratio: float, shuffle_partitions: int | None = None
+) -> list[OutgrownBroadcast]:
+    """The broadcasts of a log that may exceed the threshold at `ratio` times the input.
+
+    Tables grow in proportion to the input, unless other logs show their growth. A table beyond the
+    threshold in the log already was broadcast by a hint, or cut down by a filter, and stays so. A
+    small table, which grows slower, may grow in proportion too: possible, not probable.
+
+    Args:
+        shuffle_partitions: number of shuffle partitions; None for that of the log.
+    """
     _, most = _threshold(replay.run.config)
     if most is None or ratio <= 1.0:
         return []
-    stretch, turned = _stretch(replay.run.stages), _most_turned(replay)
-    found = list[Outgrown]()
+    stretch, turned = _stretch(replay.run.stages), _conversion_threshold(replay)
+    found = list[OutgrownBroadcast]()
     for table in tables(replay.shapes, most):
         source = table.source
         growth = source.data(ratio)
@@ -138,31 +146,32 @@ def outgrown(replay: Replay, ratio: float, shuffle_partitions: int | None = None
         joined = _joined_with(replay.shapes, table.made.stage.stage_id)
         partitions = shuffle_partitions or table.made.shuffle_partitions
         share = table.share(ratio, turned)
-        found.append(Outgrown(table, growth, share, probable, joined, partitions, stretch))
+        found.append(OutgrownBroadcast(table, growth, share, probable, joined, partitions, stretch))
     return found
 
 
 def _joined_with(
     shapes: Sequence[StageShape], table: int
 ) -> tuple[tuple[StageShape, float | None], ...]:
-    """The stages that join their rows with those of a stage, once for each join, and how many of
-    theirs met these."""
-    found: list[tuple[StageShape, float | None]] = []
+    """The stages that join their rows with the table of stage id `table`, once per join, and the
+    number of their rows that reached the join (None where unknown)."""
+    joined: list[tuple[StageShape, float | None]] = []
     for shape in shapes:
         stage = shape.stage
         met = stage.joined_records or (None,) * len(stage.joined_broadcasts)
-        told = zip(stage.joined_broadcasts, met, strict=True)
-        found += [(shape, rows) for maker, rows in told if maker == table]
-    return tuple(found)
+        joins = zip(stage.joined_broadcasts, met, strict=True)
+        joined += [(shape, rows) for maker, rows in joins if maker == table]
+    return tuple(joined)
 
 
 class OtherPlan(NamedTuple):
-    """By what joins that are no longer broadcast lengthen a replay.
+    """Effect on a replay of broadcast joins that become sort-merge joins.
 
     Args:
-        factor: (n,) its logarithm, for those of which that is more probable than not.
-        open: (n,) how far the interval has to reach beside that, in log time: to the plan of the
-            log, or to all that may be so.
+        factor: (n,) log of the factor on the time, for the changes with a probability of at least
+            0.5.
+        open: (n,) distance in log time that the interval has to reach beside that: to the plan of
+            the log, or to the plan with all possible changes.
     """
 
     factor: FloatArray
@@ -177,9 +186,11 @@ def other_plan(
     times: Times,
     shuffle_partitions: int | None = None,
 ) -> OtherPlan:
-    """What they add to a replay on (n,) slots of (n,) relative speeds. The table may not grow, and
-    adaptive execution may find it small enough yet; and files may count for more than was read of
-    them."""
+    """The effect of `outgrown` broadcasts on a replay that takes (n,) `times` on (n,) slots of (n,)
+    relative speeds.
+
+    It is uncertain both ways: the table may not grow, and adaptive execution may still find it
+    small enough; and files may count for more than was read of them."""
     found = outgrown(replay, ratio, shuffle_partitions)
     if not found:
         return OtherPlan(np.zeros(len(slots)), np.zeros(len(slots)))
@@ -191,38 +202,38 @@ def other_plan(
 
 
 def most_shared(replay: Replay, ratio: float, shuffle_partitions: int | None) -> int:
-    """Slots beyond which more of them do not shorten what `other_plan` adds: the partitions of its
-    shuffles; 0 where it adds nothing."""
+    """Number of slots beyond which the time that `other_plan` adds does not fall: the partitions of
+    its shuffles; 0 where it adds nothing."""
     found = outgrown(replay, ratio, shuffle_partitions)
     return max((one.partitions for one in found if one.joined), default=0)
 
 
-def may_turn(replay: Replay, ratio: float) -> list[StageShape]:
-    """The stages that sort and merge a table which at `ratio` times the input is taken to be as
-    small as adaptive execution broadcasts; the log had it larger."""
-    most = _most_turned(replay)
+def convertible_joins(replay: Replay, ratio: float) -> list[StageShape]:
+    """The sort-merge join stages that adaptive execution may convert to broadcast joins at `ratio`
+    times the input: one side, larger in the log, shrinks below the threshold."""
+    most = _conversion_threshold(replay)
     if most is None or ratio >= 1.0:
         return []
-    return [shape for shape in replay.shapes if _turned_bytes(shape, ratio, most)]
+    return [shape for shape in replay.shapes if _convertible_bytes(shape, ratio, most)]
 
 
-def _most_turned(replay: Replay) -> int | None:
-    """Up to how many bytes adaptive execution broadcasts what was shuffled; None for never."""
+def _conversion_threshold(replay: Replay) -> int | None:
+    """Largest shuffled table in bytes that adaptive execution broadcasts; None for never."""
     config = replay.run.config
     return _limit(config, ADAPTIVE_THRESHOLD if ADAPTIVE_THRESHOLD in config else THRESHOLD)
 
 
-def _turned_bytes(shape: StageShape, ratio: float, most: float) -> list[float]:
-    """How large each of those tables of a stage is in the log."""
+def _convertible_bytes(shape: StageShape, ratio: float, most: float) -> list[float]:
+    """Sizes in the log of a stage's merged tables that shrink below the threshold `most`."""
     return [size for size in shape.stage.merged_bytes if size > most >= size * shape.data(ratio)]
 
 
 def saved_seconds(
     replay: Replay, ratio: float, slots: FloatArray, shuffle_partitions: int | None
 ) -> FloatArray:
-    """(n,) what is saved on (n,) slots where tables that a log merges are broadcast."""
+    """(n,) seconds saved on (n,) slots if all `convertible_joins` are broadcast."""
     saved = np.zeros(len(slots))
-    for shape in may_turn(replay, ratio):
+    for shape in convertible_joins(replay, ratio):
         counted, which = distinct(slots)
         cut = [shape.scaled(ratio, shuffle_partitions, int(n)) for n in counted]
         lanes = [min(n, one.tasks) for n, one in zip(counted, cut, strict=True)]
@@ -231,7 +242,7 @@ def saved_seconds(
     return saved
 
 
-def turned_plan(
+def converted_plan(
     replay: Replay,
     ratio: float,
     slots: FloatArray,
@@ -239,15 +250,15 @@ def turned_plan(
     times: Times,
     shuffle_partitions: int | None = None,
 ) -> FloatArray:
-    """(n,) log of the factor, of at most 1, by which tables that are broadcast with less data
+    """(n,) log of the factor, at most 1, by which converting joins to broadcasts with less data
     would shorten a replay on (n,) slots of (n,) relative speeds. Adaptive execution does not always
-    turn such a join, so that the time stays and the interval reaches the shorter one."""
+    convert such a join, so that the predicted time stays and the interval reaches the shorter."""
     known = np.maximum(1.0, np.nan_to_num(slots, nan=1.0))
     saved = saved_seconds(replay, ratio, known, shuffle_partitions) / speed
     return np.asarray(np.log1p(-np.minimum(saved / times.seconds, MERGING_SHARE)))
 
 
-def turning_notice(
+def conversion_notice(
     replay: Replay,
     ratio: float,
     slots: float,
@@ -256,11 +267,11 @@ def turning_notice(
     shuffle_partitions: int | None = None,
 ) -> Notice | None:
     """That with less data a join by sort and merge may become a broadcast."""
-    most, found = _most_turned(replay), may_turn(replay, ratio)
+    most, found = _conversion_threshold(replay), convertible_joins(replay, ratio)
     if most is None or not found:
         return None
     shape = max(found, key=lambda one: one.stage.task_seconds.total)
-    here = max(_turned_bytes(shape, ratio, most))
+    here = max(_convertible_bytes(shape, ratio, most))
     at = np.asarray([slots])
     saved = float(saved_seconds(replay, ratio, at, shuffle_partitions)[0]) / speed
     return Notice(
@@ -319,7 +330,7 @@ def _said(table: Table, growth: float) -> str:
     )
 
 
-def _held(one: Outgrown, added: float) -> str:
+def _held(one: OutgrownBroadcast, added: float) -> str:
     """Where the time of the other join is, which adds so many seconds in all."""
     if added <= 0.0:
         return "Neither the time nor its interval holds that: the log does not tell who joins it"

@@ -1,5 +1,5 @@
-"""What a log tells of its own cluster by the stages that ran alone: where in the launch order their
-long tasks were, what a slot loses between two tasks, and what work in vain lengthened them.
+"""Calibration of a replay on the stages of its log that ran alone: the launch order of their long
+tasks, the dispatch delay between two tasks of a slot, and the work of wasted attempts.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from engine.scheduling.waves import Tasks
 from engine.stage_run import StageRun
 
 TURNS = (*(part / ORDERS for part in range(ORDERS)), LONGEST_FIRST)
-"""Launch orders of a stage that are tried on the observed cluster: where the longest tasks stand is
-visible in how long the stage took."""
+"""Launch orders of a stage (cyclic shifts, and longest tasks first) that are tried on the observed
+cluster: the duration of the stage shows where in the order its longest tasks were."""
 
 DYNAMIC_DISPATCH = 0.10
-"""Where executors came and went, idle slots are mostly slots that were not there: no more than this
-share of a task's time is taken for time between tasks."""
+"""Largest dispatch delay, as a share of the mean task time, where executors came and went: idle
+slots are then mostly slots that were not there."""
 
 
 class Calibration(NamedTuple):
-    """What was learnt; by these names, as in `Replay`."""
+    """The calibrated parameters, named as in `Replay`."""
 
     dispatch_seconds: FloatArray
     rotation: FloatArray
@@ -50,10 +50,10 @@ class Calibration(NamedTuple):
 def calibrated(
     run: Run, graph: ApplicationGraph, shapes: Sequence[StageShape], *, executor_slots: int
 ) -> Calibration:
-    """What the stages of a run that ran alone tell of launch order and time between tasks.
+    """Calibrates launch order and dispatch delay on the stages of a run that ran alone.
 
     Args:
-        executor_slots: of one executor.
+        executor_slots: task slots of one executor.
     """
     slots, starts = run.cluster.slots or 0, np.asarray(graph.observed_start)[[*graph.stage_nodes]]
     idle, rotation, waste = np.zeros((3, len(shapes)))

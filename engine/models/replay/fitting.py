@@ -1,4 +1,4 @@
-"""Logs become a `ReplayModel`: which of them count, what each replay missed, what several leave."""
+"""Fits a `ReplayModel` to logs: chooses them, measures the bias of each replay, pairs the logs."""
 
 from __future__ import annotations
 
@@ -39,38 +39,39 @@ def fit_replays(profile: Profile) -> ReplayModel:
             remedy="add a log with executor events, or say the cluster in a run table",
         )
     replays = tuple(Replay.of(with_tasks_under_way(run)) for run in chosen)
-    own = np.asarray([_missed(replay) for replay in replays])
-    bias = corrections(own)
+    log_errors = np.asarray([_log_error(replay) for replay in replays])
+    bias = corrections(log_errors)
     cliffs = cliffs_of(replays)
     pairs = LogPairs.of(replays, cliffs, bias)
-    learnt = pairs.learnt(np.ones(len(replays), dtype=bool))
+    trained = pairs.trained(np.ones(len(replays), dtype=bool))
     disturbance = disturbance_spread(chosen)
-    expected = math.hypot(NOISE, float(np.max(np.abs(own))) / 2.0, disturbance)
+    expected = math.hypot(NOISE, float(np.max(np.abs(log_errors))) / 2.0, disturbance)
     left_out = pairs.left_out(expected)
     least = max(disturbance, repetition_spread(runs))
     log_scale, dof = at_least(least, left_out.factor * expected, PRIOR_DOF)
     return ReplayModel(
         "sparkplan",
         profile,
-        replays=tuple(learnt.values()),
+        replays=tuple(trained.values()),
         cliffs=tuple(
             cliff and replace(cliff, replay=replay)
-            for cliff, replay in zip(cliffs, learnt.values(), strict=True)
+            for cliff, replay in zip(cliffs, trained.values(), strict=True)
         ),
-        spilling=tuple(spilling_stages(replay) for replay in learnt.values()),
+        spilling=tuple(spilling_stages(replay) for replay in trained.values()),
         bias=bias,
-        doubt=pairs.doubt(),
+        covariance=pairs.covariance(),
         log_scale=math.hypot(log_scale, waste_spread(replays), max(map(unseen_spread, chosen))),
         factor=left_out.factor,
         dof=dof,
         machine_scale=machine_spread(chosen),
-        fit_notices=(*left_aside(logs), *fit_notices(replays, own)),
+        fit_notices=(*left_aside(logs), *fit_notices(replays, log_errors)),
         validation=left_out.validation,
     )
 
 
-def _missed(replay: Replay) -> float:
-    """Log of a run's time over that of its replay, of as many tasks as the run was seen to end."""
+def _log_error(replay: Replay) -> float:
+    """Log of observed over replayed time of a run, the replay with only those tasks that the log
+    saw end."""
     seen = as_far_as_seen(replay.run)
-    same = replay if seen is replay.run else Replay.of(seen)
-    return math.log(replay.run.seconds / same.observed().seconds)
+    replay_of_seen = replay if seen is replay.run else Replay.of(seen)
+    return math.log(replay.run.seconds / replay_of_seen.observed().seconds)

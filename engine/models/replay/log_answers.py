@@ -1,4 +1,4 @@
-"""What several logs say of one question, each by itself, and their weighted means."""
+"""Forecasts of several logs for one workload, each by its own replay, and their weighted means."""
 
 from __future__ import annotations
 
@@ -9,60 +9,63 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.forecast import FloatArray, IntArray
-from engine.models.replay.kept_answers import MeanTimes
 from engine.models.replay.log_pairs import weights_of
+from engine.models.replay.mean_times_cache import MeanTimes
 
 
 @dataclass(frozen=True, eq=False)
-class AnswersOfLogs:
-    """The answers of r logs for n clusters.
+class LogForecasts:
+    """The forecasts of r logs for one workload on n clusters.
 
     Args:
-        weights: (r, n), adding up to 1.
-        logs: (r, n) log time, memory apart.
-        memory: (r, n) log of the factor by which memory changes it, or joins of another kind: what
-            begins at some input all at once.
-        far: (r, n, 2) doublings of slots and of input from each log.
-        sure: (r, n) share in which an error of task time shows.
-        doubts: (r, n) doubt about the speed of the machines.
-        least: (r, n) spread that reaches what a log leaves open (`alternatives.py`, `other_plan`).
+        weights: (r, n), adding up to 1 over the logs.
+        log_seconds: (r, n) log time without the memory term.
+        memory: (r, n) log of the factor by which memory changes it, or a changed join strategy:
+            terms that set in all at once at some input.
+        doublings: (r, n, 2) doublings of slots and of input from each log.
+        error_shares: (r, n) share of an error of task time that shows in the run time
+            (`priors.sure_share`).
+        log_scales: (r, n) standard deviation of log time by unsure speeds of the machines, shared
+            cores and requested partitions.
+        least_scales: (r, n) least scale of log time, with which a 90 % interval reaches what a log
+            leaves open (`alternatives.py`, `other_plan`).
     """
 
     weights: FloatArray
-    logs: FloatArray
+    log_seconds: FloatArray
     memory: FloatArray
-    far: FloatArray
-    sure: FloatArray
-    doubts: FloatArray
-    least: FloatArray
+    doublings: FloatArray
+    error_shares: FloatArray
+    log_scales: FloatArray
+    least_scales: FloatArray
 
     @classmethod
     def of(
         cls,
-        logs: Sequence[FloatArray],
+        log_seconds: Sequence[FloatArray],
         memory: Sequence[FloatArray],
-        far: Sequence[FloatArray],
-        sure: Sequence[FloatArray],
-        doubts: Sequence[FloatArray],
-        least: Sequence[FloatArray],
+        doublings: Sequence[FloatArray],
+        error_shares: Sequence[FloatArray],
+        log_scales: Sequence[FloatArray],
+        least_scales: Sequence[FloatArray],
         repeated: IntArray,
-    ) -> AnswersOfLogs:
-        """From r arrays each, and (r,) how often the configuration of each log was run."""
-        away, unsure = np.asarray(far), np.asarray(doubts)
+    ) -> LogForecasts:
+        """From r arrays of each, and (r,) number of runs of each log's configuration."""
+        away, unsure = np.asarray(doublings), np.asarray(log_scales)
         return cls(
             weights_of(away, unsure, repeated=repeated),
-            np.asarray(logs),
+            np.asarray(log_seconds),
             np.asarray(memory),
             away,
-            np.asarray(sure),
+            np.asarray(error_shares),
             unsure,
-            np.asarray(least),
+            np.asarray(least_scales),
         )
 
     @property
     def times(self) -> MeanTimes:
-        """Their mean times."""
-        return MeanTimes(self.mean(self.logs), self.mean(self.memory))
+        """Mean log times over the logs."""
+        return MeanTimes(self.mean(self.log_seconds), self.mean(self.memory))
 
     def mean(self, values: FloatArray) -> FloatArray:
         """(n,) weighted mean of (r, n) values."""
@@ -70,6 +73,6 @@ class AnswersOfLogs:
 
 
 def doublings(slots_ratio: FloatArray, ratio: float) -> FloatArray:
-    """(n, 2) doublings of slots and of input."""
+    """(n, 2) doublings (base-2 logarithms) of (n,) ratios of slots and of one ratio of inputs."""
     slots = np.log2(slots_ratio)
     return np.stack((slots, np.full_like(slots, math.log2(ratio))), axis=-1)

@@ -1,7 +1,8 @@
-"""What logs tell about each other: laws of their stages, left-out errors, weights, doubt.
+"""Pairs of logs: growth laws of their stages, leave-one-out errors, weights, and the posterior
+covariance of the error.
 
-Errors are of log time, per doubling of slots and per doubling of input. The prior is no error
-beyond the expected growth; its variance is how unsure a single log leaves us.
+Errors are of log time, per doubling of slots and per doubling of input. The prior mean is no error
+beyond the expected growth; the prior variance is the uncertainty of a single log.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 from engine.forecast import BoolArray, FloatArray, IntArray
 from engine.models.base import LeaveOneOut
 from engine.models.replay.broadcasts import other_plan
-from engine.models.replay.memory.cliffs_of_logs import unlike
+from engine.models.replay.memory.cliffs_of_logs import incomparable_readers
 from engine.models.replay.memory.memory_cliff import MemoryCliff
 from engine.models.replay.outcome import Replayed
 from engine.models.replay.priors import (
@@ -39,30 +40,31 @@ from engine.models.stages.one_machine import (
 from engine.runs.configurations import configurations, pairs_between, times_run
 
 PAIR_NOISE = 0.10
-"""Prior: standard deviation of log time of a run around a law of its size and slots: noise, and
-that no law is exact. Set, like `NOISE_SECONDS`, after runs of benchmarks/logs.py lay outside."""
+"""Prior: standard deviation of log time of a run around a law of its size and slots: noise and the
+error of the law. Set, like `NOISE_SECONDS`, after runs of benchmarks/logs.py lay outside."""
 
 PRIOR_ERRORS = 2.0
-"""Errors that are as expected, for which the prior counts beside those of left-out logs."""
+"""Weight of the prior on the error factor, as a number of left-out errors of the expected size."""
 
 
 class LeftOutLogs(NamedTuple):
-    """What logs foretell of each other.
+    """Leave-one-out validation over the configurations of the logs.
 
     Args:
-        validation: each from those of other configurations; None where there is one alone.
-        factor: how many times as large these errors are as the prior expects (posterior mean,
-            normal theory), at least 1: logs of one hour meet the same machine, and agree better
-            than the next run will.
+        validation: each log predicted from those of other configurations; None where there is a
+            single configuration.
+        factor: ratio of these errors to those that the prior expects (posterior mean, normal
+            theory), at least 1: logs of one hour meet the same machine, and agree better than the
+            next run will.
     """
 
     validation: LeaveOneOut | None
     factor: float
 
 
-def doubt_per_doubling(doublings: FloatArray, logs: int) -> FloatArray:
-    """(2, 2) covariance of the error of log time per doubling of slots and of input: that of the
-    prior, narrowed by the directions in which logs differ (Bayesian least squares).
+def covariance_per_doubling(doublings: FloatArray, logs: int) -> FloatArray:
+    """(2, 2) posterior covariance of the error of log time per doubling of slots and of input, by
+    Bayesian least squares: the prior, narrowed in the directions in which logs differ.
 
     Args:
         doublings: (p, 2) slots and input of one log relative to another, for p pairs.
@@ -76,14 +78,14 @@ def doubt_per_doubling(doublings: FloatArray, logs: int) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class LogPairs:
-    """What each of r logs tells of each other.
+    """All pairs of r logs.
 
     Args:
-        replays: without laws.
-        bias: (r,) log of observed over replayed time, each where it was observed.
-        fits: fits[i][j] is what log j says of the stages of log i; None for i = j.
-        doublings: (r, r, 2) slots and input of j relative to i.
-        groups: (r,) configuration of each log.
+        replays: of the logs, without growth laws learnt from other logs.
+        bias: (r,) log of observed over replayed time, each on its own cluster and input.
+        fits: fits[i][j] holds the growth of the stages of log i as seen by log j; None for i = j.
+        doublings: (r, r, 2) doublings of slots and input from log i to log j.
+        groups: (r,) index of the configuration of each log.
     """
 
     replays: tuple[Replay, ...]
@@ -99,10 +101,10 @@ class LogPairs:
         cliffs: Sequence[MemoryCliff | None],
         bias: FloatArray,
     ) -> LogPairs:
-        """Every log asked about every other.
+        """Fits the stages of every ordered pair of logs.
 
         Args:
-            cliffs: (r,) what each tells of its cache.
+            cliffs: (r,) memory cliff of each log.
             bias: (r,) as in `LogPairs`.
         """
         r = len(replays)
@@ -113,7 +115,9 @@ class LogPairs:
             doublings[i, j] = math.log2(slots), math.log2(ratio)
         fits = tuple(
             tuple(
-                None if i == j else pair_fit(one, other, unlike=unlike(cliffs[i], cliffs[j]))
+                None
+                if i == j
+                else pair_fit(one, other, unlike=incomparable_readers(cliffs[i], cliffs[j]))
                 for j, other in enumerate(replays)
             )
             for i, one in enumerate(replays)
@@ -121,27 +125,33 @@ class LogPairs:
         groups = configurations([replay.run for replay in replays])
         return cls(tuple(replays), bias, fits, doublings, groups)
 
-    def learnt(self, kept: BoolArray) -> dict[int, Replay]:
-        """The kept logs by place, each with what the other kept ones tell of its stages."""
-        places = np.flatnonzero(kept).tolist()
-        shares = dict(zip(places, 1.0 / times_run(self.groups[kept]), strict=True))
-        found = {}
-        for i in places:
-            told = [(fit, shares[j]) for j in places if (fit := self.fits[i][j]) is not None]
-            found[i] = with_laws(self.replays[i], told)
-        return found
+    def trained(self, training: BoolArray) -> dict[int, Replay]:
+        """The replays of the training logs by index, each with the growth laws of its stages fitted
+        to the other training logs; repetitions of a configuration share its weight.
 
-    def doubt(self, kept: BoolArray | None = None) -> FloatArray:
-        """(2, 2) `doubt_per_doubling` of these logs, or of the kept ones; a repetition says nothing
-        of growth."""
-        places = np.arange(len(self.groups)) if kept is None else np.flatnonzero(kept)
-        groups = self.groups[places]
+        Args:
+            training: (r,) mask of the logs to learn from.
+        """
+        indices = np.flatnonzero(training).tolist()
+        weights = dict(zip(indices, 1.0 / times_run(self.groups[training]), strict=True))
+        replays = {}
+        for i in indices:
+            fits = [(fit, weights[j]) for j in indices if (fit := self.fits[i][j]) is not None]
+            replays[i] = with_laws(self.replays[i], fits)
+        return replays
+
+    def covariance(self, training: BoolArray | None = None) -> FloatArray:
+        """(2, 2) posterior covariance per doubling (`covariance_per_doubling`) given these logs, or
+        the training logs among them; repetitions of a configuration add no pairs."""
+        every = np.arange(len(self.groups))
+        indices = every if training is None else np.flatnonzero(training)
+        groups = self.groups[indices]
         one, other = pairs_between(groups)
-        apart = self.doublings[places[one], places[other]]
-        return doubt_per_doubling(apart, len(np.unique(groups)))
+        apart = self.doublings[indices[one], indices[other]]
+        return covariance_per_doubling(apart, len(np.unique(groups)))
 
     def left_out(self, observed_scale: float) -> LeftOutLogs:
-        """Each log foretold from those of other configurations.
+        """Leave-one-out: predicts each log from those of other configurations.
 
         Args:
             observed_scale: standard deviation of log time where a log was observed.
@@ -149,8 +159,8 @@ class LogPairs:
         count = len(np.unique(self.groups))
         if count < 2:
             return LeftOutLogs(None, 1.0)
-        foretold = [self._foretold(j, observed_scale) for j in range(len(self.replays))]
-        predicted, scales = np.asarray(foretold).T
+        predictions = [self._predicted(j, observed_scale) for j in range(len(self.replays))]
+        predicted, scales = np.asarray(predictions).T
         seconds = np.asarray([self._whole_seconds(j) for j in range(len(self.replays))])
         square = (np.log(seconds / predicted) / scales) ** 2
         each = np.bincount(self.groups, square) / np.bincount(self.groups)
@@ -159,43 +169,47 @@ class LogPairs:
         return LeftOutLogs(validation, max(1.0, factor))
 
     def _whole_seconds(self, j: int) -> float:
-        """The time of log j; of one that was seen in part, of all its tasks by its own replay."""
+        """The run time of log j; where some of its tasks are unseen, that of its own replay with
+        all of them, corrected by its bias."""
         replay = self.replays[j]
         if not seen_in_part(replay.run):
             return replay.run.seconds
         return replay.observed().seconds * math.exp(float(self.bias[j]))
 
-    def _foretold(self, j: int, observed_scale: float) -> tuple[float, float]:
-        """The time of log j from those of other configurations, and by what standard deviation of
-        log time the prior expects that to be off."""
-        kept = self.groups != self.groups[j]
-        other, logs, away, doubts = self.replays[j], [], [], []
-        runs = [self.replays[i].run for i in np.flatnonzero(kept)]
+    def _predicted(self, j: int, observed_scale: float) -> tuple[float, float]:
+        """The run time of log j predicted from the logs of other configurations, and the standard
+        deviation of log time that the prior expects of this prediction."""
+        training = self.groups != self.groups[j]
+        left_out, log_seconds, away, scales = self.replays[j], [], [], []
+        runs = [self.replays[i].run for i in np.flatnonzero(training)]
         cores = SharedCores.of(runs)
-        for i, replay in self.learnt(kept).items():
-            ratio = ratio_of(other.run.workload, replay.run)
-            speed, unsure_speed = replay.nodes.speed_on(other.run)
-            found = replay.replayed(other.slots, ratio=ratio, speed=speed)
-            crowded = float(crowding(self.doublings[i, j, 0]))
-            crowded *= 1.0 - found.driver_seconds / found.seconds
-            plan, open_plan = _other_plan(replay, found, ratio, speed)
-            logs.append(math.log(found.seconds) + self.bias[i] + cores.cost(crowded) + plan)
-            away.append(self.doublings[i, j] * sure_share(found.driver_seconds / found.seconds))
-            doubts.append(math.hypot(unsure_speed, cores.doubt(crowded), REACHED * open_plan))
-        repeated = times_run(self.groups[kept])
-        unsure, far = np.asarray(doubts), self.doublings[kept, j]
-        weights = weights_of(far[:, None, :], unsure[:, None], repeated=repeated)[:, 0]
-        seconds = math.exp(float(weights @ np.asarray(logs)))
-        between = weights @ np.asarray(away)
-        variance = observed_scale**2 + float(between @ self.doubt(kept) @ between)
-        variance += (NOISE_SECONDS / seconds) ** 2 + float(weights @ unsure) ** 2
+        for i, replay in self.trained(training).items():
+            ratio = ratio_of(left_out.run.workload, replay.run)
+            speed, speed_scale = replay.nodes.speed_on(left_out.run)
+            outcome = replay.replayed(left_out.slots, ratio=ratio, speed=speed)
+            driver_share = outcome.driver_seconds / outcome.seconds
+            crowded = float(crowding(self.doublings[i, j, 0])) * (1.0 - driver_share)
+            plan, open_plan = _other_plan(replay, outcome, ratio, speed)
+            corrected = math.log(outcome.seconds) + self.bias[i]
+            log_seconds.append(corrected + cores.cost(crowded) + plan)
+            away.append(self.doublings[i, j] * sure_share(driver_share))
+            scales.append(math.hypot(speed_scale, cores.doubt(crowded), REACHED * open_plan))
+        repeated = times_run(self.groups[training])
+        log_scales, far = np.asarray(scales), self.doublings[training, j]
+        weights = weights_of(far[:, None, :], log_scales[:, None], repeated=repeated)[:, 0]
+        seconds = math.exp(float(weights @ np.asarray(log_seconds)))
+        mean_away = weights @ np.asarray(away)
+        variance = observed_scale**2 + float(mean_away @ self.covariance(training) @ mean_away)
+        variance += (NOISE_SECONDS / seconds) ** 2 + float(weights @ log_scales) ** 2
         return seconds, math.sqrt(variance)
 
 
-def _other_plan(replay: Replay, found: Replayed, ratio: float, speed: float) -> tuple[float, float]:
-    """`other_plan` on the slots of one answer."""
-    times = Times(np.asarray([found.seconds]), np.asarray([found.driver_seconds]))
-    slots = np.asarray([float(found.slots)])
+def _other_plan(
+    replay: Replay, outcome: Replayed, ratio: float, speed: float
+) -> tuple[float, float]:
+    """`other_plan` on the slots of one replay outcome: its log factor and its open spread."""
+    times = Times(np.asarray([outcome.seconds]), np.asarray([outcome.driver_seconds]))
+    slots = np.asarray([float(outcome.slots)])
     plan = other_plan(replay, ratio, slots, np.asarray([speed]), times)
     return float(plan.factor[0]), float(plan.open[0])
 
@@ -203,14 +217,17 @@ def _other_plan(replay: Replay, found: Replayed, ratio: float, speed: float) -> 
 def weights_of(
     doublings: FloatArray, doubts: FloatArray | None = None, *, repeated: IntArray | None = None
 ) -> FloatArray:
-    """(r, n) weights of r logs for n questions, in inverse proportion to the variance with which a
-    single log would answer; they add up to 1. Repetitions differ in noise alone: what lies between
-    them and the question is the same for all, so that together they count as their mean.
+    """(r, n) inverse-variance weights of r logs for n targets; they add up to 1 over the logs.
+
+    The variance is that of a prediction from the single log. Repetitions of a configuration differ
+    in noise alone: the error by distance is the same for all, so that together they count as their
+    mean.
 
     Args:
-        doublings: (r, n, 2) slots and input of each question relative to each log.
-        doubts: (r, n) doubt about the speed of the question's machines relative to the log's.
-        repeated: (r,) how often the configuration of each log was run; None: once.
+        doublings: (r, n, 2) doublings of slots and of input from each log to each target.
+        doubts: (r, n) standard deviation of log time by the speed of the target's machines
+            relative to the log's.
+        repeated: (r,) number of runs of each log's configuration; None: one.
     """
     per_doubling = np.asarray([ERROR_PER_DOUBLING_SLOTS, ERROR_PER_DOUBLING_INPUT])
     away = ((doublings * per_doubling) ** 2).sum(axis=2)

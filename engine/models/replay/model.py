@@ -1,9 +1,10 @@
-"""Predictions from one or several logs: replays near the question, corrected by what they missed.
+"""The fitted model of one or several logs: a weighted mean of bias-corrected replays, with a
+Student's t distribution of log time around it.
 
-Every log predicts by its replay, made right where the log was observed, its stages growing as the
-other logs tell (`stage_laws.py`). Several logs are averaged in log time, the nearer ones more. The
-prior variance of the error per doubling of slots and of input is the interval of a single log; what
-several leave of it is theirs.
+Each log predicts by its replay, corrected by its bias where the log was observed; its stages grow
+by what the other logs show (`stage_laws.py`). Several logs are averaged in log time, with larger
+weights for nearer ones. The interval of a single log is the prior variance of the error per
+doubling of slots and of input; that of several is its posterior.
 """
 
 from __future__ import annotations
@@ -25,23 +26,23 @@ from engine.models.log_notices import range_notices
 from engine.models.replay.alternatives import alternatives_of, other_cuts, reaching
 from engine.models.replay.broadcasts import (
     broadcast_notice,
+    conversion_notice,
+    converted_plan,
     most_shared,
     other_plan,
-    turned_plan,
-    turning_notice,
 )
 from engine.models.replay.driver_rows import result_notice, rows_notice
-from engine.models.replay.held_answers import held_logs
-from engine.models.replay.kept_answers import KeptAnswers, MeanTimes
-from engine.models.replay.log_answers import AnswersOfLogs, doublings
-from engine.models.replay.memory.cliffs_of_logs import roomy_with
+from engine.models.replay.held_answers import monotone_with_memory
+from engine.models.replay.log_answers import LogForecasts, doublings
+from engine.models.replay.mean_times_cache import MeanTimes, MeanTimesCache
+from engine.models.replay.memory.cliffs_of_logs import saturated_caches
 from engine.models.replay.memory.memory_cliff import MemoryCliff
 from engine.models.replay.memory.memory_report import (
     cache_notices,
     not_fitting_share,
     spill_notices,
 )
-from engine.models.replay.memory.spilling import Offered, SpillingStage, spill_seconds
+from engine.models.replay.memory.spilling import SpillingStage, TaskMemory, spill_seconds
 from engine.models.replay.notices import (
     groups_notice,
     iteration_notices,
@@ -68,11 +69,7 @@ from engine.models.replay.times import (
     inputs_to,
     steps_to,
 )
-from engine.models.stages.one_machine import (
-    SharedCores,
-    of_batch,
-    one_machine_notice,
-)
+from engine.models.stages.one_machine import SharedCores, of_batch, one_machine_notice
 from engine.models.stages.pauses import long_pauses
 from engine.models.workloads import completed
 from engine.notices import Notice, in_order
@@ -84,33 +81,33 @@ class ReplayModel(FittedModel):
     """sparkplan fitted to logs.
 
     Args:
-        replays: r replayed logs.
-        cliffs: (r,) what each tells of its cache; None where it keeps nothing in memory.
-        spilling: (r,) the stages of each that may spill.
+        replays: r logs, ready to be replayed.
+        cliffs: (r,) memory cliff of each log; None where it caches nothing.
+        spilling: (r,) the stages of each log that may spill.
         bias: (r,) log of observed over replayed time, each on its own cluster and input.
-        doubt: (2, 2) covariance of the error of log time per doubling of slots and of input.
-        log_scale: spread where the logs were observed.
-        factor: how many times as large as the prior expects the errors of left-out logs are.
-        dof: how well that is known.
-        machine_scale: what of `log_scale` others on the machines bring (`stages/disturbance.py`).
+        covariance: (2, 2) covariance of the error of log time per doubling of slots and of input.
+        log_scale: standard deviation of log time where the logs were observed.
+        factor: ratio of the left-out errors of the logs to those that the prior expects.
+        dof: degrees of freedom of the distribution.
+        machine_scale: part of `log_scale` by other load on machines (`stages/disturbance.py`).
     """
 
     replays: tuple[Replay, ...]
     cliffs: tuple[MemoryCliff | None, ...]
     spilling: tuple[tuple[SpillingStage, ...], ...]
     bias: FloatArray
-    doubt: FloatArray
+    covariance: FloatArray
     log_scale: float = NOISE
     factor: float = 1.0
     dof: float = PRIOR_DOF
     machine_scale: float = 0.0
     _times: Recent[ReplayTimes] = field(default_factory=lambda: Recent(KEPT_TIMES), repr=False)
-    _answers: KeptAnswers = field(default_factory=KeptAnswers, repr=False)
+    _mean_times: MeanTimesCache = field(default_factory=MeanTimesCache, repr=False)
     _explained: Recent[Replayed] = field(default_factory=lambda: Recent(1), repr=False)
 
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
         wanted = completed(workload, self.profile)
-        roomy = roomy_with(self.cliffs, batch, self._asked(wanted))
+        roomy = saturated_caches(self.cliffs, batch, self._path_workloads(wanted))
         own, like = batch.alike(self._most_useful(wanted), roomy)
         return self._forecast(batch.taken(own), wanted).taken(like)
 
@@ -118,63 +115,67 @@ class ReplayModel(FittedModel):
         return len(self.replays)
 
     def _forecast(self, batch: ClusterBatch, wanted: Workload) -> Forecast:
-        """The times of every cluster, each worked out."""
-        each = self._each(batch, wanted)
-        seconds = np.exp(self._held(batch, wanted, each))
-        sure = each.mean(each.sure)
-        away = [each.mean(each.far[:, :, k]) * sure for k in range(len(self.doubt))]
+        """The forecast of every cluster of the batch, without sharing between equivalent ones."""
+        by_log = self._log_forecasts(batch, wanted)
+        seconds = np.exp(self._monotone(batch, wanted, by_log))
+        error_share = by_log.mean(by_log.error_shares)
+        away = [
+            by_log.mean(by_log.doublings[:, :, k]) * error_share
+            for k in range(len(self.covariance))
+        ]
         variance = sum(
-            self.doubt[j, k] * x * y for j, x in enumerate(away) for k, y in enumerate(away)
+            self.covariance[j, k] * x * y for j, x in enumerate(away) for k, y in enumerate(away)
         )
-        doubt, memory = each.mean(each.doubts), MEMORY_DOUBT * each.mean(np.abs(each.memory))
+        transfer = by_log.mean(by_log.log_scales)
+        memory = MEMORY_DOUBT * by_log.mean(np.abs(by_log.memory))
         away_and_start = self.factor**2 * (variance + (NOISE_SECONDS / seconds) ** 2)
-        at_work = 1.0 - np.minimum(1.0, each.mean(self._paused_seconds) / seconds)
+        at_work = 1.0 - np.minimum(1.0, by_log.mean(self._paused_seconds) / seconds)
         near = self.log_scale**2 - self.machine_scale**2 * (1.0 - at_work**2)
-        log_scale = np.sqrt(near + away_and_start + doubt**2 + memory**2)
-        log_scale = np.maximum(log_scale, each.mean(each.least))
+        log_scale = np.sqrt(near + away_and_start + transfer**2 + memory**2)
+        log_scale = np.maximum(log_scale, by_log.mean(by_log.least_scales))
         known = np.isfinite(seconds)
         return Forecast.of(seconds, np.where(known, log_scale, np.nan), self.dof)
 
-    def _each(self, batch: ClusterBatch, wanted: Workload) -> AnswersOfLogs:
-        """What each log says by itself."""
-        slots, logs, memory, far, sure = batch.slots, [], [], [], []
-        doubts, least = [], []
-        for place, replay in enumerate(self.replays):
-            ratio = ratio_of(wanted, replay.run)
+    def _log_forecasts(self, batch: ClusterBatch, wanted: Workload) -> LogForecasts:
+        """The forecast of each log by itself."""
+        slots, log_seconds, memory, away, error_shares = batch.slots, [], [], [], []
+        log_scales, least_scales = [], []
+        for index, replay in enumerate(self.replays):
+            ratio, partitions = ratio_of(wanted, replay.run), wanted.shuffle_partitions
             replayed = self._replayed(replay, wanted)
-            relative, doubt = replay.nodes.speeds(batch)
+            relative, speed_scale = replay.nodes.speeds(batch)
             times = replayed.at(slots, relative)
-            far.append(doublings(replayed.slots_in_doubt(slots) / replay.slots, ratio))
-            share = 1.0 - times.driver_seconds / times.seconds
-            crowded = share * of_batch(batch, far[-1][:, 0])
-            doubt = np.hypot(doubt, self._shared_cores.doubt(crowded))
-            asked = doubt_of_asked(replayed, times, slots, relative, replay.slots)
-            doubt = np.hypot(doubt, asked)
-            doubts.append(doubt)
-            others = (self._alternatives if ratio != 1.0 else self._other_cuts)[place]
-            seen = [self._replayed(other, wanted).at(slots, relative) for other in others]
-            plan = other_plan(replay, ratio, slots, relative, times, wanted.shuffle_partitions)
-            turned = turned_plan(replay, ratio, slots, relative, times, wanted.shuffle_partitions)
-            least.append(np.maximum(reaching(times, seen), REACHED * (plan.open - turned)))
-            memory.append(self._memory_factor(place, batch, wanted, times, relative) + plan.factor)
-            own = np.log(times.seconds) + log_iterations(replay, wanted) + self.bias[place]
-            logs.append(own + self._shared_cores.cost(crowded))
-            sure.append(sure_share(times.driver_seconds / times.seconds))
-        return AnswersOfLogs.of(logs, memory, far, sure, doubts, least, self._repeated)
+            away.append(doublings(replayed.slots_in_doubt(slots) / replay.slots, ratio))
+            task_share = 1.0 - times.driver_seconds / times.seconds
+            crowded = task_share * of_batch(batch, away[-1][:, 0])
+            scale = np.hypot(speed_scale, self._shared_cores.doubt(crowded))
+            requested = doubt_of_asked(replayed, times, slots, relative, replay.slots)
+            log_scales.append(np.hypot(scale, requested))
+            others = (self._alternatives if ratio != 1.0 else self._other_cuts)[index]
+            other_times = [self._replayed(other, wanted).at(slots, relative) for other in others]
+            plan = other_plan(replay, ratio, slots, relative, times, partitions)
+            reach = plan.open - converted_plan(replay, ratio, slots, relative, times, partitions)
+            least_scales.append(np.maximum(reaching(times, other_times), REACHED * reach))
+            memory.append(self._memory_factor(index, batch, wanted, times, relative) + plan.factor)
+            corrected = np.log(times.seconds) + log_iterations(replay, wanted) + self.bias[index]
+            log_seconds.append(corrected + self._shared_cores.cost(crowded))
+            error_shares.append(sure_share(times.driver_seconds / times.seconds))
+        columns = log_seconds, memory, away, error_shares, log_scales, least_scales
+        return LogForecasts.of(*columns, self._repeated)
 
     @cached_property
     def _paused_seconds(self) -> FloatArray:
-        """(r, 1) long pauses of each log: they last as long however busy the machine is."""
+        """(r, 1) seconds of long pauses of each log, which do not depend on the machine's load."""
         return np.asarray([[sum(long_pauses(replay.run))] for replay in self.replays])
 
     @cached_property
     def _alternatives(self) -> tuple[tuple[Replay, ...], ...]:
-        """(r,) what each log leaves open."""
+        """(r,) alternative replays: what each log leaves open."""
         return tuple(map(alternatives_of, self.replays))
 
     @cached_property
     def _other_cuts(self) -> tuple[tuple[Replay, ...], ...]:
-        """(r,) those of them that differ with the same input."""
+        """(r,) the alternative replays that differ at the observed input too."""
         return tuple(map(other_cuts, self.replays))
 
     @cached_property
@@ -183,71 +184,71 @@ class ReplayModel(FittedModel):
 
     @cached_property
     def _repeated(self) -> IntArray:
-        """(r,) how often the configuration of each log was run."""
+        """(r,) number of runs of each log's configuration."""
         return times_run(configurations([replay.run for replay in self.replays]))
 
-    def _asked(self, wanted: Workload) -> list[Workload]:
-        """What logs are asked about on the way to an input."""
+    def _path_workloads(self, wanted: Workload) -> list[Workload]:
+        """The workloads at the inputs of the path to the wanted input."""
         return [replace(wanted, input_bytes=size) for size in self._path(wanted)[0]] or [wanted]
 
     def _most_useful(self, wanted: Workload) -> float:
-        """Slots beyond which no log's answer changes."""
+        """Slots beyond which no log's forecast changes."""
         partitions = wanted.shuffle_partitions
         useful = (
             max(replay.most_useful_slots(step, partitions), most_shared(replay, step, partitions))
             for replay in self.replays
-            for at in self._asked(wanted)
+            for at in self._path_workloads(wanted)
             for step in steps_to(ratio_of(at, replay.run))[0]
         )
         return float(max(*useful, *(replay.slots for replay in self.replays)))
 
     def _path(self, wanted: Workload) -> tuple[list[float], float]:
-        """The inputs that logs are asked about on the way to the wanted one, and how far between
-        the last two that lies; none where an input is not known."""
+        """The path of inputs to the wanted one, over which times are made monotone, and the
+        interpolation weight of the last; an empty path where an input is not known."""
         inputs = [replay.run.workload.input_bytes for replay in self.replays]
         known = [size for size in inputs if size is not None]
         if wanted.input_bytes is None or len(known) < len(inputs):
             return [], 1.0
         return inputs_to(known, wanted.input_bytes)
 
-    def _held(self, batch: ClusterBatch, wanted: Workload, each: AnswersOfLogs) -> FloatArray:
-        """(n,) mean log time, held to grow with the input."""
+    def _monotone(self, batch: ClusterBatch, wanted: Workload, by_log: LogForecasts) -> FloatArray:
+        """(n,) mean log time over the logs, made monotone in the input."""
         path, share = self._path(wanted)
         if not path:
-            return each.times.alone + each.times.memory
+            return by_log.times.without_memory + by_log.times.memory
 
-        def answer(size: float) -> MeanTimes:
+        def mean_times(size: float) -> MeanTimes:
             if size == wanted.input_bytes:
-                return each.times
-            asked = replace(wanted, input_bytes=size)
-            return self._answers.of(batch, asked.key, lambda: self._each(batch, asked).times)
+                return by_log.times
+            at = replace(wanted, input_bytes=size)
+            return self._mean_times.get(batch, at.key, lambda: self._log_forecasts(batch, at).times)
 
-        return held_logs(answer, path, share)
+        return monotone_with_memory(mean_times, path, share)
 
     def _memory_factor(
         self, place: int, batch: ClusterBatch, wanted: Workload, times: Times, speed: FloatArray
     ) -> FloatArray:
-        """(n,) log of the factor by which memory that does not suffice (or now does) changes a
-        replay's time."""
+        """(n,) log of the factor by which cache misses and spills, more or fewer than in the log,
+        change a replay's time."""
         cliff, spilling = self.cliffs[place], self.spilling[place]
         run, shuffle_partitions = self.replays[place].run, wanted.shuffle_partitions
         ratio, added = ratio_of(wanted, run), np.zeros(len(batch))
-        found = np.ones(len(batch))
+        hit_factor = np.ones(len(batch))
         if cliff is not None:
             share = cliff.fitting_share(batch, ratio, shuffle_partitions)
             left = cliff.left_share(batch, ratio, shuffle_partitions)
             added += cliff.added_seconds(batch.slots, share, ratio, shuffle_partitions, left)
-            more = cliff.found_again(share, left)
-            if more.any():
-                all_found = self._replayed(cliff.all_found, wanted).at(batch.slots, speed)
-                found += more * (np.minimum(1.0, all_found.seconds / times.seconds) - 1.0)
+            saved = cliff.recovered_share(share, left)
+            if saved.any():
+                hits = self._replayed(cliff.full_cache_replay, wanted).at(batch.slots, speed)
+                hit_factor += saved * (np.minimum(1.0, hits.seconds / times.seconds) - 1.0)
         if spilling:
-            added += spill_seconds(spilling, Offered.of(run, batch), ratio, shuffle_partitions)
+            added += spill_seconds(spilling, TaskMemory.of(run, batch), ratio, shuffle_partitions)
         changed = np.maximum(1.0 + added / speed / times.seconds, LEAST_OF_REPLAY)
-        return np.asarray(np.log(changed * found))
+        return np.asarray(np.log(changed * hit_factor))
 
     def _replayed(self, replay: Replay, wanted: Workload) -> ReplayTimes | BetweenInputs:
-        """The times of a replay for an input, kept for the next question about it."""
+        """The times of a replay for an input, cached; interpolated between two replayed inputs."""
         steps, share = steps_to(ratio_of(wanted, replay.run))
         times: ReplayTimes | None = None
         for ratio in steps:
@@ -264,7 +265,7 @@ class ReplayModel(FittedModel):
         )
 
     def _nearest(self, slots: float, wanted: Workload) -> Replay:
-        """The log that weighs most in an answer; of several the longest, whatever their order."""
+        """The log nearest to the question in doublings; of equally near ones the longest."""
 
         def distance(replay: Replay) -> tuple[float, float]:
             ratio = ratio_of(wanted, replay.run)
@@ -342,13 +343,13 @@ class ReplayModel(FittedModel):
         speed = float(replay.nodes.speeds(batch)[0][0])
         return [
             say(replay, ratio, slots, speed=speed, shuffle_partitions=partitions)
-            for say in (broadcast_notice, turning_notice)
+            for say in (broadcast_notice, conversion_notice)
         ]
 
     def _memory_notices(self, place: int, batch: ClusterBatch, wanted: Workload) -> list[Notice]:
         run, cliff = self.replays[place].run, self.cliffs[place]
         ratio = ratio_of(wanted, run)
-        offered, shuffle_partitions = Offered.of(run, batch), wanted.shuffle_partitions
+        offered, shuffle_partitions = TaskMemory.of(run, batch), wanted.shuffle_partitions
         notices = spill_notices(self.spilling[place], offered, ratio, shuffle_partitions)
         return notices + (cache_notices(cliff, batch, ratio, shuffle_partitions) if cliff else [])
 
@@ -390,10 +391,10 @@ class ReplayModel(FittedModel):
 
 
 MEMORY_DOUBT = 0.4
-"""Prior: standard deviation of the log of that factor, as a share of it."""
+"""Prior: standard deviation of the log of the memory factor, as a share of it."""
 
 LEAST_OF_REPLAY = 0.2
-"""Memory that tasks no longer want for does not save more than the rest of a replay's time."""
+"""Least share of a replay's time that remains, however much memory is saved."""
 
 KEPT_TIMES = 128
 """Inputs whose replayed times are kept."""

@@ -1,4 +1,4 @@
-"""What a replay comes to: when the stages of a run start and end on another cluster or input."""
+"""The outcome of a replay: start and end times of a run's stages on another cluster or input."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ class Replayed:
     """A replayed run.
 
     Args:
-        seconds: its duration.
-        driver_seconds: of that, the time in which no stage ran.
-        start, end: (s,) of each stage, seconds since the start.
-        tasks: how many tasks each stage had.
-        slots: on how many task slots.
-        placed: (s,) the tasks themselves.
-        met: (s,) tasks of each stage that started on slots of unused executors.
+        seconds: run time.
+        driver_seconds: part of it in which no stage ran.
+        start, end: (s,) start and end of each stage, in seconds since the start of the run.
+        tasks: (s,) number of tasks of each stage.
+        slots: number of task slots.
+        placed: (s,) the scheduled tasks of each stage.
+        tasks_on_unused_slots: (s,) tasks of each stage that started on slots of unused executors.
     """
 
     seconds: float
@@ -31,11 +31,11 @@ class Replayed:
     tasks: tuple[int, ...]
     slots: int
     placed: tuple[Tasks, ...]
-    met: IntArray
+    tasks_on_unused_slots: IntArray
 
     @property
     def work(self) -> FloatArray:
-        """(s,) time that the tasks of each stage held a slot."""
+        """(s,) slot-seconds of the tasks of each stage."""
         excess = [tasks.cold_excess_seconds for tasks in self.placed]
         warm = np.asarray([tasks.total for tasks in self.placed])
-        return np.asarray(warm + self.met * np.asarray(excess))
+        return np.asarray(warm + self.tasks_on_unused_slots * np.asarray(excess))

@@ -1,4 +1,4 @@
-"""How unsure one log leaves us, and how a question's input compares with a log's."""
+"""Prior scales of the error of one log's prediction, and the input ratio of a workload to a log."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ NOISE = 0.05
 repetitions: 2 to 4 %), and of what a replay gets wrong where it was observed."""
 
 NOISE_SECONDS = 1.5
-"""Prior: what starting executors, planning and writing vary by between two runs, however short."""
+"""Prior: standard deviation in seconds of starting executors, planning and writing between two
+runs, however short."""
 
 ERROR_PER_DOUBLING_SLOTS = 0.10
 ERROR_PER_DOUBLING_INPUT = 0.10
@@ -29,24 +30,25 @@ ERROR_PER_DOUBLING_INPUT = 0.10
 benchmarks/logs.py lie outside their intervals."""
 
 COUNTS_FOR_SPREAD = 4
-"""Configurations of logs from which on left-out errors are the interval of models that know no
-prior of them."""
+"""Number of configurations of logs from which on leave-one-out errors alone give the interval, in
+models that have no prior of them."""
 
 SIZE_NOISE = 0.05
 POWER_SPREAD = 0.3
-"""Prior: spread of log bytes (cached, or read by a stage) between two runs of a size, and of the
-power of the input with which they grow around 1."""
+"""Prior: standard deviations of log bytes (cached, or read by a stage) between two runs of a size,
+and, around 1, of the power of the input with which they grow."""
 
 
 DRIVER_SHARE_SURE = 0.3
-"""Driver time is not surer than this share of the error that task time would have."""
+"""Relative error of driver time, as a share of the error that task time would have."""
 
 
 Share = TypeVar("Share", float, FloatArray)
 
 
 def sure_share(driver_share: Share) -> Share:
-    """How much of an error in task time shows in the whole: driver time does not move."""
+    """Share of a relative error of task time that shows in the run time, of which a share is driver
+    time: 1 without driver time, `DRIVER_SHARE_SURE` where all of it is."""
     return DRIVER_SHARE_SURE + (1.0 - DRIVER_SHARE_SURE) * (1.0 - driver_share)
 
 
@@ -57,13 +59,13 @@ def ratio_of(wanted: Workload, run: Run) -> float:
 
 
 def at_least(least: float, log_scale: float, dof: float) -> tuple[float, float]:
-    """The scale and degrees of freedom, not below what the logs show of noise by themselves: logs
-    of one hour meet the same machine, and agree better than the next run will. What is added is no
-    better known than a prior."""
+    """Scale and degrees of freedom, widened to the scale `least` of the noise that the logs show:
+    logs of one hour meet the same machine, and agree better than the next run will. The added
+    variance has no more degrees of freedom than a prior."""
     if least <= log_scale:
         return log_scale, dof
-    found = Forecast.of(np.ones(1), log_scale, dof).widened(math.sqrt(least**2 - log_scale**2))
-    return least, min(float(found.dof[0]), max(dof, PRIOR_DOF))
+    wider = Forecast.of(np.ones(1), log_scale, dof).widened(math.sqrt(least**2 - log_scale**2))
+    return least, min(float(wider.dof[0]), max(dof, PRIOR_DOF))
 
 
 SAME_INPUT = 1e-3

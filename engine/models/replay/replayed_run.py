@@ -1,10 +1,10 @@
 """Replay of one observed run: its stages, tasks and driver time on another cluster or input.
 
-Tasks are scheduled first in, first out on the slots (`engine.scheduling.stages`), stages wait for
-what they waited for in the log (`stages/application_graph`), task times come from the stored
-quantiles (`stages/task_times`). Three things are learnt from the log itself: what a slot loses
-between two tasks, where in the launch order the long tasks were (`calibration.py`), and what first
-tasks on a cold slot cost more.
+Tasks are scheduled first in, first out on the slots (`engine.scheduling.stages`); stages keep the
+dependencies that they had in the log (`stages/application_graph`); task times come from the stored
+quantiles (`stages/task_times`). Three parameters are calibrated on the log itself: the dispatch
+delay of a slot between two tasks, the position of the long tasks in the launch order
+(`calibration.py`), and the extra time of first tasks on a cold slot.
 """
 
 from __future__ import annotations
@@ -56,15 +56,16 @@ class Replay:
     """An observed run, ready to be replayed.
 
     Args:
-        slots: task slots that it ran on.
+        slots: task slots of the log's cluster.
         dispatch_seconds: (s,) time that a slot idles before each task of a stage.
-        rotation: (s,) launch order of each stage (`calibration.TURNS`).
-        contention_growth: (s,) of log task time, per doubling of tasks at once.
-        waste: (s,) work done in vain that lengthened a stage, relative to its work.
-        orders: (s,) what is known of the launch order on other slots (`known_orders`).
-        on_rows: by node the share of the driver's time before it that grows with the input, as far
-            as rows that it fetched tell.
-        driver_growth: so much more grows of all of it, as other logs tell (`growing_share`).
+        rotation: (s,) cyclic shift of the launch order of each stage (`calibration.TURNS`).
+        contention_growth: (s,) growth of log task time per doubling of concurrent tasks.
+        waste: (s,) work of wasted task attempts that lengthened a stage, relative to its work.
+        orders: (s,) distribution of the launch order on other slots (`known_orders`).
+        on_rows: index of a graph node -> share of the driver's time before it that grows with the
+            input, estimated from the rows that the driver fetched.
+        driver_growth: further share of all driver time that grows, fitted to other logs
+            (`growing_share`).
     """
 
     run: Run
@@ -229,18 +230,18 @@ class Replay:
 
     @property
     def growing_driver_seconds(self) -> float:
-        """Driver time in those gaps."""
+        """Driver time in `growing_gaps`, in seconds."""
         return sum(self.graph.nodes[place].delay_seconds for place in self.growing_gaps)
 
     @cached_property
     def share_on_rows(self) -> float:
-        """Share of that which went to rows that the driver fetched."""
+        """Share of `growing_driver_seconds` that went to rows that the driver fetched."""
         delays = {place: self.graph.nodes[place].delay_seconds for place in self.growing_gaps}
         on_rows = sum(delay * self.on_rows.get(place, 0.0) for place, delay in delays.items())
         return on_rows / sum(delays.values()) if on_rows else 0.0
 
     def fresh(self) -> Replay:
-        """The same without kept tasks, for changed shapes."""
+        """A copy with an empty cache, for changed stages."""
         return replace(self, _kept=KeptInputs())
 
     def _outcome(
@@ -249,8 +250,8 @@ class Replay:
         places = np.asarray(self.graph.stage_nodes)
         start, end = found.start[places], found.end[places]
         driver = found.seconds - covered_seconds(start, end)
-        met = found.unused_met[places]
-        return Replayed(found.seconds, driver, start, end, tasks, slots, tuple(placed), met)
+        on_unused = found.unused_met[places]
+        return Replayed(found.seconds, driver, start, end, tasks, slots, tuple(placed), on_unused)
 
     def _on(
         self, slots: int | None, ratio: float, shuffle_partitions: int | None, speed: FloatArray

@@ -1,10 +1,11 @@
-"""What several logs tell of each stage: how its work and partitions grow, and the driver's time.
+"""Growth laws of stages fitted to several logs: of their work, their partitions, the driver's time.
 
-For each stage of a log the same stage of every other log (`stages/match.py`) says how far the prior
-of a single log (`task_times.py` and `warm_up.py` in `stages/durations`) is off. Two numbers are
-learnt per stage, with a common mean over the stages of a run: what share of its work stays whatever
-the input (or by which power it grows faster), and the growth of task time per doubling of tasks at
-once. Both are posterior means on a grid; where logs differ in neither, the prior stays.
+Each stage of a log is compared with its counterpart in every other log (`stages/match.py`), which
+shows how far the prior of a single log (`task_times.py` and `warm_up.py` in `stages/durations`) is
+off. Two parameters are fitted per stage by a hierarchical model with a common mean over the stages
+of a run: the share of its work that does not grow with the input (or the power by which it grows
+faster), and the growth of task time per doubling of concurrent tasks. Both are posterior means on a
+grid; where logs differ in neither slots nor input, the prior stays.
 """
 
 from __future__ import annotations
@@ -41,15 +42,15 @@ WORK_SPREAD = 0.25
 
 STAGE_NOISE = 0.12
 STAGE_NOISE_SECONDS = 0.5
-"""Prior: standard deviation of log task time of one stage between two runs, and what is added to it
-for a stage of so many seconds of work: short stages vary more."""
+"""Prior: standard deviation of log task time of one stage between two runs, and the seconds whose
+share of a stage's work is added in quadrature: short stages vary more."""
 
 OUTLIER = 4.0
-"""Errors beyond so many standard deviations count as so many: one stage that met a busy disk does
-not decide."""
+"""Errors are winsorized at so many standard deviations: one stage that met a busy disk does not
+decide."""
 
 SEPARATE_STAGES = 8.0
-"""Stages of a run share what disturbs it: no more than so many count as independent."""
+"""Effective number of independent stages of a run, at most: they share what disturbs the run."""
 
 DRIVER_SPREAD = 0.3
 DRIVER_NOISE = 0.2
@@ -66,17 +67,16 @@ LOG_RATIO = 0.2
 
 @dataclass(frozen=True, eq=False)
 class PairFit:
-    """What log j says of the stages of log i.
+    """The comparison of the s stages of log i with their counterparts in log j.
 
     Args:
-        likelihood: (s, work, slots) log-likelihood; 0 where a stage has no counterpart.
-        partitions: (s,) power of the input with which partitions grow, NaN where unknown or as
-            the rules have it.
-        cut: (s,) the same, also where the rules have it so.
-        data: (s,) the same of the bytes that a stage reads.
-        by_cores: (s,) whether it has a partition for each of its cores, as here, and these are
-            others.
-        driver: (x - 1, y - 1) of the driver's time y and the input x of j relative to i.
+        likelihood: (s, work, slots) log-likelihood on the grid; 0 where a stage has no counterpart.
+        partitions: (s,) power of the input with which partitions grow; NaN where unknown or where
+            Spark's partitioning rules predict the observed number.
+        cut: (s,) the same, also where the rules predict it.
+        data: (s,) power of the input with which the bytes grow that a stage reads; NaN if unknown.
+        by_cores: (s,) whether both logs have one partition per core, on different numbers of cores.
+        driver: (x - 1, y - 1) of the input x and the driver's time y of j relative to i.
     """
 
     likelihood: NDArray[np.float32]
@@ -88,10 +88,12 @@ class PairFit:
 
 
 def pair_fit(one: Replay, other: Replay, *, unlike: Collection[int] = ()) -> PairFit:
-    """Compares log `one` with log `other`; on other machines nothing can be told apart.
+    """Compares log `one` with log `other`. On different instance types the effects of machine and
+    growth cannot be separated, and nothing is learnt.
 
     Args:
-        unlike: stages of `one` that did something else there (read a cache that had not fitted).
+        unlike: indices of stages of `one` that did different work in `other` (read a cache that had
+            not fitted).
     """
     stages, ratio = len(one.shapes), ratio_of(other.run.workload, one.run)
     likelihood = np.zeros((stages, len(WORK), len(SLOTS)), dtype=np.float32)
@@ -118,15 +120,19 @@ def pair_fit(one: Replay, other: Replay, *, unlike: Collection[int] = ()) -> Pai
 
 
 def _as_ruled(shape: StageShape, tasks: int, slots: int, ratio: float) -> bool:
-    """Whether what Spark goes by foretells so many tasks: it says more of other inputs and clusters
-    than any power of the input."""
+    """Whether Spark's partitioning rules predict so many tasks; then they extrapolate better to
+    other inputs and clusters than any power of the input."""
     return abs(shape.scaled(ratio, None, slots).tasks - tasks) <= max(1.0, AS_RULED * tasks)
 
 
 def _data_power(shape: StageShape, other: StageRun, slots: int, ratio: float) -> float:
-    """Power of the input with which the bytes that a stage reads grow on its own cluster: as its
-    own log has it, corrected by what a run on so many slots says whose input is so much larger
-    (least squares); NaN where either reads none."""
+    """Power of the input with which the bytes grow that a stage reads on its own cluster, by ridge
+    regression (least squares with a prior) towards the power that its own log predicts; NaN where
+    either log reads none.
+
+    Args:
+        other: the counterpart, in a run on `slots` slots with `ratio` times the input.
+    """
     own, log_ratio = shape.stage.read_bytes, math.log(ratio)
     if min(own, other.read_bytes) <= 0.0:
         return math.nan
@@ -146,8 +152,8 @@ def _machine(replay: Replay) -> str | None:
 def _likelihood(
     one: Replay, place: int, seen: StageShape, slots: int, ratio: float, speed: float
 ) -> NDArray[np.float32]:
-    """(work, slots) how well each law of a stage explains its work in another log, on slots of a
-    relative speed: those of nodes that are fuller are slower."""
+    """(work, slots) log-likelihood of the stage's law at each grid point, given its task time in
+    another log on slots of a relative `speed` (slots of denser nodes are slower)."""
     shape, stage, count = one.shapes[place], one.shapes[place].stage, seen.stage.tasks
     cores = slots * shape.partitioning.cores_per_slot
     base = shape.grown(ratio, count / stage.tasks, cores)
@@ -167,11 +173,11 @@ def _likelihood(
 def typical_seconds(
     replay: Replay, place: int, work: FloatArray, *, tasks: int, slots: int, cut: int
 ) -> FloatArray:
-    """(n,) time of a typical one of so many tasks of a stage, each with (n,) `work`, by what this
-    log alone tells: `StageShape.tasks`, `slowdown_of` and `Tasks.slowed` for many at once.
+    """(n,) mean task time of a stage with so many tasks, each with (n,) `work`, predicted from this
+    log alone: `StageShape.tasks`, `slowdown_of` and `Tasks.slowed`, vectorised.
 
     Args:
-        cut: tasks that the same work has on the log's own slots.
+        cut: number of tasks that the same work has on the log's own slots.
     """
     shape = replay.shapes[place]
     typical, fixed = shape.mean_seconds * work, shape.fixed_seconds
@@ -200,38 +206,44 @@ def typical_seconds(
 
 
 def _alike(shape: StageShape, tasks: int) -> Cut:
-    """So many tasks of a stage, each with as much work as observed."""
+    """So many tasks of a stage, each with the observed mean work."""
     scaled = Scaled(tasks, 1.0)
     return scaled, shape.tasks(scaled, dispatch_seconds=0.0, rotation=0.0)
 
 
-def with_laws(replay: Replay, told: Sequence[tuple[PairFit, float]]) -> Replay:
-    """The replay with what comparisons tell of its stages, each with the share for which it counts:
-    logs of one configuration tell of one law."""
-    if not told:
+def with_laws(replay: Replay, weighted_pairs: Sequence[tuple[PairFit, float]]) -> Replay:
+    """The replay with the growth laws of its stages fitted to comparisons with other logs.
+
+    Args:
+        weighted_pairs: comparisons and their weights (powers of their likelihoods): logs of one
+            configuration share a weight of 1.
+    """
+    if not weighted_pairs:
         return replay
-    pairs = [pair for pair, _ in told]
-    likelihood = np.sum([share * pair.likelihood for pair, share in told], axis=0, dtype=float)
+    pairs = [pair for pair, _ in weighted_pairs]
+    weighted = [weight * pair.likelihood for pair, weight in weighted_pairs]
+    likelihood = np.sum(weighted, axis=0, dtype=float)
     work = np.asarray([shape.stage.task_seconds.total for shape in replay.shapes])
     share = work / work.sum() if work.sum() > 0.0 else np.full(len(work), 1.0 / len(work))
     pieces = min(SEPARATE_STAGES, 1.0 / float((share**2).sum()))
-    own = np.asarray([shape.law.work for shape in replay.shapes])
-    prior = _log_prior(float(share @ own), 0.0)
+    prior_work = np.asarray([shape.law.work for shape in replay.shapes])
+    prior = _log_prior(float(share @ prior_work), 0.0)
     common = _mean(np.einsum("s,swm->wm", share * pieces, likelihood) + prior)
-    around = _log_prior(*common)
+    stage_prior = _log_prior(*common)
     powers = _typical(np.stack([pair.partitions for pair in pairs]))
     cuts = _typical(np.stack([pair.cut for pair in pairs]))
     data = _typical(np.stack([pair.data for pair in pairs]))
     by_cores = np.any([pair.by_cores for pair in pairs], axis=0)
     laws = [
-        _law(likelihood[place] + around, powers[place], cuts[place], data[place])
+        _law(likelihood[place] + stage_prior, powers[place], cuts[place], data[place])
         for place in range(len(replay.shapes))
     ]
     shapes = linked(
-        replace(shape, law=replace(law, by_cores=bool(told)))
-        for shape, law, told in zip(replay.shapes, laws, by_cores, strict=True)
+        replace(shape, law=replace(law, by_cores=bool(follows)))
+        for shape, law, follows in zip(replay.shapes, laws, by_cores, strict=True)
     )
-    expected, points = replay.share_on_rows, [(*pair.driver, share) for pair, share in told]
+    expected = replay.share_on_rows
+    points = [(*pair.driver, weight) for pair, weight in weighted_pairs]
     return replace(
         replay,
         shapes=tuple(shapes),
@@ -240,13 +252,13 @@ def with_laws(replay: Replay, told: Sequence[tuple[PairFit, float]]) -> Replay:
 
 
 def _log_prior(work: float, slots: float) -> FloatArray:
-    """(work, slots) log density of a law around the given one."""
+    """(work, slots) log density of the normal prior of a law around the given mean."""
     apart = ((WORK - work) / WORK_SPREAD) ** 2
     return np.asarray(-0.5 * (apart[:, None] + ((SLOTS - slots) / ERROR_PER_DOUBLING_SLOTS) ** 2))
 
 
 def _mean(log_density: FloatArray) -> tuple[float, float]:
-    """Mean of a density on the grid."""
+    """Mean (work, slots) of an unnormalised log density on the grid."""
     density = np.exp(log_density - log_density.max())
     density /= density.sum()
     return float(density.sum(axis=1) @ WORK), float(density.sum(axis=0) @ SLOTS)
@@ -261,17 +273,21 @@ def _law(log_density: FloatArray, partitions: float, cut: float, data: float) ->
 
 
 def _typical(values: FloatArray) -> FloatArray:
-    """(s,) median over the (p, s) values that are known, within [0, 1.5]; NaN where none is."""
+    """(s,) median over the known of (p, s) values, clipped to [0, 1.5]; NaN where none is known."""
     known = ~np.isnan(values).all(axis=0)
-    found = np.full(values.shape[1], np.nan)
+    medians = np.full(values.shape[1], np.nan)
     if known.any():
-        found[known] = np.clip(np.nanmedian(values[:, known], axis=0), 0.0, 1.5)
-    return found
+        medians[known] = np.clip(np.nanmedian(values[:, known], axis=0), 0.0, 1.5)
+    return medians
 
 
 def _driver_growth(points: Sequence[tuple[float, float, float]], expected: float) -> float:
-    """Share of the driver's time that grows with the input: least squares towards what the log
-    itself lets expect; of (x, y, the share for which they count)."""
+    """Share of the driver's time that grows with the input, by ridge regression towards `expected`.
+
+    Args:
+        points: (x - 1, y - 1, weight) of relative inputs x and driver times y.
+        expected: the share that the log itself suggests.
+    """
     x, y, share = np.asarray(points).T
     if not x.any():
         return expected

@@ -1,8 +1,9 @@
-"""Replayed times for many numbers of slots: each one alone, or a curve through some of them.
+"""Run time of a replay as a function of slots: replayed for each number, or interpolated between
+adaptively chosen ones.
 
-A question about a few clusters replays each. A grid of half a million clusters gets a curve: the
-replay at numbers of slots chosen where the time bends (a stage's last wave ends in steps), and
-straight lines between them in log time over log slots.
+For a few clusters each is replayed. For a grid of half a million clusters the replay is evaluated
+at numbers of slots chosen where the time bends (the last wave of a stage makes steps), and
+interpolated linearly in log time over log slots between them.
 """
 
 from __future__ import annotations
@@ -22,23 +23,24 @@ from engine.forecast import FloatArray, IntArray
 from engine.models.replay.replayed_run import Replay
 
 EVALUATED_ALONE = 70
-"""Up to so many distinct clusters are replayed one by one."""
+"""Largest number of distinct clusters that are replayed one by one."""
 
 FIRST_POINTS = 17
 MOST_POINTS = 100
 BEND = 0.005
-"""A curve starts with `FIRST_POINTS` and halves the worst interval until the middle of each is off
-by less than `BEND`, or `MOST_POINTS` are spent."""
+"""The adaptive interpolation starts with `FIRST_POINTS` and bisects the worst interval until the
+interpolation error (log time) at the middle of each is below `BEND`, or there are `MOST_POINTS`."""
 
 
 STEPPED_STAGES = 2
 STEPS = 3
-"""A curve also starts with the points around the last steps of the longest stages."""
+"""It also starts with the points around the last `STEPS` steps of the `STEPPED_STAGES` longest
+stages."""
 
 
 @dataclass(frozen=True, eq=False)
 class Times:
-    """(n,) durations and, of them, the time in which no stage ran."""
+    """(n,) run times, and the driver time in them, in which no stage ran."""
 
     seconds: FloatArray
     driver_seconds: FloatArray
@@ -46,10 +48,11 @@ class Times:
 
 @dataclass(frozen=True, eq=False)
 class ReplayTimes:
-    """The times of one replay for one input and one number of shuffle partitions.
+    """Run times of one replay over slots, for one input and one number of shuffle partitions.
 
-    `base` are the times for an input nearer to the observed one: more input never takes less, and
-    less never more, though the random order of other tasks may happen to pack better.
+    They are monotone in the input: bounded by `base`, the times for the next input towards the
+    observed one. Without that a larger input could take less, where the random order of its tasks
+    happens to pack better.
     """
 
     replay: Replay
@@ -81,7 +84,7 @@ class ReplayTimes:
 
     @cached_property
     def most_useful_slots(self) -> int:
-        """No more slots than this are ever busy."""
+        """Maximum number of slots that are ever busy at once."""
         return self.replay.most_useful_slots(self.ratio, self.shuffle_partitions)
 
     def slots_in_doubt(self, slots: FloatArray) -> FloatArray:
@@ -93,12 +96,12 @@ class ReplayTimes:
         return self.replay.gained_by_cores(slots, self.ratio, self.shuffle_partitions)
 
     def _whole(self, slots: FloatArray) -> FloatArray:
-        """Slots as whole numbers, no more than are ever busy."""
+        """Slots rounded down to whole numbers, at most `most_useful_slots`."""
         return np.minimum(np.floor(slots + 1e-9), self.most_useful_slots)
 
     def _alone(self, whole: IntArray, speed: FloatArray) -> tuple[FloatArray, FloatArray] | None:
-        """(n,) times and driver times with each distinct cluster replayed; None where they are more
-        than `EVALUATED_ALONE`."""
+        """(n,) run times and driver times by a replay of each distinct cluster; None where there
+        are more than `EVALUATED_ALONE`."""
         seen = np.flatnonzero(np.bincount(whole))
         if len(seen) > EVALUATED_ALONE:
             return None
@@ -131,7 +134,7 @@ class ReplayTimes:
         return self._known[key]
 
     def _curve_to(self, most: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Log slots, log seconds and driver seconds of the points of the curve up to `most`."""
+        """Interpolation points up to `most` slots: log slots, log seconds and driver seconds."""
         if most not in self._curve:
             slots = np.asarray(self._chosen(most))
             found = np.asarray([self._one(int(m), 1.0) for m in slots])
@@ -139,7 +142,7 @@ class ReplayTimes:
         return self._curve[most]
 
     def _chosen(self, most: int) -> list[int]:
-        """Numbers of slots at which the curve is replayed, ascending."""
+        """Numbers of slots at which the replay is evaluated, ascending, by adaptive bisection."""
         points = sorted({*map(round, np.geomspace(1, most, FIRST_POINTS)), *self._steps(most)})
         intervals: list[tuple[float, int, int]] = []
         for low, high in pairwise(points):
@@ -169,7 +172,7 @@ class ReplayTimes:
         return [m for m in last if 1 <= m <= most]
 
     def _consider(self, low: int, high: int, intervals: list[tuple[float, int, int]]) -> None:
-        """Puts an interval on the list when its middle lies off the straight line."""
+        """Pushes an interval on the heap if the error at its middle exceeds `BEND`."""
         middle = _middle(low, high)
         if middle in (low, high) or self._span(low, high) < BEND:
             return
@@ -190,10 +193,10 @@ def _middle(low: int, high: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class BetweenInputs:
-    """The times of one replay for an input between two others, straight in log time over log input.
+    """Run times of one replay for an input between two others, interpolated linearly in log time
+    over log input.
 
-    Both are held monotone, so that a little more input is never less time, though tasks may happen
-    to pack better.
+    Both are monotone in the input (`ReplayTimes`), and so is the interpolation.
     """
 
     low: ReplayTimes
@@ -219,7 +222,8 @@ class BetweenInputs:
 
 
 REACHED = 0.61
-"""Spread, of a difference in log time, with which 90 % intervals reach it."""
+"""Standard deviation, as a share of a difference in log time, with which the end of a 90 % interval
+just reaches that difference."""
 
 
 def doubt_of_asked(
@@ -229,16 +233,22 @@ def doubt_of_asked(
     speed: FloatArray,
     own_slots: int,
 ) -> FloatArray:
-    """(n,) spread of log time on (n,) slots of (n,) relative speeds, where it takes (n,) `times`,
-    since a program may have asked for as many partitions as the log has cores: the 90 % interval
-    reaches what that would take. It takes no more away than is gained by more slots than the log's
-    `own_slots`."""
+    """(n,) standard deviation of log time because the program may itself have requested as many
+    partitions as the log has cores.
+
+    The 90 % interval then reaches the time with that fixed number, but no more than is gained over
+    the log's `own_slots`.
+
+    Args:
+        times: (n,) predicted times on (n,) slots of (n,) relative speeds.
+    """
     gained = replayed.gained_by_cores(slots)
     if not gained.any():
         return gained
     speeds, of_speed = distinct(speed)
-    own = replayed.at(np.full(len(speeds), float(own_slots)), speeds).seconds[of_speed]
-    return np.asarray(REACHED * np.clip(np.log(own / times.seconds), 0.0, gained))
+    on_log_slots = np.full(len(speeds), float(own_slots))
+    without_gain = replayed.at(on_log_slots, speeds).seconds[of_speed]
+    return np.asarray(REACHED * np.clip(np.log(without_gain / times.seconds), 0.0, gained))
 
 
 STEP = 2.0
@@ -246,8 +256,8 @@ STEP = 2.0
 
 
 def steps_to(ratio: float) -> tuple[list[float], float]:
-    """The inputs to replay for `ratio` times the observed one, from 1 to the first beyond it, and
-    how far between the last two it lies (0 ... 1)."""
+    """The relative inputs to replay for `ratio` times the observed one, from 1 in steps of `STEP`
+    to the first at or beyond it, and the interpolation weight (0 ... 1) of the last."""
     if ratio == 1.0:
         return [1.0], 1.0
     away = math.log(ratio) / math.log(STEP)
@@ -257,9 +267,9 @@ def steps_to(ratio: float) -> tuple[list[float], float]:
 
 
 def inputs_to(known: Sequence[float], wanted: float) -> tuple[list[float], float]:
-    """Inputs on the way from the smallest of the known ones to the first at or beyond the wanted,
-    all known ones between among them and no two further apart than `STEP`; and how far between the
-    last two the wanted one lies (0 ... 1)."""
+    """The path of inputs from the smallest known one to the first at or beyond the wanted one, with
+    all known ones between and no two further apart than `STEP`; and the interpolation weight
+    (0 ... 1) of the last."""
     ordered = sorted(set(known))
     if wanted <= ordered[0]:
         steps, share = steps_to(wanted / ordered[0])

@@ -1,8 +1,10 @@
-"""Tasks that a log did not see end: of a stage in which it breaks off, or that was given up.
+"""Tasks whose end a log does not show (right-censored): of a stage in which the log breaks off, or
+that was aborted.
 
-Such a stage has all its tasks, the times of those that ended, and a duration that only these
-filled. What the others take is inferred: from those that ended, from how long the ones under way
-had run, and from how much newer the code was to the first ones. It is said, and unsure.
+Such a stage has the number of all its tasks, the times of those that ended, and a duration that
+only these filled. The times of the others are estimated: from those that ended, from how long the
+running ones had run, and from how much colder the code was for the first ones. A notice says so,
+and the interval is wider.
 """
 
 from __future__ import annotations
@@ -25,20 +27,20 @@ from engine.stage_run import EXACT_VALUES, STAGE_AMOUNTS, Measure, StageRun
 
 _TIMES = ("task_seconds", "overhead_seconds", "run_seconds", "cpu_seconds", "gc_seconds")
 _UNCHANGED = ("first_wave_seconds", "running_seconds")
-"""Measures that the tasks to come bring nothing to."""
+"""Measures that the unseen tasks do not change."""
 
 UNDER_WAY = 0.5
-"""Share of its time that a task under way has behind it, where a log does not say since when."""
+"""Elapsed share of the time of a running task, where the log does not say when it started."""
 
 
 def seen_in_part(run: Run) -> list[StageRun]:
-    """The stages of which more tasks are known than were seen to end."""
+    """The stages with tasks whose end the log does not show."""
     return [stage for stage in run.stages if stage.task_seconds.count < stage.tasks]
 
 
 def as_far_as_seen(run: Run) -> Run:
-    """The run with no more tasks in a stage than were seen to end: what its time is the time of,
-    where the log breaks off, or a stage was given up."""
+    """The run with only the tasks that were seen to end: those that its run time covers, where the
+    log breaks off or a stage was aborted."""
     if not seen_in_part(run):
         return run
     stages = (replace(s, tasks=min(s.tasks, s.task_seconds.count)) for s in run.stages)
@@ -46,7 +48,8 @@ def as_far_as_seen(run: Run) -> Run:
 
 
 def with_tasks_under_way(run: Run) -> Run:
-    """The run whose stages know that tasks under way were long ones (`censored_seconds`)."""
+    """The run with task times corrected for running tasks, which are the long ones
+    (`censored_seconds`)."""
     if not any(stage.running_seconds for stage in run.stages):
         return run
     stages = (replace(stage, task_seconds=censored_seconds(stage)) for stage in run.stages)
@@ -54,12 +57,12 @@ def with_tasks_under_way(run: Run) -> Run:
 
 
 def censored_seconds(stage: StageRun) -> Measure:
-    """Task times of a stage of which some tasks were under way when the log broke off: the short
-    ones end first, so that those that ended alone are too short.
+    """Task times of a stage, corrected for tasks that were running when the log broke off: short
+    tasks end first, so that those that ended underestimate the times.
 
-    The estimate of Kaplan and Meier (1958), by redistribution to the right (Efron 1967): each task
-    under way counts for the ended ones that took longer than it has, or for its own time until
-    then, where none did. That is no more than is known: the longest of them may take longer.
+    The Kaplan-Meier estimator (1958), by redistribution to the right (Efron 1967): the mass of each
+    running task goes to the ended ones that took longer than it has run, or stays at its own
+    elapsed time where none did. That is a lower bound for the longest, which may take longer.
     """
     seen, running = stage.task_seconds, stage.running_seconds
     if running is None or not running.count or not seen.count:
@@ -82,8 +85,8 @@ def censored_seconds(stage: StageRun) -> Measure:
 
 
 def _redistributed(mass: FloatArray, open_ended: FloatArray) -> FloatArray:
-    """(n,) mass of ascending times once each open-ended one is shared among those behind it, in
-    proportion to theirs; the last keeps its own."""
+    """(n,) mass of ascending times after that of each censored (open-ended) one was redistributed
+    to the larger ones, in proportion to their mass; the last keeps its own."""
     left = mass.copy()
     for place in np.flatnonzero(open_ended).tolist():
         behind = float(left[place + 1 :].sum())
@@ -94,8 +97,8 @@ def _redistributed(mass: FloatArray, open_ended: FloatArray) -> FloatArray:
 
 
 def as_if_whole(run: Run) -> Run:
-    """The run as it would have been with all tasks of its stages, for models that take a stage as
-    it was: what it read and wrote, how long its tasks and how long it took."""
+    """The run as it would have been with all tasks of its stages: bytes, task times and durations.
+    For models that use the observed stages without a replay."""
     slots = run.cluster.slots
     if not slots or not seen_in_part(run):
         return run
@@ -110,9 +113,8 @@ def as_if_whole(run: Run) -> Run:
 
 
 def _whole(stage: StageRun, shape: StageShape, slots: int) -> tuple[StageRun, float]:
-    """A stage with all of its tasks, and how many seconds more it takes. Those to come meet code
-    that is less new, and started executors, but for the slots on which the first task still runs.
-    """
+    """A stage with all of its tasks, and the seconds by which that lengthens it. The unseen tasks
+    run warm code on started executors, except on slots whose first task is still running."""
     lanes, seen, tasks = max(1, slots // stage.task_cpus), stage.task_seconds, stage.tasks
     known = shape.stage.task_seconds
     relative = 1.0 if shape.warm_up is None else shape.warm_up.mean(tasks / lanes)
@@ -136,8 +138,8 @@ def _whole(stage: StageRun, shape: StageShape, slots: int) -> tuple[StageRun, fl
 
 
 def _joined(known: Measure, like: FloatArray, unseen: int, total: float) -> Measure:
-    """The times of known tasks and of so many others, which take `total` together and differ as
-    those of `like` do."""
+    """The times of known tasks and of `unseen` others, which take `total` seconds together and have
+    the distribution of `like`, scaled."""
     scale = total / (unseen * float(like.mean())) if like.any() else 1.0
     values = np.concatenate((known.quantiles, like * scale))
     mass = np.concatenate(
@@ -153,24 +155,24 @@ def _joined(known: Measure, like: FloatArray, unseen: int, total: float) -> Meas
 
 
 def _points(values: FloatArray, mass: FloatArray, count: int) -> tuple[float, ...]:
-    """So many evenly spaced quantiles of ascending values of which each stands for some mass."""
+    """`count` evenly spaced quantiles of ascending weighted values."""
     at = (np.cumsum(mass) - 0.5 * mass) / float(mass.sum())
     wanted = (np.arange(count) + 0.5) / count
     return tuple(np.interp(wanted, at, values).tolist())
 
 
 def _more(measure: Measure, times: float, factor: float) -> Measure:
-    """So many times as many tasks, each of which has `factor` times as much."""
+    """The measure with `times` as many tasks, each with `factor` times as much."""
     values = tuple(value * factor for value in measure.quantiles)
     return Measure(round(measure.count * times), measure.total * times * factor, values)
 
 
 def _seconds_left(stage: StageRun, lanes: int, *, mean: float, total: float) -> float:
-    """How long a stage would still have run, on as many slots as it had when the log broke off:
-    all of them where that is not told (executors may have come while it ran).
+    """Seconds that a stage would still have run, on the slots that it held when the log broke off:
+    all slots where that is not known (executors may have come while it ran).
 
     Args:
-        mean, total: seconds of a task of those to come, and of all tasks.
+        mean, total: seconds of one unseen task, and of all tasks.
     """
     ended, running = stage.task_seconds, stage.running_seconds
     at_once = min(lanes, stage.tasks - ended.count)
@@ -182,9 +184,10 @@ def _seconds_left(stage: StageRun, lanes: int, *, mean: float, total: float) -> 
 
 
 def unseen_spread(run: Run) -> float:
-    """Spread of log time that tasks bring which the log did not see end: as unsure as so much more
-    input would be, and as what later tasks take where only first ones tell (`first_tasks.py`), for
-    the share of the time in which their stage runs."""
+    """Standard deviation of log time that unseen tasks add.
+
+    Per stage it is the larger of the error for as much more input, and the error of later tasks
+    inferred from first ones (`first_tasks.py`); weighted by the stage's share of the run time."""
     whole = as_if_whole(run)
     if whole is run:
         return 0.0

@@ -121,7 +121,7 @@ def test_the_replay_is_that_of_a_store_written_down_step_by_step(seed: int) -> N
     for share in (0.0, 0.2, 0.4, 0.6, 0.8, 1.1):
         capacity = share * sum(sizes.values())
         expected = step_by_step(needed, sizes, cost, capacity, drops)
-        assert cache.again_seconds(cost, capacity) == pytest.approx(expected)
+        assert cache.recompute_seconds(cost, capacity) == pytest.approx(expected)
 
 
 def test_an_rdd_that_is_persisted_again_was_not_there_in_between() -> None:
@@ -130,11 +130,11 @@ def test_an_rdd_that_is_persisted_again_was_not_there_in_between() -> None:
     run = run_of((1,), (1,), (2,), (2,), (1,), (1,), sizes={1: None, 2: None}, drops={})
     lives = (PersistedRdd(1, 60 * MB, 1), PersistedRdd(1, 60 * MB, 5), PersistedRdd(2, 40 * MB, 3))
     cache = CacheReplay.of(replace(run, persisted_rdds=lives))
-    assert cache.most_bytes == 60 * MB
+    assert cache.peak_bytes == 60 * MB
     assert sorted(cache.origins.values()) == [0, 2, 4]
     cost = dict.fromkeys(cache.origins, 100.0)
-    assert cache.again_seconds(cost, 1.25 * 60 * MB) == (0.0,) * 6
-    found = cache.again_seconds(cost, 0.0)
+    assert cache.recompute_seconds(cost, 1.25 * 60 * MB) == (0.0,) * 6
+    found = cache.recompute_seconds(cost, 0.0)
     assert found == pytest.approx((0.0, 100.0, 0.0, 100.0, 0.0, 100.0))
 
 
@@ -163,21 +163,21 @@ def test_lives_of_several_rdds_are_each_their_own() -> None:
 def test_a_block_is_stored_where_there_is_a_quarter_more_room_than_it_takes() -> None:
     """Of 16 blocks 8 fit in the room of 8.3, and 7 in that of 8.2."""
     cache = replay_of((7,), (7,), sizes={7: 16 * MB})
-    assert cache.again_seconds({7: 16.0}, 8.3 * MB)[1] == pytest.approx(8.0)
-    assert cache.again_seconds({7: 16.0}, 8.2 * MB)[1] == pytest.approx(9.0)
+    assert cache.recompute_seconds({7: 16.0}, 8.3 * MB)[1] == pytest.approx(8.0)
+    assert cache.recompute_seconds({7: 16.0}, 8.2 * MB)[1] == pytest.approx(9.0)
 
 
 def test_room_to_the_last_digit_is_enough() -> None:
     """Sums of sixteen times a tenth are not exact."""
     cache = replay_of((1,), (1,), (2,), (2,), (1,), sizes={1: 1.6, 2: 1.6})
     cost = {1: 16.0, 2: 16.0}
-    assert cache.again_seconds(cost, 1.625)[:4] == (0.0, 0.0, 0.0, 0.0)
+    assert cache.recompute_seconds(cost, 1.625)[:4] == (0.0, 0.0, 0.0, 0.0)
 
 
 def test_executors_hold_a_seventh_more_or_less_than_their_part() -> None:
     """Of one data set the replay loses 17 - k of 16 blocks where k fit (15, 13, 11 ... 3, 2 at k of
     2, 4, 6 ... 14, 15, none at 16); executors with 15 % less or more memory are between these."""
-    lost = replay_of((7,), (7,), sizes={7: 80 * MB}).lost_seconds({7: 16.0}, 80 * MB)[1]
+    lost = replay_of((7,), (7,), sizes={7: 80 * MB}).miss_seconds({7: 16.0}, 80 * MB)[1]
     at = dict(zip((16 * SHARES).tolist(), lost.tolist(), strict=True))
     assert at[8.0] == pytest.approx((10.2 + 9.0 + 7.8) / 3)
     assert at[14.0] == pytest.approx((5.1 + 3.0 + 0.0) / 3)
@@ -189,7 +189,7 @@ def test_of_a_single_data_set_the_part_that_fits_stays() -> None:
     not hold, and a little for the room that a block needs while it is stored, and for executors
     that get more of them than others."""
     cache = replay_of((7,), (7,), (7,), (7,), sizes={7: 80 * MB})
-    lost = cache.lost_seconds({7: 100.0}, 80 * MB)
+    lost = cache.miss_seconds({7: 100.0}, 80 * MB)
     assert sorted(lost) == [1, 2, 3]
     for table in lost.values():
         assert table == pytest.approx(100.0 * (1.0 - SHARES), abs=7.0)
@@ -201,7 +201,7 @@ def test_two_data_sets_read_in_turn_lose_twice_what_does_not_fit() -> None:
     """Each drops the other's oldest blocks, which are the next to be read."""
     turns = ((1,), (2,)) * 4
     cache = replay_of((1,), (2,), *turns, sizes={1: 50 * MB, 2: 50 * MB})
-    lost = cache.lost_seconds({1: 100.0, 2: 100.0}, 100 * MB)
+    lost = cache.miss_seconds({1: 100.0, 2: 100.0}, 100 * MB)
     at = {share: float(np.interp(share, SHARES, lost[6])) for share in (0.5, 0.75, 0.9375)}
     assert at[0.5] == pytest.approx(100.0, abs=5.0)
     assert at[0.75] == pytest.approx(2 * 25.0, abs=7.0)
@@ -215,12 +215,14 @@ def test_generations_are_computed_again_from_further_and_further_back() -> None:
     sizes: dict[int, float | None] = dict.fromkeys(range(count), 10 * MB)
     cache = replay_of(*chain, sizes=sizes)
     cost = dict.fromkeys(range(count), 3.0)
-    assert cache.again_seconds(cost, 0.0) == pytest.approx([0.0, *(3.0 * k for k in range(1, 6))])
-    lost = cache.again_seconds(cost, 15 * MB)
+    assert cache.recompute_seconds(cost, 0.0) == pytest.approx(
+        [0.0, *(3.0 * k for k in range(1, 6))]
+    )
+    lost = cache.recompute_seconds(cost, 15 * MB)
     assert 3.0 < lost[-1] < 15.0
     drops = {f"rdd{k}": k + 1 for k in range(count - 1)}
     tidy = replay_of(*chain, sizes=sizes, **drops)
-    assert tidy.again_seconds(cost, 21 * MB) == pytest.approx([0.0] * count)
+    assert tidy.recompute_seconds(cost, 21 * MB) == pytest.approx([0.0] * count)
 
 
 def test_generations_that_were_given_up_are_computed_again_to_a_depth_of_200() -> None:
@@ -230,7 +232,7 @@ def test_generations_that_were_given_up_are_computed_again_to_a_depth_of_200() -
     sizes: dict[int, float | None] = dict.fromkeys(range(count), 1 * MB)
     drops = {f"rdd{k}": count - 1 for k in range(count)}
     cache = replay_of(*chain, (count - 1,), sizes=sizes, **drops)
-    found = cache.again_seconds(dict.fromkeys(range(count), 2.0), 1000 * MB)
+    found = cache.recompute_seconds(dict.fromkeys(range(count), 2.0), 1000 * MB)
     assert found[:count] == (0.0,) * count
     assert found[count] == pytest.approx(2.0 * 201)
 
@@ -242,7 +244,7 @@ def test_generations_that_each_need_two_before_them_come_to_an_end() -> None:
     sizes: dict[int, float | None] = dict.fromkeys(range(count), 1 * MB)
     drops = {f"rdd{k}": count - 1 for k in range(count)}
     cache = replay_of(*chain, (count - 1,), (), sizes=sizes, **drops)
-    found = cache.again_seconds(dict.fromkeys(range(count), 16.0), 1000 * MB)
+    found = cache.recompute_seconds(dict.fromkeys(range(count), 16.0), 1000 * MB)
     assert 4_000 <= found[count] < 10_000
     assert found[count + 1] == 0.0
 
@@ -255,7 +257,7 @@ def test_what_lies_on_disk_is_read_there_and_not_computed_again() -> None:
     stages = tuple(replace(s, disk_backed_rdds=s.cached_rdds) for s in run.stages)
     cache = CacheReplay.of(replace(run, stages=stages))
     cost = dict.fromkeys(range(count), 3.0)
-    assert cache.again_seconds(cost, 0.0) == pytest.approx([0.0, 3.0, 3.0, 3.0])
+    assert cache.recompute_seconds(cost, 0.0) == pytest.approx([0.0, 3.0, 3.0, 3.0])
 
 
 def test_unpersisted_data_makes_room() -> None:
@@ -263,8 +265,8 @@ def test_unpersisted_data_makes_room() -> None:
     needed = ((1,), (2, 1), (2,), (2,))
     sizes: dict[int, float | None] = {1: 60 * MB, 2: 60 * MB}
     cost = {1: 10.0, 2: 10.0}
-    kept = replay_of(*needed, sizes=sizes).again_seconds(cost, 61 * MB)
-    dropped = replay_of(*needed, sizes=sizes, rdd1=1).again_seconds(cost, 61 * MB)
+    kept = replay_of(*needed, sizes=sizes).recompute_seconds(cost, 61 * MB)
+    dropped = replay_of(*needed, sizes=sizes, rdd1=1).recompute_seconds(cost, 61 * MB)
     assert sum(dropped) <= sum(kept)
     assert dropped[3] < 0.2 * cost[2]
 
@@ -273,12 +275,12 @@ def test_several_rdds_may_be_unpersisted_at_once() -> None:
     needed = ((2, 1), (3, 2, 1), (3,))
     cache = replay_of(*needed, sizes={1: 30 * MB, 2: 30 * MB, 3: 60 * MB}, rdd1=0, rdd2=0)
     cost = {1: 10.0, 2: 10.0, 3: 10.0}
-    assert cache.again_seconds(cost, 76 * MB) == pytest.approx((0.0, 30.0, 0.0))
+    assert cache.recompute_seconds(cost, 76 * MB) == pytest.approx((0.0, 30.0, 0.0))
 
 
 def test_what_is_wanted_at_once_counts_the_stage_that_needs_it_last() -> None:
     sizes: dict[int, float | None] = {1: 60 * MB, 2: 50 * MB, 3: 40 * MB}
-    assert replay_of((1,), (2, 1), (3,), sizes=sizes).most_bytes == 110 * MB
+    assert replay_of((1,), (2, 1), (3,), sizes=sizes).peak_bytes == 110 * MB
 
 
 def test_sizes_follow_from_what_stages_read_where_the_log_has_none() -> None:
@@ -290,7 +292,7 @@ def test_sizes_follow_from_what_stages_read_where_the_log_has_none() -> None:
     )
     cache = CacheReplay.of(replace(run, stages=stages))
     assert cache.stored_bytes == {1: 30 * MB, 2: 20 * MB, 3: 0.0}
-    assert cache.most_bytes == 50 * MB
+    assert cache.peak_bytes == 50 * MB
 
 
 def test_rdds_that_are_only_read_together_take_equal_parts() -> None:
@@ -333,7 +335,7 @@ def test_more_memory_never_loses_more() -> None:
         sizes: dict[int, float | None] = {r: float(random.uniform(5, 50)) * MB for r in range(6)}
         cache = replay_of(*needed, sizes=sizes)
         cost = {r: float(random.uniform(1, 9)) for r in range(6)}
-        for table in cache.lost_seconds(cost, 150 * MB).values():
+        for table in cache.miss_seconds(cost, 150 * MB).values():
             assert (np.diff(table) <= 0.0).all()
             assert table[-1] == 0.0
 
@@ -344,6 +346,6 @@ def test_many_generations_end_soon() -> None:
     chain = tuple((k, k - 1) if k else (0,) for k in range(1000))
     sizes: dict[int, float | None] = dict.fromkeys(range(1000), 10 * MB)
     cache = replay_of(*chain, (), sizes=sizes)
-    found = cache.again_seconds(dict.fromkeys(range(1000), 1.0), 0.0)
+    found = cache.recompute_seconds(dict.fromkeys(range(1000), 1.0), 0.0)
     assert found[:23] == pytest.approx(range(23))
     assert found[23:] == pytest.approx([22.0] * 977 + [0.0])

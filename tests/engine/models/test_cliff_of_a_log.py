@@ -13,7 +13,7 @@ from engine.cluster import Cluster, Workload
 from engine.models.replay.memory import cliffs_of_logs, memory_cliff
 from engine.models.replay.memory.cache_readers import never_stored
 from engine.models.replay.memory.cache_replay import SHARES
-from engine.models.replay.memory.cliffs_of_logs import roomy_with
+from engine.models.replay.memory.cliffs_of_logs import saturated_caches
 from engine.models.replay.memory.memory_cliff import MemoryCliff
 from engine.models.replay.replayed_run import Replay
 from engine.profile import PersistedRdd, Profile, Run
@@ -44,15 +44,15 @@ def test_a_cache_that_nearly_fills_its_memory_may_have_lost_blocks(
     kept, source = full * storage_of(2), run.stages[0].input_bytes
     again = reading(run, *[kept + 0.2 * source.total] * ITERATIONS)
     found = cliff_of(replace(again, cached_bytes=kept))
-    assert found.fits == pytest.approx(fits)
+    assert found.log_share == pytest.approx(fits)
     assert found.cached_bytes == pytest.approx(kept / fits)
 
 
 @pytest.mark.parametrize("disk", [False, True])
 def test_without_its_memory_a_log_tells_of_no_loss(disk: bool) -> None:
     found = cliff_of(replace(run_of(400, 4, disk=disk), storage_memory_bytes=None))
-    assert found.fits == 1.0
-    assert cliff_of(run_of(20, 4, disk=disk)).fits == 1.0
+    assert found.log_share == 1.0
+    assert cliff_of(run_of(20, 4, disk=disk)).log_share == 1.0
 
 
 def test_the_most_that_a_stage_found_counts() -> None:
@@ -66,9 +66,9 @@ def test_the_most_that_a_stage_found_counts() -> None:
         run, stages=(replace(run.stages[0], input_bytes=measure([more])), *run.stages[1:])
     )
     read = [kept + part * more for part in parts]
-    assert cliff_of(replace(reading(run, *read), cached_bytes=kept)).fits == pytest.approx(0.7)
+    assert cliff_of(replace(reading(run, *read), cached_bytes=kept)).log_share == pytest.approx(0.7)
     read = [kept + 3.0 * more] * 5
-    assert cliff_of(replace(reading(run, *read), cached_bytes=kept)).fits == 0.02
+    assert cliff_of(replace(reading(run, *read), cached_bytes=kept)).log_share == 0.02
 
 
 def test_of_several_copies_a_stage_reads_one() -> None:
@@ -79,7 +79,7 @@ def test_of_several_copies_a_stage_reads_one() -> None:
     stages = [replace(stage, needed_rdds=(7,)) for stage in stages]
     twice = replace(run, stages=tuple(stages), persisted_rdds=(PersistedRdd(7, copies=2),))
     found = cliff_of(reading(twice, *[0.5 * storage + 0.5 * files.total] * ITERATIONS))
-    assert found.fits == pytest.approx(0.5)
+    assert found.log_share == pytest.approx(0.5)
     assert found.needed_bytes(1.0) == pytest.approx(2.0 * storage)
     assert found.needed_bytes(1.0, np.asarray([1.0, 2.0, 9.0])) == pytest.approx(
         np.asarray([storage, 2.0 * storage, 2.0 * storage])
@@ -104,7 +104,7 @@ def test_of_two_sources_the_one_of_which_least_fitted_counts() -> None:
         replace(s, cached_input_bytes=kept + amounts[place] if place in amounts else None)
         for place, s in enumerate(both.stages)
     ]
-    assert cliff_of(replace(both, stages=tuple(stages))).fits == pytest.approx(0.4)
+    assert cliff_of(replace(both, stages=tuple(stages))).log_share == pytest.approx(0.4)
 
 
 def test_files_that_are_read_whole_tell_what_a_storing_stage_left_out() -> None:
@@ -122,7 +122,9 @@ def test_files_that_are_read_whole_tell_what_a_storing_stage_left_out() -> None:
     read = reading(replace(run, stages=(first, *run.stages[1:])), *[storage + 0.5 * files] * 5)
     assert cliff_of(read).cached_bytes == pytest.approx(wanted)
     columns = replace(first, operations=("Scan parquet",))
-    assert cliff_of(replace(read, stages=(columns, *read.stages[1:]))).fits == pytest.approx(0.25)
+    assert cliff_of(replace(read, stages=(columns, *read.stages[1:]))).log_share == pytest.approx(
+        0.25
+    )
 
 
 def test_a_source_that_reads_a_cache_itself_has_only_the_rest_from_outside() -> None:
@@ -131,7 +133,7 @@ def test_a_source_that_reads_a_cache_itself_has_only_the_rest_from_outside() -> 
     half = first.input_bytes.total / 2.0
     first = replace(first, cached_input_bytes=half)
     read = reading(replace(run, stages=(first, *run.stages[1:])), *[kept + 0.2 * half] * 5)
-    assert cliff_of(replace(read, cached_bytes=kept)).fits == pytest.approx(0.8)
+    assert cliff_of(replace(read, cached_bytes=kept)).log_share == pytest.approx(0.8)
     to_the_byte = reading(read, *[half] * ITERATIONS)
     assert MemoryCliff.of(Replay.of(to_the_byte)) is None
     assert never_stored(to_the_byte)
@@ -178,34 +180,34 @@ def test_what_a_stage_missed_in_its_log_is_no_more_than_nearly_all_of_its_time()
     share 95 % of their time is theirs, and the other shares follow."""
     short, long = with_times(run_of(400, 4), 0.1), with_times(run_of(400, 4), 10.0)
     cliff = cliff_of(short)
-    for reread in cliff.rereads:
-        seen = np.interp(cliff.fits, SHARES, reread.lost_seconds)
+    for reread in cliff.cache_readers:
+        seen = np.interp(cliff.log_share, SHARES, reread.miss_seconds)
         assert seen == pytest.approx(0.95 * 400 * 0.1)
-    for reread in cliff_of(long).rereads:
-        assert reread.lost_seconds == pytest.approx(400 * PARSE * (1.0 - SHARES))
+    for reread in cliff_of(long).cache_readers:
+        assert reread.miss_seconds == pytest.approx(400 * PARSE * (1.0 - SHARES))
 
 
 @pytest.mark.parametrize("share", [0.05, 0.1, 0.2])
 def test_time_is_added_for_what_is_missed_beyond_the_log_alone(share: float) -> None:
     cliff = cliff_of(run_of(400, 4))
     added = cliff.added_seconds(np.full(1, 4.0), np.full(1, share), 1.0)
-    more = max(0.0, cliff.fits - share) * ITERATIONS * 400 * PARSE / 4.0
+    more = max(0.0, cliff.log_share - share) * ITERATIONS * 400 * PARSE / 4.0
     assert added == pytest.approx([more])
     assert cliff.added_seconds(np.full(1, 4.0), np.full(1, 1.0), 1.0) == [0.0]
 
 
 def test_what_is_found_again_follows_what_was_missed() -> None:
     cliff = cliff_of(run_of(400, 4))
-    between = np.asarray([0.0, cliff.fits, 0.5, 0.9, 1.0])
-    expected = np.maximum(0.0, (between - cliff.fits) / (1.0 - cliff.fits))
-    assert cliff.found_again(between) == pytest.approx(expected)
+    between = np.asarray([0.0, cliff.log_share, 0.5, 0.9, 1.0])
+    expected = np.maximum(0.0, (between - cliff.log_share) / (1.0 - cliff.log_share))
+    assert cliff.recovered_share(between) == pytest.approx(expected)
     nothing = replace(cliff, sources={}, cache=None)
-    assert nothing.found_again(between).tolist() == [0.0] * 5
+    assert nothing.recovered_share(between).tolist() == [0.0] * 5
 
 
 def test_where_all_was_found_the_replay_stays() -> None:
     cliff = cliff_of(run_of(20, 2))
-    assert cliff.all_found.replayed(4).seconds == cliff.replay.replayed(4).seconds
+    assert cliff.full_cache_replay.replayed(4).seconds == cliff.replay.replayed(4).seconds
 
 
 def test_each_stage_misses_its_own_share(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,13 +224,13 @@ def test_each_stage_misses_its_own_share(monkeypatch: pytest.MonkeyPatch) -> Non
         seen.update(lost)
         return replay
 
-    monkeypatch.setattr(memory_cliff, "with_all_found", kept)
-    assert cliff.all_found is cliff.replay
-    for reread in cliff.rereads:
+    monkeypatch.setattr(memory_cliff, "with_full_cache", kept)
+    assert cliff.full_cache_replay is cliff.replay
+    for reread in cliff.cache_readers:
         seconds, missing = seen[reread.place]
-        assert seconds == pytest.approx(np.interp(cliff.fits, SHARES, reread.lost_seconds))
-        assert missing == pytest.approx(seconds / reread.lost_seconds[0])
-        assert missing > 1.1 * (1.0 - cliff.fits)
+        assert seconds == pytest.approx(np.interp(cliff.log_share, SHARES, reread.miss_seconds))
+        assert missing == pytest.approx(seconds / reread.miss_seconds[0])
+        assert missing > 1.1 * (1.0 - cliff.log_share)
 
 
 def test_running_tasks_leave_less_memory_to_the_cache() -> None:
@@ -254,7 +256,7 @@ def test_what_tasks_drove_out_in_the_log_is_not_lost_again() -> None:
     )
     cliff = cliff_of(replace(run, stages=(*run.stages[:3], hungry, *run.stages[4:])))
     own, slots = cliff.fitting_share(asked(2), 1.0), np.full(1, 4.0)
-    assert cliff.fits == 1.0
+    assert cliff.log_share == 1.0
     assert own == pytest.approx([0.75])
     assert cliff.added_seconds(slots, own, 1.0).tolist() == [0.0]
     assert cliff.added_seconds(slots, np.full(1, 1.0), 1.0).tolist() == [0.0]
@@ -265,9 +267,9 @@ def test_what_tasks_drove_out_in_the_log_is_not_lost_again() -> None:
 def test_shares_that_fit() -> None:
     """All of it at most; as in the log where nobody knows the memory."""
     cliff = cliff_of(run_of(400, 4))
-    assert cliff.fitting_share(asked(4), 1.0) == pytest.approx([cliff.fits])
+    assert cliff.fitting_share(asked(4), 1.0) == pytest.approx([cliff.log_share])
     assert cliff.fitting_share(asked(400), 1.0).tolist() == [1.0]
-    assert cliff.fitting_share(asked(4, None, 8), 1.0) == pytest.approx([cliff.fits])
+    assert cliff.fitting_share(asked(4, None, 8), 1.0) == pytest.approx([cliff.log_share])
 
 
 @pytest.mark.parametrize("executors", range(2, 9))
@@ -279,8 +281,8 @@ def test_as_much_fits_on_its_own_cluster_as_in_the_log(executors: int) -> None:
         first = replace(run.stages[0], input_bytes=measure([files]))
         steps = [storage_of(executors) + more * files] * ITERATIONS
         cliff = cliff_of(reading(replace(run, stages=(first, *run.stages[1:])), *steps))
-        assert cliff.fits < 1.0
-        assert cliff.fitting_share(asked(executors), 1.0).tolist() == [cliff.fits]
+        assert cliff.log_share < 1.0
+        assert cliff.fitting_share(asked(executors), 1.0).tolist() == [cliff.log_share]
 
 
 def test_more_nodes_hold_no_more_where_all_fits_whichever_input_is_asked_about() -> None:
@@ -289,13 +291,13 @@ def test_more_nodes_hold_no_more_where_all_fits_whichever_input_is_asked_about()
     blocks = storage_of(4) / (KEPT_PER_BYTE * BLOCK)
     few, many = Workload(0.9 * blocks * BLOCK), Workload(1.1 * blocks * BLOCK)
     for inputs, roomy in (((few,), True), ((few, many), False)):
-        assert roomy_with((small, None), asked(4), inputs) == np.asarray([roomy])
-    assert roomy_with((small,), asked(4, None, 8), (many,)) == np.asarray([True])
+        assert saturated_caches((small, None), asked(4), inputs) == np.asarray([roomy])
+    assert saturated_caches((small,), asked(4, None, 8), (many,)) == np.asarray([True])
     greedy = replace(large, cached_bytes=2.0 * large.cached_bytes)
-    assert roomy_with((small, greedy), asked(4), (few,)) == np.asarray([False])
-    assert roomy_with((None, None), asked(4), (few,)) is None
+    assert saturated_caches((small, greedy), asked(4), (few,)) == np.asarray([False])
+    assert saturated_caches((None, None), asked(4), (few,)) is None
     exact = replace(small, cached_bytes=float(small.storage_bytes(asked(4), 1.0)[0]))
-    assert exact.roomy(asked(4), 1.0).tolist() == [True]
+    assert exact.saturated(asked(4), 1.0).tolist() == [True]
 
 
 def two_sources(*, first: float, second: float) -> Run:
@@ -317,7 +319,7 @@ def test_of_several_sources_the_one_that_took_longest_is_computed_again(
     cliff = cliff_of(two_sources(first=first, second=second))
     dear = 0 if first > second else 1
     assert cliff.sources == dict.fromkeys(range(2, 6), dear)
-    assert {float(reread.lost_seconds[0]) for reread in cliff.rereads} == {80.0}
+    assert {float(reread.miss_seconds[0]) for reread in cliff.cache_readers} == {80.0}
 
 
 def test_a_stage_that_read_none_of_its_rdd_is_no_reader() -> None:
@@ -352,7 +354,10 @@ def test_shares_closer_than_two_in_a_hundred_are_alike() -> None:
     one = cliff_of(run_of(400, 9))
     readers = frozenset(range(1, 1 + ITERATIONS))
     for off, found in ((0.01, frozenset()), (0.05, readers)):
-        assert cliffs_of_logs.unlike(one, replace(one, fits=one.fits + off)) == found
+        assert (
+            cliffs_of_logs.incomparable_readers(one, replace(one, log_share=one.log_share + off))
+            == found
+        )
 
 
 def test_a_stage_that_computes_an_rdd_again_is_not_its_source() -> None:
@@ -372,7 +377,7 @@ def test_what_one_stage_computed_is_computed_again_in_even_parts_or_read_from_di
     plain = replace(run, stages=tuple(stages), persisted_rdds=persisted)
     disk = tuple(replace(s, disk_backed_rdds=(8,)) for s in stages)
     for told, second in ((plain, 30.0), (replace(plain, stages=disk), 10.0)):
-        lost = {r.place: float(r.lost_seconds[0]) for r in cliff_of(told).rereads}
+        lost = {r.place: float(r.miss_seconds[0]) for r in cliff_of(told).cache_readers}
         assert [lost[place] for place in (1, 3, 5)] == pytest.approx([30.0 + second] * 3)
         assert [lost[place] for place in (2, 4)] == pytest.approx([second] * 2)
 

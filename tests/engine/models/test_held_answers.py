@@ -15,10 +15,14 @@ import engine
 from engine.cluster import Cluster, Workload
 from engine.forecast import FloatArray
 from engine.models.base import FittedModel
-from engine.models.replay.held_answers import PARTS, held_logs, held_mean
-from engine.models.replay.held_answers import held as held_between
-from engine.models.replay.kept_answers import MeanTimes
-from engine.models.replay.log_answers import AnswersOfLogs
+from engine.models.replay.held_answers import (
+    MEMORY_SUBDIVISIONS,
+    held_mean,
+    monotone_log_time,
+    monotone_with_memory,
+)
+from engine.models.replay.log_answers import LogForecasts
+from engine.models.replay.mean_times_cache import MeanTimes
 from engine.models.replay.times import inputs_to
 
 SAMPLES = Path(__file__).parents[3] / "sample_logs"
@@ -51,7 +55,7 @@ def one_log(logs: Law, memory: Law) -> Callable[[float], MeanTimes]:
     def answer(size: float) -> MeanTimes:
         time, zero = np.full(2, logs(size)), np.zeros(2)
         far = np.full((2, 2), math.log2(size))
-        return AnswersOfLogs.of(
+        return LogForecasts.of(
             [time], [np.asarray([0.0, memory(size)])], [far], [zero], [zero], [zero],
             np.ones(1, dtype=int),
         ).times  # fmt: skip
@@ -61,7 +65,7 @@ def one_log(logs: Law, memory: Law) -> Callable[[float], MeanTimes]:
 
 def held(answer: Callable[[float], MeanTimes], size: float) -> FloatArray:
     path, share = inputs_to([1.0], size)
-    return held_logs(answer, path, share)
+    return monotone_with_memory(answer, path, share)
 
 
 def test_what_memory_saves_does_not_make_more_input_faster() -> None:
@@ -76,7 +80,7 @@ def test_what_memory_saves_does_not_make_more_input_faster() -> None:
 def test_memory_that_suffices_until_late_is_not_told_of_early() -> None:
     """A cliff at 1.6 times the input shows from the part of the way on in which it lies."""
     answer = one_log(math.log, lambda x: 0.5 if x >= 1.6 else 0.0)
-    before = 2.0 ** (int(math.log2(1.6) * PARTS) / PARTS)
+    before = 2.0 ** (int(math.log2(1.6) * MEMORY_SUBDIVISIONS) / MEMORY_SUBDIVISIONS)
     assert held(answer, 0.999 * before)[1] == pytest.approx(math.log(0.999 * before))
     assert held(answer, 1.9)[1] == pytest.approx(math.log(1.9) + 0.5)
     assert held(answer, 2.0) == pytest.approx([math.log(2.0), math.log(2.0) + 0.5])
@@ -211,7 +215,7 @@ def test_logs_that_hand_over_to_each_other_never_say_less_time_of_more_input(
     known = [
         size for size in (16.0, 1.0, 4.0) if size in times and (size < 16.0 or 8.0 not in times)
     ]
-    asked = held_between(lambda size: np.log([times[size]]), known, wanted)
+    asked = monotone_log_time(lambda size: np.log([times[size]]), known, wanted)
     assert np.exp(asked) == pytest.approx([found])
 
 

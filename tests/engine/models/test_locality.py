@@ -77,5 +77,5 @@ def test_a_chain_of_small_stages_does_not_start_new_executors_with_each() -> Non
 
 def test_executors_of_more_slots_are_sooner_all_used() -> None:
     one, four = (Replay.of(chain(20, executor_slots=slots)) for slots in (1, 4))
-    assert four.replayed(160).met.tolist() == [40, *[0] * 12]
+    assert four.replayed(160).tasks_on_unused_slots.tolist() == [40, *[0] * 12]
     assert one.replayed(160).seconds > four.replayed(160).seconds + START_SECONDS

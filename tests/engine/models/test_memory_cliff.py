@@ -13,8 +13,8 @@ from engine.batch import ClusterBatch
 from engine.cluster import Cluster, Workload
 from engine.models.replay.memory.block_costs import CACHED_BYTES_PER_SECOND
 from engine.models.replay.memory.cache_replay import SHARES
-from engine.models.replay.memory.cliffs_of_logs import cliffs_of, unlike
-from engine.models.replay.memory.found_again import with_all_found
+from engine.models.replay.memory.cliffs_of_logs import cliffs_of, incomparable_readers
+from engine.models.replay.memory.full_cache import with_full_cache
 from engine.models.replay.memory.memory_cliff import MemoryCliff
 from engine.models.replay.priors import POWER_SPREAD, SIZE_NOISE
 from engine.models.replay.replayed_run import Replay
@@ -57,7 +57,7 @@ def test_more_memory_brings_a_log_back_over_the_cliff(sizes: bool) -> None:
     """A single log of a run whose cache did not fit: its share and its size are found."""
     run = run_of(400, 4, sizes=sizes)
     cliff = MemoryCliff.of(Replay.of(run))
-    assert cliff.fits == pytest.approx(storage_of(4) / (400 * KEPT_PER_BYTE * BLOCK), rel=0.02)
+    assert cliff.log_share == pytest.approx(storage_of(4) / (400 * KEPT_PER_BYTE * BLOCK), rel=0.02)
     assert cliff.cached_bytes == pytest.approx(400 * KEPT_PER_BYTE * BLOCK, rel=0.02)
     truth = run_of(400, 4, heap=20.0)
     found = ask(fit(run), 400, 4, heap=20.0)
@@ -72,7 +72,7 @@ def test_a_break_in_their_times_tells_which_tasks_found_their_blocks(off: float)
     again = float(np.mean(drawn(*_times(run.stages[1], 400)) > READ + 0.5 * PARSE))
     missing = again + off
     lost = dict.fromkeys(range(1, 1 + ITERATIONS), (missing * 400 * PARSE, missing))
-    found = with_all_found(Replay.of(run), lost)
+    found = with_full_cache(Replay.of(run), lost)
     for place in lost:
         assert found.shapes[place].mean_seconds == pytest.approx(READ, rel=0.05)
         assert found.shapes[place].warm.max() == pytest.approx(READ, rel=0.05)
@@ -88,7 +88,7 @@ def test_tasks_that_compute_again_are_gone_where_the_cache_fits(executors: int) 
     """Where each slot runs a task or a few, a stage of the log took as long as one task that
     computed its block again. Half of the cache fitted: the mean that they cost is half of that."""
     run, truth = run_of(400, 9), run_of(400, executors)
-    found = replace(fit(run), doubt=np.zeros((2, 2)))
+    found = replace(fit(run), covariance=np.zeros((2, 2)))
     calm = tuple(
         replace(replay, contention_growth=np.zeros(len(replay.contention_growth))).fresh()
         for replay in found.replays
@@ -106,7 +106,7 @@ def test_a_profile_may_tell_no_more_of_a_stage_than_one_time() -> None:
         replace(stage, task_seconds=Measure(400, 400 * 2.0, (2.0,))) for stage in run.stages[1:]
     ]
     replay = Replay.of(replace(run, stages=(run.stages[0], *steps)))
-    found = with_all_found(replay, {1: (300.0, 0.25)})
+    found = with_full_cache(replay, {1: (300.0, 0.25)})
     assert found.shapes[1].mean_seconds == pytest.approx(2.0)
     assert found.shapes[2].mean_seconds == replay.shapes[2].mean_seconds
 
@@ -121,8 +121,8 @@ def test_what_is_missed_is_the_same_where_no_sizes_are_told(executors: int) -> N
         persisted = (PersistedRdd(7, size),)
         told = replace(run, stages=stages, cached_bytes=size, persisted_rdds=persisted)
         cliff = MemoryCliff.of(Replay.of(told))
-        assert cliff.cache.most_bytes == pytest.approx(cliff.cached_bytes)
-        found.append(np.stack([reread.lost_seconds for reread in cliff.rereads]))
+        assert cliff.cache.peak_bytes == pytest.approx(cliff.cached_bytes)
+        found.append(np.stack([reread.miss_seconds for reread in cliff.cache_readers]))
     assert found[1] == pytest.approx(found[0], rel=0.03)
 
 
@@ -132,7 +132,7 @@ def test_a_log_whose_cache_lay_on_disk_in_part_tells_its_whole_size(sizes: bool)
     run = run_of(400, 4, disk=True, sizes=sizes)
     cliff = MemoryCliff.of(Replay.of(run))
     assert cliff.cached_bytes == pytest.approx(400 * KEPT_PER_BYTE * BLOCK)
-    assert cliff.fits == pytest.approx(storage_of(4) / cliff.cached_bytes)
+    assert cliff.log_share == pytest.approx(storage_of(4) / cliff.cached_bytes)
     least = math.ceil(cliff.cached_bytes / storage_of(1))
     (notice,) = [n for n in ask(fit(run), 400, 4).warnings if n.code == "cache-does-not-fit"]
     assert f"at least {least} such executors" in notice.remedy
@@ -227,9 +227,14 @@ def test_only_logs_whose_caches_fitted_otherwise_are_unlike() -> None:
         MemoryCliff.of(Replay.of(run)) for run in (run_of(400, 4), run_of(40, 2), run_of(20, 2))
     )
     readers = frozenset(range(1, 1 + ITERATIONS))
-    assert unlike(short, whole) == unlike(whole, short) == readers
-    assert unlike(whole, roomy) == unlike(short, short) == frozenset()
-    assert unlike(None, whole) == unlike(short, None) == unlike(None, None) == frozenset()
+    assert incomparable_readers(short, whole) == incomparable_readers(whole, short) == readers
+    assert incomparable_readers(whole, roomy) == incomparable_readers(short, short) == frozenset()
+    assert (
+        incomparable_readers(None, whole)
+        == incomparable_readers(short, None)
+        == incomparable_readers(None, None)
+        == frozenset()
+    )
 
 
 @pytest.mark.parametrize("again", [0.2, 1.2])
@@ -238,12 +243,12 @@ def test_no_stage_saves_more_than_the_tasks_show_that_computed_again(again: floa
     what sets their longer tasks apart from the shorter, which is nothing where all are alike."""
     run = run_of(400, 4)
     cliff = MemoryCliff.of(Replay.of(run))
-    found = int(400 * cliff.fits)
+    found = int(400 * cliff.log_share)
     times = np.concatenate((np.full(found, 0.2), np.full(400 - found, again)))
     steps = [replace(stage, task_seconds=measure(times)) for stage in run.stages[1:]]
     cliff = MemoryCliff.of(Replay.of(replace(run, stages=(run.stages[0], *steps))))
     slots = 8
-    saved = cliff.replay.replayed(slots).seconds - cliff.all_found.replayed(slots).seconds
+    saved = cliff.replay.replayed(slots).seconds - cliff.full_cache_replay.replayed(slots).seconds
     more = len(steps) * (400 - found) * (again - 0.2) / slots
     assert saved == pytest.approx(more, rel=0.05)
 
@@ -271,7 +276,7 @@ def test_blocks_of_which_some_lie_nowhere_else_are_not_all_stored() -> None:
     first, second, *others = run.stages
     mixed = replace(run, stages=(first, replace(second, disk_backed_rdds=(7,)), *others))
     cliff, plain = MemoryCliff.of(Replay.of(mixed)), MemoryCliff.of(Replay.of(run))
-    assert (cliff.fits, cliff.cached_bytes) == (plain.fits, plain.cached_bytes)
+    assert (cliff.log_share, cliff.cached_bytes) == (plain.log_share, plain.cached_bytes)
 
 
 def test_what_lies_on_disk_is_read_as_fast_as_the_logs_show() -> None:
@@ -342,7 +347,9 @@ def test_what_is_computed_again_is_shared_by_the_tasks_that_each_cluster_has() -
     assert fixed is not None
     slots = np.asarray([4.0, 8.0, 32.0, 16.0])
     share = np.full(4, 0.5)
-    again = float(sum(np.interp(0.5, SHARES, reread.lost_seconds) for reread in fixed.rereads))
+    again = float(
+        sum(np.interp(0.5, SHARES, reread.miss_seconds) for reread in fixed.cache_readers)
+    )
     assert again > 0.0
     assert fixed.added_seconds(slots, share, 1.0) == pytest.approx(again / np.minimum(slots, 8))
     assert cliff.added_seconds(slots, share, 1.0) == pytest.approx(again / slots)
@@ -351,6 +358,8 @@ def test_what_is_computed_again_is_shared_by_the_tasks_that_each_cluster_has() -
     two = tuple(replace(stage, task_cpus=2) for stage in run.stages)
     pairs = MemoryCliff.of(Replay.of(replace(run, stages=two)))
     assert pairs is not None
-    again = float(sum(np.interp(0.5, SHARES, reread.lost_seconds) for reread in pairs.rereads))
+    again = float(
+        sum(np.interp(0.5, SHARES, reread.miss_seconds) for reread in pairs.cache_readers)
+    )
     at_once = np.asarray([2.0, 4.0, 8.0, 8.0])
     assert pairs.added_seconds(slots, share, 1.0) == pytest.approx(again / at_once)

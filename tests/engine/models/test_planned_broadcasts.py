@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from made_runs import Stage, observed
 
-from engine.models.replay.broadcasts import Outgrown, broadcast_notice, outgrown
+from engine.models.replay.broadcasts import OutgrownBroadcast, broadcast_notice, outgrown
 from engine.models.replay.replayed_run import Replay
 from engine.profile import Run
 from engine.units import MIB
@@ -42,7 +42,7 @@ def sums_joined(
     return replace(observed(stages, slots=4, config=settings), spark_version="3.5.9")
 
 
-def found(run: Run, ratio: float) -> list[Outgrown]:
+def found(run: Run, ratio: float) -> list[OutgrownBroadcast]:
     return outgrown(Replay.of(run), ratio)
 
 

@@ -14,7 +14,7 @@ from engine.catalog import Catalog, InstanceType, Offer, Price
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput, ModelDoesNotFit
 from engine.given_profiles import OptexProfile
-from engine.models.replay.log_pairs import doubt_per_doubling
+from engine.models.replay.log_pairs import covariance_per_doubling
 from engine.models.replay.model import ReplayModel
 from engine.models.replay.priors import ERROR_PER_DOUBLING_INPUT, ERROR_PER_DOUBLING_SLOTS
 from engine.models.replay.times import inputs_to
@@ -111,13 +111,13 @@ def test_inputs_on_the_way(wanted: float, path: list[float], share: float) -> No
 
 def test_doubt_starts_from_the_prior_and_narrows_where_logs_differ() -> None:
     prior = np.asarray([ERROR_PER_DOUBLING_SLOTS, ERROR_PER_DOUBLING_INPUT])
-    none = np.sqrt(np.diag(doubt_per_doubling(np.zeros((0, 2)), 1)))
+    none = np.sqrt(np.diag(covariance_per_doubling(np.zeros((0, 2)), 1)))
     np.testing.assert_allclose(none, prior)
-    sizes = np.sqrt(np.diag(doubt_per_doubling(np.asarray([[0.0, 2.0]]), 2)))
+    sizes = np.sqrt(np.diag(covariance_per_doubling(np.asarray([[0.0, 2.0]]), 2)))
     assert sizes[0] == pytest.approx(prior[0])
     assert sizes[1] < 0.6 * prior[1]
     doublings = np.asarray([[i, j] for i in range(-3, 4) for j in range(-3, 4)], dtype=float)
-    assert (np.sqrt(np.diag(doubt_per_doubling(doublings, 40))) < 0.15 * prior).all()
+    assert (np.sqrt(np.diag(covariance_per_doubling(doublings, 40))) < 0.15 * prior).all()
 
 
 def typed(run: Run, name: str, slots: int) -> Run:

@@ -14,7 +14,7 @@ from engine.models.replay.memory.executor_memory import ExecutorMemory
 from engine.models.replay.memory.spilling import (
     DISK_BYTES_PER_SECOND,
     SPILLED_SIZE,
-    Offered,
+    TaskMemory,
     spill_seconds,
     spilled_bytes,
     spilling_stages,
@@ -55,9 +55,9 @@ def ask(run: Run, *, heap: float, scale: float = 1.0, cores: int = 2) -> Predict
     return fitted.predict(cluster=cluster, workload=Workload(size * scale))
 
 
-def offered(task_bytes: float, slots: float = 4.0, cores: float = 2.0) -> Offered:
+def offered(task_bytes: float, slots: float = 4.0, cores: float = 2.0) -> TaskMemory:
     """One cluster whose tasks have so much memory when all its cores are busy."""
-    return Offered(np.asarray([task_bytes]), np.asarray([slots]), np.asarray([cores]))
+    return TaskMemory(np.asarray([task_bytes]), np.asarray([slots]), np.asarray([cores]))
 
 
 def beyond(need: float, memory: float) -> float:
@@ -88,9 +88,9 @@ def test_tasks_that_had_their_memory_off_the_heap_spill_no_more_than_in_their_lo
     off_heap = replace(on_heap, beside=BesideHeap(off_heap_gib=1.0))
     for cluster, suffices in ((on_heap, False), (off_heap, True)):
         one = replace(run, cluster=cluster)
-        told = Offered.of(one, ClusterBatch.of([cluster], Profile("", (one,))))
+        told = TaskMemory.of(one, ClusterBatch.of([cluster], Profile("", (one,))))
         assert bool(told.task_bytes[0] >= PEAK) == suffices
-        assert (spilling_stages(Replay.of(one))[0].fills == 1.0) == suffices
+        assert (spilling_stages(Replay.of(one))[0].fill_factor == 1.0) == suffices
     own = ask(replace(run, cluster=off_heap), heap=0.5)
     assert "memory-spill" not in codes(own)
     assert own.seconds == pytest.approx(ask(run, heap=4.0).seconds)
@@ -110,7 +110,7 @@ def test_few_tasks_share_an_executor_with_few_others() -> None:
     assert own.seconds == pytest.approx(last.seconds)
     assert "memory-spill" not in codes(own)
     (stage,) = spilling_stages(Replay.of(last))
-    assert stage.fills == 1.0
+    assert stage.fill_factor == 1.0
     assert spilled_bytes(stage, offered(400 * MIB, cores=4.0), 1.0) == 0.0
     spilled = spilled_bytes(stage, offered(400 * MIB), 1.0)
     assert spilled == pytest.approx(beyond(held, 800 * MIB))
@@ -120,9 +120,11 @@ def test_few_tasks_share_an_executor_with_few_others() -> None:
 def test_tasks_between_one_for_each_executor_and_one_for_each_slot() -> None:
     """On 3 executors of 4 cores: 2 tasks have an executor each, of 6 two share one."""
     three = offered(100.0, slots=12.0, cores=4.0)
-    shares = [float(three.to_each(tasks, 1)[0]) for tasks in (1, 2, 3, 6, 12, 100)]
+    shares = [float(three.bytes_per_task(tasks, 1)[0]) for tasks in (1, 2, 3, 6, 12, 100)]
     assert shares == pytest.approx([400.0, 400.0, 400.0, 200.0, 100.0, 100.0])
-    assert [float(three.to_each(tasks, 2)[0]) for tasks in (2, 100)] == pytest.approx([400, 200])
+    assert [float(three.bytes_per_task(tasks, 2)[0]) for tasks in (2, 100)] == pytest.approx(
+        [400, 200]
+    )
 
 
 def test_tasks_of_several_cores_share_an_executor_with_fewer_others() -> None:
@@ -133,7 +135,7 @@ def test_tasks_of_several_cores_share_an_executor_with_fewer_others() -> None:
     shuffled = replace(two, shuffle_read_bytes=measure(np.full(TASKS, held)))
     wide = replace(run, stages=(run.stages[0], shuffled))
     (stage,) = spilling_stages(Replay.of(wide))
-    assert stage.fills == 1.0
+    assert stage.fill_factor == 1.0
     assert "memory-spill" not in codes(ask(wide, heap=4.0))
     spilled = spilled_bytes(stage, offered(500 * MIB), 1.0)
     assert spilled == pytest.approx(TASKS * beyond(held, 1000 * MIB))
@@ -146,7 +148,7 @@ def test_what_did_not_spill_in_a_log_does_not_on_its_own_executors() -> None:
     run = run_of()
     small = replace(run, cluster=replace(run.cluster, executor_memory_gib=0.5))
     (stage,) = spilling_stages(Replay.of(small))
-    assert stage.fills > 1.0
+    assert stage.fill_factor > 1.0
     own = ask(small, heap=0.5)
     assert own.seconds == pytest.approx(run.seconds)
     assert "memory-spill" not in codes(own)
@@ -167,8 +169,8 @@ def test_spilled_bytes_and_their_time() -> None:
     spilled = TASKS * beyond(PEAK, 100 * MIB)
     assert spilled_bytes(stage, offered(100 * MIB), 1.0) == pytest.approx(spilled)
     assert spilled_bytes(stage, offered(300 * MIB), 1.0) == 0.0
-    assert stage.grown_bytes(1.0) == 0.0
-    seconds = spill_seconds((stage,), Offered(available, np.full(3, 4.0), np.full(3, 2.0)), 1.0)
+    assert stage.replayed_spill_bytes(1.0) == 0.0
+    seconds = spill_seconds((stage,), TaskMemory(available, np.full(3, 4.0), np.full(3, 2.0)), 1.0)
     moved = 2.0 * SPILLED_SIZE * spilled
     assert seconds == pytest.approx([moved / DISK_BYTES_PER_SECOND / 4.0, 0.0, 0.0])
 
@@ -183,7 +185,7 @@ def test_the_disk_s_rate_and_compression_come_from_a_log_that_spilled() -> None:
     more = spill_seconds((stage,), offered(1e12), 1.0)
     assert more[0] == pytest.approx(-TASKS * 2.0 / 4.0)
     own = ExecutorMemory.of(run).task_bytes(ClusterBatch.of([run.cluster], Profile("", (run,))))
-    assert stage.fills == pytest.approx(PEAK / own[0])
+    assert stage.fill_factor == pytest.approx(PEAK / own[0])
     same = spill_seconds((stage,), offered(own[0]), 1.0)
     assert same[0] == pytest.approx(0.0, abs=1e-9)
 
@@ -205,7 +207,7 @@ def test_a_task_that_spilled_and_tells_no_peak_had_filled_its_memory() -> None:
     run = replace(run, stages=(run.stages[0], untold))
     (stage,) = spilling_stages(Replay.of(run))
     own = ExecutorMemory.of(run).task_bytes(ClusterBatch.of([run.cluster], Profile("", (run,))))
-    assert stage.fills == 1.0
+    assert stage.fill_factor == 1.0
     assert stage.task_bytes == pytest.approx(own[0] + 200 * MIB)
     assert ask(run, heap=4.0).seconds == pytest.approx(run.seconds)
 
@@ -268,7 +270,7 @@ def test_partitions_that_the_cores_decide_are_counted_on_each_cluster() -> None:
     wide = replace(stage, shape=replace(stage.shape, partitioning=WIDE))
     slots = np.asarray([4.0, 8.0, 16.0, 16.0, 16.0])
     available = np.asarray([200.0, 200.0, 200.0, 100.0, np.nan]) * MIB
-    found = spill_seconds((wide,), Offered(available, slots, np.full(5, 4.0)), 1.0)
+    found = spill_seconds((wide,), TaskMemory(available, slots, np.full(5, 4.0)), 1.0)
     asked = ((4, 600.0, 200.0), (8, 300.0, 200.0), (16, 150.0, 200.0), (16, 150.0, 100.0))
     each = [tasks * beyond(need, memory) for tasks, need, memory in asked]
     assert each[2] == 0.0
@@ -285,7 +287,7 @@ def test_partitions_that_the_cores_decide_are_counted_on_each_cluster() -> None:
 def test_seconds_that_do_not_grow_are_not_bytes(work: float, ratio: float) -> None:
     (plain,) = spilling_stages(Replay.of(run_of(spilled=TASKS * 200 * MIB)))
     slow = replace(plain, shape=replace(plain.shape, law=StageLaw(work)))
-    assert slow.grown_bytes(ratio) == pytest.approx(ratio * TASKS * 200 * MIB)
+    assert slow.replayed_spill_bytes(ratio) == pytest.approx(ratio * TASKS * 200 * MIB)
     need = ratio * (PEAK + 200 * MIB)
     assert spilled_bytes(slow, offered(0.0), ratio) == pytest.approx(TASKS * need)
     seconds = [spill_seconds((stage,), offered(400 * MIB), ratio)[0] for stage in (plain, slow)]
@@ -295,7 +297,7 @@ def test_seconds_that_do_not_grow_are_not_bytes(work: float, ratio: float) -> No
 def test_bytes_grow_with_the_power_that_logs_tell() -> None:
     (stage,) = spilling_stages(Replay.of(run_of(spilled=TASKS * 200 * MIB)))
     half = replace(stage, shape=replace(stage.shape, law=StageLaw(data=0.5)))
-    assert half.grown_bytes(64.0) == pytest.approx(8.0 * TASKS * 200 * MIB)
+    assert half.replayed_spill_bytes(64.0) == pytest.approx(8.0 * TASKS * 200 * MIB)
     assert spilled_bytes(half, offered(0.0), 64.0) == pytest.approx(
         8.0 * TASKS * (PEAK + 200 * MIB)
     )
@@ -332,14 +334,14 @@ def test_many_stages_and_clusters_spill_as_each_by_itself(
     slots = np.asarray([1.0, 4.0, 8.0, 30.0, 30.0, 200.0])
     available = np.asarray([50.0, 300.0, 800.0, 100.0, 3000.0, 20.0]) * MIB
     cores = np.asarray([1.0, 2.0, 4.0, 4.0, 2.0, 4.0])
-    found = spill_seconds(known, Offered(available, slots, cores), ratio, partitions)
+    found = spill_seconds(known, TaskMemory(available, slots, cores), ratio, partitions)
     for at, count in enumerate(slots.tolist()):
         alone = offered(available[at], count, cores[at])
         expected = 0.0
         for stage in known:
             beyond = spilled_bytes(stage, alone, ratio, partitions)
             tasks, _ = stage.shape.data_on(ratio, partitions, slots[at : at + 1])
-            moved = np.asarray([beyond - stage.grown_bytes(ratio)])
+            moved = np.asarray([beyond - stage.replayed_spill_bytes(ratio)])
             expected += float(stage.seconds(moved)[0] / min(count, tasks[0]))
         assert found[at] == pytest.approx(expected)
         one = spill_seconds(known, alone, ratio, partitions)

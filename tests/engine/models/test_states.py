@@ -99,8 +99,8 @@ class Simulation:
         alone = sum((stage.work.load_seconds, *(sum(step) for step in stage.work.steps)))
         if kind == "load":
             return alone
-        wanting = sum(len(self.running[p]) for p, k in enumerate(self.kinds) if k == kind)
-        return alone * max(1.0, wanting / CAPACITY[kind])
+        scaled_to = sum(len(self.running[p]) for p, k in enumerate(self.kinds) if k == kind)
+        return alone * max(1.0, scaled_to / CAPACITY[kind])
 
     def fits(self, counts: Sequence[int]) -> bool:
         cores = sum(n * s.cores for n, s in zip(counts, self.stages, strict=True))

@@ -1,5 +1,4 @@
-"""What a task spends on cached blocks that it does not find: computing them, or reading them from
-disk."""
+"""Cost of cache misses: task time to recompute cached blocks, or to read them from disk."""
 
 from __future__ import annotations
 
@@ -16,13 +15,19 @@ from engine.models.replay.replayed_run import Replay
 from engine.stage_run import StageRun
 
 CACHED_BYTES_PER_SECOND = 200e6
-"""Prior: what one task reads of cached blocks that lie on disk, in bytes as they are in memory, for
-logs that do not show it: between a volume that the cores of a node share (40 to 150 MB/s for each)
-and files that the system still has in memory (400 to 1,000 MB/s, most of it for making objects)."""
+"""Prior: rate at which one task reads cached blocks from disk, in bytes of their size in memory,
+for logs that do not show it. It lies between a volume shared by the cores of a node (40 to 150 MB/s
+for each) and files in the page cache (400 to 1,000 MB/s, mostly deserialisation)."""
 
 
 def whole_seconds(replay: Replay, place: int, source: int, disk_rate: float) -> float:
-    """Task time of doing without all cached data of a stage, which another computed."""
+    """Task time that a stage needs if it finds none of its cached data: to read it from disk if it
+    lies there, else to recompute it.
+
+    Args:
+        place: index of the stage; source: of the stage that computed its cached data.
+        disk_rate: bytes per second in which a task reads blocks from disk.
+    """
     stage = replay.run.stages[place]
     if set(stage.cached_rdds) & set(stage.disk_backed_rdds):
         return (stage.cached_input_bytes or 0.0) / disk_rate
@@ -31,28 +36,28 @@ def whole_seconds(replay: Replay, place: int, source: int, disk_rate: float) -> 
 
 
 def _computing_seconds(replay: Replay, place: int) -> float:
-    """Task time of a stage when its code is no longer new."""
+    """Task time of a stage once its code is warm (JIT-compiled)."""
     shape = replay.shapes[place]
     late = shape.warm_up.late if shape.warm_up is not None else 1.0
     return shape.mean_seconds * shape.stage.tasks * late
 
 
-def costs_of(replay: Replay, cache: CacheReplay, disk_rate: float) -> dict[int, float]:
-    """RDD -> task time of having all of it again: from disk, or an even part of what the stage took
-    that computed it first."""
-    alike = Counter(cache.origins.values())
+def recompute_costs(replay: Replay, cache: CacheReplay, disk_rate: float) -> dict[int, float]:
+    """RDD -> task time to obtain all of it again: from disk, or by recomputing it. Of the time of
+    the stage that first computed several RDDs each gets an equal part."""
+    rdds_computed = Counter(cache.origins.values())
     return {
         rdd: cache.stored_bytes[rdd] / disk_rate
         if rdd in cache.on_disk
-        else _computing_seconds(replay, place) / alike[place]
+        else _computing_seconds(replay, place) / rdds_computed[place]
         for rdd, place in cache.origins.items()
     }
 
 
 def disk_rate_of(stages: Sequence[StageRun]) -> float:
-    """Bytes per second in which a task reads blocks from disk: as the prior says, or as the stage
-    shows that read most of them in its time, which it had for everything else as well. One that
-    took the first rows does not tell which blocks it came to."""
+    """Rate in bytes per second at which a task reads cached blocks from disk: the largest of the
+    prior and the lower bounds that the stages show, bytes read from disk over all their task time.
+    Stages that took only the first rows do not tell which blocks they came to."""
     shown = [
         min(stage.cached_disk_bytes, stage.cached_input_bytes) / stage.task_seconds.total
         for stage in stages
@@ -63,54 +68,55 @@ def disk_rate_of(stages: Sequence[StageRun]) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Reread:
-    """A stage that reads cached data.
+class CacheReader:
+    """Costs of cache misses of one stage that reads cached data.
 
     Args:
-        place: of the stage in its run.
-        lost_seconds: (`len(SHARES)`,) task time of computing again what it does not find, or of
-            reading it from disk, at the observed input, where memory holds so much of the cache.
-        driven_seconds: (`len(SHARES)`,) the same where memory holds all of it, and stages before
-            this one drove out all but so much; less what it would be in the log where that shows
-            that nothing was lost, and so below 0 where more is left.
-        driven_in_log: what of the latter is in its time in the log.
-        own_in_log: what is in its time in the log because its own tasks, and others that read the
-            cache, took the memory of blocks: of a cache that fits without them.
+        place: index of the stage in its run.
+        miss_seconds: (`len(SHARES)`,) task time to recompute the blocks that it does not find, or
+            to read them from disk, at the observed input, where storage memory holds these shares
+            of the cache.
+        evicted_seconds: (`len(SHARES)`,) the same where storage memory holds all of the cache and
+            earlier stages evicted all but these shares. Where the log shows that nothing was
+            missed, less the value for the log's own share, and so below 0 where more is left.
+        evicted_in_log: what of the latter is part of its time in the log.
+        crowded_out_in_log: task time in the log of misses because the tasks that read the cache,
+            its own and others, took the memory of blocks: of a cache that fits without them.
     """
 
     place: int
-    lost_seconds: FloatArray
-    driven_seconds: FloatArray
-    driven_in_log: float = 0.0
-    own_in_log: float = 0.0
+    miss_seconds: FloatArray
+    evicted_seconds: FloatArray
+    evicted_in_log: float = 0.0
+    crowded_out_in_log: float = 0.0
 
-    def own_left(self, share: FloatArray, own_share: float) -> FloatArray:
-        """(n,) what is left of `own_in_log` where (n,) shares of the cache fit beside the tasks
-        that read it; such a share did in the log."""
-        there = float(np.interp(own_share, SHARES, self.lost_seconds))
-        if self.own_in_log <= 0.0 or there <= 0.0:
-            return np.full(len(share), self.own_in_log)
-        part = np.interp(share, SHARES, self.lost_seconds) / there
-        return np.asarray(self.own_in_log * np.minimum(1.0, part))
+    def crowded_out_left(self, share: FloatArray, share_by_rule: float) -> FloatArray:
+        """(n,) what remains of `crowded_out_in_log` where (n,) shares of the cache fit beside the
+        tasks that read it; `share_by_rule` fitted on the log's cluster."""
+        there = float(np.interp(share_by_rule, SHARES, self.miss_seconds))
+        if self.crowded_out_in_log <= 0.0 or there <= 0.0:
+            return np.full(len(share), self.crowded_out_in_log)
+        part = np.interp(share, SHARES, self.miss_seconds) / there
+        return np.asarray(self.crowded_out_in_log * np.minimum(1.0, part))
 
-    def driven_out(self, share: FloatArray | float, left: FloatArray | float) -> FloatArray:
-        """(n,) task time for what was driven out, beyond that for what does not fit, where (n,)
-        shares of the cache fit, and such shares are left of it."""
-        here = lost_where((self.lost_seconds, self.driven_seconds), share, left)
-        return here - np.interp(share, SHARES, self.lost_seconds)
+    def eviction_cost(self, share: FloatArray | float, left: FloatArray | float) -> FloatArray:
+        """(n,) task time of misses of evicted blocks, beyond that of blocks that do not fit, where
+        (n,) shares of the cache fit and the shares `left` survive evictions."""
+        here = miss_seconds_at((self.miss_seconds, self.evicted_seconds), share, left)
+        return here - np.interp(share, SHARES, self.miss_seconds)
 
 
-def lost_where(
-    lost_seconds: FloatArray | tuple[FloatArray, FloatArray],
+def miss_seconds_at(
+    miss_seconds: FloatArray | tuple[FloatArray, FloatArray],
     share: FloatArray | float,
     left: FloatArray | float,
 ) -> FloatArray:
-    """(n,) task time for what is not found where such shares of the cache fit, and are left while
-    other stages press: the more of what either alone costs. A sum would count blocks twice that
-    neither leaves, and less memory would come out faster where one of the two hardly grows.
+    """(n,) task time of cache misses where such shares of the cache fit, and the shares `left`
+    survive evictions: the maximum of both costs. A sum would count twice the blocks that neither
+    leaves, and less memory would come out faster where one of the two hardly grows.
 
     Args:
-        lost_seconds: (2, `len(SHARES)`) for what does not fit, and for what is driven out.
+        miss_seconds: (2, `len(SHARES)`) for blocks that do not fit, and for evicted ones.
     """
-    lost, driven = lost_seconds
-    return np.maximum(np.interp(share, SHARES, lost), np.interp(left, SHARES, driven))
+    not_fitting, evicted = miss_seconds
+    return np.maximum(np.interp(share, SHARES, not_fitting), np.interp(left, SHARES, evicted))

@@ -1,4 +1,4 @@
-"""Which stages of a run read what it persisted, and which computed it."""
+"""Which stages of a run read its persisted RDDs, which computed them, and how much each missed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from engine.stage_run import StageRun
 
 
 def _readers(stages: Sequence[StageRun]) -> dict[int, int]:
-    """Stages that persisted data of earlier ones feeds -> the stage that computed it first."""
+    """Index of each stage that reads RDDs persisted by earlier stages -> index of the stage that
+    first computed them; of several the one with most task time."""
     computed = first_whole(stages, [stage.cached_rdds for stage in stages])
     found: dict[int, int] = {}
     for place, stage in enumerate(stages):
@@ -24,35 +25,35 @@ def _readers(stages: Sequence[StageRun]) -> dict[int, int]:
 
 
 def sources_of(stages: Sequence[StageRun]) -> dict[int, int]:
-    """Those of them that found some of it."""
+    """The `_readers` with at least one cache hit."""
     readers = _readers(stages).items()
     return {place: own for place, own in readers if not _found_none(stages[place], stages[own])}
 
 
 def _found_none(stage: StageRun, source: StageRun) -> bool:
-    """Whether a stage read again, to the byte, what the one that computed its cached data had read
-    from outside: blocks are never quite as large, so that none of them was there."""
+    """Whether a stage missed all blocks: it read exactly the bytes that the stage which computed
+    its cached data had read from outside. The size of blocks never equals that."""
     if source.input_bytes is None:
         return False
     return math.isclose(stage.cached_input_bytes or 0.0, source.outside_bytes, rel_tol=1e-6)
 
 
 def never_stored(run: Run) -> bool:
-    """Whether a run persists data that no later stage found: each computes all of it, on any
-    cluster as far as the log tells, since nobody knows how much memory that wants."""
+    """Whether a run persists data of which no later stage hit any block: each recomputes all of it,
+    and is assumed to on any cluster, since the log does not show how much memory it needs."""
     return bool(_readers(run.stages)) and not sources_of(run.stages)
 
 
 def all_on_disk(stages: Sequence[StageRun], sources: dict[int, int]) -> bool:
-    """Whether every stage that reads cached data finds on disk what memory does not hold: then all
-    of it is stored, and read from there."""
+    """Whether all cached data that is read is backed by disk: then all of it is stored, and blocks
+    that memory does not hold are read from disk."""
     return all(set(stages[p].cached_rdds) & set(stages[p].disk_backed_rdds) for p in sources)
 
 
 def found_all(run: Run, place: int, sources: Mapping[int, int]) -> bool:
     """Whether a stage found all of the cached data that it reads in memory: as many bytes as its
     blocks take, where the log tells that, else as many as that one of its readers which read an
-    amount furthest from what the original data has (`fitted_share.py`). Of blocks that are backed
+    amount furthest from what the original data has (`cached_share.py`). Of blocks that are backed
     by disk it reads all in any case: the log tells how many from there, or nothing of this.
 
     Args:
@@ -61,13 +62,13 @@ def found_all(run: Run, place: int, sources: Mapping[int, int]) -> bool:
     if run.stages[place].disk_backed_rdds:
         return run.stages[place].cached_disk_bytes == 0.0
     read = run.stages[place].cached_input_bytes or 0.0
-    told = {rdd.rdd_id: rdd.stored_bytes for rdd in run.persisted_rdds}
-    sizes = [told.get(rdd) for rdd in run.stages[place].cached_rdds]
+    stored = {rdd.rdd_id: rdd.stored_bytes for rdd in run.persisted_rdds}
+    sizes = [stored.get(rdd) for rdd in run.stages[place].cached_rdds]
     if sizes and all(sizes):
         return math.isclose(read, sum(size or 0.0 for size in sizes), rel_tol=1e-6)
     original = run.stages[sources[place]].outside_bytes
-    alike = [p for p, source in sources.items() if source == sources[place]]
-    most = max(abs((run.stages[p].cached_input_bytes or 0.0) - original) for p in alike)
+    same_source = [p for p, source in sources.items() if source == sources[place]]
+    most = max(abs((run.stages[p].cached_input_bytes or 0.0) - original) for p in same_source)
     return math.isclose(abs(read - original), most, rel_tol=1e-6)
 
 

@@ -1,13 +1,13 @@
-"""A replay of Spark's block store: which cached blocks a run finds again in less memory than it
-wants.
+"""Simulation of Spark's block store: the cache misses of a run with less storage memory than it
+needs.
 
-Where memory is full, Spark drops the blocks that were not used for longest, of other RDDs than the
-one it stores a block of (`MemoryStore.evictBlocksToFreeSpace`); a block for which that makes no
-room is not stored. So of a single data set the part that fits stays. A loop that reads several in
-turn is another matter: the block dropped is the very one that is needed next, and a little memory
-too few loses nearly all. What was lost is computed again from the nearest RDDs before it, which
-may be lost as well; generations that each come from the one before are computed again from
-further and further back.
+Where memory is full, Spark evicts the least recently used blocks, of other RDDs than that of the
+block to store (`MemoryStore.evictBlocksToFreeSpace`); a block for which that makes no room is not
+stored. So of a single data set the part that fits stays. A loop that reads several in turn
+thrashes: the evicted block is the one that is needed next, and a little too little memory loses
+nearly all.
+Missing blocks are recomputed from the nearest RDDs of their lineage, which may be missing as well:
+generations that each come from the one before are recomputed from further and further back.
 """
 
 from __future__ import annotations
@@ -30,53 +30,54 @@ from engine.models.replay.memory.cached_rdds import (
 from engine.profile import Run
 
 BLOCKS = 16
-"""Blocks of each RDD on the one executor that stands for all: the replay is that fine."""
+"""Blocks of each RDD on the one executor that stands for all: the resolution of the simulation."""
 
 SHARES = np.asarray([0.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0, 15.0, 16.0]) / BLOCKS
-"""Shares of what is wanted that memory holds, at which the cache is replayed: whole blocks."""
+"""Storage memory, as shares of the peak bytes to be cached, at which the cache is simulated: whole
+blocks."""
 
 UNROLLED = 1.25
-"""Room that a block needs while it is stored, over its size: it is asked for ahead, by up to half
-of what there is of the block (`spark.storage.unrollMemoryGrowthFactor` 1.5)."""
+"""Memory that a block needs while it is unrolled, over its size: Spark requests it ahead, by up to
+half of the size so far (`spark.storage.unrollMemoryGrowthFactor` 1.5)."""
 
-MOST_LOST = 4_000
-"""Blocks that a replay finds missing before it stops; the stages that are left lose as much as the
-one that lost most."""
+MOST_MISSES = 4_000
+"""Cache misses after which a simulation stops; each remaining stage is charged as much as the stage
+with most misses."""
 
 DEEPEST = 200
-"""Generations that a task computes again one from the other, no more: Spark's own stack ends near
-there."""
+"""Maximum depth of recomputation along the lineage: Spark's own stack overflows near there."""
 
 ROUNDING = 1e-6
 """Share of a block that may be missing for it: sums of sizes are not exact."""
 
 
 UNEVEN = 0.15
-"""An executor has so much more or less room for its blocks than its part of all: they are not
-spread evenly, and the fullest one loses some while the others do not."""
+"""Relative deviation of the storage memory that an executor has for its blocks from an even
+division: blocks are spread unevenly, and the fullest executor evicts while the others do not."""
 
 
 @dataclass(slots=True)
 class _Store:
-    """The memory of one executor, blocks in the order of their last use."""
+    """The storage memory of one executor, an LRU cache: blocks (RDD, index) in the order of their
+    last use -> bytes."""
 
     capacity_bytes: float
-    held: OrderedDict[tuple[int, int], float] = field(default_factory=OrderedDict)
+    blocks: OrderedDict[tuple[int, int], float] = field(default_factory=OrderedDict)
     used_bytes: float = 0.0
 
-    def found(self, block: tuple[int, int]) -> bool:
-        """Whether it holds the block, which counts as a use."""
-        if block not in self.held:
+    def is_hit(self, block: tuple[int, int]) -> bool:
+        """Whether the block is stored, which counts as a use."""
+        if block not in self.blocks:
             return False
-        self.held.move_to_end(block)
+        self.blocks.move_to_end(block)
         return True
 
     def put(self, block: tuple[int, int], size_bytes: float) -> None:
-        """Stores a block, if dropping older ones of other RDDs makes room."""
+        """Stores a block, if evicting older ones of other RDDs makes room."""
         short = self.used_bytes + UNROLLED * size_bytes - self.capacity_bytes
         dropped = []
         if short > ROUNDING * size_bytes:
-            for other, size in self.held.items():
+            for other, size in self.blocks.items():
                 if other[0] != block[0]:
                     dropped.append(other)
                     short -= size
@@ -85,26 +86,27 @@ class _Store:
             else:
                 return
         for other in dropped:
-            self.used_bytes -= self.held.pop(other)
-        self.held[block] = size_bytes
+            self.used_bytes -= self.blocks.pop(other)
+        self.blocks[block] = size_bytes
         self.used_bytes += size_bytes
 
-    def press(self, left_bytes: float) -> None:
-        """Tasks take memory until blocks have so much left."""
-        while self.held and self.used_bytes > left_bytes * (1.0 + ROUNDING):
-            _, size = self.held.popitem(last=False)
+    def shrink_to(self, left_bytes: float) -> None:
+        """Evicts the least recently used blocks until they take at most so much."""
+        while self.blocks and self.used_bytes > left_bytes * (1.0 + ROUNDING):
+            _, size = self.blocks.popitem(last=False)
             self.used_bytes -= size
 
     def drop(self, rdd_id: int) -> None:
         """An RDD was unpersisted."""
         for index in range(BLOCKS):
-            self.used_bytes -= self.held.pop((rdd_id, index), 0.0)
+            self.used_bytes -= self.blocks.pop((rdd_id, index), 0.0)
 
 
 def _order_of(place: int) -> list[int]:
-    """The order in which the tasks of a stage come to their blocks on one executor: another in
-    each stage, since a task goes to whichever slot falls free (in the same order every time, a loop
-    over a little more than fits would lose all of it; measured loops lose about what this does)."""
+    """The order in which the tasks of a stage access their blocks on one executor: another
+    permutation in each stage, since a task goes to whichever slot falls free. In the same order
+    every time, a loop over a little more than fits would miss all of it; measured loops miss about
+    as much as with these permutations."""
     return [int(index) for index in np.random.default_rng(place).permutation(BLOCKS)]
 
 
@@ -113,14 +115,14 @@ class CacheReplay:
     """The persisted RDDs of one run, and which of them each of its stages needs.
 
     Args:
-        needed: of each stage, nearest first.
-        origins: RDD -> the stage that computed it first.
-        stored_bytes: RDD -> what it takes.
+        needed: RDDs that each stage needs, nearest in the lineage first.
+        origins: RDD -> index of the stage that computed it first.
+        stored_bytes: RDD -> bytes of all its blocks.
         on_disk: RDDs whose blocks lie on disk where memory is full.
-        drops: stage -> the RDDs unpersisted when it had ended.
-        parts: share of the partitions of what it needs that each stage ran.
-        copies: RDD -> executors that are to hold each block, of those with more than one.
-        executors: of the log, each of which holds one copy at most.
+        drops: index of a stage -> the RDDs unpersisted after it.
+        parts: share of the partitions of the needed RDDs that each stage ran.
+        copies: RDD -> replication factor of its blocks, of those with more than one copy.
+        executors: of the log; each holds at most one copy of a block.
     """
 
     needed: tuple[tuple[int, ...], ...]
@@ -159,28 +161,32 @@ class CacheReplay:
         executors = run.cluster.executors or math.inf
         return cls(needed, origins, sizes, on_disk, drops, parts, copies, executors)
 
-    def copied(self, executors: FloatArray | float) -> FloatArray:
-        """What is wanted at once on so many executors, over what is on those of the log: a lone
-        executor has nobody to give a second copy to. (n,), or a number for one."""
+    def copies_ratio(self, executors: FloatArray | float) -> FloatArray:
+        """Peak bytes to be cached on so many executors, over those on the executors of the log: a
+        lone executor stores no second copy. (n,), or a number for one."""
         if not self.copies:
             return np.ones_like(executors, dtype=float)
         counts = np.minimum(executors, max(self.copies.values()))
-        unlike, which = np.unique(counts, return_inverse=True)
-        own = self.most_bytes
-        times = [replace(self, stored_bytes=self._sizes_on(n)).most_bytes / own for n in unlike]
-        return np.asarray(times)[which].reshape(np.shape(counts))
+        distinct_counts, inverse = np.unique(counts, return_inverse=True)
+        in_log = self.peak_bytes
+        ratios = [
+            replace(self, stored_bytes=self._sizes_on(n)).peak_bytes / in_log
+            for n in distinct_counts
+        ]
+        return np.asarray(ratios)[inverse].reshape(np.shape(counts))
 
     def _sizes_on(self, executors: float) -> dict[int, float]:
-        def times(rdd: int) -> float:
-            asked = self.copies.get(rdd, 1)
-            return min(asked, executors) / min(asked, self.executors)
+        def ratio(rdd: int) -> float:
+            copies = self.copies.get(rdd, 1)
+            return min(copies, executors) / min(copies, self.executors)
 
-        return {rdd: size * times(rdd) for rdd, size in self.stored_bytes.items()}
+        return {rdd: size * ratio(rdd) for rdd, size in self.stored_bytes.items()}
 
     @property
-    def most_bytes(self) -> float:
-        """What is wanted at once: each RDD from the stage that computes it to the last that needs
-        it (`engine.sources.logs.cached_blocks` counts blocks alike, where a log tells of them)."""
+    def peak_bytes(self) -> float:
+        """Peak bytes to be cached at once: each RDD counts from the stage that computes it to the
+        last that needs it (`engine.sources.logs.cached_blocks` counts blocks in the same way, where
+        a log reports them)."""
         last = {rdd: place for place, rdds in enumerate(self.needed) for rdd in rdds}
         return max(
             sum(
@@ -191,81 +197,83 @@ class CacheReplay:
             for place in range(len(self.needed))
         )
 
-    def wanting(self, most_bytes: float) -> CacheReplay:
-        """The same with RDDs so much larger that this much is wanted at once: where part of them
-        was computed again, stages read less of blocks, and more of what these come from, than they
-        take."""
-        times = most_bytes / self.most_bytes
-        sizes = {rdd: times * size for rdd, size in self.stored_bytes.items()}
+    def scaled_to(self, peak_bytes: float) -> CacheReplay:
+        """The same with all RDD sizes scaled to a peak of `peak_bytes`: where part of them was
+        recomputed, stages read less of the blocks, and more of their sources, than they take."""
+        factor = peak_bytes / self.peak_bytes
+        sizes = {rdd: factor * size for rdd, size in self.stored_bytes.items()}
         return replace(self, stored_bytes=sizes)
 
-    def lost_seconds(self, cost: Mapping[int, float], wanted_bytes: float) -> dict[int, FloatArray]:
-        """Stage -> (`len(SHARES)`,) task seconds for what it does not find, where memory holds
-        those shares of what is wanted at once, unevenly; stages that find all in any memory are
-        left out. More memory is never more time, and all of it none.
+    def miss_seconds(self, cost: Mapping[int, float], wanted_bytes: float) -> dict[int, FloatArray]:
+        """Index of a stage -> (`len(SHARES)`,) task seconds of its cache misses, where storage
+        memory holds those shares of `wanted_bytes`, spread unevenly; stages without misses in any
+        memory are left out. Made monotone: more memory never costs more, and all of it nothing.
         """
-        lost = [self.again_seconds(cost, share * wanted_bytes) for share in SHARES[:-1]]
-        table = _never_more_for_more(lost)
-        table[:-1] = np.mean([_at(room * SHARES[:-1], table) for room in ROOMS], axis=0)
+        seconds = [self.recompute_seconds(cost, share * wanted_bytes) for share in SHARES[:-1]]
+        table = _monotone_in_memory(seconds)
+        uneven = [_at(factor * SHARES[:-1], table) for factor in CAPACITY_FACTORS]
+        table[:-1] = np.mean(uneven, axis=0)
         return _by_stage(table)
 
-    def driven_out_seconds(
-        self, cost: Mapping[int, float], wanted_bytes: float, pressing: Sequence[int]
+    def eviction_seconds(
+        self, cost: Mapping[int, float], wanted_bytes: float, evicting_stages: Sequence[int]
     ) -> dict[int, FloatArray]:
-        """The same for what other stages drove out before it, where memory holds all of the cache
-        but for as long as they run, and then those shares of it.
+        """`miss_seconds` for blocks that other stages evicted, where storage memory holds all of
+        the cache, but only those shares of it while the evicting stages run.
 
         Args:
-            pressing: those stages.
+            evicting_stages: indices of those stages.
         """
-        lost = [
-            self.again_seconds(cost, math.inf, dict.fromkeys(pressing, share * wanted_bytes))
+        seconds = [
+            self.recompute_seconds(
+                cost, math.inf, dict.fromkeys(evicting_stages, share * wanted_bytes)
+            )
             for share in SHARES[:-1]
         ]
-        return _by_stage(_never_more_for_more(lost))
+        return _by_stage(_monotone_in_memory(seconds))
 
-    def again_seconds(
+    def recompute_seconds(
         self,
         cost: Mapping[int, float],
         capacity_bytes: float,
-        pressed: Mapping[int, float] | None = None,
+        left_bytes: Mapping[int, float] | None = None,
     ) -> tuple[float, ...]:
-        """Task seconds of each stage for what it does not find.
+        """Task seconds of each stage for its cache misses, by simulation of all stages in order.
 
         Args:
             cost: RDD -> task seconds of computing all of it from the RDDs that its stage needed,
                 or of reading it from disk.
-            capacity_bytes: memory for blocks, of all executors.
-            pressed: stages that drive out blocks -> the bytes that they leave.
+            capacity_bytes: storage memory of all executors.
+            left_bytes: index of an evicting stage -> bytes of blocks that it leaves.
         """
-        walk = _Walk(self, cost, _Store(capacity_bytes))
-        found: list[float] = []
-        for place, rdds in enumerate(self.needed):
-            if pressed and place in pressed:
-                walk.store.press(pressed[place])
-            if walk.lost < MOST_LOST:
-                found.append(walk.stage(place))
+        simulation = _Simulation(self, cost, _Store(capacity_bytes))
+        seconds: list[float] = []
+        for index, rdds in enumerate(self.needed):
+            if left_bytes and index in left_bytes:
+                simulation.store.shrink_to(left_bytes[index])
+            if simulation.misses < MOST_MISSES:
+                seconds.append(simulation.stage(index))
             else:
-                found.append(max(found) if rdds else 0.0)
-            for rdd_id in self.drops.get(place, ()):
-                walk.unpersist(rdd_id)
-        return tuple(found)
+                seconds.append(max(seconds) if rdds else 0.0)
+            for rdd_id in self.drops.get(index, ()):
+                simulation.unpersist(rdd_id)
+        return tuple(seconds)
 
 
 @dataclass(slots=True)
-class _Walk:
-    """One replay under way."""
+class _Simulation:
+    """The state of one simulation: the store, the misses so far, the current stage's seconds."""
 
     cache: CacheReplay
     cost: Mapping[int, float]
     store: _Store
     unpersisted: set[int] = field(default_factory=set)
-    lost: int = 0
+    misses: int = 0
     seconds: float = 0.0
 
     def stage(self, place: int) -> float:
-        """Task seconds that a stage spends on blocks that it does not find. What it is the first to
-        need it computes in its own time, after what that comes from."""
+        """Task seconds that a stage spends on cache misses. RDDs that it is the first to need it
+        computes in its own time, after those that they come from."""
         self.seconds = 0.0
         rdds, origins = self.cache.needed[place], self.cache.origins
         part = self.cache.parts[place] * BLOCKS
@@ -276,21 +284,21 @@ class _Walk:
                 if origins[rdd_id] < place:
                     self._get(rdd_id, index)
             for rdd_id in reversed(rdds):
-                if origins[rdd_id] >= place and not self.store.found((rdd_id, index)):
+                if origins[rdd_id] >= place and not self.store.is_hit((rdd_id, index)):
                     self._put(rdd_id, index)
         return self.seconds * part / max(1, math.ceil(part))
 
     def unpersist(self, rdd_id: int) -> None:
-        """An RDD is stored no more; what comes from it may have to compute it again."""
+        """Removes an RDD, which is not stored again; RDDs that come from it may recompute it."""
         self.unpersisted.add(rdd_id)
         self.store.drop(rdd_id)
 
     def _get(self, rdd_id: int, index: int, depth: int = 0) -> None:
-        if self.store.found((rdd_id, index)):
+        if self.store.is_hit((rdd_id, index)):
             return
-        self.lost += 1
+        self.misses += 1
         self.seconds += self.cost[rdd_id] / BLOCKS
-        if rdd_id not in self.cache.on_disk and depth < DEEPEST and self.lost < 2 * MOST_LOST:
+        if rdd_id not in self.cache.on_disk and depth < DEEPEST and self.misses < 2 * MOST_MISSES:
             behind = self.cache.needed[self.cache.origins[rdd_id]]
             for other in behind[behind.index(rdd_id) + 1 :]:
                 self._get(other, index, depth + 1)
@@ -301,25 +309,26 @@ class _Walk:
             self.store.put((rdd_id, index), self.cache.stored_bytes[rdd_id] / BLOCKS)
 
 
-ROOMS = (1.0 - UNEVEN, 1.0, 1.0 + UNEVEN)
+CAPACITY_FACTORS = (1.0 - UNEVEN, 1.0, 1.0 + UNEVEN)
+"""Storage memory of three executors relative to an even division; costs are their mean."""
 
 
-def _never_more_for_more(lost: Sequence[Sequence[float]]) -> FloatArray:
-    """(`len(SHARES)`, stages) seconds, of which more memory has no more, and all that is wanted
-    none.
+def _monotone_in_memory(seconds: Sequence[Sequence[float]]) -> FloatArray:
+    """(`len(SHARES)`, stages) seconds made non-increasing in memory by a running maximum from the
+    largest memory down; 0 where all fits.
 
     Args:
-        lost: the same for each of `SHARES` but the last.
+        seconds: of each stage, for each of `SHARES` but the last.
     """
-    table = np.vstack([*lost, np.zeros(len(lost[0]))])
+    table = np.vstack([*seconds, np.zeros(len(seconds[0]))])
     return np.asarray(np.maximum.accumulate(table[::-1])[::-1])
 
 
 def _by_stage(table: FloatArray) -> dict[int, FloatArray]:
-    """Stage -> its column, of those that lose anything where there is no memory."""
+    """Index of a stage -> its column, of the stages with any misses where there is no memory."""
     return {int(place): table[:, place] for place in np.flatnonzero(table[0])}
 
 
 def _at(shares: FloatArray, table: FloatArray) -> FloatArray:
-    """(n, stages) seconds at other shares than those of the table."""
+    """(n, stages) seconds at other shares than those of the table, by linear interpolation."""
     return np.stack([np.interp(shares, SHARES, column) for column in table.T], axis=1)

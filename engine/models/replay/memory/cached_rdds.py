@@ -1,5 +1,5 @@
-"""The persisted RDDs of a run: which of them each stage needs, who computed them first, and what
-they take."""
+"""The persisted RDDs of a run: which of them each stage needs, which stage computed them first, and
+their sizes."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ stored are not counted quite alike."""
 
 
 def by_life(run: Run) -> Run:
-    """The run in which an RDD that was persisted again is another RDD from then on: its blocks are
-    stored anew, by the stage that first needs it, and were not there in between."""
+    """The run with a new id for an RDD each time that it is persisted again after an unpersist: its
+    blocks are stored anew by the stage that first needs it, and were missing in between."""
     places = {stage.stage_id: place for place, stage in enumerate(run.stages)}
     ends: dict[int, list[int]] = {}
     for rdd in run.persisted_rdds:
@@ -56,9 +56,9 @@ def by_life(run: Run) -> Run:
 
 
 def needed_of(run: Run) -> tuple[tuple[int, ...], ...]:
-    """What each stage needs of RDDs that have blocks of their own. Where a log tells of blocks,
-    RDDs without any are wrappers of others (the vertices and edges of GraphX), and what lies behind
-    them is what is needed."""
+    """The RDDs with blocks of their own that each stage needs. Where a log reports blocks, RDDs
+    without any are wrappers (the vertices and edges of GraphX) and are replaced by the RDDs behind
+    them in the lineage."""
     stored = {rdd.rdd_id for rdd in run.persisted_rdds if rdd.stored_bytes}
     behind: dict[int, tuple[int, ...]] = {}
     found: list[tuple[int, ...]] = []
@@ -88,14 +88,18 @@ def first_whole(stages: Sequence[StageRun], rdds: Sequence[Sequence[int]]) -> di
 
 
 def beside_maker(stages: Sequence[StageRun], place: int, maker: int) -> bool:
-    """Whether a stage began before that one ended which computed what it needs: it has computed
-    some of it too, on other executors, so that what it read tells nothing of blocks."""
+    """Whether a stage overlapped with the stage `maker` that computed its cached data: it computed
+    some of it too, on other executors, so that its bytes read say nothing of block sizes."""
     return stages[place].submitted_seconds < stages[maker].completed_seconds
 
 
 def part_of(stages: Sequence[StageRun], place: int, origins: Sequence[int]) -> float:
-    """The share of the partitions of RDDs, which these stages computed, that a stage ran: of one
-    that took the first rows as many as it had tasks."""
+    """The share of an RDD's partitions that a stage ran: below 1 only for stages that took the
+    first rows (`first`, `take`), by their number of tasks.
+
+    Args:
+        origins: indices of the stages that computed the RDDs.
+    """
     most = max((stages[origin].tasks for origin in origins), default=0)
     if not stages[place].in_part or not most:
         return 1.0
@@ -105,10 +109,11 @@ def part_of(stages: Sequence[StageRun], place: int, origins: Sequence[int]) -> f
 def sizes_of(
     run: Run, stored: Sequence[tuple[int, ...]], origins: Mapping[int, int]
 ) -> dict[int, float] | None:
-    """RDD -> bytes of all copies: as the log tells, else what the stages read that need it beside
-    RDDs of known sizes, in equal parts where it is not alone, from one copy of each block; 0 for
-    those that none reads, or that add nothing to what others do. None where no stage reads
-    anything."""
+    """RDD -> bytes of all copies of its blocks; None where no stage reads cached data.
+
+    The size is the one in the log, or else is inferred from the bytes that the stages which need
+    the RDD read beyond those of RDDs of known sizes (from one copy of each block), divided equally
+    among unknown ones. 0 for RDDs that no stage reads, or that add nothing to the others."""
     held = copies_held(run)
     known = {
         r.rdd_id: r.stored_bytes / held.get(r.rdd_id, 1)

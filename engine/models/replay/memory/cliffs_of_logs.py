@@ -1,5 +1,5 @@
-"""The memory cliffs of several logs of one application: how cached bytes grow by all of them, and
-which of them behave alike."""
+"""The memory cliffs of several logs of one application: how their cached bytes grow with the input,
+and which logs had different shares of the cache in memory."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from engine.models.replay.priors import POWER_SPREAD, SIZE_NOISE, ratio_of
 from engine.models.replay.replayed_run import Replay
 
 SAME_SHARE = 0.02
-"""Caches that fitted to shares closer than this behave alike."""
+"""Stages that read caches whose shares in memory are closer than this are comparable."""
 
 
 def cliffs_of(replays: Sequence[Replay]) -> tuple[MemoryCliff | None, ...]:
-    """The cliffs of several logs of one application, with how its cached bytes grow: in proportion
-    to the input, corrected by what the logs tell (least squares in logarithms)."""
+    """The cliffs of several logs of one application, with the power of the input with which its
+    cached bytes grow: a slope in logarithms, by least squares with a prior around 1 (ridge)."""
     rate = disk_rate_of([stage for replay in replays for stage in replay.run.stages])
     cliffs = [MemoryCliff.of(replay, disk_rate=rate) for replay in replays]
     points = [
@@ -41,28 +41,28 @@ def cliffs_of(replays: Sequence[Replay]) -> tuple[MemoryCliff | None, ...]:
     return tuple(None if cliff is None else replace(cliff, power=power) for cliff in cliffs)
 
 
-def roomy_with(
+def saturated_caches(
     cliffs: Sequence[MemoryCliff | None], batch: ClusterBatch, asked: Sequence[Workload]
 ) -> BoolArray | None:
-    """(n,) clusters with which no log's cache would gain from more nodes, whichever of these inputs
-    is asked about; None where no log keeps anything."""
+    """(n,) whether no log's cache would gain from more nodes, at any of these inputs; None where no
+    log caches anything."""
     shuffle_partitions = asked[0].shuffle_partitions
-    found = [
-        cliff.roomy(
+    saturated = [
+        cliff.saturated(
             batch, max(ratio_of(wanted, cliff.replay.run) for wanted in asked), shuffle_partitions
         )
         for cliff in cliffs
         if cliff
     ]
-    return np.logical_and.reduce(found) if found else None
+    return np.logical_and.reduce(saturated) if saturated else None
 
 
-def unlike(one: MemoryCliff | None, other: MemoryCliff | None) -> frozenset[int]:
-    """Stages of log `one` that read its cache, if less or more of it fitted, or was left, than in
-    log `other`."""
+def incomparable_readers(one: MemoryCliff | None, other: MemoryCliff | None) -> frozenset[int]:
+    """Indices of the stages of log `one` that read its cache, if another share of it fitted or
+    survived evictions than in log `other`: their times cannot be compared."""
     if one is None or other is None:
         return frozenset()
-    told = ((cliff.fits, cliff.own_share, cliff.own_left) for cliff in (one, other))
-    if max(abs(a - b) for a, b in zip(*told, strict=True)) < SAME_SHARE:
+    shares = ((cliff.log_share, cliff.share_by_rule, cliff.left_by_rule) for cliff in (one, other))
+    if max(abs(a - b) for a, b in zip(*shares, strict=True)) < SAME_SHARE:
         return frozenset()
     return frozenset(one.sources)

@@ -9,11 +9,11 @@ import numpy as np
 
 from engine.batch import ClusterBatch
 from engine.models.replay.memory.cache_readers import never_stored
-from engine.models.replay.memory.driven_out import Pressing
+from engine.models.replay.memory.evictions import EvictingStages
 from engine.models.replay.memory.memory_cliff import MemoryCliff
 from engine.models.replay.memory.spilling import (
-    Offered,
     SpillingStage,
+    TaskMemory,
     memory_of_task,
     spilled_bytes,
 )
@@ -38,8 +38,8 @@ def cache_notices(
     left = float(cliff.left_share(batch, ratio, shuffle_partitions)[0])
     if needed > storage:
         notices.append(_does_not_fit(cliff, batch, ratio, needed, storage))
-    elif left < WORTH_SAYING_LEFT and cliff.pressing is not None and cliff.drives_out(left):
-        notices.append(_driven_out(cliff.pressing, needed, left * needed))
+    elif left < WORTH_SAYING_LEFT and cliff.evicting_stages is not None and cliff.evicts(left):
+        notices.append(_driven_out(cliff.evicting_stages, needed, left * needed))
     if cliff.inferred and needed > INFERRED_FROM * storage:
         notices.append(
             Notice(
@@ -73,13 +73,13 @@ def _does_not_fit(
     if least is not None and not np.isnan(batch.nodes[0]):
         per_node = executors / float(batch.nodes[0])
         least, unit = math.ceil(of_many / (storage / executors * per_node)), "nodes"
-    count = len(cliff.rereads)
+    count = len(cliff.cache_readers)
     again = f"{count} stage reads" if count == 1 else f"{count} stages read"
     remedy = "give executors more memory, or persist to disk as well"
     unknown = (
         "; how long computing it takes is not known, as the log has lost the stage that did: the "
         "time foretold is too short"
-        if cliff.making_lost
+        if cliff.origin_unknown
         else ""
     )
     return Notice(
@@ -92,8 +92,8 @@ def _does_not_fit(
     )
 
 
-def _driven_out(pressing: Pressing, needed: float, left: float) -> Notice:
-    stage, count = pressing.stage.shape.stage, len(pressing.places)
+def _driven_out(evicting_stages: EvictingStages, needed: float, left: float) -> Notice:
+    stage, count = evicting_stages.stage.shape.stage, len(evicting_stages.places)
     which = numbered_label(stage)
     others = f" and {format_count(count - 1, 'other stage')}" if count > 1 else ""
     return Notice(
@@ -130,7 +130,7 @@ def not_fitting_share(
 
 def spill_notices(
     stages: Sequence[SpillingStage],
-    offered: Offered,
+    offered: TaskMemory,
     ratio: float,
     shuffle_partitions: int | None,
 ) -> list[Notice]:

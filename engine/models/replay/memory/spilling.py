@@ -1,9 +1,10 @@
-"""Task memory: what stages spill to disk on other executors, and what that takes.
+"""Spills: the bytes that stages spill to disk for want of execution memory on other executors, and
+the time that this adds.
 
-A task's share of its executor's memory is that memory over the tasks beside it (Spark gives each at
-least half of that, and all of it where others need less): as many as its cores hold, fewer where a
-stage has fewer tasks than the cluster has slots. What a task needs beyond its share is written to
-disk and read again.
+A task's share of its executor's execution memory is that memory over the number of concurrent tasks
+(Spark gives each at least half of that, and all of it where others need less): as many as the
+executor's cores hold, fewer where a stage has fewer tasks than the cluster has slots. What a task
+needs beyond its share is spilled: written to disk and read again.
 """
 
 from __future__ import annotations
@@ -24,13 +25,14 @@ from engine.profile import Run
 from engine.stage_run import StageRun, total_of
 
 DISK_BYTES_PER_SECOND = 100e6
-"""Prior: what one task reads or writes of its own disk, for logs that do not show it."""
+"""Prior: rate at which one task reads or writes spill files, for logs that do not show it."""
 
 SLOWEST_DISK, FASTEST_DISK = 20e6, 1e9
-"""A rate outside of these is not that of a disk: the task waited for something else as well."""
+"""Plausible disk rates in bytes per second. At a rate outside of these the task waited for
+something else as well."""
 
 SPILLED_SIZE = 0.4
-"""Prior: bytes on disk per spilled byte in memory (serialised and compressed)."""
+"""Prior: bytes on disk per byte spilled from memory (serialised and compressed)."""
 
 MOST_EXPANSION = 8.0
 """Execution memory beyond so many times the bytes that a task reads, or writes where these are more
@@ -39,13 +41,13 @@ given up before anything is spilled."""
 
 
 @dataclass(frozen=True, eq=False)
-class Offered:
-    """What n clusters offer to running tasks.
+class TaskMemory:
+    """Execution memory that n clusters have for running tasks.
 
     Args:
-        task_bytes: (n,) memory of each core that tasks hold when all are busy; NaN where unknown.
-        slots: (n,) in all.
-        cores: (n,) of an executor that tasks can hold.
+        task_bytes: (n,) execution memory per core when all cores are busy; NaN where unknown.
+        slots: (n,) task slots of the cluster.
+        cores: (n,) cores of an executor that tasks can hold.
     """
 
     task_bytes: FloatArray
@@ -53,23 +55,23 @@ class Offered:
     cores: FloatArray
 
     @classmethod
-    def of(cls, run: Run, batch: ClusterBatch) -> Offered:
-        """By the settings of a run."""
+    def of(cls, run: Run, batch: ClusterBatch) -> TaskMemory:
+        """The memory of n clusters under the settings of a run."""
         return cls(ExecutorMemory.of(run).task_bytes(batch), batch.slots, batch.cores_held)
 
-    def to_each(self, tasks: FloatArray | float, cpus: int) -> FloatArray:
-        """(n,) memory of each of (n,) tasks that hold so many cores."""
+    def bytes_per_task(self, tasks: FloatArray | float, cpus: int) -> FloatArray:
+        """(n,) execution memory of each of (n,) tasks that hold `cpus` cores."""
         beside = tasks_beside(tasks, cpus=cpus, slots=self.slots, executor_cores=self.cores)
         return np.asarray(self.task_bytes * self.cores / beside)
 
-    def distinct(self) -> tuple[Offered, IntArray, IntArray]:
-        """The unlike ones of those whose memory is known, the places of these, and of each of them
-        which of the unlike ones it is."""
+    def distinct(self) -> tuple[TaskMemory, IntArray, IntArray]:
+        """The (u,) distinct clusters among the k whose memory is known, the (k,) indices of these,
+        and for each of them the index of its equal among the distinct ones."""
         known = np.flatnonzero(~np.isnan(self.task_bytes))
         columns = [column[known] for column in (self.task_bytes, self.cores, self.slots)]
-        first, alike = distinct_rows(columns)
+        first, inverse = distinct_rows(columns)
         task_bytes, cores, slots = (column[first] for column in columns)
-        return Offered(task_bytes, slots, cores), known, alike
+        return TaskMemory(task_bytes, slots, cores), known, inverse
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +81,14 @@ class SpillingStage:
     Args:
         shape: how it grows with the input.
         task_bytes: memory that a task needs for its data at the observed input.
-        spilled_bytes: what it spilled when it ran, in memory. Where it spilled nothing it would
-            begin with all that it holds, of which half a filling is left in the end on average.
+        spilled_bytes: what it spilled in the log, as bytes in memory. Where that is 0, a first
+            spill would write all that the task holds, and half of a fill stays in memory at the end
+            on average.
         disk_share: bytes on disk per spilled byte.
-        disk_bytes_per_second: of one task.
-        fills: share of a task's memory that it fills before it spills, as the log shows where it
+        disk_bytes_per_second: rate of one task.
+        fill_factor: share of a task's memory that it fills before it spills, as observed where it
             spilled: memory grows by doubling, others use it too, and pages are taken as a whole.
-            More than all where it had more and did not spill: others needed less.
+            More than 1 where it held more and did not spill: other tasks needed less.
     """
 
     shape: StageShape
@@ -93,54 +96,58 @@ class SpillingStage:
     spilled_bytes: float
     disk_share: float
     disk_bytes_per_second: float
-    fills: float = 1.0
+    fill_factor: float = 1.0
 
-    def grown_bytes(self, ratio: float) -> float:
-        """What a replay at `ratio` times the input already holds of spills: what the log spilled,
-        grown like its data."""
+    def replayed_spill_bytes(self, ratio: float) -> float:
+        """Spilled bytes that the task times of a replay at `ratio` times the input already contain:
+        those of the log, scaled like its data."""
         return self.spilled_bytes * self.shape.data(ratio)
 
     def seconds(self, spilled: FloatArray) -> FloatArray:
-        """(n,) task time of writing (n,) bytes in memory to disk and reading them again."""
+        """(n,) task time to write (n,) spilled bytes to disk and read them again."""
         return np.asarray(2.0 * self.disk_share * spilled / self.disk_bytes_per_second)
 
 
 def spilling_stages(replay: Replay) -> tuple[SpillingStage, ...]:
     """The stages of a log whose tasks report execution memory or spills."""
-    own, found = _own(replay.run), []
+    log_memory, stages = _log_task_memory(replay.run), []
     for shape in replay.shapes:
         stage = shape.stage
         spilled = stage.memory_spilled_bytes or 0.0
-        held = growing_bytes(stage)
-        if held + spilled > 0.0:
+        used = growing_bytes(stage)
+        if used + spilled > 0.0:
             share, rate = _disk(stage, spilled)
-            had = float(own.to_each(stage.tasks, stage.task_cpus)[0]) if own else 0.0
-            if spilled and not held:
-                held = had
-            filled = held / had if had else 1.0
-            fills = filled if spilled else max(1.0, filled)
-            need = held + spilled / stage.tasks
-            found.append(SpillingStage(shape, need, spilled, share, rate, fills))
-    return tuple(found)
+            available = 0.0
+            if log_memory:
+                available = float(log_memory.bytes_per_task(stage.tasks, stage.task_cpus)[0])
+            if spilled and not used:
+                used = available
+            filled = used / available if available else 1.0
+            fill_factor = filled if spilled else max(1.0, filled)
+            need = used + spilled / stage.tasks
+            stages.append(SpillingStage(shape, need, spilled, share, rate, fill_factor))
+    return tuple(stages)
 
 
 def growing_bytes(stage: StageRun) -> float:
-    """What of the execution memory that a task of a stage held, on average, its data took."""
+    """Mean execution memory of a stage's tasks that grows with their data: the mean peak, at most
+    `MOST_EXPANSION` times the bytes that a task reads or writes."""
     peak = stage.peak_execution_memory_bytes
     moved = max(stage.read_bytes, total_of(stage.shuffle_write_bytes))
     return min(peak.mean or 0.0, MOST_EXPANSION * moved / stage.tasks) if peak else 0.0
 
 
-def _own(run: Run) -> Offered | None:
-    """What the run's own cluster offered; None where its memory is not known."""
+def _log_task_memory(run: Run) -> TaskMemory | None:
+    """The task memory of the run's own cluster; None where it is not known."""
     batch = own_batch(run)
-    own = None if batch is None else Offered.of(run, batch)
-    return own if own is not None and own.task_bytes[0] > 0.0 else None
+    memory = None if batch is None else TaskMemory.of(run, batch)
+    return memory if memory is not None and memory.task_bytes[0] > 0.0 else None
 
 
 def _disk(stage: StageRun, spilled: float) -> tuple[float, float]:
-    """Bytes on disk per spilled byte, and the rate of the disk: what a stage that spilled wrote and
-    read over the time in which it neither computed nor waited for a shuffle."""
+    """Bytes on disk per spilled byte, and the disk rate in bytes per second. The rate is what a
+    stage that spilled wrote and read, over its run time outside computing, garbage collection and
+    shuffle fetch waits; the priors where the log does not show them."""
     written = stage.disk_spilled_bytes or 0.0
     if not spilled or not written:
         return SPILLED_SIZE, DISK_BYTES_PER_SECOND
@@ -153,7 +160,7 @@ def _disk(stage: StageRun, spilled: float) -> tuple[float, float]:
 
 def spill_seconds(
     stages: tuple[SpillingStage, ...],
-    offered: Offered,
+    memory: TaskMemory,
     ratio: float,
     shuffle_partitions: int | None = None,
 ) -> FloatArray:
@@ -163,72 +170,74 @@ def spill_seconds(
     Args:
         shuffle_partitions: number of shuffle partitions, None for the run's own.
     """
-    added = np.zeros(len(offered.slots))
-    unlike, known, alike = offered.distinct()
+    added = np.zeros(len(memory.slots))
+    distinct_memory, known, inverse = memory.distinct()
     if not known.size:
         return added
-    least, fewest = float(unlike.task_bytes.min()), float(unlike.slots.min())
+    least, fewest = float(distinct_memory.task_bytes.min()), float(distinct_memory.slots.min())
     affected = list(_affected(stages, least, fewest, ratio, shuffle_partitions))
     if not affected:
         return added
-    found = np.zeros(len(unlike.slots))
+    seconds = np.zeros(len(distinct_memory.slots))
     for stage in affected:
-        tasks, spilled = _spilled(stage, unlike, ratio, shuffle_partitions)
-        at_once = stage.shape.at_once(unlike.slots, tasks)
-        found += stage.seconds(spilled - stage.grown_bytes(ratio)) / at_once
-    added[known] = found[alike]
+        tasks, spilled = _spilled(stage, distinct_memory, ratio, shuffle_partitions)
+        at_once = stage.shape.at_once(distinct_memory.slots, tasks)
+        seconds += stage.seconds(spilled - stage.replayed_spill_bytes(ratio)) / at_once
+    added[known] = seconds[inverse]
     return added
 
 
 def _spilled(
-    stage: SpillingStage, offered: Offered, ratio: float, shuffle_partitions: int | None
+    stage: SpillingStage, memory: TaskMemory, ratio: float, shuffle_partitions: int | None
 ) -> tuple[FloatArray, FloatArray]:
-    """(n,) tasks of a stage, and (n,) bytes that it spills."""
-    tasks, data = _tasks(stage, offered, ratio, shuffle_partitions)
-    filled = stage.fills * offered.to_each(tasks, stage.shape.stage.task_cpus)
+    """(n,) number of tasks of a stage, and (n,) bytes that it spills."""
+    tasks, data = _tasks(stage, memory, ratio, shuffle_partitions)
+    filled = stage.fill_factor * memory.bytes_per_task(tasks, stage.shape.stage.task_cpus)
     need = stage.task_bytes * data
     left = filled if stage.spilled_bytes else filled / 2.0
     return tasks, np.where(need > filled, need - left, 0.0) * tasks
 
 
 def _tasks(
-    stage: SpillingStage, offered: Offered, ratio: float, shuffle_partitions: int | None
+    stage: SpillingStage, memory: TaskMemory, ratio: float, shuffle_partitions: int | None
 ) -> tuple[FloatArray, FloatArray]:
-    """`StageShape.data_on`, where slots do not matter only once."""
+    """`StageShape.data_on` for (n,) clusters, evaluated once per distinct number of slots, and only
+    once where the stage does not depend on it."""
     if not stage.shape.counts_slots:
-        return stage.shape.data_on(ratio, shuffle_partitions, offered.slots[:1])
-    counted, which = distinct(offered.slots)
+        return stage.shape.data_on(ratio, shuffle_partitions, memory.slots[:1])
+    counted, which = distinct(memory.slots)
     tasks, data = stage.shape.data_on(ratio, shuffle_partitions, counted)
     return tasks[which], data[which]
 
 
 def _affected(
     stages: Sequence[SpillingStage],
-    memory: float,
+    task_bytes: float,
     slots: float,
     ratio: float,
     shuffle_partitions: int | None,
 ) -> Iterator[SpillingStage]:
-    """Those that spilled in the log, or may spill with so many bytes for a task on so many slots or
-    more. Of hundreds of stages few do: the others are told apart by plain numbers."""
+    """The stages that spilled in the log, or may spill with `task_bytes` of memory per task on
+    `slots` slots or more. Of hundreds of stages few do; this scalar bound excludes the others
+    cheaply."""
     for stage in stages:
         count = stage.shape.partition_count(ratio, shuffle_partitions)
         fewest = max(1.0, min(count.own, count.at(slots), LARGEST_TASKS))
         need = stage.task_bytes * stage.shape.data(ratio) * stage.shape.stage.tasks / fewest
-        if stage.spilled_bytes or need > stage.fills * memory:
+        if stage.spilled_bytes or need > stage.fill_factor * task_bytes:
             yield stage
 
 
 def spilled_bytes(
-    stage: SpillingStage, offered: Offered, ratio: float, shuffle_partitions: int | None = None
+    stage: SpillingStage, memory: TaskMemory, ratio: float, shuffle_partitions: int | None = None
 ) -> float:
-    """What a stage spills on the one cluster of `offered`."""
-    return float(_spilled(stage, offered, ratio, shuffle_partitions)[1][0])
+    """What a stage spills on the one cluster of `memory`."""
+    return float(_spilled(stage, memory, ratio, shuffle_partitions)[1][0])
 
 
 def memory_of_task(
-    stage: SpillingStage, offered: Offered, ratio: float, shuffle_partitions: int | None = None
+    stage: SpillingStage, memory: TaskMemory, ratio: float, shuffle_partitions: int | None = None
 ) -> float:
     """Bytes of memory that a task of the stage has there."""
-    tasks, _ = _tasks(stage, offered, ratio, shuffle_partitions)
-    return float(offered.to_each(tasks, stage.shape.stage.task_cpus)[0])
+    tasks, _ = _tasks(stage, memory, ratio, shuffle_partitions)
+    return float(memory.bytes_per_task(tasks, stage.shape.stage.task_cpus)[0])

@@ -10,12 +10,12 @@ import engine
 from engine.batch import ClusterBatch
 from engine.catalog import Catalog
 from engine.choosing.candidates import select_candidates
-from engine.models.replay.kept_answers import (
+from engine.models.replay.mean_times_cache import (
+    CACHED_GRIDS,
+    CACHED_WORKLOADS,
     FEWEST_CLUSTERS,
-    KEPT_ANSWERS,
-    KEPT_GRIDS,
-    KeptAnswers,
     MeanTimes,
+    MeanTimesCache,
 )
 
 
@@ -58,14 +58,14 @@ class Asked:
     """Counts how often the logs are asked."""
 
     def __init__(self) -> None:
-        self.kept, self.times = KeptAnswers(), 0
+        self.kept, self.times = MeanTimesCache(), 0
 
     def __call__(self, batch: ClusterBatch, question: object = 1) -> None:
         def make() -> MeanTimes:
             self.times += 1
             return MeanTimes(np.full(len(batch), self.times), np.zeros(len(batch)))
 
-        self.kept.of(batch, repr(question), make)
+        self.kept.get(batch, repr(question), make)
 
 
 def test_the_same_clusters_are_asked_about_once() -> None:
@@ -113,17 +113,17 @@ def test_few_clusters_are_asked_about_each_time_and_push_none_out() -> None:
 
 def test_of_many_questions_and_grids_the_last_are_kept() -> None:
     asked = Asked()
-    for question in range(KEPT_ANSWERS + 1):
+    for question in range(CACHED_WORKLOADS + 1):
         asked(grid(), question)
     made = asked.times
-    asked(grid(), KEPT_ANSWERS)
+    asked(grid(), CACHED_WORKLOADS)
     assert asked.times == made
     asked(grid(), 0)
     assert asked.times == made + 1
-    for cores in range(5, 5 + KEPT_GRIDS):
+    for cores in range(5, 5 + CACHED_GRIDS):
         asked(grid(cores=cores))
     asked(grid(), 0)
-    assert asked.times == made + 2 + KEPT_GRIDS
+    assert asked.times == made + 2 + CACHED_GRIDS
 
 
 def test_a_copy_begins_with_none() -> None:

@@ -1,4 +1,4 @@
-"""The memory that tasks take for themselves which read cached blocks: it is gone for the blocks."""
+"""Execution memory of the tasks that read cached blocks: the blocks cannot use it meanwhile."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from engine.models.stages.durations.task_times import StageShape
 
 
 @dataclass(frozen=True, eq=False)
-class ReadingTasks:
-    """The tasks that sort, join or aggregate what they read of a cache, of the stage that takes
-    most memory for that.
+class ReaderMemory:
+    """Execution memory per core of the cache-reading stage that takes most of it: its tasks sort,
+    join or aggregate what they read.
 
     Args:
-        peak_bytes: execution memory for each core that they held in the log, on average.
-        growing_bytes: how much of that grows with the data of a task.
+        shape: of that stage.
+        peak_bytes: mean execution memory per held core in the log.
+        growing_bytes: the part of it that grows with the data of a task.
     """
 
     shape: StageShape
@@ -26,23 +27,23 @@ class ReadingTasks:
     growing_bytes: float
 
     @classmethod
-    def of(cls, replay: Replay, readers: Iterable[int]) -> ReadingTasks | None:
-        """None where no reader takes any, as far as the log tells.
+    def of(cls, replay: Replay, readers: Iterable[int]) -> ReaderMemory | None:
+        """None where the log reports no execution memory of any reader.
 
         Args:
-            readers: places of the stages that read cached blocks.
+            readers: indices of the stages that read cached blocks.
         """
-        found = []
+        candidates = []
         for shape in map(replay.shapes.__getitem__, readers):
             stage, peak = shape.stage, shape.stage.peak_execution_memory_bytes
             if peak is not None and peak.mean:
                 cpus = stage.task_cpus
-                found.append(cls(shape, peak.mean / cpus, growing_bytes(stage) / cpus))
-        return max(found, key=lambda one: one.peak_bytes, default=None)
+                candidates.append(cls(shape, peak.mean / cpus, growing_bytes(stage) / cpus))
+        return max(candidates, key=lambda one: one.peak_bytes, default=None)
 
-    def core_bytes(
+    def bytes_per_core(
         self, ratio: float, shuffle_partitions: int | None, slots: FloatArray
     ) -> FloatArray:
-        """(n,) what they hold for each core at `ratio` times the input on (n,) numbers of slots."""
+        """(n,) execution memory per core at `ratio` times the input on (n,) numbers of slots."""
         _, data = self.shape.data_on(ratio, shuffle_partitions, slots)
         return self.peak_bytes + self.growing_bytes * (data - 1.0)

@@ -13,7 +13,12 @@ from engine import read
 from engine.cluster import Workload
 from engine.models.base import Prediction
 from engine.models.replay.alternatives import alternatives_of, multiplied_share
-from engine.models.replay.broadcasts import ADAPTIVE_THRESHOLD, THRESHOLD, may_turn, turning_notice
+from engine.models.replay.broadcasts import (
+    ADAPTIVE_THRESHOLD,
+    THRESHOLD,
+    conversion_notice,
+    convertible_joins,
+)
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import pair_fit, with_laws
 from engine.profile import Run
@@ -30,8 +35,8 @@ def test_a_real_join_that_is_turned_with_less_data_is_said_to_be_one() -> None:
     assert not any(stage.merged_bytes for stage in LESS.stages)
     assert any(stage.joined_broadcasts for stage in LESS.stages)
     replay = Replay.of(MERGED)
-    assert [shape.stage for shape in may_turn(replay, 0.25)] == [merging]
-    assert may_turn(replay, 0.9) == may_turn(replay, 4.0) == []
+    assert [shape.stage for shape in convertible_joins(replay, 0.25)] == [merging]
+    assert convertible_joins(replay, 0.9) == convertible_joins(replay, 4.0) == []
 
 
 def merging(table_mib: float = 24.0, **config: str) -> Run:
@@ -71,7 +76,7 @@ def test_the_warning_names_the_table_that_gets_small_enough() -> None:
     run = merging()
     read_in, merged = run.stages
     both = replace(merged, merged_bytes=(24.0 * MIB, 800.0 * MIB))  # of which one stays large
-    said = turning_notice(Replay.of(replace(run, stages=(read_in, both))), 0.25, 4.0)
+    said = conversion_notice(Replay.of(replace(run, stages=(read_in, both))), 0.25, 4.0)
     assert "25.2 MB, 6.29 MB if that shrinks" in said.text
 
 
@@ -87,7 +92,7 @@ def test_the_warning_names_the_table_that_gets_small_enough() -> None:
 )
 def test_adaptive_execution_goes_by_its_own_threshold(config: dict[str, str], turns: bool) -> None:
     run = merging(**{key.replace(".", "_"): value for key, value in config.items()})
-    assert (turning_notice(Replay.of(run), 0.25, 4.0) is not None) is turns
+    assert (conversion_notice(Replay.of(run), 0.25, 4.0) is not None) is turns
 
 
 def multiplying(given: float | None = 40e6, *, ratio: float = 1.0, power: float = 1.0) -> Run:

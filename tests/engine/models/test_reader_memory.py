@@ -12,7 +12,7 @@ from engine import read
 from engine.batch import ClusterBatch
 from engine.cluster import Cluster
 from engine.models.replay.memory.cache_readers import missed_share
-from engine.models.replay.memory.cliffs_of_logs import unlike
+from engine.models.replay.memory.cliffs_of_logs import incomparable_readers
 from engine.models.replay.memory.memory_cliff import MemoryCliff
 from engine.profile import PersistedRdd, Profile, Run
 
@@ -94,18 +94,18 @@ def test_what_a_reader_missed_of_blocks_follows_from_what_it_read() -> None:
 def test_that_is_in_its_time_in_the_log_and_in_no_other_reader() -> None:
     """Half of the blocks, of which each takes three seconds."""
     cliff = cliff_of(drove_out_its_own())
-    assert cliff.fits == 1.0
-    assert cliff.own_share == pytest.approx(0.88, abs=0.01)
-    own = [reread.own_in_log for reread in cliff.rereads]
+    assert cliff.log_share == 1.0
+    assert cliff.share_by_rule == pytest.approx(0.88, abs=0.01)
+    own = [reread.crowded_out_in_log for reread in cliff.cache_readers]
     assert own[:-1] == [0.0] * 4
     assert own[-1] == pytest.approx(MISSED * BLOCKS * PARSE, rel=0.05)
-    assert cliff.all_found.shapes[5].mean_seconds == pytest.approx(READ, rel=0.1)
-    assert cliff.all_found.shapes[4] is cliff.replay.shapes[4]
+    assert cliff.full_cache_replay.shapes[5].mean_seconds == pytest.approx(READ, rel=0.1)
+    assert cliff.full_cache_replay.shapes[4] is cliff.replay.shapes[4]
 
 
 def test_it_is_found_again_where_more_memory_is_left() -> None:
     cliff = cliff_of(drove_out_its_own())
-    found = cliff.found_again(np.asarray([0.5, cliff.own_share, 0.95, 1.0]), 1.0)
+    found = cliff.recovered_share(np.asarray([0.5, cliff.share_by_rule, 0.95, 1.0]), 1.0)
     assert found[:2].tolist() == [0.0, 0.0]
     assert 0.0 < found[2] < 1.0
     assert found[3] == 1.0
@@ -116,14 +116,14 @@ def test_a_log_that_does_not_tell_it_or_lost_nothing_is_taken_as_it_is(
     told: bool, missed: float
 ) -> None:
     cliff = cliff_of(drove_out_its_own(told=told, missed=missed))
-    assert all(reread.own_in_log == 0.0 for reread in cliff.rereads)
-    assert cliff.found_again(np.ones(1), 1.0).tolist() == [0.0]
+    assert all(reread.crowded_out_in_log == 0.0 for reread in cliff.cache_readers)
+    assert cliff.recovered_share(np.ones(1), 1.0).tolist() == [0.0]
 
 
 def test_less_of_the_data_takes_as_long_as_where_nothing_was_lost() -> None:
     """It had taken so much longer for each block as the reader that lost them."""
     lost, whole = (cliff_of(drove_out_its_own(missed=missed)) for missed in (MISSED, 0.0))
-    replays = (lost.all_found, whole.replay, lost.replay)
+    replays = (lost.full_cache_replay, whole.replay, lost.replay)
     found, never, as_it_was = (replay.replayed(2, ratio=0.3).seconds for replay in replays)
     assert found == pytest.approx(never, rel=0.02)
     assert as_it_was > 1.2 * never
@@ -135,12 +135,12 @@ def test_a_real_log_tells_which_reader_drove_out_its_own_blocks() -> None:
     cliff = cliff_of(read(DATA / "read_beside.zstd").runs[0])
     missed = [missed_share(cliff.replay.run, *one) for one in cliff.sources.items()]
     assert missed == pytest.approx([0.16, 0.08, 0.83], abs=0.01)
-    *others, last = [reread.own_in_log for reread in cliff.rereads]
+    *others, last = [reread.crowded_out_in_log for reread in cliff.cache_readers]
     assert max(others) < last / 4
-    assert cliff.found_again(np.ones(1), 1.0).tolist() == [1.0]
+    assert cliff.recovered_share(np.ones(1), 1.0).tolist() == [1.0]
 
 
 def test_logs_of_which_one_lost_blocks_teach_nothing_of_each_others_readers() -> None:
     lost, whole = cliff_of(drove_out_its_own()), cliff_of(run_of(BLOCKS, 1))
-    assert unlike(lost, whole) == {1, 2, 3, 4, 5}
-    assert unlike(whole, whole) == frozenset()
+    assert incomparable_readers(lost, whole) == {1, 2, 3, 4, 5}
+    assert incomparable_readers(whole, whole) == frozenset()

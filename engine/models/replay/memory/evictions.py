@@ -1,10 +1,11 @@
-"""Cached blocks that stages in between drive out of memory.
+"""Eviction of cached blocks by the execution memory of stages that run between cache reads.
 
-Tasks that sort, join or aggregate may take what cached blocks leave of their executor's memory, and
-for more than that Spark drops blocks, whole and the longest unused first, down to the share that
-`spark.memory.storageFraction` protects. Whoever reads the cache next computes them again and stores
-them again, so that each such stage costs as much once more. Stages that read the cache themselves
-are not meant here: what their tasks take is gone for as long as they run (`executor_memory.py`).
+Tasks that sort, join or aggregate may take the memory that cached blocks leave free. For more than
+that Spark evicts blocks, whole and least recently used first, down to the share that
+`spark.memory.storageFraction` protects. The next stage that reads the cache recomputes and stores
+them again, so that each evicting stage costs as much once more. Stages that read the cache
+themselves are not meant here: the memory of their tasks is unavailable to blocks as long as they
+run (`reader_memory.py`).
 """
 
 from __future__ import annotations
@@ -23,23 +24,24 @@ from engine.models.replay.replayed_run import Replay
 from engine.models.stages.durations.task_times import StageShape
 
 MOST_PRESSING = 0.5
-"""Stages whose tasks take at least this share of what those of the one take that takes most drive
-out as much as it; the others drive out nothing."""
+"""A stage whose tasks take at least this share of the largest execution memory among such stages
+evicts as much as that stage; the others evict nothing."""
 
 EMPTY_BLOCKS = 0.5
-"""Blocks go whole: of the room that is left on an executor half a block is in the mean."""
+"""Storage memory of an executor that stays empty, in blocks: blocks are evicted whole, so that half
+a block's space is unused on average."""
 
 
 @dataclass(frozen=True, eq=False)
-class Pressing:
-    """The stages between those that read a cache which want most memory for their tasks.
+class EvictingStages:
+    """The stages between readers of a cache whose tasks take most execution memory.
 
     Args:
-        places: theirs in the run, in order.
+        places: their indices in the run, in order.
         stage: the one that takes most.
-        uneven: what the task of it that takes most takes, over the mean.
-        maker: the stage that computed the largest of the cached RDDs: it has a task for each block.
-        block_bytes: mean block at the observed input.
+        uneven: peak execution memory of its largest task, over the mean of its tasks.
+        maker: the stage that computed the largest cached RDD: it has one task per block.
+        block_bytes: mean block size at the observed input.
     """
 
     places: tuple[int, ...]
@@ -49,8 +51,8 @@ class Pressing:
     block_bytes: float
 
     @classmethod
-    def of(cls, replay: Replay, cache: CacheReplay) -> Pressing | None:
-        """None where no stage in between takes memory, as far as the log tells."""
+    def of(cls, replay: Replay, cache: CacheReplay) -> EvictingStages | None:
+        """None where the log reports no execution memory of a stage in between."""
         taking_memory = {id(stage.shape): stage for stage in spilling_stages(replay)}
         taking = {
             place: (taking_memory[id(shape)], _uneven(shape))
@@ -70,15 +72,15 @@ class Pressing:
         stage, uneven = taking[max(most, key=lambda place: most[place])]
         return cls(places, stage, uneven, replay.shapes[cache.origins[largest]], block_bytes)
 
-    def room_bytes(
+    def storage_left_bytes(
         self,
         memory: ExecutorMemory,
         batch: ClusterBatch,
         ratio: float,
         shuffle_partitions: int | None,
     ) -> FloatArray:
-        """(n,) memory of the whole cluster that is left to cached blocks while these stages run on
-        n clusters at `ratio` times the input; NaN where it is unknown."""
+        """(n,) storage memory left to cached blocks, over the whole cluster, while these stages run
+        on n clusters at `ratio` times the input; NaN where it is unknown."""
         cores, shape = batch.cores_held, self.stage.shape
         slots = np.where(batch.slots >= 1.0, batch.slots, 1.0)
         tasks, data = shape.data_on(ratio, shuffle_partitions, slots)
@@ -87,30 +89,35 @@ class Pressing:
         taken = self.stage.task_bytes * data * np.maximum(beside, self.uneven)
         return memory.storage_bytes(batch, taken / cores)
 
-    def empty_bytes(self, batch: ClusterBatch, ratio: float, needed: FloatArray) -> FloatArray:
-        """(n,) room of the whole cluster that no block fits in where some are driven out.
+    def fragmentation_bytes(
+        self, batch: ClusterBatch, ratio: float, needed: FloatArray
+    ) -> FloatArray:
+        """(n,) storage memory of the whole cluster that stays empty after evictions, since no whole
+        block fits in it.
 
         Args:
-            needed: (n,) what all blocks take, over what they take at the observed input.
+            needed: (n,) bytes of all blocks, over those at the observed input.
         """
         blocks = self.maker.scaled(ratio, None).tasks / self.maker.stage.tasks
         return np.asarray(EMPTY_BLOCKS * self.block_bytes * needed / blocks * batch.executors)
 
 
 def _between(needed: Sequence[Sequence[int]]) -> list[int]:
-    """The stages that need none of the cached RDDs, while later ones do and earlier ones did."""
+    """Indices of the stages between the first and the last that need a cached RDD which need none
+    themselves."""
     reading = [place for place, rdds in enumerate(needed) if rdds]
     inside = range(reading[0], reading[-1]) if reading else ()
     return [place for place in inside if not needed[place]]
 
 
 def _uneven(shape: StageShape) -> float:
+    """Largest over mean peak execution memory of a stage's tasks; 1 where it is unknown."""
     peak = shape.stage.peak_execution_memory_bytes
     return peak.maximum / peak.mean if peak and peak.mean and peak.maximum else 1.0
 
 
 def _beside(stage: SpillingStage, replay: Replay) -> float:
-    """Tasks of a stage that ran beside each other on an executor of the log."""
+    """Tasks of a stage that ran concurrently on one executor of the log."""
     ran = stage.shape.stage
     cores = replay.slots / (replay.run.cluster.executors or replay.slots)
     return float(

@@ -11,7 +11,7 @@ from sparkplan_runs import fit
 from engine.batch import ClusterBatch
 from engine.cluster import Cluster, Workload
 from engine.models.replay.memory.cache_replay import SHARES, CacheReplay
-from engine.models.replay.memory.cliffs_of_logs import roomy_with, unlike
+from engine.models.replay.memory.cliffs_of_logs import incomparable_readers, saturated_caches
 from engine.models.replay.memory.memory_cliff import MemoryCliff
 from engine.profile import PersistedRdd, Profile, Run
 
@@ -60,7 +60,7 @@ def batch_of(run: Run, heap: float) -> ClusterBatch:
 def test_who_reads_next_computes_again_what_was_driven_out_and_the_one_after_finds_it() -> None:
     needed = ((1,), (1,), (), (1,), (1,), (), (1,))
     cache = CacheReplay(needed, {1: 0}, {1: 16e6}, frozenset(), {}, (1.0,) * 7)
-    found = cache.driven_out_seconds({1: 48.0}, 16e6, (2, 5))
+    found = cache.eviction_seconds({1: 48.0}, 16e6, (2, 5))
     assert sorted(found) == [3, 6]
     for lost in found.values():
         assert lost == pytest.approx(48.0 * (1.0 - SHARES))
@@ -70,7 +70,7 @@ def test_tasks_of_other_stages_leave_the_protected_part_to_blocks() -> None:
     """And as much as they do not take: a tenth of what they want leaves all."""
     run = sorts_between(ROOMY)
     cliff = cliff_of(run)
-    assert cliff.own_left == 1.0
+    assert cliff.left_by_rule == 1.0
     assert cliff.left_share(batch_of(run, HEAP), 1.0) == pytest.approx([LEFT])
     assert cliff.fitting_share(batch_of(run, HEAP), 1.0).tolist() == [1.0]
     few = cliff_of(sorts_between(ROOMY, peak_bytes=0.05 * storage_of(1)))
@@ -85,7 +85,7 @@ def test_twice_the_data_in_as_many_tasks_leaves_less() -> None:
     run = replace(run, config={"spark.default.parallelism": str(BLOCKS)})
     cliff, own = cliff_of(run), batch_of(run, HEAP)
     empty = 0.5 * KEPT / BLOCKS * EXECUTORS
-    assert cliff.own_left == pytest.approx((0.75 * storage_of(EXECUTORS) - empty) / KEPT)
+    assert cliff.left_by_rule == pytest.approx((0.75 * storage_of(EXECUTORS) - empty) / KEPT)
     more = cliff.left_share(own, 2.0)
     assert more == pytest.approx([(0.5 * storage_of(EXECUTORS) - empty) / (2.0 * KEPT)])
 
@@ -113,26 +113,26 @@ def test_a_log_with_losses_foretells_none_on_larger_heaps() -> None:
 def test_a_stage_that_found_all_of_its_blocks_gains_nothing_from_more_memory() -> None:
     """Its log says that it read as many bytes as they take."""
     found, lost = (cliff_of(sorts_between(HEAP, lost=part)) for part in (0.0, 1.0 - LEFT))
-    assert {reread.driven_in_log for reread in found.rereads} == {0.0}
-    assert [reread.place for reread in lost.rereads if reread.driven_in_log] == [2, 5, 8]
-    assert found.found_again(np.ones(1), np.ones(1)).tolist() == [0.0]
-    assert lost.found_again(np.ones(1), np.ones(1)).tolist() == [1.0]
+    assert {reread.evicted_in_log for reread in found.cache_readers} == {0.0}
+    assert [reread.place for reread in lost.cache_readers if reread.evicted_in_log] == [2, 5, 8]
+    assert found.recovered_share(np.ones(1), np.ones(1)).tolist() == [0.0]
+    assert lost.recovered_share(np.ones(1), np.ones(1)).tolist() == [1.0]
 
 
 def test_less_memory_finds_nothing_again_that_was_driven_out() -> None:
     """Beside clusters of more memory, as in a grid, no more than asked about alone."""
     cliff = cliff_of(sorts_between(HEAP, lost=1.0 - LEFT))
     share = np.asarray([0.2, 0.5, 0.9, 1.0, 1.0])
-    left = np.asarray([0.1, 0.3, cliff.own_left, cliff.own_left, 1.0])
-    assert cliff.found_again(share, left) == pytest.approx([0.0, 0.0, 0.0, 0.0, 1.0])
-    alone = [cliff.found_again(share[n : n + 1], left[n : n + 1])[0] for n in range(5)]
-    assert alone == pytest.approx(cliff.found_again(share, left))
+    left = np.asarray([0.1, 0.3, cliff.left_by_rule, cliff.left_by_rule, 1.0])
+    assert cliff.recovered_share(share, left) == pytest.approx([0.0, 0.0, 0.0, 0.0, 1.0])
+    alone = [cliff.recovered_share(share[n : n + 1], left[n : n + 1])[0] for n in range(5)]
+    assert alone == pytest.approx(cliff.recovered_share(share, left))
 
 
 def test_logs_of_which_one_lost_blocks_teach_nothing_of_each_others_readers() -> None:
     short, roomy = cliff_of(sorts_between(HEAP, lost=1.0 - LEFT)), cliff_of(sorts_between(ROOMY))
-    assert unlike(short, roomy) == frozenset(short.sources)
-    assert unlike(roomy, roomy) == frozenset()
+    assert incomparable_readers(short, roomy) == frozenset(short.sources)
+    assert incomparable_readers(roomy, roomy) == frozenset()
 
 
 def three_caches() -> Run:
@@ -182,7 +182,7 @@ def test_it_is_said_of_no_cluster_on_which_no_stage_loses_blocks() -> None:
         return any(notice.code == "cache-driven-out" for notice in warnings)
 
     found, lost = sorts_between(HEAP), sorts_between(HEAP, lost=1.0 - LEFT)
-    assert cliff_of(found).own_left == pytest.approx(LEFT)
+    assert cliff_of(found).left_by_rule == pytest.approx(LEFT)
     assert [said(found, HEAP), said(found, 0.9 * HEAP)] == [False, True]
     assert [said(lost, HEAP), said(lost, ROOMY)] == [True, False]
 
@@ -197,8 +197,8 @@ def test_nothing_is_driven_out_of_a_cache_that_none_reads_on() -> None:
     ended = (PersistedRdd(RDD, KEPT / 2.0), PersistedRdd(8, KEPT / 2.0))
     run = replace(run, stages=tuple(stages[i] for i in (0, 2, 3, 4, 5, 6)), persisted_rdds=ended)
     cliff = cliff_of(run)
-    assert cliff.pressing is not None
-    assert not cliff.drives_out(0.5)
+    assert cliff.evicting_stages is not None
+    assert not cliff.evicts(0.5)
 
 
 def test_blocks_that_were_read_from_disk_were_not_in_memory() -> None:
@@ -213,11 +213,15 @@ def test_blocks_that_were_read_from_disk_were_not_in_memory() -> None:
         return cliff_of(replace(run, stages=stages))
 
     in_memory = backed(0.0)
-    assert not in_memory.drives_out(in_memory.own_left)
+    assert not in_memory.evicts(in_memory.left_by_rule)
     for from_disk in (None, (1.0 - LEFT) * KEPT):
         cliff = backed(from_disk)
-        assert cliff.drives_out(cliff.own_left)
-        assert [reread.place for reread in cliff.rereads if reread.driven_in_log] == [2, 5, 8]
+        assert cliff.evicts(cliff.left_by_rule)
+        assert [reread.place for reread in cliff.cache_readers if reread.evicted_in_log] == [
+            2,
+            5,
+            8,
+        ]
 
 
 def test_more_nodes_are_worth_asking_about_where_fewer_partitions_drive_out_blocks() -> None:
@@ -228,4 +232,4 @@ def test_more_nodes_are_worth_asking_about_where_fewer_partitions_drive_out_bloc
     batch = batch_of(run, HEAP)
     for partitions, roomy in ((None, True), (BLOCKS // 8, False)):
         asked = (Workload(BLOCKS * BLOCK, shuffle_partitions=partitions),)
-        assert roomy_with((cliff_of(run),), batch, asked) == np.asarray([roomy])
+        assert saturated_caches((cliff_of(run),), batch, asked) == np.asarray([roomy])
