@@ -27,14 +27,14 @@ from textual.widget import Widget
 
 from tui import terminal
 from tui.action_list import COMMANDS, ELSEWHERE, FIRST, KEYS
-from tui.behaviours.actions import DialogActions
-from tui.behaviours.charting import ChartActions
-from tui.behaviours.experimenting import ExperimentActions
+from tui.behaviours.chart_actions import ChartActions
+from tui.behaviours.dialog_actions import DialogActions
+from tui.behaviours.experiment_actions import ExperimentActions
 from tui.behaviours.key_order import KeyOrder
-from tui.behaviours.noticing import NoticeActions
+from tui.behaviours.notice_actions import NoticeActions
 from tui.behaviours.panel_events import PanelEvents
-from tui.behaviours.pinning import PinActions
-from tui.behaviours.planning import Planning, described
+from tui.behaviours.pin_actions import PinActions
+from tui.behaviours.plan_updates import Planning, described
 from tui.behaviours.session_actions import SessionActions
 from tui.bindings import VI_BINDINGS, KeyActions, with_ids
 from tui.changes import (
@@ -54,16 +54,7 @@ from tui.mixing import most_types
 from tui.panels import NARROW_BELOW, SHORT_BELOW, Panels
 from tui.reducer import reduce
 from tui.start import AppOptions
-from tui.state import (
-    MOST_TYPES,
-    ChartKind,
-    Order,
-    PlanState,
-    View,
-    goal_key,
-    plan_key,
-    with_inputs,
-)
+from tui.state import MOST_TYPES, ChartKind, Order, PlanState, View, goal_key, plan_key, with_inputs
 from tui.themes import DARK_ANSI, HIGH_CONTRAST, LIGHT
 from tui.tour.actions import TOUR_BINDINGS, TourActions
 from tui.views import bars
@@ -76,8 +67,8 @@ from tui.workers import Latest
 if TYPE_CHECKING:
     from engine import WorkflowReport
     from tui.answers import Answer, Built
-    from tui.behaviours.comparing import Comparing
-    from tui.reading import Reading
+    from tui.behaviours.model_comparison import Comparing
+    from tui.read_tracker import Reading
     from tui.session import EngineSession
 
 
@@ -191,7 +182,7 @@ class PlannerApp(
 
     def _painted(self) -> None:
         """After the first frame: begin to read, unless it was left meanwhile."""
-        from tui.watch import EVERY_SECONDS
+        from tui.log_watcher import EVERY_SECONDS
 
         if not self.screen_stack[0].is_attached:
             return
@@ -218,13 +209,13 @@ class PlannerApp(
 
     @cached_property
     def comparing(self) -> Comparing:
-        from tui.behaviours.comparing import Comparing
+        from tui.behaviours.model_comparison import Comparing
 
         return Comparing(self._session, self.post_message)
 
     @cached_property
     def _reading(self) -> Reading:
-        from tui.reading import Reading
+        from tui.read_tracker import Reading
 
         return Reading()
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from textual.binding import Binding, BindingType
 
-from tui.behaviours.part import PlannerPart
+from tui.behaviours.planner_mixin import PlannerPart
 
 VI_BINDINGS = tuple(
     Binding(key, f"vi('{moves}')", f"As {moves}", show=False)

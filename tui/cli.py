@@ -23,10 +23,10 @@ from tui.arguments.parser import OneLineParser
 from tui.entry import INTERRUPTED
 
 if TYPE_CHECKING:
-    from tui.kept.config import Config
-    from tui.kept.pin_file import Kept
     from tui.start import AppOptions
     from tui.state import PlanState
+    from tui.storage.config import Config
+    from tui.storage.scenario_file import Kept
 
 COMMANDS = {
     "profile": "distil sources into one profile YAML",
@@ -135,7 +135,7 @@ def open_planner(arguments: list[str]) -> int:
     reject_late_command(arguments, args.sources)
     if unknown:
         parser.error(f"unrecognized arguments: {' '.join(unknown)}")
-    from tui.kept.config import read_config
+    from tui.storage.config import read_config
 
     config = read_config()
     if chosen := defaults_of(config):
@@ -221,9 +221,9 @@ def app_options(args: argparse.Namespace, config: Config, kept: Kept | None) -> 
 
 def start_of(args: argparse.Namespace) -> PlanState:
     """Every input as the options name it."""
+    from tui.input_text.job_text import job_of
     from tui.start import DEFAULT_SAMPLE
     from tui.state import Limits, PlanState, Terms
-    from tui.words.job_words import job_of
 
     return PlanState(
         sources=tuple(args.sources) or (DEFAULT_SAMPLE,),
@@ -287,9 +287,9 @@ def kept_state(args: argparse.Namespace, parser: argparse.ArgumentParser) -> Kep
             f"{option} sets every input; nothing else can be given with it",
             remedy="change the inputs in the planner, or in the file",
         )
-    from tui.kept import keeping
+    from tui.storage import scenario_store
 
-    return keeping.last_session() if args.resume else keeping.load(args.scenario)
+    return scenario_store.last_session() if args.resume else scenario_store.load(args.scenario)
 
 
 def reject_late_command(arguments: list[str], sources: Sequence[str]) -> None:

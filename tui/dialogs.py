@@ -21,14 +21,14 @@ from tui.changes import (
     SetModel,
     SetRanOn,
 )
-from tui.commands import offered
-from tui.kept import keeping
+from tui.command_parser import offered
+from tui.input_text import job_text, limit_text
 from tui.screens.picker import MOST_MATCHES, Option, Picker, containing
-from tui.verbs import Names
+from tui.storage import scenario_store
+from tui.typed_commands import Names
 from tui.views import compositions
 from tui.widgets.numbers import money_text
 from tui.widgets.table import text_of
-from tui.words import job_words, limit_words
 
 if TYPE_CHECKING:
     from engine import Catalog, Offer
@@ -74,13 +74,13 @@ def names(app: PlannerApp) -> Names:
         instances=tuple(app.built.catalog.offers) if app.built else (),
         sources=tuple(sample.name for sample in engine.list_samples()),
         themes=tuple(sorted(app.available_themes)),
-        scenarios=keeping.saved(),
+        scenarios=scenario_store.saved(),
         pins=tuple(pin.name for pin in app.pins),
         ranges=app.ranges,
         limits=app.state.limits,
         terms=app.state.terms,
         job=app.state.job,
-        parameters=job_words.known_parameters(app.built.profile) if app.built else None,
+        parameters=job_text.known_parameters(app.built.profile) if app.built else None,
     )
 
 
@@ -213,7 +213,7 @@ def limits(app: PlannerApp, line: str | None = None) -> None:
 
     def apply(typed: str) -> None:
         try:
-            app.dispatch(SetLimits(limit_words.parsed(typed)))
+            app.dispatch(SetLimits(limit_text.parsed(typed)))
         except engine.EngineError:
             limits(app, typed)
 
@@ -222,7 +222,7 @@ def limits(app: PlannerApp, line: str | None = None) -> None:
         "Limits",
         partial(limit_options, offers),
         apply,
-        typed=limit_words.line_of(app.state.limits) if line is None else line,
+        typed=limit_text.line_of(app.state.limits) if line is None else line,
         placeholder="own m5.xlarge=10, limit c5.*=20, max-vcpus 512, min-nodes 3",
     )
 
@@ -233,7 +233,7 @@ def limit_options(offers: Mapping[str, Offer], typed: str) -> list[Option]:
     head, _, last = typed.rpartition(",")
     lead, (word, space, begun) = " " * bool(head), last.strip().partition(" ")
     if not space:
-        found = [clause for clause in limit_words.CLAUSES if clause.word.startswith(word)]
+        found = [clause for clause in limit_text.CLAUSES if clause.word.startswith(word)]
         kinds = [Option(f"{lead}{c.word} ", f"{c.word} {c.takes}", c.what) for c in found]
         if kinds:
             return kinds
@@ -248,7 +248,7 @@ def limit_options(offers: Mapping[str, Offer], typed: str) -> list[Option]:
                 for name in names
             ]
     try:
-        limit_words.parsed(typed)
+        limit_text.parsed(typed)
     except engine.EngineError as error:
         return [Option(last, str(error))]
     return [Option(last, "a comma begins another limit; enter applies them all")]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from tui.kept.scenario import typed_values
+from tui.input_text.term_text import TERMS
 from tui.state import INPUTS, PlanState, with_inputs, with_renamed_sources
+from tui.storage.scenario import typed_values
 from tui.widgets.numbers import money_text, time_text
-from tui.words.term_words import TERMS
 
 MOST_STEPS = 200
 """Older steps are forgotten."""

@@ -10,8 +10,8 @@ from textual.message import Message
 
 if TYPE_CHECKING:
     from engine import ModelAnswer
-    from tui.advising import Found
     from tui.answers import Answer, Built
+    from tui.experiments_advisor import Found
 
 
 @dataclass(eq=False, repr=False)

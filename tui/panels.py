@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from textual.containers import Container
 from textual.widget import Widget
 
+from tui.input_text import limit_text
 from tui.screens.dialog import Dialog
 from tui.state import PlanState, View
-from tui.views import bars, blank, compositions, inputs, key_line, words
+from tui.views import bars, blank, compositions, inputs, key_line, sentences
 from tui.views.bars import Bar
 from tui.views.goal import GoalPanel, Ranges
 from tui.views.pages import NAMES, page
@@ -21,13 +22,12 @@ from tui.widgets.chart import Chart
 from tui.widgets.slider import Slider
 from tui.widgets.table import Column, Row, Table
 from tui.widgets.text import fit, plain
-from tui.words import limit_words
 
 if TYPE_CHECKING:
     from engine import ModelAnswer, WorkflowReport
-    from tui.advising import Found
     from tui.answers import Answer, Built
     from tui.app import PlannerApp
+    from tui.experiments_advisor import Found
     from tui.pins import Pin
     from tui.views.goal import Name
     from tui.views.marks import Marks
@@ -71,7 +71,7 @@ class Panels:
             Container(
                 self.panel(GoalPanel(self._app.state, glyphs, id="goal"), "Goal"),
                 self.panel(table(inputs.COLUMNS, id="inputs"), "Inputs"),
-                self.panel(prose(words.WAITING, focusable=True, id="why"), "Why"),
+                self.panel(prose(sentences.WAITING, focusable=True, id="why"), "Why"),
                 id="side",
             ),
             self._keep(Container(self._page(self._app.state.view), id="body")),
@@ -136,7 +136,7 @@ class Panels:
         self.show_header()
         self.show_keys()
         self._goal.show(app.state, self.ranges)
-        bound = limit_words.line_of(app.state.limits)
+        bound = limit_text.line_of(app.state.limits)
         self._bar("types").show(
             [
                 bars.Item("  Types      ", "base", "instances"),
@@ -164,7 +164,7 @@ class Panels:
         module, state = _module(self._app.state.view), self._app.state
         read = module.aside(self, answer) if hasattr(module, "aside") else None
         self.entitle("why", "Why" if read is None else "At the crosshair")
-        self.prose("why").show(words.why(state, answer, self.marks) if read is None else read)
+        self.prose("why").show(sentences.why(state, answer, self.marks) if read is None else read)
 
     def show_header(self) -> None:
         """The two lines at the top."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
-from tui.kept.scenario import typed_values
 from tui.state import PlanState
-from tui.views import words
+from tui.storage.scenario import typed_values
+from tui.views import sentences
 
 if TYPE_CHECKING:
     from tui.answers import Answer
@@ -54,7 +54,7 @@ def pin_of(name: str, state: PlanState, answer: Answer) -> Pin:
         name,
         state,
         meets,
-        words.composition(best),
+        sentences.composition(best),
         seconds=best.seconds,
         low=best.low,
         high=best.high,
@@ -63,7 +63,7 @@ def pin_of(name: str, state: PlanState, answer: Answer) -> Pin:
         instance=best.instance,
         cost_low_usd=best.cost_low_usd,
         cost_high_usd=best.cost_high_usd,
-        at_spot=bool(words.at_spot(best)),
+        at_spot=bool(sentences.at_spot(best)),
     )
 
 

@@ -12,10 +12,10 @@ from typing import Generic, TypeVar
 
 import engine
 from tui.answers import Answer, Built, Say, curve_of
+from tui.input_text import job_text
 from tui.mixing import most_types
+from tui.read_progress import Speedometer
 from tui.state import MAX_NODES, PlanState, Terms, evidence_key
-from tui.words import job_words
-from tui.words.progress import Speedometer
 
 _Question = tuple["engine.Plan", "engine.Goal", "engine.Billing", int]
 """What a search for mixes depends on; the last is the most types per cluster."""
@@ -88,7 +88,7 @@ class EngineSession:
                 profile=profile,
                 catalog=catalog,
                 model=state.model,
-                workload=job_words.workload_of(state, profile),
+                workload=job_text.workload_of(state, profile),
                 instances=state.instances or None,
                 max_nodes=MAX_NODES,
                 limits=limits_of(state),

@@ -9,8 +9,8 @@ import sys
 from contextlib import suppress
 from typing import TextIO
 
+from tui.read_progress import Speedometer
 from tui.widgets.glyphs import locale_is_utf8
-from tui.words.progress import Speedometer
 
 FORMS = "sparkplan-ascii"
 """The name of the error handler that knows the forms (`tui.widgets.ascii_forms`)."""

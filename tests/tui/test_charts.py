@@ -195,11 +195,11 @@ async def test_dragging_the_deadline_moves_its_slider_as_one_step(planner, size)
 
 async def test_a_long_drag_is_one_step_however_slow(planner, monkeypatch):
     import tui.app
-    import tui.behaviours.charting
+    import tui.behaviours.chart_actions
 
     clock = iter(range(0, 10_000, 10))
     monkeypatch.setattr(tui.app, "monotonic", lambda: float(next(clock)))
-    monkeypatch.setattr(tui.behaviours.charting, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(tui.behaviours.chart_actions, "monotonic", lambda: float(next(clock)))
     async with at_rest(planner(), (120, 40)) as (app, pilot):
         chart = chart_of(app)
         x, y = row_of_line(chart)

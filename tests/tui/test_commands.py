@@ -26,14 +26,14 @@ from tui.changes import (
     SetTerms,
     ShowChart,
 )
-from tui.commands import offered, outcome_of
+from tui.command_parser import offered, outcome_of
 from tui.screens.dialog import Dialog
 from tui.session import EngineSession
 from tui.state import Terms
-from tui.verbs import VERBS, Names
-from tui.views import words
+from tui.typed_commands import VERBS, Names
+from tui.views import sentences
 from tui.views.goal import Ranges
-from tui.views.words import in_planner
+from tui.views.sentences import in_planner
 from tui.widgets.table import Table
 
 NAMES = Names(
@@ -373,12 +373,12 @@ async def test_the_memory_beside_the_heap_is_overruled(planner):
     async with at_rest(app, (120, 40)) as (_, pilot):
         layout = app.answer.best.layout
         assert layout.beside == engine.BesideHeap(8.0, 2.0, 0.25)
-        (told,) = [n for n in words.notices(app.answer) if n.code == "more-beside-heap"]
-        assert words.REMEDIES[told.code].startswith("type :overhead-per-core")
+        (told,) = [n for n in sentences.notices(app.answer) if n.code == "more-beside-heap"]
+        assert sentences.REMEDIES[told.code].startswith("type :overhead-per-core")
         await app.run_line("overhead-per-core 0")
         await settled(pilot)
         assert app.answer.best.layout.beside is None
-        assert told not in words.notices(app.answer)
+        assert told not in sentences.notices(app.answer)
         app.action_undo()
         await settled(pilot)
         assert app.answer.best.layout == layout

@@ -10,18 +10,11 @@ from screen import advised, at_rest, settled, text_of
 
 import engine
 from tui import format as text
-from tui.changes import (
-    SetBudget,
-    SetDeadline,
-    SetMaxNodes,
-    SetSamples,
-    SetSpot,
-    SetTrainingBudget,
-)
+from tui.changes import SetBudget, SetDeadline, SetMaxNodes, SetSamples, SetSpot, SetTrainingBudget
+from tui.input_text.training_text import stepped
 from tui.session import EngineSession
 from tui.views import experiments
 from tui.views.marks import Marks
-from tui.words.training_words import stepped
 
 
 @asynccontextmanager
@@ -262,8 +255,8 @@ async def test_in_ascii_and_without_colour_every_sign_is_plain(planner, monkeypa
 
 
 def test_the_command_and_the_scenario_take_the_same_words():
-    from tui.commands import outcome_of
-    from tui.verbs import Names
+    from tui.command_parser import outcome_of
+    from tui.typed_commands import Names
 
     assert outcome_of("training $5", Names()) == SetTrainingBudget(5.0, "usd")
     assert outcome_of("training off", Names()) == SetTrainingBudget(None)

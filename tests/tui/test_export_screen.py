@@ -16,8 +16,8 @@ from tui.screens.export import (
     refusal,
     save,
 )
+from tui.training_exports import TARGETS
 from tui.widgets.table import Table
-from tui.words.training_lines import TARGETS
 
 ENDINGS = {target.name: f"nightly.{target.name}{target.suffix}" for target in engine.EXPORTS} | {
     "spark-submit": "nightly.spark-submit.sh",

@@ -10,7 +10,7 @@ from screen import at_rest, settled, text_of
 
 from tui.reducer import reduce
 from tui.state import Limits
-from tui.views import frontier, words
+from tui.views import frontier, sentences
 from tui.views.marks import Marks
 from tui.widgets.chart import Chart
 from tui.widgets.table import Table
@@ -70,10 +70,10 @@ def test_what_hardly_misses_the_deadline_does_not_read_as_meeting_it():
     none = replace(answer, report=replace(answer.report, recommendation=missed))
     [(mark, *_, odds, _)] = frontier.rows(none, [near], MARKS)
     assert (mark[0], odds) == ("x", "<90 %")
-    said = " ".join(part for line in words.headline(none, MARKS) for part, _ in line)
+    said = " ".join(part for line in sentences.headline(none, MARKS) for part, _ in line)
     assert "in time in <90 % of runs." in said
     assert "No cluster of up to 64 nodes meets 25m at 90 %" in said  # the goal that was answered
-    copied = words.headline_text(none, MARKS)
+    copied = sentences.headline_text(none, MARKS)
     assert copied.startswith("No cluster of up to 64 nodes")
     assert " Nearest: " in copied
 
@@ -168,21 +168,23 @@ def test_a_step_is_said_in_the_cells_that_there_are():
 async def test_the_fastest_at_any_price_has_one_beside_it_that_is_as_fast(planner):
     async with at_rest(planner(budget_usd=1000.0), (120, 40)) as (app, _):
         found = app.answer.report.recommendation
-        (line,) = words.as_good(found)
+        (line,) = sentences.as_good(found)
         said = "".join(part for part, _ in line)
         near = [
             choice
             for choice in found.frontier
             if choice.seconds <= 1.01 * found.recommended.seconds
         ]
-        assert said.startswith(words.composition(near[-1]))
+        assert said.startswith(sentences.composition(near[-1]))
         assert "at most 1 % slower and costs $" in said
         for before, lines in (("", []), ("1", [line])):
-            why = (f"the next best type, {before}{words.composition(near[-1])}, takes 1 s longer",)
+            why = (
+                f"the next best type, {before}{sentences.composition(near[-1])}, takes 1 s longer",
+            )
             told = replace(found, recommended=replace(found.recommended, why=why))
-            assert words.as_good(told) == lines
+            assert sentences.as_good(told) == lines
     async with at_rest(planner(deadline_seconds=3000.0), (120, 40)) as (app, _):
-        assert words.as_good(app.answer.report.recommendation) == []
+        assert sentences.as_good(app.answer.report.recommendation) == []
 
 
 def test_a_reason_names_a_cluster_only_where_it_is_all_of_one():
@@ -191,7 +193,7 @@ def test_a_reason_names_a_cluster_only_where_it_is_all_of_one():
     def said(*why: str) -> bool:
         best = Some(why=why, cost_usd=0.5)
         other = Some(composition={"c5.xlarge": 2}, spot={}, note="", cost_usd=0.3)
-        return bool(words.as_good(Some(recommended=best, hardly_slower=other)))
+        return bool(sentences.as_good(Some(recommended=best, hardly_slower=other)))
 
     assert said()
     assert not said("the next best type, 2 × c5.xlarge, takes 138 ms longer")

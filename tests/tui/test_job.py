@@ -8,15 +8,15 @@ from screen import at_rest, settled, text_of
 
 import engine
 from tui import cli
-from tui.commands import outcome_of
+from tui.command_parser import outcome_of
 from tui.history import difference
-from tui.kept.scenario import format_scenario, read_top, state_of
+from tui.input_text import job_text
 from tui.reducer import reduce
 from tui.session import EngineSession
 from tui.state import AS_RUN, Job, PlanState
-from tui.verbs import Names
+from tui.storage.scenario import format_scenario, read_top, state_of
+from tui.typed_commands import Names
 from tui.widgets.table import Table
-from tui.words import job_words
 
 ROWS = [
     (nodes, size, k, round(60 + k * size / 1e6 * (20 + 200 / nodes)))
@@ -163,4 +163,4 @@ def test_other_evidence_begins_with_its_own(table):
     state = PlanState(sources=("a",), job=Job(3.0))
     assert reduce(state, OpenSources((table,))).job == AS_RUN
     assert reduce(state, OpenSources((table,), add=True)).job == Job(3.0)
-    assert job_words.line_of(Job(None, (("k", 0.1),))) == "k=0.1"
+    assert job_text.line_of(Job(None, (("k", 0.1),))) == "k=0.1"

@@ -11,7 +11,7 @@ import engine
 from tui.cli import main
 from tui.format import executor_size
 from tui.session import EngineSession
-from tui.words.training_lines import collect_line
+from tui.training_exports import collect_line
 
 LOG = Path(engine.__file__).parents[1] / "tests" / "data" / "overhead.zstd"
 CODE = "more-beside-heap"

@@ -10,11 +10,11 @@ from screen import at_rest, settled, text_of, typed
 
 import engine
 from tui.changes import SetLimits, SetMaxNodes, SetMix, SetScale
-from tui.commands import offered, outcome_of
+from tui.command_parser import offered, outcome_of
+from tui.input_text.limit_text import changed, line_of, parsed
 from tui.state import NO_LIMITS, Limits, PlanState, plan_key
-from tui.verbs import Names
+from tui.typed_commands import Names
 from tui.widgets.table import Table
-from tui.words.limit_words import changed, line_of, parsed
 
 LINE = (
     "own m5.xlarge=10, limit c6i.*=4, max-vcpus 512, min-nodes 3, exclude t3.* t2.*, "

@@ -9,7 +9,7 @@ from screen import at_rest, compared, settled, text_of
 
 import engine
 from tui.answers import Answer, Built
-from tui.behaviours.planning import LEAST_REST_SECONDS, SETTLED_SECONDS
+from tui.behaviours.plan_updates import LEAST_REST_SECONDS, SETTLED_SECONDS
 from tui.changes import SetDeadline, SetMix, SetScale
 from tui.messages import MixReady
 from tui.mixing import most_types

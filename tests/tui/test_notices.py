@@ -10,7 +10,7 @@ from screen import advised, at_rest, compared, drag_to, settled, shows, text_of,
 import engine
 from tui.screens.notices import MOST_NOTICES
 from tui.session import EngineSession
-from tui.views import words
+from tui.views import sentences
 from tui.views.pages import NAMES, PAGES, key_of
 
 
@@ -130,8 +130,8 @@ async def test_of_several_warnings_their_number_is_not_cut_off(planner):
         several = engine.Notice("one", "a long sentence " * 10, "do this")
         found = replace(app.answer.report.recommendation, warnings=(several,))
         answer = replace(app.answer, report=replace(app.answer.report, recommendation=found))
-        line = words.brief(app.state, answer, app.marks)[-1]
-        many = len(words.first_of_each(words.notices(answer)))
+        line = sentences.brief(app.state, answer, app.marks)[-1]
+        many = len(sentences.first_of_each(sentences.notices(answer)))
         assert many > 1
         assert line[1][0].startswith(f"{many} warnings (key 5): A long sentence")
 
@@ -145,7 +145,7 @@ async def test_in_a_small_terminal_a_question_of_two_rows_leaves_the_whole_answe
         assert "Where did it run?" in rows
         assert "is assumed: press w" in rows
         best = app.answer.best
-        for said in (words.composition(best), "9 in 10 runs", "within "):
+        for said in (sentences.composition(best), "9 in 10 runs", "within "):
             assert said in rows
         assert not app.query_one("#about").display
         await pilot.press("2")

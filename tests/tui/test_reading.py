@@ -14,12 +14,12 @@ from screen import at_rest, settled, text_of
 import engine
 from tui import cli
 from tui.changes import OpenSources, PlanRefused, Reread
-from tui.reading import Reading
+from tui.log_watcher import LONGEST_WAIT_SECONDS, QUIET_SECONDS, Watch, unfinished
+from tui.read_progress import Speedometer, megabytes
+from tui.read_tracker import Reading
 from tui.reducer import reduce
 from tui.session import EngineSession
 from tui.state import PlanState, evidence_key
-from tui.watch import LONGEST_WAIT_SECONDS, QUIET_SECONDS, Watch, unfinished
-from tui.words.progress import Speedometer, megabytes
 from tui.workers import Cancelled, Latest
 
 STATE = PlanState(sources=("a",))
@@ -86,7 +86,7 @@ def test_lines_are_few_and_name_no_key():
 
 @pytest.mark.parametrize("command", ["predict", "profile", "fleet", "workflow"])
 def test_a_command_that_reads_long_says_so(command, monkeypatch, capsys):
-    monkeypatch.setattr("tui.words.progress.FIRST_LINE_AFTER_SECONDS", 0.0)
+    monkeypatch.setattr("tui.read_progress.FIRST_LINE_AFTER_SECONDS", 0.0)
     cluster = ("--nodes", "2", "--instance", "m5.xlarge") if command == "workflow" else ()
     log = str(files("sample_logs") / "sort-small.zstd")
     cli.main([command, log, "--ran-on", "m5.xlarge", *cluster])
@@ -332,7 +332,7 @@ def test_a_folder_of_logs_is_followed_until_its_last_log_ends(tmp_path):
 
 
 def test_a_folder_of_very_many_files_is_not_followed(tmp_path, monkeypatch):
-    monkeypatch.setattr("tui.watch.MOST_WATCHED", 2)
+    monkeypatch.setattr("tui.log_watcher.MOST_WATCHED", 2)
     for name in ("a", "b", "c.inprogress"):
         (tmp_path / name).touch()
     assert unfinished(str(tmp_path)) is None
@@ -355,9 +355,7 @@ def test_reading_again_is_another_evidence_and_a_failure_takes_it_back():
 
 
 async def test_the_planner_reads_a_log_again_that_has_grown(planner, tmp_path, monkeypatch):
-    from tui import watch
-
-    monkeypatch.setattr(watch, "QUIET_SECONDS", 0.0)
+    monkeypatch.setattr("tui.log_watcher.QUIET_SECONDS", 0.0)
     log, session = tmp_path / "app.inprogress", FakeSession()
     log.write_bytes(b"x")
     async with at_rest(planner(session, sources=(str(log),)), (120, 40), "p", "s") as (app, pilot):

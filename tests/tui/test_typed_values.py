@@ -7,13 +7,13 @@ from fakes import FakeSession
 from screen import at_rest, settled, shows, text_of, typed
 
 from tui.session import EngineSession
-from tui.views import terms, words
+from tui.views import sentences, terms
 from tui.views.goal import GoalPanel
 from tui.widgets.slider import Slider
 
 
 def words_of(app):
-    return words.headline(app.answer, app.marks)
+    return sentences.headline(app.answer, app.marks)
 
 
 def said(app):

@@ -14,9 +14,9 @@ from engine.mixing.notices import MIXED
 from tui.app import PlannerApp
 from tui.arguments.parser import OneLineParser
 from tui.cli import main
-from tui.commands import outcome_of
-from tui.verbs import EXAMPLES, VERBS, Names, Verb
-from tui.views.words import in_planner
+from tui.command_parser import outcome_of
+from tui.typed_commands import EXAMPLES, VERBS, Names, Verb
+from tui.views.sentences import in_planner
 
 KNOWN = Names(parameters=("k",), instances=("c5.2xlarge",))
 RECOMMEND = "recommend nightly-features --deadline 4h"

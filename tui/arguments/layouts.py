@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from tui.arguments import options, sections
-from tui.words.term_words import parse_overhead
+from tui.input_text.term_text import parse_overhead
 
 NAMES = ("overhead_per_core", "fill_nodes")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import engine
 from tui.arguments import options, sections
-from tui.words.limit_words import parse_executors, parse_type_count
+from tui.input_text.limit_text import parse_executors, parse_type_count
 
 
 def add_limits(parser: argparse.ArgumentParser) -> None:

@@ -14,7 +14,7 @@ from typing import TypeVar
 import engine
 from tui import streams
 from tui.arguments import sections
-from tui.words.term_words import parse_dbu, parse_discount
+from tui.input_text.term_text import parse_dbu, parse_discount
 
 DEFAULT_CATALOG = "aws"
 DEFAULT_MAX_NODES = 64

@@ -6,7 +6,7 @@ import argparse
 
 import engine
 from tui.arguments import options, sections
-from tui.words.job_words import parse_iterations, parse_parameters
+from tui.input_text.job_text import parse_iterations, parse_parameters
 
 
 def add_workload(parser: argparse.ArgumentParser, *, size: str = "", iterations: str = "") -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import engine
 from tui import format as text
-from tui.views import words
+from tui.views import sentences
 
 if TYPE_CHECKING:
     from engine import Choice
@@ -80,7 +80,7 @@ def _copy_answer(app: PlannerApp) -> None:
             app.show_notice("there are no runs to copy yet", "warn")
             return
     else:
-        sentence = words.headline_text(app.answer, app.marks)
+        sentence = sentences.headline_text(app.answer, app.marks)
     app.copy_to_clipboard(text.shown(sentence))
     app.show_notice(
         "sent to the terminal's clipboard (where that is ignored: e exports to a file)", "good"

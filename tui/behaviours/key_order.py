@@ -22,7 +22,7 @@ from textual.await_complete import AwaitComplete
 from textual.events import Event, Key, MouseDown, Paste
 from textual.message import Message
 
-from tui.behaviours.part import PlannerPart
+from tui.behaviours.planner_mixin import PlannerPart
 from tui.screens.dialog import Dialog
 from tui.widgets.slider import Slider
 

@@ -11,14 +11,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import engine
-from tui.behaviours.part import PlannerPart
+from tui.behaviours.planner_mixin import PlannerPart
 from tui.changes import Adopt, Restore
 from tui.history import History, difference
 from tui.start import DEFAULT_SAMPLE
 from tui.state import PlanState
 
 if TYPE_CHECKING:
-    from tui.kept.pin_file import Kept
+    from tui.storage.scenario_file import Kept
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 """Signals that end the planner as a key would: the terminal restored, the session kept."""
@@ -79,11 +79,11 @@ class SessionActions(PlannerPart):
         if not name:
             app.type_command("save ")
             return
-        from tui.kept import keeping
-        from tui.kept.pin_file import Kept
+        from tui.storage import scenario_store
+        from tui.storage.scenario_file import Kept
 
         try:
-            path, former = keeping.save(name, Kept(app.state, app.pins))
+            path, former = scenario_store.save(name, Kept(app.state, app.pins))
         except engine.EngineError as error:
             app.show_notice(str(error), "bad")
         else:
@@ -97,20 +97,20 @@ class SessionActions(PlannerPart):
         if not name:
             app.type_command("load ")
             return
-        from tui.kept import keeping
+        from tui.storage import scenario_store
 
         try:
-            app.take_up(keeping.load(name))
+            app.take_up(scenario_store.load(name))
         except engine.EngineError as error:
             app.show_notice(str(error), "bad")
 
     def action_resume(self) -> None:
         """Go on with the session that was left last."""
-        from tui.kept import keeping
+        from tui.storage import scenario_store
 
         app = self.planner
         try:
-            app.take_up(keeping.last_session())
+            app.take_up(scenario_store.last_session())
         except engine.EngineError as error:
             app.show_notice(str(error), "bad")
 
@@ -137,7 +137,7 @@ class SessionActions(PlannerPart):
         """What is worth keeping: what was planned, not where a tour has led, and not a sample that
         was only looked at."""
         app = self.planner
-        from tui.kept.pin_file import Kept
+        from tui.storage.scenario_file import Kept
 
         kept = Kept(app.state, app.pins) if app.guide is None else app.guide.kept
         looked_at = kept.state.sources == (DEFAULT_SAMPLE,) and not app.history.past
@@ -147,13 +147,13 @@ class SessionActions(PlannerPart):
 
     def keep_session(self) -> None:
         """Keep the session; that it cannot be kept is said, and keeps nobody from leaving."""
-        from tui.kept import keeping
+        from tui.storage import scenario_store
 
         kept = self.session_state
         if kept is None:
             return
         try:
-            keeping.save_session(kept)
+            scenario_store.save_session(kept)
         except (engine.EngineError, OSError, ValueError) as error:
             print(f"sparkplan: the session was not kept: {error}", file=sys.stderr)
 

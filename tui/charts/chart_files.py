@@ -9,9 +9,9 @@ import engine
 from tui import format as text
 from tui.charts import chart_csv
 from tui.charts.chart_svg import Panel, format_svg
-from tui.kept.places import is_there
 from tui.screens.export import harmless
-from tui.views import curves, frontier, words
+from tui.storage.user_folders import is_there
+from tui.views import curves, frontier, sentences
 from tui.views.chart_axes import TITLES
 
 if TYPE_CHECKING:
@@ -77,5 +77,5 @@ def content(app: PlannerApp, ending: str) -> str:
             Panel(f"{TITLES['time']} (shaded: {runs})", curves.time_chart(state, answer, drawn)),
             Panel(TITLES["cost"] + curves.unpriced(drawn), curves.cost_chart(state, answer, drawn)),
         ]
-    subtitle = words.headline_text(answer, app.marks)
+    subtitle = sentences.headline_text(answer, app.marks)
     return format_svg(panels, title=answer.built.profile.name, subtitle=subtitle)

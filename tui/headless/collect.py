@@ -17,7 +17,7 @@ from tui import format as text
 from tui import streams
 from tui.arguments import options
 from tui.headless import output
-from tui.words import training_words
+from tui.input_text import training_text
 
 EXAMPLE = "'--master yarn job.py --sample {fraction} --seed {seed}'"
 
@@ -156,7 +156,7 @@ def one_run(spoken: str) -> engine.Experiment:
             where="--run",
             remedy="write it like 4@10%, or 3c@10% for cores",
         )
-    share, count = training_words.one_fraction(fraction, where="--run"), int(number)
+    share, count = training_text.one_fraction(fraction, where="--run"), int(number)
     return engine.Experiment(None if in_cores else count, share, cores=count if in_cores else None)
 
 

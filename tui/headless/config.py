@@ -12,9 +12,9 @@ import engine
 from tui import format as text
 from tui.arguments import options
 from tui.headless import output
-from tui.kept import config
-from tui.kept.places import is_there
 from tui.state import PlanState
+from tui.storage import config
+from tui.storage.user_folders import is_there
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -15,7 +15,7 @@ from tui import format as text
 from tui import streams
 from tui.arguments import layouts, limits, options, sections, target, workloads
 from tui.headless import costs, curve_file, output
-from tui.words.job_words import parse_iterations
+from tui.input_text.job_text import parse_iterations
 
 POINTS = 25
 """Points of a curve over input size, evenly spaced in the logarithm."""

@@ -8,8 +8,8 @@ from dataclasses import replace
 import engine
 from tui.arguments import layouts, options, prices, sections, workloads
 from tui.headless.experiments_output import show
-from tui.words import training_words
-from tui.words.job_words import parse_iterations
+from tui.input_text import training_text
+from tui.input_text.job_text import parse_iterations
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -200,7 +200,7 @@ def target_cores(spoken: str | None) -> tuple[int, ...]:
 def design(
     args: argparse.Namespace, fitted: engine.FittedModel | None, workload: engine.Workload | None
 ) -> engine.ExperimentPlan:
-    budget, unit = training_words.budget_of(args.budget, where="--budget")
+    budget, unit = training_text.budget_of(args.budget, where="--budget")
     given = None
     if args.iterations is not None and fitted is None:
         given = parse_iterations(args.iterations)
@@ -208,7 +208,7 @@ def design(
         nodes=tuple(options.node_range(args.nodes, default="1:16")),
         fractions=()
         if args.fractions is None
-        else training_words.fractions_of(args.fractions, args.steps, where="--fractions"),
+        else training_text.fractions_of(args.fractions, args.steps, where="--fractions"),
         budget=budget,
         unit=unit,
         method=args.plan,
@@ -246,7 +246,7 @@ def next_runs(
         catalog=catalog,
         instances=options.globs(args.instances),
         nodes=options.node_range(args.nodes),
-        fractions=training_words.fractions_of(args.fractions, args.steps)
+        fractions=training_text.fractions_of(args.fractions, args.steps)
         if args.fractions
         else (1.0,),
         workload=workload,

@@ -9,7 +9,7 @@ from typing import Any
 import engine
 from tui import format as text
 from tui.headless import output
-from tui.words import training_words
+from tui.input_text import training_text
 
 
 def show(
@@ -71,9 +71,9 @@ def known_as_text(known: tuple[engine.KnownType, ...], profile: engine.Profile) 
         (
             text.shown(entry.instance or "unnamed nodes"),
             str(entry.runs),
-            training_words.span([str(count) for count in entry.nodes]),
-            training_words.span([text.size(value, profile.input_unit) for value in entry.sizes]),
-            training_words.repeated(entry),
+            training_text.span([str(count) for count in entry.nodes]),
+            training_text.span([text.size(value, profile.input_unit) for value in entry.sizes]),
+            training_text.repeated(entry),
         )
         for entry in known
     ]
@@ -89,7 +89,7 @@ def plan_as_text(plan: engine.ExperimentPlan) -> str:
     ]
     rows = [[row[place] for place in used] for row in cells]
     right = [order for order, place in enumerate(used) if HEADER[place] not in ("type", "teaches")]
-    return "\n".join([text.table(rows, right=right), "", *training_words.totals(plan)])
+    return "\n".join([text.table(rows, right=right), "", *training_text.totals(plan)])
 
 
 HEADER = ("type", "nodes", "cores", "input", "parts", "iterations", "time", "cost", "teaches")
@@ -134,8 +134,8 @@ def advice_as_text(advice: engine.Advice, deadline: float | None) -> str:
             f"{run.fraction * 100:.3g} %",
             text.seconds(run.seconds),
             text.usd(run.usd),
-            training_words.saved(run),
-            *(() if by_time else (training_words.payback(run.pays_after),)),
+            training_text.saved(run),
+            *(() if by_time else (training_text.payback(run.pays_after),)),
             text.percent(run.changes),
             text.span(run.then_low, run.then_high),
         )

@@ -10,8 +10,8 @@ import engine
 from tui import format as text
 from tui.arguments import layouts, limits, options, prices, sections, target, workloads
 from tui.headless import all_models, costs, output, recommend
+from tui.input_text.limit_text import parse_type_count
 from tui.widgets.text import fit_ends
-from tui.words.limit_words import parse_type_count
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

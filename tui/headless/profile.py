@@ -10,7 +10,7 @@ from tui import format as text
 from tui import streams
 from tui.arguments import options
 from tui.headless import output
-from tui.words.job_words import parse_iterations
+from tui.input_text.job_text import parse_iterations
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -15,13 +15,13 @@ from textual.markup import escape
 from textual.widgets import Input
 
 import engine
-from tui.kept.places import is_there
 from tui.panels import CAPTION_ROWS
 from tui.screens.dialog import Dialog, TypedLine
 from tui.screens.picker import LEAVE
+from tui.storage.user_folders import is_there
 from tui.views.bars import Bar, keys
 from tui.views.prose import Line, Prose, Verbatim
-from tui.views.words import in_planner
+from tui.views.sentences import in_planner
 from tui.widgets.glyphs import Glyphs
 from tui.widgets.table import Column, Row, Table
 from tui.widgets.text import fit, plain

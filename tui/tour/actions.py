@@ -10,7 +10,7 @@ from textual.driver import Driver
 from textual.events import Event, Key
 from textual.widgets import Input
 
-from tui.behaviours.part import PlannerPart
+from tui.behaviours.planner_mixin import PlannerPart
 from tui.widgets.slider import Slider
 
 if TYPE_CHECKING:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from tui import format as text
 from tui.reducer import nice_seconds
 from tui.state import PlanState
-from tui.views import evidence, words
+from tui.views import evidence, sentences
 from tui.views.marks import Marks
 from tui.widgets.numbers import time_text
 
 if TYPE_CHECKING:
     from engine import Choice
-    from tui.advising import Found
     from tui.answers import Answer
+    from tui.experiments_advisor import Found
 
 Facts = Mapping[str, str]
 
@@ -75,9 +75,9 @@ def _answer(state: PlanState, answer: Answer, marks: Marks) -> dict[str, str]:
     meeting = len(found.alternatives) + (found.recommended is not None)
     lost = next((choice for choice in found.rejected if choice.reason), None)
     return {
-        "answer": words.headline_text(answer, marks),
+        "answer": sentences.headline_text(answer, marks),
         "reached": "yes" if found.recommended is not None else "",
-        "composition": words.composition(best) if best else "nothing",
+        "composition": sentences.composition(best) if best else "nothing",
         "time": text.seconds(best.seconds if best else None),
         "interval": _interval(best),
         "cost": text.usd(best.cost_usd if best else None),
@@ -102,7 +102,7 @@ def _evidence(answer: Answer) -> dict[str, str]:
         "measured": text.seconds(run.seconds if run else None),
         "cluster": text.cluster(run.cluster) if run else text.UNKNOWN,
         "runs": text.counted(count, "run"),
-        "evidence": words.sentence(model),
+        "evidence": sentences.sentence(model),
     }
 
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from textual.message_pump import MessagePump
 
     from tui.app import PlannerApp
-    from tui.kept.pin_file import Kept
     from tui.pins import Pin
+    from tui.storage.scenario_file import Kept
 
 LOOK_SECONDS = 0.02
 """How often a plan that is being built is looked after."""
@@ -89,7 +89,7 @@ class Guide:
     @property
     def kept(self) -> Kept:
         """What was planned and pinned before the tour."""
-        from tui.kept.pin_file import Kept
+        from tui.storage.scenario_file import Kept
 
         return Kept(self.before, self._pins)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tui.state import View
-from tui.views import curves, words
+from tui.views import curves, sentences
 from tui.views.pages import page
 from tui.widgets.chart import Chart
 from tui.widgets.table import Table
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def show(panels: Panels, view: View, *, busy: bool, refused: bool) -> None:
     """Say it beside the view, and where the view would say something itself."""
-    said = words.WAITING if busy else why_none(refused=refused)
+    said = sentences.WAITING if busy else why_none(refused=refused)
     panels.prose("why").show(said)
     for name in page(view).blank:
         say(panels, name, said, waiting=busy)

@@ -15,7 +15,7 @@ import engine
 from tui import format as text
 from tui.mixing import most_types
 from tui.state import Order, PlanState
-from tui.views import words
+from tui.views import sentences
 from tui.views.marks import Marks
 from tui.views.prose import Prose
 from tui.widgets.columns import text_of
@@ -129,8 +129,8 @@ def show(panels: Panels, answer: Answer) -> None:
     title = f"Compositions with {state.listed}" if state.listed else "Compositions"
     panels.entitle("full", title)
     show_rows(panels, "full", answer, FULL_LIST)
-    chosen = words.selected(panels.state, answer, panels.marks)
-    panels.prose("chosen").show(chosen or words.decided(panels.state, answer, panels.marks))
+    chosen = sentences.selected(panels.state, answer, panels.marks)
+    panels.prose("chosen").show(chosen or sentences.decided(panels.state, answer, panels.marks))
 
 
 def show_rows(panels: Panels, name: str, answer: Answer, most: int) -> None:
@@ -277,7 +277,7 @@ def rows(answer: Answer, marks: Marks, *, most: int) -> tuple[list[Row], list[st
 def _row(choice: Choice, mark: str, tone: CellStyle, note: CellStyle) -> Row:
     return (
         (mark, "good"),
-        (words.composition(choice), tone),
+        (sentences.composition(choice), tone),
         (text.seconds(choice.seconds), tone),
         (text.span_cell(choice.low, choice.high), tone),
         (text.usd_cell(choice.cost_usd), tone),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tui.format import odds
 from tui.state import MOST_DRAWN, PlanState
-from tui.views import chart_axes, compositions, words
+from tui.views import chart_axes, compositions, sentences
 from tui.views.prose import Line, Prose
 from tui.widgets.chart import Chart
 from tui.widgets.chart_data import PATTERNS, ChartData, Point, Series, Threshold
@@ -31,7 +31,7 @@ def fill(panels: Panels) -> list[Widget]:
     return [
         panels.panel(panels.new(Chart, WAITING, id="time"), chart_axes.TITLES["time"]),
         panels.panel(panels.new(Chart, WAITING, id="cost"), chart_axes.TITLES["cost"]),
-        panels.new(Prose, words.WAITING, id="sentence"),
+        panels.new(Prose, sentences.WAITING, id="sentence"),
         panels.panel(
             panels.new(compositions.ShortList, compositions.COLUMNS, id="short"), "Compositions"
         ),
@@ -64,7 +64,7 @@ def look(panels: Panels, answer: Answer) -> None:
     for name in ("time", "cost"):
         more = banded(state, curves) if name == "time" else unpriced(curves)
         panels.entitle(name, chart_axes.title(state, name) + more)
-    brief = words.brief(state, answer, panels.marks)
+    brief = sentences.brief(state, answer, panels.marks)
     if read := read_off(panels, curves):
         from tui.views import at_crosshair
 

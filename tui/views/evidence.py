@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import engine
 from tui import format as text
+from tui.input_text import job_text
 from tui.state import PlanState
-from tui.views import words
+from tui.views import sentences
 from tui.views.marks import Marks
 from tui.views.prose import Line, Prose, Tone
 from tui.widgets.numbers import time_text
 from tui.widgets.table import Cell, CellStyle, Column, Row, Table, text_of
-from tui.words import job_words
 
 if TYPE_CHECKING:
     from textual.widget import Widget
@@ -144,7 +144,7 @@ def _model_row(
             (marks.missed, "muted"),
             head[1],
             *unknown,
-            (words.in_planner(answer.why_not), "muted"),
+            (sentences.in_planner(answer.why_not), "muted"),
         ]
     error, left_out = answer.outcome.mean_relative_error, len(answer.outcome.left_out)
     return [
@@ -213,7 +213,7 @@ def _run_row(run: Run, profile: Profile, pair: LeftOut | None) -> Row:
         named.rsplit("/", 1)[-1],
         text.cluster(run.cluster),
         text.size(run.workload.input_bytes, profile.input_unit),
-        job_words.shown(run.workload),
+        job_text.shown(run.workload),
         text.seconds(run.seconds),
         text.UNKNOWN if pair is None else text.seconds(pair.estimated_seconds),
         text.UNKNOWN if pair is None else text.signed_percent(pair.relative_error),
@@ -235,7 +235,7 @@ def about(
     silent: list[tuple[str, Line]] = []
     for name, model_answer in compared:
         if model_answer is not None and model_answer.why_not:
-            why = f": {words.sentence(words.in_planner(model_answer.why_not))}"
+            why = f": {sentences.sentence(sentences.in_planner(model_answer.why_not))}"
             line: Line = [(f"{marks.missed} ", "muted"), (name, "strong"), (why, "base")]
             silent.append((name, line))
     asked, workflow = looked.model if looked is not None else "", answer.built.workflow
@@ -244,7 +244,7 @@ def about(
     lines += _why_used(state, compared) if workflow is None else [[(WORKFLOW_MODEL, "base")]]
     lines += _figures(looked) if looked is not None else []
     lines += _satisfaction(state, answer, compared)
-    lines += words.warnings(words.notices(answer), marks)
+    lines += sentences.warnings(sentences.notices(answer), marks)
     lines += [line for name, line in silent if name != asked]
     found = answer.report.recommendation
     lines.append(
@@ -253,8 +253,8 @@ def about(
             (", none left out." if found.optimal else ", not all of them.", "base"),
         ]
     )
-    said = words.assumptions(answer)
-    lines += [[("Cost: ", "muted"), (words.sentence(line), "base")] for line in said]
+    said = sentences.assumptions(answer)
+    lines += [[("Cost: ", "muted"), (sentences.sentence(line), "base")] for line in said]
     return lines
 
 
@@ -265,13 +265,13 @@ def _figures(looked: ModelAnswer) -> list[Line]:
         figures = text.figures(looked.prediction.job_profile)
         lines.append([(looked.model, "strong"), (f": {figures}.", "base")])
     if looked.why_no_executors:
-        said = f"not known: {words.sentence(looked.why_no_executors)}"
+        said = f"not known: {sentences.sentence(looked.why_no_executors)}"
         return [*lines, [("Executors of your own: ", "muted"), (said, "base")]]
     if looked.executors is None or looked.executors.recommended is None:
         return lines
     lines.append(_own_executors(looked.executors.recommended))
     said_of = [n for n in looked.executors.warnings if n.code == "assured-memory"]
-    return lines + [[(words.sentence(notice.text), "muted")] for notice in said_of]
+    return lines + [[(sentences.sentence(notice.text), "muted")] for notice in said_of]
 
 
 def _own_executors(best: Choice) -> Line:

@@ -10,21 +10,21 @@ from textual.binding import Binding, BindingType
 
 import engine
 from tui import format as text
+from tui.input_text import training_text
 from tui.state import PlanState
-from tui.views import words
+from tui.training_exports import collect_line
+from tui.views import sentences
 from tui.views.marks import Marks
 from tui.views.prose import Line, Prose, Span
 from tui.widgets.numbers import money_text
 from tui.widgets.table import Column, Row, Table
-from tui.words import training_words
-from tui.words.training_lines import collect_line
 
 if TYPE_CHECKING:
     from textual.widget import Widget
 
     from engine import Advice, Experiment, ExperimentPlan, KnownType, Layout, NextRun
-    from tui.advising import Found
     from tui.answers import Answer
+    from tui.experiments_advisor import Found
     from tui.panels import Panels
 
 NEXT, TRAINING = "next-runs", "training-runs"
@@ -126,9 +126,9 @@ def about(state: PlanState, answer: Answer, found: Found | None, marks: Marks) -
     if found.advice is not None:
         lines.append(_verdict(found.advice, marks))
     else:
-        lines.append([(f"{marks.warning} ", "warn"), (words.sentence(found.no_advice), "base")])
+        lines.append([(f"{marks.warning} ", "warn"), (sentences.sentence(found.no_advice), "base")])
     if found.plan is None and found.no_plan != found.no_advice:
-        lines.append([(f"{marks.warning} ", "warn"), (words.sentence(found.no_plan), "base")])
+        lines.append([(f"{marks.warning} ", "warn"), (sentences.sentence(found.no_plan), "base")])
     if answer.built.workflow is None:
         lines.append(known_line(found.known, answer.built.profile.input_unit))
     lines += [_now(found.advice, state)] if found.advice else []
@@ -143,10 +143,10 @@ def about(state: PlanState, answer: Answer, found: Found | None, marks: Marks) -
 def _verdict(advice: Advice, marks: Marks) -> Line:
     """Stop, or the run to make."""
     if advice.stop:
-        return [(f"{marks.best} ", "good"), (words.sentence(advice.reason), "strong")]
+        return [(f"{marks.best} ", "good"), (sentences.sentence(advice.reason), "strong")]
     run = advice.next_runs[0]
     part = "" if run.fraction >= 1.0 else f" on {run.fraction * 100:.3g} %"
-    worth = f"pays after {training_words.payback(run.pays_after)}"
+    worth = f"pays after {training_text.payback(run.pays_after)}"
     if run.gain_seconds is not None:
         worth = f"saves {text.seconds(run.gain_seconds)} each time"
     return [
@@ -205,13 +205,13 @@ def known_line(known: Sequence[KnownType], unit: str) -> Line:
 
 
 def _known(entry: KnownType, unit: str) -> str:
-    nodes = training_words.span([f"{count:,}" for count in entry.nodes])
+    nodes = training_text.span([f"{count:,}" for count in entry.nodes])
     sizes = [text.size(size, unit) for size in entry.sizes]
-    data = training_words.span(sizes) if sizes else "input not told"
+    data = training_text.span(sizes) if sizes else "input not told"
     on = f"{nodes} node{'' if entry.nodes == (1,) else 's'}" if entry.nodes else "nodes not told"
     runs = text.counted(entry.runs, "run")
     said = f"{entry.instance or 'unnamed nodes'}, {runs} on {on}, {data}"
-    return f"{said}, repeated {training_words.repeated(entry)}" if entry.repeated > 1 else said
+    return f"{said}, repeated {training_text.repeated(entry)}" if entry.repeated > 1 else said
 
 
 def next_rows(advice: Advice | None) -> list[Row]:
@@ -223,7 +223,7 @@ def next_rows(advice: Advice | None) -> list[Row]:
             text.seconds(run.seconds),
             text.span(run.low, run.high, to="–"),
             text.usd_cell(run.usd),
-            training_words.saved(run),
+            training_text.saved(run),
             text.UNKNOWN if run.gain_seconds is not None else _pays(run.pays_after),
             text.percent(run.changes),
             text.span(run.then_low, run.then_high, to="–"),
@@ -234,9 +234,9 @@ def next_rows(advice: Advice | None) -> list[Row]:
 
 def _pays(runs: float | None) -> str:
     """After how many runs of the job, in few characters."""
-    if runs is not None and runs > training_words.MOST_RUNS:
-        return f"> {training_words.MOST_RUNS // 1000}k runs"
-    return training_words.payback(runs)
+    if runs is not None and runs > training_text.MOST_RUNS:
+        return f"> {training_text.MOST_RUNS // 1000}k runs"
+    return training_text.payback(runs)
 
 
 def training_rows(found: Found | None) -> list[Row]:
@@ -281,7 +281,7 @@ def title(found: Found | None) -> str:
     if found is None or found.amount is None:
         return "Training runs"
     amount, usd = found.amount, found.unit == "usd"
-    budget = money_text(amount) if usd else training_words.in_unit(amount, found.unit)
+    budget = money_text(amount) if usd else training_text.in_unit(amount, found.unit)
     start = f"Training within {budget}{' (suggested)' if found.suggested else ''}"
     if found.plan is None:
         return start
@@ -327,7 +327,7 @@ def at_cursor(panels: Panels, answer: Answer, found: Found | None) -> list[Line]
         if found.advice is None or nexts.cursor >= len(found.advice.next_runs):
             return []
         run = found.advice.next_runs[nexts.cursor]
-        what = f"saves {training_words.saved(run)} each time the job runs, by a better choice"
+        what = f"saves {training_text.saved(run)} each time the job runs, by a better choice"
         what = f"{what}; {text.percent(run.changes)} that it changes the choice"
         one = _one(run, f"{odds} runs: {text.span(run.low, run.high)}", what)
         return [one, *_elsewhere(run, answer, odds)]
@@ -374,6 +374,6 @@ def about_runs(runs: Sequence[Experiment], found: Found, layout: Layout | None) 
     if found.plan is not None and found.narrowing is None:
         lines.append([(OTHERS_FIT.format(model=found.method), "muted")])
     if found.plan is not None:
-        said = (*training_words.totals(found.plan)[1:], *(n.text for n in found.plan.notices))
-        lines += [[(words.sentence(line), "muted")] for line in said]
+        said = (*training_text.totals(found.plan)[1:], *(n.text for n in found.plan.notices))
+        lines += [[(sentences.sentence(line), "muted")] for line in said]
     return lines

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tui import format as text
 from tui.changes import FollowPoint, SelectPoint
 from tui.state import PlanState
-from tui.views import chart_axes, compositions, words
+from tui.views import chart_axes, compositions, sentences
 from tui.views.curves import WAITING, intervals, thresholds
 from tui.views.marks import Marks
 from tui.views.pages import FRONTIER_LIST
@@ -115,7 +115,7 @@ def chart(state: PlanState, answer: Answer, points: Sequence[Choice], place: int
     seconds = [choice.seconds for choice in points]
     costs = [choice.cost_usd or 0.0 for choice in points]
     at_cursor = points[place]
-    marked = [Point(x=at_cursor.seconds, y=costs[place], label=words.composition(at_cursor))]
+    marked = [Point(x=at_cursor.seconds, y=costs[place], label=sentences.composition(at_cursor))]
     best = answer.report.recommendation.recommended
     if best is not None and best.composition != at_cursor.composition:
         marked.insert(0, Point(x=best.seconds, y=best.cost_usd or 0.0, label="recommended"))
@@ -170,7 +170,7 @@ def rows(answer: Answer, points: Sequence[Choice], marks: Marks) -> list[Row]:
             else ("", "plain")
             if meets(answer, choice)
             else (marks.missed, "bad"),
-            words.composition(choice),
+            sentences.composition(choice),
             text.seconds(choice.seconds),
             text.span_cell(choice.low, choice.high),
             text.usd_cell(choice.cost_usd),
@@ -203,9 +203,11 @@ def about(answer: Answer, points: Sequence[Choice], place: int) -> list[Line]:
     if not points:
         return []
     choice, confidence = points[place], answer.report.goal.confidence
-    line: list[Span] = [(words.composition(choice), "strong"), (" takes ", "base")]
-    line.append((f"{text.seconds(choice.seconds)} ({words.in_words(choice, confidence)})", "base"))
-    line += words.cost(choice)
+    line: list[Span] = [(sentences.composition(choice), "strong"), (" takes ", "base")]
+    line.append(
+        (f"{text.seconds(choice.seconds)} ({sentences.in_words(choice, confidence)})", "base")
+    )
+    line += sentences.cost(choice)
     if place:
         faster = points[place - 1]
         more = f"; {_dearer(faster, choice)} more buys {_longer(faster, choice)} less"

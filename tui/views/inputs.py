@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import engine
 from tui import format as text
+from tui.input_text import job_text, limit_text
 from tui.mixing import most_types
 from tui.state import PlanState
 from tui.views.marks import Marks
 from tui.widgets.table import Cell, Column, Row
-from tui.words import job_words, limit_words
 
 if TYPE_CHECKING:
     from engine import Catalog, Profile
@@ -55,7 +55,7 @@ def rows(state: PlanState, built: Built | None, answer: Answer | None, marks: Ma
         ("Ran on", _ran_on_cell(state, built, marks), "w"),
         ("Prices", _prices_cell(state, catalog), "$"),
         ("Types", candidates(state, answer), "/"),
-        ("Limits", limit_words.line_of(state.limits) or "none", "b"),
+        ("Limits", limit_text.line_of(state.limits) or "none", "b"),
         ("Mix", mix(most_types(state, catalog)), "x"),
         ("Billing", billing(state, catalog, marks), "s"),
         ("Model", model(state, built), "m"),
@@ -68,7 +68,7 @@ def job(built: Built | None) -> str:
     """The parameters and iterations that are planned for; "" where the runs know of none."""
     if built is None or built.workflow is not None:
         return ""
-    return job_words.shown(built.plan.surface.workload)
+    return job_text.shown(built.plan.surface.workload)
 
 
 def model(state: PlanState, built: Built | None) -> str:

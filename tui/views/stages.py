@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from tui import format as text
-from tui.views import words
+from tui.views import sentences
 from tui.views.prose import Line, Prose
 from tui.widgets.table import Column, Row, Table
 
@@ -88,7 +88,7 @@ def about(
         return [[("Nothing can be predicted.", "muted")]]
     lines: list[Line] = [
         [
-            (words.composition(best), "strong"),
+            (sentences.composition(best), "strong"),
             (f" takes {text.seconds(best.seconds)}{_interval(answer)}", "base"),
             (f"{_bound(answer)}{_shares(predicted)}.", "base"),
             (_explained_as(answer), "muted"),

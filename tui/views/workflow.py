@@ -6,7 +6,7 @@ from math import isclose
 from typing import TYPE_CHECKING, cast
 
 from tui import format as text
-from tui.views import words
+from tui.views import sentences
 from tui.views.prose import Line, Prose
 from tui.widgets.gantt import Gantt, GanttData, GanttRow, Span
 from tui.widgets.table import Column, Row, Table
@@ -89,7 +89,7 @@ def about(answer: Answer, found: WorkflowReport | None) -> list[Line]:
     of_plan = answered.model == answer.built.plan.fitted.model
     same_time = isclose(best.seconds, found.seconds, rel_tol=SAME_TIME)
     priced = of_plan and answer.alike is None and same_time
-    shown = words.composition(best)
+    shown = sentences.composition(best)
     ends = " ends after " if of_plan else " ends, state by state, after "
     if answer.alike is not None:
         shown, ends = (
@@ -105,7 +105,7 @@ def about(answer: Answer, found: WorkflowReport | None) -> list[Line]:
             (ends, "base"),
             (text.seconds(found.seconds), "strong"),
             (f" ({odds} runs: {span})", "base"),
-            *(words.cost(best) if priced else []),
+            *(sentences.cost(best) if priced else []),
             (f", bound by {answered.bottleneck}; model {answered.model}.", "base"),
         ]
     ]

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import engine
-from tui.behaviours.part import PlannerPart
-from tui.words import job_words
+from tui.behaviours.planner_mixin import PlannerPart
+from tui.input_text import job_text
 
 
 def _opens(dialog: str) -> Callable[[DialogActions], None]:
@@ -81,7 +81,7 @@ class DialogActions(PlannerPart):
 
             app.show_notice(no_plan(app, "the evidence is"), "warn")
             return
-        begun = job_words.command_of(app.built.plan.surface.workload)
+        begun = job_text.command_of(app.built.plan.surface.workload)
         if not begun or app.built.workflow is not None:
             app.show_notice("the runs know no parameters of the job and no iterations", "warn")
         else:
@@ -103,11 +103,11 @@ class DialogActions(PlannerPart):
 
     async def run_line(self, line: str) -> None:
         """Do what a typed command asks for, or say what is wrong with it."""
-        from tui import commands, dialogs
+        from tui import command_parser, dialogs
 
         app = self.planner
         try:
-            outcome = commands.outcome_of(line, dialogs.names(app))
+            outcome = command_parser.outcome_of(line, dialogs.names(app))
         except engine.EngineError as error:
             app.show_refusal(str(error))
             return

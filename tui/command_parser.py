@@ -8,7 +8,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 import engine
-from tui.verbs import ASKED, EXAMPLES, VERBS, Names, Outcome, Verb
+from tui.typed_commands import ASKED, EXAMPLES, VERBS, Names, Outcome, Verb
 
 
 def outcome_of(line: str, names: Names) -> Outcome:

@@ -264,7 +264,7 @@ def in_planner(said: str) -> str:
         said = re.sub(pattern, key, said)
     if "--" not in said:
         return said
-    from tui.verbs import VERBS
+    from tui.typed_commands import VERBS
 
     known = {verb.name: verb.name for verb in VERBS} | _OTHERWISE
     return re.sub(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Hashable
 
-from tui.watch import Watch
+from tui.log_watcher import Watch
 from tui.workers import Cancelled
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import monotonic
 from typing import TYPE_CHECKING, cast
 
-from tui.behaviours.part import PlannerPart
+from tui.behaviours.planner_mixin import PlannerPart
 from tui.changes import (
     Action,
     Draw,

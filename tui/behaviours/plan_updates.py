@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 import engine
-from tui.behaviours.part import PlannerPart
+from tui.behaviours.planner_mixin import PlannerPart
 from tui.changes import DeadlineRelaxed, EvidenceRead, PlanRefused, Reread, ShowView
 from tui.messages import MixFailed, MixReady, PlanFailed, PlanReady, Progress
 from tui.reducer import reduce

@@ -13,11 +13,11 @@ import engine
 from tui import changes
 from tui.arguments.options import parse_wait
 from tui.changes import Action
+from tui.input_text import job_text, limit_text, term_text, training_text
+from tui.input_text.limit_text import OFF
 from tui.state import AS_RUN, AS_TOLD, MOST_TYPES, NO_LIMITS, TRAINING_PLANS, Job, Limits, Terms
 from tui.views import pages
 from tui.views.goal import Ranges, parse_nodes
-from tui.words import job_words, limit_words, term_words, training_words
-from tui.words.limit_words import OFF
 
 
 @dataclass(frozen=True)
@@ -90,17 +90,17 @@ def _catalog(typed: str, names: Names) -> Action:
 
 
 def _limit(word: str) -> Callable[[str, Names], Outcome]:
-    return lambda typed, names: changes.SetLimits(limit_words.changed(names.limits, word, typed))
+    return lambda typed, names: changes.SetLimits(limit_text.changed(names.limits, word, typed))
 
 
 def _limits(typed: str, names: Names) -> Outcome:
     if not typed:
         return "limits"
-    return changes.SetLimits(NO_LIMITS if typed in OFF else limit_words.parsed(typed))
+    return changes.SetLimits(NO_LIMITS if typed in OFF else limit_text.parsed(typed))
 
 
 def _term(word: str) -> Callable[[str, Names], Outcome]:
-    return lambda typed, names: changes.SetTerms(term_words.changed(names.terms, word, typed))
+    return lambda typed, names: changes.SetTerms(term_text.changed(names.terms, word, typed))
 
 
 def _term_values(word: str) -> Callable[[Names], Sequence[str]]:
@@ -134,13 +134,13 @@ def _spot(typed: str, names: Names) -> Outcome:
 def _training(typed: str, names: Names) -> Action:
     if typed in OFF:
         return changes.SetTrainingBudget(None)
-    amount, unit = training_words.budget_of(typed)
+    amount, unit = training_text.budget_of(typed)
     return changes.SetTrainingBudget(amount, unit)
 
 
 def _samples(typed: str, names: Names) -> Action:
     return changes.SetSamples(
-        () if typed in OFF else training_words.fractions_of(typed, _SAMPLE_STEPS)
+        () if typed in OFF else training_text.fractions_of(typed, _SAMPLE_STEPS)
     )
 
 
@@ -254,10 +254,10 @@ VERBS: tuple[Verb, ...] = (
          lambda typed, names: changes.SetScale(names.ranges.parse_size(typed))),
     Verb("param", "NAME=VALUE|off", "a parameter of the job",
          lambda typed, names: changes.SetJob(
-             job_words.with_parameters(names.job, typed, known=names.parameters)),
+             job_text.with_parameters(names.job, typed, known=names.parameters)),
          lambda names: [*(f"{name}=" for name in names.parameters or ()), "off"]),
     Verb("iterations", "K|off", "of an iterative job",
-         lambda typed, names: changes.SetJob(job_words.with_iterations(names.job, typed))),
+         lambda typed, names: changes.SetJob(job_text.with_iterations(names.job, typed))),
     Verb("nodes", "N", "at most this many nodes", _nodes),
     Verb("confidence", "P", "meet the deadline this surely",
          lambda typed, _: changes.SetConfidence(engine.parse_confidence(typed))),
@@ -268,7 +268,7 @@ VERBS: tuple[Verb, ...] = (
          lambda names: [*names.catalogs, "off"]),
     *(
         Verb(word, takes, what, _term(word), _term_values(word))
-        for word, (takes, what) in term_words.TERMS.items()
+        for word, (takes, what) in term_text.TERMS.items()
     ),
     Verb("instances", "GLOB,...|off", "candidate types",
          lambda typed, _: changes.SetInstances(
@@ -286,7 +286,7 @@ VERBS: tuple[Verb, ...] = (
     *(
         Verb(clause.word, f"{clause.takes}|off", clause.what, _limit(clause.word),
              _limit_values(clause.word))
-        for clause in limit_words.CLAUSES
+        for clause in limit_text.CLAUSES
     ),
     Verb("limits", "[LIMIT,...|off]", "all limits in one line", _limits, lambda names: ("off",)),
     Verb("training", "USD|TIME|off", "what training runs may cost in all", _training,

@@ -9,8 +9,8 @@ import pytest
 import engine
 from tui import format as text
 from tui.cli import main
-from tui.words.training_lines import TARGETS, collect_line, rendered
-from tui.words.training_words import budget_of, saved, span, stepped
+from tui.input_text.training_text import budget_of, saved, span, stepped
+from tui.training_exports import TARGETS, collect_line, rendered
 
 EXPERIMENTS = [
     engine.Experiment(4, 0.05, "m5.xlarge"),

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.behaviours.part import PlannerPart
+from tui.behaviours.planner_mixin import PlannerPart
 from tui.changes import SetTrainingBudget, SetTrainingPlan, ShowView
 from tui.messages import Advised
 from tui.state import TRAINING_PLANS
 
 if TYPE_CHECKING:
     from engine import Experiment, Layout
-    from tui.advising import Advising, Found
     from tui.answers import Answer
+    from tui.experiments_advisor import Advising, Found
 
 
 class ExperimentActions(PlannerPart):
@@ -24,7 +24,7 @@ class ExperimentActions(PlannerPart):
     def advising(self) -> Advising:
         """What works the experiments out; made when they are first looked at."""
         if self._advising is None:
-            from tui.advising import Advising
+            from tui.experiments_advisor import Advising
 
             app = self.planner
             self._advising = Advising(app._session, app.post_message)
@@ -49,7 +49,7 @@ class ExperimentActions(PlannerPart):
 
     def action_training(self, by: int) -> None:
         """Step the budget for training runs."""
-        from tui.words.training_words import stepped
+        from tui.input_text.training_text import stepped
 
         app = self.planner
         if app.state.training.plan != TRAINING_PLANS[0]:
@@ -75,7 +75,7 @@ class ExperimentActions(PlannerPart):
 
     def training_line(self) -> str:
         """The line that makes the runs which the view points at; "" where there are none."""
-        from tui.words.training_lines import collect_line
+        from tui.training_exports import collect_line
 
         runs, layout = self._pointed_at()
         return collect_line(runs, layout) if runs else ""
@@ -83,7 +83,7 @@ class ExperimentActions(PlannerPart):
     def export_runs(self) -> None:
         """These runs as text to paste, with preview."""
         from tui.screens.export import ExportScreen, Target
-        from tui.words.training_lines import TARGETS, rendered
+        from tui.training_exports import TARGETS, rendered
 
         app = self.planner
         runs, layout = self._pointed_at()

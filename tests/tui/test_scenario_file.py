@@ -7,10 +7,10 @@ from screen import at_rest, settled, text_of
 from test_pins import BASE, FIRST, SECOND
 
 import engine
-from tui.kept import keeping
-from tui.kept.pin_file import VERSION, Kept, format_kept, read_kept
 from tui.pins import MOST_PINS, Pin
 from tui.state import PlanState
+from tui.storage import scenario_store
+from tui.storage.scenario_file import VERSION, Kept, format_kept, read_kept
 
 SAMPLE = "sales-report-small"
 STATE = PlanState(sources=(SAMPLE,), deadline_seconds=2700.0, deadline_chosen=True)
@@ -144,7 +144,7 @@ async def test_the_session_is_resumed_with_its_pins(planner):
         await app.run_line("pin fast")
         await settled(pilot)
     app.keep_session()
-    kept = keeping.last_session()
+    kept = scenario_store.last_session()
     assert [pin.name for pin in kept.pins] == ["A", "fast"]
     # A deadline that is written down is one that was chosen.
     assert kept.pins == tuple(

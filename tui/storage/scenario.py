@@ -14,16 +14,16 @@ from typing import Any
 
 import engine
 from tui.changes import OpenSources, SetCatalog, ShowView
-from tui.commands import outcome_of
-from tui.kept.places import is_there
+from tui.command_parser import outcome_of
+from tui.input_text import job_text, term_text
+from tui.input_text.limit_text import line_of
+from tui.input_text.term_text import TERMS
 from tui.reducer import reduce
 from tui.state import TRAINING_PLANS, PlanState, Training
-from tui.verbs import Names
+from tui.storage.user_folders import is_there
+from tui.typed_commands import Names
 from tui.views.pages import NAMES
 from tui.widgets.numbers import all_digits, fewest_digits, money_text, time_text
-from tui.words import job_words, term_words
-from tui.words.limit_words import line_of
-from tui.words.term_words import TERMS
 
 KEYS = (
     *("open", "ran-on", "category", "catalog", *TERMS, "instances", "model"),
@@ -77,14 +77,14 @@ def typed_values(state: PlanState) -> dict[str, str]:
         "discount": _percent(terms.discount_fraction),
         "dbu-price": f"${terms.dbu!r}" if isinstance(terms.dbu, float | int) else terms.dbu,
         "platform": terms.platform,
-        "overhead-per-core": term_words.overhead_text(terms.overhead_per_core_gib),
+        "overhead-per-core": term_text.overhead_text(terms.overhead_per_core_gib),
         "fill-nodes": "on" if terms.fill_nodes else None,
         "instances": ", ".join(state.instances) or None,
         "model": state.model,
         "deadline": _deadline(state),
         "budget": "off" if state.budget_usd is None else _money(state.budget_usd),
         "size": f"{fewest_digits(state.scale)}x",
-        "param": job_words.line_of(state.job) or None,
+        "param": job_text.line_of(state.job) or None,
         "iterations": None if state.job.iterations is None else fewest_digits(state.job.iterations),
         "nodes": str(state.max_nodes),
         "confidence": _percent(state.confidence),
@@ -218,7 +218,7 @@ def _with(state: PlanState, key: str, value: Any, where: str, names: Names) -> P
         )
     try:
         if key in TERMS:
-            return replace(state, terms=term_words.changed(state.terms, key, value))
+            return replace(state, terms=term_text.changed(state.terms, key, value))
         outcome = outcome_of(f"{key} {value}", replace(names, job=state.job))
         catalog = outcome.catalog if isinstance(outcome, SetCatalog) else None
         if catalog is not None and catalog not in names.catalogs and not is_there(catalog):

@@ -13,9 +13,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import engine
+from tui.input_text.limit_text import OFF
 from tui.state import AS_RUN, Job, PlanState
 from tui.widgets.numbers import fewest_digits
-from tui.words.limit_words import OFF
 
 if TYPE_CHECKING:
     from engine import Profile, Workload

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from tui.behaviours.part import PlannerPart
+from tui.behaviours.planner_mixin import PlannerPart
 from tui.changes import FilterList
 from tui.state import evidence_key
 from tui.views.prose import Line, Tone
-from tui.views.words import in_planner
+from tui.views.sentences import in_planner
 from tui.widgets.table import Table
 from tui.widgets.text import plain
 

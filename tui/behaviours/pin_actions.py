@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.behaviours.part import PlannerPart
+from tui.behaviours.planner_mixin import PlannerPart
 from tui.changes import ShowView
 
 if TYPE_CHECKING:

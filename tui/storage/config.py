@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import engine
-from tui.kept.places import home, is_there
+from tui.storage.user_folders import home, is_there
 
 if TYPE_CHECKING:
     from tui.widgets.glyphs import GlyphChoice

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import engine
-from tui.kept.scenario import KEYS, format_scenario, lines_of, read_top, scalar, state_of
 from tui.mixing import USUAL_TYPES
 from tui.pins import MOST_PINS, NOW, Pin
 from tui.state import PlanState
+from tui.storage.scenario import KEYS, format_scenario, lines_of, read_top, scalar, state_of
 
 VERSION = 3
 """Of the format: the second says what costs lie between, the third has a `mix` only where one was

@@ -5,8 +5,8 @@ from __future__ import annotations
 from decimal import Decimal
 
 import engine
+from tui.input_text.limit_text import OFF
 from tui.state import Terms
-from tui.words.limit_words import OFF
 
 TERMS = {
     "region": ("REGION|off", "prices of another region of the catalog"),

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import engine
-from tui.behaviours.planning import SETTLED_SECONDS, described
+from tui.behaviours.plan_updates import SETTLED_SECONDS, described
 from tui.messages import Advised
 from tui.state import PlanState
-from tui.views.words import in_planner
+from tui.views.sentences import in_planner
 from tui.workers import Latest
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ class _Question:
     def with_reference_runs(self, found: Found) -> Found:
         """With the runs that PERIDOT's or SimCost's rule asks for, on the best composition's
         type."""
-        from tui.words.training_words import SAMPLES
+        from tui.input_text.training_text import SAMPLES
 
         instance, most = self._type_and_most()
         training = self.state.training
@@ -215,7 +215,7 @@ class _Question:
 
     def with_plan(self, found: Found) -> Found:
         """With the training runs of the best composition's type within the budget."""
-        from tui.words.training_words import SAMPLES
+        from tui.input_text.training_text import SAMPLES
 
         training, plan = self.state.training, self.answer.built.plan
         amount, unit = training.amount, training.unit
@@ -254,7 +254,7 @@ class _Question:
 
     def _planned(self, request: engine.TrainingRequest, *, tries: int = 0) -> engine.ExperimentPlan:
         """The design; one that nobody named the budget of may raise it so many times."""
-        from tui.words.training_words import stepped
+        from tui.input_text.training_text import stepped
 
         built = self.answer.built
         try:
@@ -274,7 +274,7 @@ class _Question:
 def suggested(best: engine.Choice) -> tuple[float, str]:
     """A round budget: what a few runs of the best composition cost, or take where that has no
     price."""
-    from tui.words.training_words import stepped
+    from tui.input_text.training_text import stepped
 
     if best.cost_usd:
         return stepped(best.cost_usd * SHARE_OF_ANSWER, "usd", 1), "usd"

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import engine
-from tui.kept.pin_file import Kept, format_kept, read_kept
-from tui.kept.places import home, is_there
-from tui.kept.scenario import FILE_KEYS
+from tui.storage.scenario import FILE_KEYS
+from tui.storage.scenario_file import Kept, format_kept, read_kept
+from tui.storage.user_folders import home, is_there
 
 ENDINGS = (".yaml", ".yml")
 FORMER = "~"
