@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 
 import engine
 
-Say = Callable[[str], None]
+ReportProgress = Callable[[str], None]
 """Takes a few words on what is being done."""
 
 
 @dataclass(frozen=True, eq=False)
-class Built:
+class BuiltPlan:
     """What was read and built for a state; answers every goal."""
 
     profile: engine.Profile
@@ -44,7 +44,7 @@ class Answer:
         alike: the cluster of one type that is explained in place of a mix; None for no mix.
     """
 
-    built: Built
+    built: BuiltPlan
     report: engine.PlanReport
     compared: engine.Curve | None
     explained: engine.Prediction | None

@@ -34,13 +34,13 @@ from tui.behaviours.key_order import KeyOrder
 from tui.behaviours.notice_actions import NoticeActions
 from tui.behaviours.panel_events import PanelEvents
 from tui.behaviours.pin_actions import PinActions
-from tui.behaviours.plan_updates import Planning, described
+from tui.behaviours.plan_updates import PlanUpdates, error_text
 from tui.behaviours.session_actions import SessionActions
 from tui.bindings import VI_BINDINGS, KeyActions, with_ids
 from tui.changes import (
     Action,
-    Reread,
-    Restore,
+    RereadSources,
+    RestoreInputs,
     Select,
     SetMix,
     SetSpot,
@@ -49,12 +49,12 @@ from tui.changes import (
     SortList,
 )
 from tui.history import History
-from tui.messages import Compared
+from tui.messages import ModelAnswered
 from tui.mixing import most_types
 from tui.panels import NARROW_BELOW, SHORT_BELOW, Panels
 from tui.reducer import reduce
 from tui.start import AppOptions
-from tui.state import MOST_TYPES, ChartKind, Order, PlanState, View, goal_key, plan_key, with_inputs
+from tui.state import MAX_TYPES, ChartKind, Order, PlanState, View, goal_key, plan_key, with_inputs
 from tui.themes import DARK_ANSI, HIGH_CONTRAST, LIGHT
 from tui.tour.actions import TOUR_BINDINGS, TourActions
 from tui.views import bars
@@ -62,13 +62,13 @@ from tui.views.goal import Ranges
 from tui.views.marks import marks_of
 from tui.widgets.glyphs import choose_glyphs
 from tui.widgets.lean_driver import lean_driver
-from tui.workers import Latest
+from tui.workers import LatestJobWorker
 
 if TYPE_CHECKING:
     from engine import WorkflowReport
-    from tui.answers import Answer, Built
-    from tui.behaviours.model_comparison import Comparing
-    from tui.read_tracker import Reading
+    from tui.answers import Answer, BuiltPlan
+    from tui.behaviours.model_comparison import ModelComparison
+    from tui.read_tracker import ReadTracker
     from tui.session import EngineSession
 
 
@@ -84,7 +84,7 @@ def run(options: AppOptions) -> int:
 
 
 class PlannerApp(
-    Planning,
+    PlanUpdates,
     PanelEvents,
     ExperimentActions,
     TourActions,
@@ -119,7 +119,7 @@ class PlannerApp(
         self, options: AppOptions | None = None, *, session: EngineSession | None = None
     ) -> None:
         options = options or AppOptions()
-        self.played = options.tour
+        self.tour_options = options.tour
         self.vi = options.vi
         self._keys = options.keys
         self.pins = options.pins
@@ -136,21 +136,21 @@ class PlannerApp(
             self._filters = [*kept, NoColor()]
         self.marks = marks_of(self.glyphs)
         self.state = options.start
-        self.built: Built | None = None
+        self.built: BuiltPlan | None = None
         self.answer: Answer | None = None
         self.busy = "reading"
-        self._grown = ""
-        self._given = session
-        self._latest = Latest("planner")
-        self._mixes = Latest("mixes")
+        self._change_notice = ""
+        self._injected_session = session
+        self._latest = LatestJobWorker("planner")
+        self._mixes = LatestJobWorker("mixes")
         self._settling: Timer | None = None
         self._searched_seconds = 0.0
-        self._good: PlanState | None = None
-        self._answered: PlanState | None = None
+        self._last_good: PlanState | None = None
+        self._answered_state: PlanState | None = None
         self.history = History()
         self._evidence: Hashable = None
         self._panels = Panels(self)
-        self._laid_out_for = Size(0, 0)
+        self._layout_size = Size(0, 0)
 
     # Life
 
@@ -170,27 +170,27 @@ class PlannerApp(
 
     def on_mount(self) -> None:
         """Paint first, then read."""
-        self.leave_on_signals()
+        self.install_signal_handlers()
         if self._keys:
             self.set_keymap(dict(self._keys))
         self._panels.mount()
         self._panels.show()
-        self._laid_out_for = self.size
-        self.screen.screen_layout_refresh_signal.subscribe(self, self._laid_out)
-        self.watch(self.screen, "focused", self._keyboard_went, init=False)
-        self.call_after_refresh(self._painted)
+        self._layout_size = self.size
+        self.screen.screen_layout_refresh_signal.subscribe(self, self._on_screen_layout)
+        self.watch(self.screen, "focused", self._on_focus_lost, init=False)
+        self.call_after_refresh(self._on_first_paint)
 
-    def _painted(self) -> None:
+    def _on_first_paint(self) -> None:
         """After the first frame: begin to read, unless it was left meanwhile."""
-        from tui.log_watcher import EVERY_SECONDS
+        from tui.log_watcher import INTERVAL_SECONDS
 
         if not self.screen_stack[0].is_attached:
             return
         terminal.settle()
         self._panels.complete()
         self._rebuild()
-        self.set_interval(EVERY_SECONDS, self._look_for_growth)
-        if self.played is not None:
+        self.set_interval(INTERVAL_SECONDS, self._poll_growing_logs)
+        if self.tour_options is not None:
             self.action_tour()
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
@@ -205,19 +205,19 @@ class PlannerApp(
     def _session(self) -> EngineSession:
         from tui.session import EngineSession
 
-        return self._given or EngineSession()
+        return self._injected_session or EngineSession()
 
     @cached_property
-    def comparing(self) -> Comparing:
-        from tui.behaviours.model_comparison import Comparing
+    def comparing(self) -> ModelComparison:
+        from tui.behaviours.model_comparison import ModelComparison
 
-        return Comparing(self._session, self.post_message)
+        return ModelComparison(self._session, self.post_message)
 
     @cached_property
-    def _reading(self) -> Reading:
-        from tui.read_tracker import Reading
+    def _reading(self) -> ReadTracker:
+        from tui.read_tracker import ReadTracker
 
-        return Reading()
+        return ReadTracker()
 
     @property
     def ranges(self) -> Ranges:
@@ -229,13 +229,13 @@ class PlannerApp(
         """Take an action: the next state, what it needs computed, and what it shows."""
         before, self.state = self.state, reduce(self.state, action)
         history = self.history
-        if not isinstance(action, Restore | Reread):
+        if not isinstance(action, RestoreInputs | RereadSources):
             self.history = history.recorded(before, self.state, now_seconds=monotonic())
         asked = goal_key(self.state) != goal_key(before)
         # Without any plan the first question was refused: another one may not be.
         unanswered = self.built is None and not self.busy
         if asked:
-            self._panels.say_below([])  # it was said of the inputs before
+            self._panels.show_status([])  # it was said of the inputs before
         if plan_key(self.state) != plan_key(before) or (asked and unanswered):
             self._rebuild()
         elif asked and not self._ask():
@@ -247,7 +247,7 @@ class PlannerApp(
         else:
             self._panels.show()
 
-    def on_compared(self, message: Compared) -> None:
+    def on_model_answered(self, message: ModelAnswered) -> None:
         if self.comparing.take(message) and self.state.view == "evidence":
             self._panels.show()
 
@@ -257,28 +257,28 @@ class PlannerApp(
         """What drags has the mouse to itself; what was said meanwhile is shown once it lets go."""
         super().capture_mouse(widget)
         if widget is None:
-            self.put_held_notice()
+            self.show_held_notice()
 
-    def course(self, answer: Answer) -> WorkflowReport | None:
+    def workflow_report(self, answer: Answer) -> WorkflowReport | None:
         """The states of the answer's best composition; what is wrong is said in a notice."""
         try:
-            return self._session.course(self.state, answer)
+            return self._session.workflow_report(self.state, answer)
         except Exception as error:
-            self.show_notice(described(error), "bad")
+            self.show_notice(error_text(error), "bad")
             return None
 
     # Panels
 
-    def _laid_out(self, screen: Screen[object]) -> None:
+    def _on_screen_layout(self, screen: Screen[object]) -> None:
         """Where there is another room, tabs are shorter and another chart is seen; Textual tells
         the planner's own screen of it only where no dialog covers it."""
-        if screen.size != self._laid_out_for:
-            self._laid_out_for = screen.size
+        if screen.size != self._layout_size:
+            self._layout_size = screen.size
             self._panels.mark()
             self._panels.fit_notice()
             self.call_after_refresh(self._panels.show)
 
-    def _keyboard_went(self, focused: Widget | None) -> None:
+    def _on_focus_lost(self, focused: Widget | None) -> None:
         """Where what had the keyboard is hidden, the view gets it. Textual takes it away once the
         hidden widget has heard of it, which may be long after the new room was shown; and while
         another window has the keyboard, nothing here does."""
@@ -300,7 +300,7 @@ class PlannerApp(
     def action_view(self, view: View) -> None:
         """Show another view; what was said before is in the log of notices."""
         if view != self.state.view and not self.busy:
-            self.put_notice(self.standing)
+            self.set_notice(self.sticky_notice)
         self.dispatch(ShowView(view))
         self._panels.focus_view(view)
 
@@ -319,12 +319,12 @@ class PlannerApp(
     def action_focus_next(self) -> None:
         """To the next control, with its terms in place of what was done."""
         super().action_focus_next()
-        self._panels.say_below([])
+        self._panels.show_status([])
 
     def action_focus_previous(self) -> None:
         """To the control before."""
         super().action_focus_previous()
-        self._panels.say_below([])
+        self._panels.show_status([])
 
     def action_chart(self, chart: ChartKind) -> None:
         self.dispatch(ShowView("curves"))
@@ -344,4 +344,4 @@ class PlannerApp(
     def action_mix(self) -> None:
         """One, two, three types per cluster, and one again."""
         catalog = self.built.catalog if self.built else None
-        self.dispatch(SetMix(most_types(self.state, catalog) % MOST_TYPES + 1))
+        self.dispatch(SetMix(most_types(self.state, catalog) % MAX_TYPES + 1))

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from textual.binding import Binding, BindingType
 
-from tui.behaviours.planner_mixin import PlannerPart
+from tui.behaviours.planner_mixin import PlannerMixin
 
 VI_BINDINGS = tuple(
     Binding(key, f"vi('{moves}')", f"As {moves}", show=False)
@@ -29,7 +29,7 @@ def binding_id(action: str) -> str:
     return "-".join(re.findall(r"\w+", action)).replace("_", "-")
 
 
-class KeyActions(PlannerPart):
+class KeyActions(PlannerMixin):
     """A part of `PlannerApp`."""
 
     vi: bool = False
@@ -42,4 +42,4 @@ class KeyActions(PlannerPart):
 
     def action_vi(self, moves: str) -> None:
         """As if the arrow key were pressed, before what was typed behind it."""
-        self.planner.type_instead(moves)
+        self.planner.replace_key(moves)

@@ -15,7 +15,7 @@ class OpenSources(NamedTuple):
     add: bool = False
 
 
-class Reread(NamedTuple):
+class RereadSources(NamedTuple):
     """The sources have changed since they were read; one may have another name now."""
 
     sources: tuple[str, ...]
@@ -42,15 +42,15 @@ class PlanRefused(NamedTuple):
     whole: bool = False
 
 
-class Restore(NamedTuple):
+class RestoreInputs(NamedTuple):
     """Undo, redo: every input as it was there; the view stays."""
 
     inputs: PlanState
 
 
-class Adopt(NamedTuple):
-    """A scenario or a pinned plan: as `Restore`, but a step that can be undone. With `read` the
-    evidence is read anew: files may have changed since."""
+class LoadInputs(NamedTuple):
+    """Load the inputs of a scenario or a pinned plan: like `RestoreInputs`, but a step that can be
+    undone. With `read` the evidence is read anew: files may have changed since."""
 
     inputs: PlanState
     read: bool = False
@@ -204,7 +204,7 @@ class SelectPoint(NamedTuple):
     nodes: int
 
 
-class FollowPoint(NamedTuple):
+class SetGoalFromPoint(NamedTuple):
     """The sliders go where a cluster of the frontier is the answer: the time that it promises is
     the deadline, and nothing else bounds the choice."""
 
@@ -212,40 +212,41 @@ class FollowPoint(NamedTuple):
     nodes: int
 
 
-class PointAt(NamedTuple):
+class MoveCrosshair(NamedTuple):
     """The crosshair went to a number of nodes (in the frontier: seconds), or away."""
 
     crosshair: float | None
 
 
-class LookAt(NamedTuple):
+class SetAxisWindow(NamedTuple):
     """The part of an axis that is looked at; None for the whole."""
 
     axis: AxisName
     window: tuple[float, float] | None
 
 
-class LookAtAll(NamedTuple):
+class ResetZoom(NamedTuple):
     """The whole of every axis; logarithms stay."""
 
 
-class ScaleAxis(NamedTuple):
+class SetAxisScale(NamedTuple):
     """A linear or a logarithmic axis."""
 
     axis: AxisName
     log: bool
 
 
-class Draw(NamedTuple):
+class DrawCurves(NamedTuple):
     """These types are drawn as well, and no others."""
 
     instances: tuple[str, ...]
 
 
 Action = (
-    OpenSources | Reread | EvidenceRead | DeadlineRelaxed | PlanRefused | Restore | Adopt
-    | SetDeadline | SetBudget | SetScale | SetJob | SetMaxNodes | SetConfidence | SetInstances
-    | SetRanOn | SetCategory | SetCatalog | SetTerms | SetModel | SetSpot | SetMix | SetLimits
+    OpenSources | RereadSources | EvidenceRead | DeadlineRelaxed | PlanRefused | RestoreInputs
+    | LoadInputs | SetDeadline | SetBudget | SetScale | SetJob | SetMaxNodes | SetConfidence
+    | SetInstances | SetRanOn | SetCategory | SetCatalog | SetTerms | SetModel | SetSpot | SetMix | SetLimits
     | SetTrainingBudget | SetSamples | SetTrainingPlan | ShowView | ShowChart | Select | FilterList
-    | SortList | SelectPoint | FollowPoint | PointAt | LookAt | LookAtAll | ScaleAxis | Draw
+    | SortList | SelectPoint | SetGoalFromPoint | MoveCrosshair | SetAxisWindow | ResetZoom
+    | SetAxisScale | DrawCurves
 )  # fmt: skip

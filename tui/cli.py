@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tui.start import AppOptions
     from tui.state import PlanState
     from tui.storage.config import Config
-    from tui.storage.scenario_file import Kept
+    from tui.storage.scenario_file import SavedPlan
 
 COMMANDS = {
     "profile": "distil sources into one profile YAML",
@@ -144,7 +144,7 @@ def open_planner(arguments: list[str]) -> int:
     reject_mistyped_command(args.sources)
     check_there(args.sources)
     web.check_options(args)
-    kept = kept_state(args, parser)
+    kept = saved_plan(args, parser)
     if args.web:
         return web.serve(arguments, host=args.host, port=args.port)
     from tui import terminal
@@ -206,7 +206,7 @@ def defaults_of(config: Config) -> dict[str, object]:
     return {name: value for name, value in settings.items() if value is not None}
 
 
-def app_options(args: argparse.Namespace, config: Config, kept: Kept | None) -> AppOptions:
+def app_options(args: argparse.Namespace, config: Config, kept: SavedPlan | None) -> AppOptions:
     from tui.start import AppOptions
 
     return AppOptions(
@@ -261,16 +261,14 @@ def check_there(sources: Sequence[str]) -> None:
 
 def mix_of(types: int | None) -> int | None:
     """A number of types per cluster that the planner searches; None where none was asked for."""
-    from tui.state import MOST_TYPES
+    from tui.state import MAX_TYPES
 
-    if types is not None and types > MOST_TYPES:
-        raise engine.BadInput(
-            f"mix must lie between 1 and {MOST_TYPES}, not {types}", where="--mix"
-        )
+    if types is not None and types > MAX_TYPES:
+        raise engine.BadInput(f"mix must lie between 1 and {MAX_TYPES}, not {types}", where="--mix")
     return types
 
 
-def kept_state(args: argparse.Namespace, parser: argparse.ArgumentParser) -> Kept | None:
+def saved_plan(args: argparse.Namespace, parser: argparse.ArgumentParser) -> SavedPlan | None:
     """What --scenario or --resume name; None without either.
 
     Raises:

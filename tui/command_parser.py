@@ -8,10 +8,17 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 import engine
-from tui.typed_commands import ASKED, EXAMPLES, VERBS, Names, Outcome, Verb
+from tui.typed_commands import (
+    CHOICE_ACTIONS,
+    EXAMPLES,
+    TYPED_COMMANDS,
+    Command,
+    CommandContext,
+    Outcome,
+)
 
 
-def outcome_of(line: str, names: Names) -> Outcome:
+def outcome_of(line: str, names: CommandContext) -> Outcome:
     """What a typed line asks for; a command that lacks what can be chosen opens the choice.
 
     Raises:
@@ -23,19 +30,19 @@ def outcome_of(line: str, names: Names) -> Outcome:
     if argument and not verb.takes:
         raise engine.BadInput(f"{verb.name} takes nothing, not {argument!r}")
     if not argument and verb.takes and not verb.takes.startswith("["):
-        if verb.name in ASKED:
-            return ASKED[verb.name]
+        if verb.name in CHOICE_ACTIONS:
+            return CHOICE_ACTIONS[verb.name]
         remedy = f"type :{verb.name} {EXAMPLES[verb.name]}"
         raise engine.BadInput(f"{verb.name} needs {verb.takes}", remedy=remedy)
     return verb.act(argument, names)
 
 
-def _verb(name: str) -> Verb:
+def _verb(name: str) -> Command:
     """The command of that name, or the only one that begins so."""
-    by_name = {verb.name: verb for verb in VERBS}
+    by_name = {verb.name: verb for verb in TYPED_COMMANDS}
     if name in by_name:
         return by_name[name]
-    begun = [verb for verb in VERBS if name and verb.name.startswith(name)]
+    begun = [verb for verb in TYPED_COMMANDS if name and verb.name.startswith(name)]
     if len(begun) == 1:
         return begun[0]
     close = [verb.name for verb in begun] or get_close_matches(name, by_name, n=3)
@@ -43,16 +50,16 @@ def _verb(name: str) -> Verb:
     raise engine.BadInput(f"there is no command {name!r}", remedy=hint)
 
 
-def offered(typed: str, names: Names) -> list[tuple[str, str]]:
+def offered(typed: str, names: CommandContext) -> list[tuple[str, str]]:
     """(line, what it does) of the commands that typed text may become, best first."""
     verb_name, space, rest = typed.lstrip().removeprefix(":").partition(" ")
     if not space:
         return [
             (f"{verb.name} " if verb.takes else verb.name, f"{verb.takes}  {verb.what}".strip())
-            for verb in VERBS
+            for verb in TYPED_COMMANDS
             if verb.name.startswith(verb_name)
         ]
-    verb = next((verb for verb in VERBS if verb.name == verb_name), None)
+    verb = next((verb for verb in TYPED_COMMANDS if verb.name == verb_name), None)
     if verb is None:
         return []
     begun = rest.strip().rpartition(",")[2].strip()
@@ -64,7 +71,7 @@ def offered(typed: str, names: Names) -> list[tuple[str, str]]:
     return [(f"{verb.name} {head.lstrip()}{value}", verb.what) for value in found]
 
 
-def _acts(line: str, names: Names) -> bool:
+def _acts(line: str, names: CommandContext) -> bool:
     """Whether a typed line asks for something."""
     try:
         outcome_of(line, names)

@@ -23,9 +23,9 @@ from tui.changes import (
 )
 from tui.command_parser import offered
 from tui.input_text import job_text, limit_text
-from tui.screens.picker import MOST_MATCHES, Option, Picker, containing
+from tui.screens.picker import MAX_MATCHES, Option, Picker, containing
 from tui.storage import scenario_store
-from tui.typed_commands import Names
+from tui.typed_commands import CommandContext
 from tui.views import compositions
 from tui.widgets.numbers import money_text
 from tui.widgets.table import text_of
@@ -56,7 +56,7 @@ def command_line(app: PlannerApp, begun: str = "") -> None:
 
     async def run(line: str | None) -> None:
         if line is not None and line.strip():
-            await app.run_line(line)
+            await app.run_command_line(line)
 
     dialog = CommandLine(
         "Command", matches, glyphs=app.glyphs, typed=begun, returns_typed=True,
@@ -65,9 +65,9 @@ def command_line(app: PlannerApp, begun: str = "") -> None:
     app.push_screen(dialog, run)
 
 
-def names(app: PlannerApp) -> Names:
+def names(app: PlannerApp) -> CommandContext:
     """What the arguments of typed commands may be."""
-    return Names(
+    return CommandContext(
         models=tuple(model.name for model in engine.MODELS),
         catalogs=tuple(entry.name for entry in engine.list_catalogs()),
         categories=tuple(engine.CATEGORIES),
@@ -87,15 +87,15 @@ def names(app: PlannerApp) -> Names:
 def themes(app: PlannerApp) -> None:
     options = [Option(name, name) for name in sorted(app.available_themes)]
     app.push_screen(
-        _choice_of(app, "Theme", options, app.theme), _unless_left(app.action_set_theme)
+        _choice_of(app, "Theme", options, app.theme), _if_answered(app.action_set_theme)
     )
 
 
 def open_sources(app: PlannerApp) -> None:
     """Files, folders, samples, remote paths and history servers."""
-    from tui.screens.open import Opened, OpenScreen
+    from tui.screens.open import ChosenSources, OpenScreen
 
-    def apply(opened: Opened) -> None:
+    def apply(opened: ChosenSources) -> None:
         app.dispatch(OpenSources(opened.sources, add=opened.add))
 
     app.push_screen(OpenScreen(apply, glyphs=app.glyphs, here=Path.cwd()))
@@ -108,15 +108,15 @@ def ran_on(app: PlannerApp) -> None:
         return
     # Without a plan the type may be what is missing.
     catalog = app.built.catalog if app.built else engine.load_catalog(engine.WhereItRan().catalog)
-    options = [Option("", "as the log says", _told_of_machines(app))]
-    options += [type_option(offer) for offer in _compared_first(app, catalog)]
-    options += elsewhere(catalog)
+    options = [Option("", "as the log says", _machines_in_log(app))]
+    options += [type_option(offer) for offer in _candidates_first(app, catalog)]
+    options += other_catalog_types(catalog)
     now = app.state.ran_on or ""
     options.sort(key=lambda option: option.value not in ("", now))
     _pick(app, "Where did it run?", options, now, lambda name: SetRanOn(name or None))
 
 
-def _told_of_machines(app: PlannerApp) -> str:
+def _machines_in_log(app: PlannerApp) -> str:
     """What holds where no type is named here."""
     if app.built is None:
         return ""
@@ -126,14 +126,14 @@ def _told_of_machines(app: PlannerApp) -> str:
     return ", ".join(types[:2]) if types else "no type; a median machine is assumed"
 
 
-def _compared_first(app: PlannerApp, catalog: Catalog) -> list[Offer]:
+def _candidates_first(app: PlannerApp, catalog: Catalog) -> list[Offer]:
     """All types of a catalog, those that the plan compares before those that are too small for it,
     or hidden for another reason."""
     compared = set(app.built.plan.surface.candidates.names) if app.built else set()
     return sorted(catalog.offers.values(), key=lambda offer: offer.instance.name not in compared)
 
 
-def elsewhere(chosen: Catalog) -> list[Option]:
+def other_catalog_types(chosen: Catalog) -> list[Option]:
     """The types of the other bundled catalogs, as TYPE@CATALOG; each type once."""
     found, seen = [], set(chosen.offers)
     for catalog in _bundled():
@@ -180,7 +180,7 @@ def instances(app: PlannerApp) -> None:
     if app.built is None:
         app.show_notice(no_plan(app, "the prices are"), "warn")
         return
-    options = [type_option(offer) for offer in _compared_first(app, app.built.catalog)]
+    options = [type_option(offer) for offer in _candidates_first(app, app.built.catalog)]
 
     def matches(typed: str) -> list[Option]:
         last = typed.rpartition(",")[2].strip()
@@ -254,11 +254,11 @@ def limit_options(offers: Mapping[str, Offer], typed: str) -> list[Option]:
     return [Option(last, "a comma begins another limit; enter applies them all")]
 
 
-MATCHED = ("time", "cost", "note")
-"""What the dialog shows of a composition, by the titles of the list's columns."""
+MATCH_COLUMNS = ("time", "cost", "note")
+"""Columns of the list of compositions that the filter dialog shows, by their titles."""
 
 
-def listed(app: PlannerApp) -> None:
+def filter_compositions(app: PlannerApp) -> None:
     """What the list of compositions is to hold; what is left of it is shown while typing."""
     if app.answer is None:
         app.show_notice("there is nothing to filter yet", "warn")
@@ -267,12 +267,14 @@ def listed(app: PlannerApp) -> None:
 
     def matches(typed: str) -> list[Option]:
         found, _ = compositions.chosen_rows(
-            replace(state, listed=typed), answer, marks, most=MOST_MATCHES
+            replace(state, listed=typed), answer, marks, most=MAX_MATCHES
         )
         titles = [column.title for column in compositions.COLUMNS]
         shown = [dict(zip(titles, map(text_of, row), strict=True)) for row in found]
         return [
-            Option(row["composition"], row["composition"], "  ".join(row[of] for of in MATCHED))
+            Option(
+                row["composition"], row["composition"], "  ".join(row[of] for of in MATCH_COLUMNS)
+            )
             for row in shown
         ]
 
@@ -287,7 +289,7 @@ def listed(app: PlannerApp) -> None:
     )
 
 
-def narrowed(app: PlannerApp, name: str) -> None:
+def filter_list(app: PlannerApp, name: str) -> None:
     """The rows of a list that are to be seen; which ones that are is shown while typing."""
     table = app._panels.table(name)
     named = next((i for i, column in enumerate(table.columns) if column.shrink), 0)
@@ -300,7 +302,7 @@ def narrowed(app: PlannerApp, name: str) -> None:
     _ask(
         app,
         "Filter the list",
-        lambda typed: [option(index) for index in table.matching(typed)[:MOST_MATCHES]],
+        lambda typed: [option(index) for index in table.matching(typed)[:MAX_MATCHES]],
         lambda typed: table.focus().narrow(typed),
         typed=table.wanted,
         placeholder="words that a row is to have; nothing for all",
@@ -317,10 +319,10 @@ def _ask(
 ) -> None:
     """Have a line typed, while what it matches is shown; `looks` are those of `Picker`."""
     dialog = Picker(title, matches, glyphs=app.glyphs, returns_typed=True, **looks)
-    app.push_screen(dialog, _unless_left(apply))
+    app.push_screen(dialog, _if_answered(apply))
 
 
-def _unless_left(apply: Callable[[str], object]) -> Callable[[str | None], None]:
+def _if_answered(apply: Callable[[str], object]) -> Callable[[str | None], None]:
     """What is done with an answer; nothing where the dialog was left without one."""
 
     def answered(answer: str | None) -> None:
@@ -345,7 +347,7 @@ def _pick(
     now: str,
     action: Callable[[str], SetRanOn | SetCategory | SetModel | SetCatalog],
 ) -> None:
-    chosen = _unless_left(lambda value: app.dispatch(action(value)))
+    chosen = _if_answered(lambda value: app.dispatch(action(value)))
     app.push_screen(_choice_of(app, title, options, now), chosen)
 
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import engine
-from tui.behaviours.plan_updates import SETTLED_SECONDS, described
-from tui.messages import Advised
+from tui.behaviours.plan_updates import MAX_REST_SECONDS, error_text
+from tui.messages import ExperimentsReady
 from tui.state import PlanState
 from tui.views.sentences import in_planner
-from tui.workers import Latest
+from tui.workers import LatestJobWorker
 
 if TYPE_CHECKING:
     from tui.answers import Answer
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 NODES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """Node counts that training runs may have: up to twice those of the best composition, or
-`LEAST_REACH`, as far as the plan allows."""
+`MIN_REACH_NODES`, as far as the plan allows."""
 
-LEAST_REACH = 8
+MIN_REACH_NODES = 8
 
-SHARE_OF_ANSWER = 0.5
+BUDGET_SHARE = 0.5
 """The budget that is suggested is the next round amount above what so much of a run of the best
 composition costs; more where that tells no terms apart."""
 
-ROOM = 1.5
+BUDGET_MARGIN = 1.5
 """A suggested budget is at least so many times what the cheapest runs cost that tell the terms."""
 
-MOST_TRIES = 4
+MAX_BUDGET_RAISES = 4
 
 NO_WORKFLOW = (
     "a workflow is estimated from the logs of its jobs: open one of them (o) to plan runs of it"
@@ -39,7 +39,7 @@ NO_WORKFLOW = (
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class ExperimentsReport:
     """What could be run, and what that would teach.
 
     Args:
@@ -68,16 +68,16 @@ class Found:
     asked: Hashable = None
 
 
-class Advising:
+class ExperimentsAdvisor:
     """Works out one question at a time, in a thread of its own, and keeps the last answer."""
 
-    def __init__(self, session: EngineSession, post: Callable[[Advised], object]) -> None:
+    def __init__(self, session: EngineSession, post: Callable[[ExperimentsReady], object]) -> None:
         self._session = session
         self._post = post
-        self._latest = Latest("experiments")
+        self._latest = LatestJobWorker("experiments")
         self._question: Hashable = None
         self._answered: Hashable = None
-        self._found: Found | None = None
+        self._found: ExperimentsReport | None = None
         self._evidence: object = None
 
     @property
@@ -85,9 +85,9 @@ class Advising:
         """Whether the last question is still being worked out."""
         return self._question != self._answered
 
-    def of(self, state: PlanState, answer: Answer) -> Found | None:
+    def of(self, state: PlanState, answer: Answer) -> ExperimentsReport | None:
         """The last answer; where the question is another one, that is asked."""
-        question = question_of(state, answer)
+        question = question_key(state, answer)
         if question != self._question:
             evidence = answer.built.profile.runs
             if self._found is not None and evidence is not self._evidence:
@@ -100,13 +100,17 @@ class Advising:
         before = self._found
 
         def job() -> None:
-            time.sleep(SETTLED_SECONDS)
+            time.sleep(MAX_REST_SECONDS)
             if self._question == question:
-                self._post(Advised(question, found_for(self._session, state, answer, before)))
+                self._post(
+                    ExperimentsReady(
+                        question, experiments_report(self._session, state, answer, before)
+                    )
+                )
 
         self._latest.submit(job)
 
-    def take(self, message: Advised) -> bool:
+    def take(self, message: ExperimentsReady) -> bool:
         """Keep an answer; whether it is one to the question at hand."""
         if message.question != self._question:
             return False
@@ -114,7 +118,7 @@ class Advising:
         return True
 
 
-def question_of(state: PlanState, answer: Answer) -> Hashable:
+def question_key(state: PlanState, answer: Answer) -> Hashable:
     """What the experiments depend on."""
     composition = tuple(answer.best.composition.items()) if answer.best else None
     return (_decision(state, answer), composition, state.training)
@@ -122,7 +126,7 @@ def question_of(state: PlanState, answer: Answer) -> Hashable:
 
 def _said(error: Exception) -> str:
     """Why nothing could be planned, with what is typed here in place of the command's options."""
-    return in_planner(described(error))
+    return in_planner(error_text(error))
 
 
 def _decision(state: PlanState, answer: Answer) -> Hashable:
@@ -131,23 +135,26 @@ def _decision(state: PlanState, answer: Answer) -> Hashable:
     return (answer.built.plan, goal, state.training.fractions)
 
 
-def found_for(
-    session: EngineSession, state: PlanState, answer: Answer, before: Found | None = None
-) -> Found:
+def experiments_report(
+    session: EngineSession,
+    state: PlanState,
+    answer: Answer,
+    before: ExperimentsReport | None = None,
+) -> ExperimentsReport:
     """Everything about the experiments of a state; what fails is said in its place.
 
     Args:
         before: what was found last: its next run still holds where only the training runs change.
     """
     built, best = answer.built, answer.best
-    found = Found(known=engine.lessons_of(built.profile), method=state.training.plan)
+    found = ExperimentsReport(known=engine.lessons_of(built.profile), method=state.training.plan)
     if built.workflow is not None:
         return replace(found, no_advice=NO_WORKFLOW, no_plan=NO_WORKFLOW)
     if best is None:
         nothing = "there is no composition to be surer about; loosen the goal"
         return replace(found, no_advice=nothing, no_plan=nothing)
     try:
-        fitted = session.apart(state, built)
+        fitted = session.separate_fit(state, built)
     except Exception as error:
         return replace(found, no_advice=_said(error), no_plan=_said(error))
     question = _Question(fitted, state, answer, best)
@@ -171,7 +178,7 @@ class _Question:
     answer: Answer
     best: engine.Choice
 
-    def with_advice(self, found: Found) -> Found:
+    def with_advice(self, found: ExperimentsReport) -> ExperimentsReport:
         """With the next run for the decision at hand."""
         state, plan = self.state, self.answer.built.plan
         sizes = {1.0, min(1.0, 1.0 / state.scale), *state.training.fractions}
@@ -192,7 +199,7 @@ class _Question:
             return replace(found, no_advice=_said(error))
         return replace(found, advice=advice)
 
-    def with_reference_runs(self, found: Found) -> Found:
+    def with_reference_runs(self, found: ExperimentsReport) -> ExperimentsReport:
         """With the runs that PERIDOT's or SimCost's rule asks for, on the best composition's
         type."""
         from tui.input_text.training_text import SAMPLES
@@ -213,7 +220,7 @@ class _Question:
             return replace(found, no_plan=_said(error))
         return replace(found, plan=plan)
 
-    def with_plan(self, found: Found) -> Found:
+    def with_plan(self, found: ExperimentsReport) -> ExperimentsReport:
         """With the training runs of the best composition's type within the budget."""
         from tui.input_text.training_text import SAMPLES
 
@@ -234,7 +241,7 @@ class _Question:
             confidence=self.state.confidence,
         )
         try:
-            runs = self._planned(request, tries=MOST_TRIES * found.suggested)
+            runs = self._planned(request, tries=MAX_BUDGET_RAISES * found.suggested)
             narrowing = engine.narrowed(
                 self.fitted,
                 cluster=plan.cluster(self.best),
@@ -250,7 +257,7 @@ class _Question:
         """The type that training runs are for, and the most nodes that they may have."""
         instance = next(iter(self.answer.alike or self.best.composition))
         largest = self.answer.built.plan.alike(self.best)[instance]
-        return instance, min(self.state.max_nodes, max(LEAST_REACH, 2 * largest))
+        return instance, min(self.state.max_nodes, max(MIN_REACH_NODES, 2 * largest))
 
     def _planned(self, request: engine.TrainingRequest, *, tries: int = 0) -> engine.ExperimentPlan:
         """The design; one that nobody named the budget of may raise it so many times."""
@@ -267,7 +274,7 @@ class _Question:
         except engine.BudgetTooSmall as error:
             if tries < 1:
                 raise
-            enough = stepped(ROOM * error.least, request.unit, 1)
+            enough = stepped(BUDGET_MARGIN * error.least, request.unit, 1)
             return self._planned(replace(request, budget=enough), tries=tries - 1)
 
 
@@ -277,5 +284,5 @@ def suggested(best: engine.Choice) -> tuple[float, str]:
     from tui.input_text.training_text import stepped
 
     if best.cost_usd:
-        return stepped(best.cost_usd * SHARE_OF_ANSWER, "usd", 1), "usd"
-    return stepped(best.seconds * SHARE_OF_ANSWER, "seconds", 1), "seconds"
+        return stepped(best.cost_usd * BUDGET_SHARE, "usd", 1), "usd"
+    return stepped(best.seconds * BUDGET_SHARE, "seconds", 1), "seconds"

@@ -10,7 +10,7 @@ from tui.state import INPUTS, PlanState, with_inputs, with_renamed_sources
 from tui.storage.scenario import typed_values
 from tui.widgets.numbers import money_text, time_text
 
-MOST_STEPS = 200
+MAX_STEPS = 200
 """Older steps are forgotten."""
 
 ONE_GESTURE_SECONDS = 1.0
@@ -43,7 +43,7 @@ class History:
             return self
         close = now_seconds - self.last_seconds <= ONE_GESTURE_SECONDS
         same_gesture = bool(self.past) and close and changed == self.last_changed
-        past = self.past if same_gesture else (*self.past, before)[-MOST_STEPS:]
+        past = self.past if same_gesture else (*self.past, before)[-MAX_STEPS:]
         if not changed_inputs(past[-1], after):
             return History(past[:-1])  # the gesture has led back: to undo it would change nothing
         return History(past, (), changed, now_seconds)
@@ -83,21 +83,23 @@ class History:
 def difference(before: PlanState, after: PlanState) -> str:
     """Which inputs a step changed, in words for a notice: "deadline 3m → 30s, spot on → off";
     without values where that would not fit a line."""
-    old, new = _told(before), _told(after)
+    old, new = _displayed_values(before), _displayed_values(after)
     changed = [name for name in INPUTS if name in changed_inputs(before, after)]
     terms = [key for key in TERMS if old.get(key) != new.get(key)]
     names = [key for name in changed for key in (terms if name == "terms" else (name,))]
-    words = dict.fromkeys(_WORDS.get(name, name) for name in names)
+    words = dict.fromkeys(_LABELS.get(name, name) for name in names)
     told = {
         word: f"{word} {old.get(key, 'not set')} → {new.get(key, 'not set')}"
-        for key, word in ((_TYPED.get(name, name), _WORDS.get(name, name)) for name in names)
+        for key, word in (
+            (_COMMAND_NAMES.get(name, name), _LABELS.get(name, name)) for name in names
+        )
         if old.get(key) != new.get(key)
     }
     said = ", ".join(told.get(word, word) for word in words)
-    return said if len(said) <= MOST_SAID else ", ".join(words)
+    return said if len(said) <= MAX_NOTICE_CHARS else ", ".join(words)
 
 
-def _told(state: PlanState) -> dict[str, str]:
+def _displayed_values(state: PlanState) -> dict[str, str]:
     """The inputs as they are typed; deadline and budget as their sliders show them, since what was
     dragged, or where a slider begins, is no round amount."""
     told = typed_values(state)
@@ -108,10 +110,10 @@ def _told(state: PlanState) -> dict[str, str]:
     return told
 
 
-MOST_SAID = 60
+MAX_NOTICE_CHARS = 60
 """Characters of a notice on what a step changed."""
 
-_TYPED = {
+_COMMAND_NAMES = {
     "ran_on": "ran-on",
     "deadline_seconds": "deadline",
     "budget_usd": "budget",
@@ -122,7 +124,7 @@ _TYPED = {
 """Input -> the command that sets it, where that has another name."""
 
 
-_WORDS = {
+_LABELS = {
     "sources": "evidence",
     "reading": "evidence",
     "ran_on": "where it ran",

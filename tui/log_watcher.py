@@ -19,26 +19,26 @@ RUNNING = ".inprogress"
 QUIET_SECONDS = 2.0
 """A log that has just grown grows on: only then is it read."""
 
-LONGEST_WAIT_SECONDS = 30.0
+MAX_WAIT_SECONDS = 30.0
 """But one that never rests is read this often."""
 
-EVERY_SECONDS = 1.0
+INTERVAL_SECONDS = 1.0
 """How often the sizes are looked at."""
 
 
 @dataclass(frozen=True)
-class Grown:
+class SourceChange:
     """What to read now, and why in words."""
 
     sources: tuple[str, ...]
     words: str
 
 
-MOST_WATCHED = 2_000
+MAX_WATCHED_FILES = 2_000
 """A folder of more files is not followed: looking at each every second would be a load."""
 
 
-class Unfinished(NamedTuple):
+class LogSnapshot(NamedTuple):
     """What there is of unfinished logs: of a folder all files count, also those that ended."""
 
     size_bytes: int
@@ -47,21 +47,21 @@ class Unfinished(NamedTuple):
 
 
 @dataclass
-class _Followed:
+class _FollowedLog:
     source: str
-    read: Unfinished
-    seen: Unfinished
+    read: LogSnapshot
+    seen: LogSnapshot
     first_change: float | None = None
     last_change: float = 0.0
 
 
-class Watch:
+class LogWatcher:
     """Follows the unfinished logs among the local sources."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._sources: tuple[str, ...] = ()
-        self._followed: list[_Followed] = []
+        self._followed: list[_FollowedLog] = []
 
     @property
     def active(self) -> bool:
@@ -71,14 +71,16 @@ class Watch:
     def follow(self, sources: tuple[str, ...]) -> None:
         """Take the sizes of now as those that are read."""
         self._sources = sources
-        found = ((source, unfinished(source)) for source in sources)
-        self._followed = [_Followed(source, now, now) for source, now in found if now is not None]
+        found = ((source, log_snapshot(source)) for source in sources)
+        self._followed = [
+            _FollowedLog(source, now, now) for source, now in found if now is not None
+        ]
 
-    def poll(self) -> Grown | None:
+    def poll(self) -> SourceChange | None:
         """What has grown and come to rest, or ended; None while there is nothing new."""
         now = self._clock()
         for log in self._followed:
-            found = unfinished(log.source)
+            found = log_snapshot(log.source)
             if found is None:
                 return self._ended(log)
             if found != log.seen:
@@ -87,21 +89,23 @@ class Watch:
             if log.first_change is None or found == log.read:
                 continue
             rests = now - log.last_change >= QUIET_SECONDS
-            if rests or now - log.first_change >= LONGEST_WAIT_SECONDS:
-                return Grown(self._sources, f"{_name(log.source)} has grown: it was read again")
+            if rests or now - log.first_change >= MAX_WAIT_SECONDS:
+                return SourceChange(
+                    self._sources, f"{_name(log.source)} has grown: it was read again"
+                )
         return None
 
-    def _ended(self, log: _Followed) -> Grown | None:
+    def _ended(self, log: _FollowedLog) -> SourceChange | None:
         """The mark is gone: the application ended, or somebody removed its log."""
         self._followed.remove(log)
         now_called = log.source.removesuffix(RUNNING)
         if not os.path.exists(now_called):
             return None
         sources = tuple(now_called if s == log.source else s for s in self._sources)
-        return Grown(sources, f"{_name(now_called)} has ended: it was read again")
+        return SourceChange(sources, f"{_name(now_called)} has ended: it was read again")
 
 
-def unfinished(source: str) -> Unfinished | None:
+def log_snapshot(source: str) -> LogSnapshot | None:
     """What grows of a source: an unfinished log, rolling or not, or a folder of logs with one;
     None for any other source."""
     path = Path(source)
@@ -109,21 +113,21 @@ def unfinished(source: str) -> Unfinished | None:
         if path.is_dir():
             return _in_folder(path)
         if source.endswith(RUNNING) and path.is_file():
-            return Unfinished(path.stat().st_size, 1, 1)
+            return LogSnapshot(path.stat().st_size, 1, 1)
     except (OSError, ValueError):
         pass
     return None
 
 
-def _in_folder(folder: Path) -> Unfinished | None:
+def _in_folder(folder: Path) -> LogSnapshot | None:
     size = files = running = 0
     for place, _, names in os.walk(folder):
         files += len(names)
-        if files > MOST_WATCHED:
+        if files > MAX_WATCHED_FILES:
             return None
         running += sum(name.endswith(RUNNING) for name in names)
         size += sum(_size(os.path.join(place, name)) for name in names)
-    return Unfinished(size, files, running) if running else None
+    return LogSnapshot(size, files, running) if running else None
 
 
 def _size(path: str) -> int:

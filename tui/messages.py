@@ -10,8 +10,8 @@ from textual.message import Message
 
 if TYPE_CHECKING:
     from engine import ModelAnswer
-    from tui.answers import Answer, Built
-    from tui.experiments_advisor import Found
+    from tui.answers import Answer, BuiltPlan
+    from tui.experiments_advisor import ExperimentsReport
 
 
 @dataclass(eq=False, repr=False)
@@ -31,7 +31,7 @@ class PlanReady(Message):
     """A plan was built for the state with this key."""
 
     key: Hashable
-    built: Built
+    built: BuiltPlan
 
 
 @dataclass(eq=False, repr=False)
@@ -61,7 +61,7 @@ class PlanFailed(Message):
 
 
 @dataclass(eq=False, repr=False)
-class Compared(Message):
+class ModelAnswered(Message):
     """What a model that is not in use says of the question at hand."""
 
     question: Hashable
@@ -69,8 +69,8 @@ class Compared(Message):
 
 
 @dataclass(eq=False, repr=False)
-class Advised(Message):
+class ExperimentsReady(Message):
     """What could be run next, for the question at hand."""
 
     question: Hashable
-    found: Found
+    found: ExperimentsReport

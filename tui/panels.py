@@ -25,9 +25,9 @@ from tui.widgets.text import fit, plain
 
 if TYPE_CHECKING:
     from engine import ModelAnswer, WorkflowReport
-    from tui.answers import Answer, Built
+    from tui.answers import Answer, BuiltPlan
     from tui.app import PlannerApp
-    from tui.experiments_advisor import Found
+    from tui.experiments_advisor import ExperimentsReport
     from tui.pins import Pin
     from tui.views.goal import Name
     from tui.views.marks import Marks
@@ -57,7 +57,7 @@ class Panels:
         self._keys: dict[str, Hashable] = {}
         self.ranges = Ranges(known=False)
         self._made: dict[str, Widget] = {}
-        self.said_below: Line = ()
+        self.status_line: Line = ()
 
     # Making
 
@@ -126,7 +126,7 @@ class Panels:
             self._show_why(app.answer)
             _module(app.state.view).show(self, app.answer)
         else:
-            blank.show(self, app.state.view, busy=bool(app.busy), refused=bool(app.standing))
+            blank.show(self, app.state.view, busy=bool(app.busy), refused=bool(app.sticky_notice))
 
     def show_inputs(self) -> None:
         """What is asked and how far the answer is; the last answer stays as it is drawn."""
@@ -163,13 +163,13 @@ class Panels:
         """The reasons; while a chart has a crosshair, what is read there."""
         module, state = _module(self._app.state.view), self._app.state
         read = module.aside(self, answer) if hasattr(module, "aside") else None
-        self.entitle("why", "Why" if read is None else "At the crosshair")
+        self.set_title("why", "Why" if read is None else "At the crosshair")
         self.prose("why").show(sentences.why(state, answer, self.marks) if read is None else read)
 
     def show_header(self) -> None:
         """The two lines at the top."""
         app = self._app
-        due = f"settling the plan, then {app.awaited[0].then}" if app.awaited else ""
+        due = f"settling the plan, then {app.pending[0].then}" if app.pending else ""
         shown = bars.header(app.state, app.built, app.busy or due, width=app.size.width)
         self._bar("header").show(*shown)
         left = bars.tabs(app.state, app.built, width=app.size.width)
@@ -195,7 +195,7 @@ class Panels:
             narrow = app.size.width < NARROW_BELOW
             left, right = key_line.keys(app.focused, app.state.view, narrow=narrow)
             self._bar("keys").show(self._named(left), self._named(right))
-        if not self.said_below:
+        if not self.status_line:
             self.explain()
 
     def _named(self, keys: Sequence[key_line.Key]) -> list[bars.Item]:
@@ -206,23 +206,23 @@ class Panels:
     def explain(self, over: Widget | None = None) -> None:
         """The line on the terms of what is pointed at, else of what has the keyboard, in place of
         what was said there; the first frame does without."""
-        app, self.said_below = self._app, ()
+        app, self.status_line = self._app, ()
         if app.answer is None or "about" not in self._made:
             return
         from tui.views import terms
 
         said = ""
         if not isinstance(app.screen, Dialog):
-            said = terms.said_of(app.state, over or app.focused, over=app.line_under)
+            said = terms.said_of(app.state, over or app.focused, over=app.hovered_threshold)
         self._bar("about").show([bars.Item(f" {said}", "muted", "help", whole=False)])
 
-    def say_below(self, line: Line) -> None:
+    def show_status(self, line: Line) -> None:
         """What was done, in place of the line of help, or that again."""
         if line:
-            self.said_below = line
+            self.status_line = line
             spans = [bars.Item(text, tone, "notices", whole=False) for text, tone in line]
             self._bar("about").show([bars.Item(" "), *spans])
-        elif self.said_below:
+        elif self.status_line:
             self.explain()
 
     def notice(self, line: Line) -> None:
@@ -240,7 +240,7 @@ class Panels:
         prose.styles.height = rows
         self._app.screen_stack[0].set_class(rows > 1 and bool(prose.lines), "noticed")
 
-    def measure(self, built: Built, answer: Answer | None) -> None:
+    def measure(self, built: BuiltPlan, answer: Answer | None) -> None:
         """Let the sliders reach what new evidence makes sensible."""
         run = built.profile.largest_run
         best = answer.best if answer else None
@@ -344,13 +344,13 @@ class Panels:
         """Every model by name with its answer to the question at hand, None while it is fitted."""
         return self._app.comparing.rows(answer)
 
-    def advised(self, answer: Answer) -> tuple[Found | None, bool]:
+    def advised(self, answer: Answer) -> tuple[ExperimentsReport | None, bool]:
         """What could be run next, None until it is worked out; whether it is about to change."""
         return self._app.advised(answer)
 
-    def course(self, answer: Answer) -> WorkflowReport | None:
+    def workflow_report(self, answer: Answer) -> WorkflowReport | None:
         """The states of the answer's best composition; what is wrong is said in a notice."""
-        return self._app.course(answer)
+        return self._app.workflow_report(answer)
 
     @property
     def is_short(self) -> bool:
@@ -364,7 +364,7 @@ class Panels:
     def slider(self, name: str) -> Slider:
         return self._goal.slider(cast("Name", name))
 
-    def entitle(self, name: str, title: str) -> None:
+    def set_title(self, name: str, title: str) -> None:
         """Another title over a widget; one that is too long is cut with a sign of these glyphs."""
         panel, glyphs = self.widget(f"{name}-panel"), self.glyphs
         room = self.width - TITLE_EDGES - (0 if self.width < NARROW_BELOW else SIDE_CELLS)

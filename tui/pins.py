@@ -13,7 +13,7 @@ from tui.views import sentences
 if TYPE_CHECKING:
     from tui.answers import Answer
 
-MOST_PINS = 26
+MAX_PINS = 26
 NOW = "now"
 """What the plan on the screen is called among the pinned ones."""
 
@@ -71,7 +71,7 @@ def with_pin(pins: tuple[Pin, ...], pin: Pin) -> tuple[Pin, ...]:
     """One more; one of the same name is replaced where it stands."""
     if any(other.name == pin.name for other in pins):
         return tuple(pin if other.name == pin.name else other for other in pins)
-    return (*pins, pin)[:MOST_PINS]
+    return (*pins, pin)[:MAX_PINS]
 
 
 def without_pin(pins: tuple[Pin, ...], name: str) -> tuple[Pin, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-EVERY_SECONDS = 0.2
+INTERVAL_SECONDS = 0.2
 FIRST_AFTER_SECONDS = 0.5
 """Short reading needs no words."""
 
@@ -14,7 +14,7 @@ FIRST_LINE_AFTER_SECONDS = 5.0
 """Lines stay where they were written, so there are few."""
 
 
-class Speedometer:
+class ReadProgress:
     """Takes the bytes read so far and says now and then how far and how fast that is.
 
     Args:
@@ -33,7 +33,7 @@ class Speedometer:
         self._say = say
         self._clock = clock
         self._start = clock()
-        self._every = LINES_EVERY_SECONDS if in_lines else EVERY_SECONDS
+        self._every = LINES_EVERY_SECONDS if in_lines else INTERVAL_SECONDS
         self._next = self._start + (FIRST_LINE_AFTER_SECONDS if in_lines else FIRST_AFTER_SECONDS)
         self._ending = "" if in_lines else ", esc cancels"
 

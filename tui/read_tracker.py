@@ -5,16 +5,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Hashable
 
-from tui.log_watcher import Watch
+from tui.log_watcher import LogWatcher
 from tui.workers import Cancelled
 
 
-class Ticket:
+class ReadRequest:
     """One reading of one evidence; all plans on the same evidence share it."""
 
     def __init__(self, evidence: Hashable) -> None:
         self.evidence = evidence
-        self.watch = Watch()
+        self.watch = LogWatcher()
         self._cancelled = threading.Event()
         self._begun = False
 
@@ -37,18 +37,18 @@ class Ticket:
             raise Cancelled
 
 
-class Reading:
+class ReadTracker:
     """The current reading, and the watch over what was read last."""
 
     def __init__(self) -> None:
-        self.watch = Watch()
-        self._current = Ticket(None)
+        self.watch = LogWatcher()
+        self._current = ReadRequest(None)
 
-    def ticket(self, evidence: Hashable) -> Ticket:
+    def ticket(self, evidence: Hashable) -> ReadRequest:
         """The ticket for that evidence; the reading of any other one is cancelled."""
         if evidence != self._current.evidence:
             self._current.cancel()
-            self._current = Ticket(evidence)
+            self._current = ReadRequest(evidence)
         return self._current
 
     def done(self) -> None:
@@ -57,4 +57,4 @@ class Reading:
 
     def cancel(self) -> None:
         self._current.cancel()
-        self._current = Ticket(None)
+        self._current = ReadRequest(None)

@@ -9,15 +9,15 @@ from typing import Any
 from tui import changes
 from tui.changes import Action
 from tui.state import (
-    AS_RUN,
-    AS_TOLD,
-    LEAST_SCALE,
+    CATALOG_TERMS,
+    MAX_DRAWN,
     MAX_NODES,
-    MOST_DRAWN,
-    MOST_SCALE,
-    MOST_TYPES,
+    MAX_SCALE,
+    MAX_TYPES,
+    MEASURED_JOB,
+    MIN_SCALE,
     NO_LIMITS,
-    PLANNED,
+    PLAN_INPUTS,
     WHOLE,
     Axes,
     AxisName,
@@ -38,7 +38,7 @@ def reduce(state: PlanState, action: Action) -> PlanState:
     match action:
         case changes.OpenSources(sources, add):
             return _opened(state, sources, add=add)
-        case changes.Reread(sources):
+        case changes.RereadSources(sources):
             return replace(state, sources=sources, reading=state.reading + 1)
         case changes.EvidenceRead(measured, deadline):
             return _with_starting_deadline(state, measured, deadline)
@@ -46,18 +46,18 @@ def reduce(state: PlanState, action: Action) -> PlanState:
             return _relaxed(state, seconds)
         case changes.PlanRefused(good, whole):
             return _refused(state, good, whole=whole)
-        case changes.Restore(inputs):
+        case changes.RestoreInputs(inputs):
             return with_inputs(state, inputs)
-        case changes.Adopt(inputs, read):
+        case changes.LoadInputs(inputs, read):
             return _adopted(state, inputs, read=read)
         case changes.SetDeadline(seconds):
             return replace(state, deadline_seconds=seconds, deadline_chosen=True)
         case changes.SetScale(scale):
-            return replace(state, scale=min(MOST_SCALE, max(LEAST_SCALE, scale)))
+            return replace(state, scale=min(MAX_SCALE, max(MIN_SCALE, scale)))
         case changes.SetMaxNodes(nodes):
             return replace(state, max_nodes=min(MAX_NODES, max(1, nodes)))
         case changes.SetMix(types):
-            return replace(state, mix=min(MOST_TYPES, max(1, types)))
+            return replace(state, mix=min(MAX_TYPES, max(1, types)))
         case changes.SetInstances(globs):
             return replace(state, instances=globs, selected=None)
         case changes.SetTerms(terms):
@@ -66,7 +66,7 @@ def reduce(state: PlanState, action: Action) -> PlanState:
             return _with_catalog(state, catalog, region)
         case changes.SetTrainingBudget() | changes.SetSamples() | changes.SetTrainingPlan():
             return replace(state, training=state.training._replace(**action._asdict()))
-        case changes.FollowPoint(seconds, nodes):
+        case changes.SetGoalFromPoint(seconds, nodes):
             return _followed(state, seconds, nodes)
         case _:
             return _looked_at(state, action)
@@ -84,14 +84,14 @@ def _looked_at(state: PlanState, action: Action) -> PlanState:
             return replace(state, order=order, selected=None)
         case changes.SelectPoint(instance, nodes):
             return replace(state, point=(instance, nodes))
-        case changes.LookAt(axis, window):
+        case changes.SetAxisWindow(axis, window):
             return _with_axis(state, axis, window=window)
-        case changes.ScaleAxis(axis, log):
+        case changes.SetAxisScale(axis, log):
             return _with_axis(state, axis, log=log)
-        case changes.LookAtAll():
+        case changes.ResetZoom():
             return replace(state, axes=Axes(*(look._replace(window=None) for look in state.axes)))
-        case changes.Draw(instances):
-            return replace(state, drawn=tuple(dict.fromkeys(instances))[:MOST_DRAWN])
+        case changes.DrawCurves(instances):
+            return replace(state, drawn=tuple(dict.fromkeys(instances))[:MAX_DRAWN])
         case _:
             return replace(state, **action._asdict())
 
@@ -131,7 +131,7 @@ def _with_catalog(state: PlanState, catalog: str | None, region: str | None) -> 
         state,
         catalog=catalog,
         pricing=state.pricing + (catalog == state.catalog),
-        terms=AS_TOLD._replace(region=region),
+        terms=CATALOG_TERMS._replace(region=region),
         instances=(),
         limits=kept,
         selected=None,
@@ -155,7 +155,7 @@ def _opened(state: PlanState, sources: tuple[str, ...], *, add: bool) -> PlanSta
         crosshair=None,
         axes=WHOLE,
         scale=1.0,
-        job=AS_RUN,
+        job=MEASURED_JOB,
         deadline_seconds=None,
         deadline_chosen=False,
         budget_usd=None,
@@ -187,7 +187,7 @@ def _refused(state: PlanState, good: PlanState, *, whole: bool) -> PlanState:
     """The last good inputs; a goal that was set meanwhile stays where the evidence is the same."""
     if whole or state.sources != good.sources:
         return replace(good, view=state.view, chart=state.chart)
-    return replace(state, **{name: getattr(good, name) for name in (*PLANNED, "limits")})
+    return replace(state, **{name: getattr(good, name) for name in (*PLAN_INPUTS, "limits")})
 
 
 def nice_seconds(seconds: float) -> float:

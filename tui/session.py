@@ -11,10 +11,10 @@ from datetime import date
 from typing import Generic, TypeVar
 
 import engine
-from tui.answers import Answer, Built, Say, curve_of
+from tui.answers import Answer, BuiltPlan, ReportProgress, curve_of
 from tui.input_text import job_text
 from tui.mixing import most_types
-from tui.read_progress import Speedometer
+from tui.read_progress import ReadProgress
 from tui.state import MAX_NODES, PlanState, Terms, evidence_key
 
 _Question = tuple["engine.Plan", "engine.Goal", "engine.Billing", int]
@@ -24,7 +24,7 @@ _Question = tuple["engine.Plan", "engine.Goal", "engine.Billing", int]
 T = TypeVar("T")
 
 
-class _Last(Generic[T]):
+class _LastValue(Generic[T]):
     """The last answer of one kind, for whoever asks the same again. What a question is about
     (evidence, a plan) is told apart by identity, since comparing what these hold takes longer than
     asking; the rest of it by value."""
@@ -47,21 +47,21 @@ class EngineSession:
 
     _profile: engine.Profile | None = None
     _profile_key: Hashable = None
-    _held: _Last[engine.Profile] = field(default_factory=_Last)
+    _matched_profile: _LastValue[engine.Profile] = field(default_factory=_LastValue)
     _fitted: engine.FittedModel | None = None
-    _apart: _Last[engine.FittedModel] = field(default_factory=_Last)
-    _where: _Last[engine.WhereItRan] = field(default_factory=_Last)
+    _separate_fit: _LastValue[engine.FittedModel] = field(default_factory=_LastValue)
+    _origin: _LastValue[engine.WhereItRan] = field(default_factory=_LastValue)
     _catalogs: dict[tuple[str, int, Terms], engine.Catalog] = field(default_factory=dict)
-    _explained: _Last[engine.Prediction] = field(default_factory=_Last)
+    _explained: _LastValue[engine.Prediction] = field(default_factory=_LastValue)
     _workflow: engine.Workflow | None = None
-    _states: _Last[engine.FittedStates] = field(default_factory=_Last)
-    _course: _Last[engine.WorkflowReport] = field(default_factory=_Last)
-    _limited: _Last[engine.Plan] = field(default_factory=_Last)
-    _mixed: dict[_Question, engine.PlanReport] = field(default_factory=dict)
+    _fitted_states: _LastValue[engine.FittedStates] = field(default_factory=_LastValue)
+    _course: _LastValue[engine.WorkflowReport] = field(default_factory=_LastValue)
+    _limited: _LastValue[engine.Plan] = field(default_factory=_LastValue)
+    _mixed_reports: dict[_Question, engine.PlanReport] = field(default_factory=dict)
     _outcomes: dict[str, engine.FitOutcome] = field(default_factory=dict)
     _outcomes_of: tuple[tuple[engine.Run, ...], str | None] = ((), None)
 
-    def build(self, state: PlanState, say: Say) -> Built:
+    def build(self, state: PlanState, say: ReportProgress) -> BuiltPlan:
         """Reads what is not yet read, then fits the model and builds the surface; slow. What `say`
         raises ends it. What is read for a plan that is refused is not kept: once mended it has to
         be read again."""
@@ -74,11 +74,11 @@ class EngineSession:
                 self._profile_key = None
             raise
 
-    def _build(self, state: PlanState, say: Say) -> Built:
+    def _build(self, state: PlanState, say: ReportProgress) -> BuiltPlan:
         read = self._read(state, say)
         say("reading prices")
         catalog = self._catalog(state)
-        profile = self._held_against(read, catalog, state)
+        profile = self._matched_to_catalog(read, catalog, state)
         if state.category is not None and state.category != profile.category:
             profile = replace(profile, category=state.category)
         say("building the plan")
@@ -96,16 +96,16 @@ class EngineSession:
         )
         # The first question imports and computes what all later ones share: not in the UI's thread.
         plan.report(_goal(state), billing=replace(catalog.billing, spot=state.spot))
-        return Built(profile, catalog, plan, self._workflow)
+        return BuiltPlan(profile, catalog, plan, self._workflow)
 
-    def answer(self, state: PlanState, built: Built) -> Answer:
+    def answer(self, state: PlanState, built: BuiltPlan) -> Answer:
         """The report on the goal, the curve of the selected type, and the explanation."""
         goal = _goal(state)
         billing = replace(built.catalog.billing, spot=state.spot)
         plan = self._under_limits(built.plan, limits_of(state))
         if plan is not built.plan:
             built = replace(built, plan=plan)
-        report = self._mixed.get((plan, goal, billing, most_types(state, built.catalog)))
+        report = self._mixed_reports.get((plan, goal, billing, most_types(state, built.catalog)))
         if report is None:
             report = plan.report(goal, billing=billing, today=date.today())
         return self._answer(state, built, report)
@@ -116,14 +116,14 @@ class EngineSession:
         plan, report = answer.built.plan, answer.report
         types = most_types(state, answer.built.catalog)
         key = (plan, report.goal, report.billing, types)
-        found = self._mixed.get(key)
+        found = self._mixed_reports.get(key)
         if found is None:
             found = plan.mixed(report, most_types=types, today=date.today())
-            kept = list(self._mixed.items())[1 - _KEPT_MIXES :]
-            self._mixed = {**{old: mix for old, mix in kept if old[0] is plan}, key: found}
+            kept = list(self._mixed_reports.items())[1 - _MAX_MIXED_REPORTS :]
+            self._mixed_reports = {**{old: mix for old, mix in kept if old[0] is plan}, key: found}
         return answer if found is report else self._answer(state, answer.built, found)
 
-    def _answer(self, state: PlanState, built: Built, report: engine.PlanReport) -> Answer:
+    def _answer(self, state: PlanState, built: BuiltPlan, report: engine.PlanReport) -> Answer:
         """A report with the curve that it is compared with, and the explanation."""
         plan, best = built.plan, report.recommendation.recommended or report.recommendation.nearest
         if best is None:
@@ -141,7 +141,7 @@ class EngineSession:
             return plan
         return self._limited.get(plan, limits, lambda: plan.limited(limits))
 
-    def course(self, state: PlanState, answer: Answer) -> engine.WorkflowReport | None:
+    def workflow_report(self, state: PlanState, answer: Answer) -> engine.WorkflowReport | None:
         """The states of the best composition, of a mix those of `alike`; None without any."""
         best, plan = answer.best, answer.built.plan
         if best is None:
@@ -159,20 +159,22 @@ class EngineSession:
             ),
         )
 
-    def _states_of(self, built: Built) -> engine.FittedStates | None:
+    def _states_of(self, built: BuiltPlan) -> engine.FittedStates | None:
         """What estimates states: the plan's own model, or one fitted to the same logs."""
         fitted = built.plan.fitted
         if isinstance(fitted, engine.FittedStates):
             return fitted
         if not built.profile.has_stages:
             return None
-        return self._states.get(built.profile, None, lambda: engine.fit_states(built.profile))
+        return self._fitted_states.get(
+            built.profile, None, lambda: engine.fit_states(built.profile)
+        )
 
-    def apart(self, state: PlanState, built: Built) -> engine.FittedModel:
+    def separate_fit(self, state: PlanState, built: BuiltPlan) -> engine.FittedModel:
         """The model of a plan once more, for experiments, which ask it about other clusters and
         sizes: what the plan's own keeps of its last inputs stays what sliders go back to."""
         profile, model = built.profile, state.model
-        return self._apart.get(profile, model, lambda: engine.fit(profile, model=model))
+        return self._separate_fit.get(profile, model, lambda: engine.fit(profile, model=model))
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -204,7 +206,7 @@ class EngineSession:
             plan, (choice.composition, choice.spot, taken), lambda: plan.explain(choice)
         )
 
-    def _read(self, state: PlanState, say: Say) -> engine.Profile:
+    def _read(self, state: PlanState, say: ReportProgress) -> engine.Profile:
         key = evidence_key(state)
         if self._profile is None or key != self._profile_key:
             say("reading " + ", ".join(state.sources))
@@ -218,7 +220,7 @@ class EngineSession:
                 say("reading prices")  # raises where nobody waits any more
                 self._workflow, self._fitted, self._profile = workflow, fitted, fitted.profile
             else:
-                profile = engine.read(*state.sources, ran_on=origin, progress=Speedometer(say))
+                profile = engine.read(*state.sources, ran_on=origin, progress=ReadProgress(say))
                 say("reading prices")  # raises where nobody waits any more
                 self._workflow, self._profile = None, profile
             self._profile_key = key
@@ -232,7 +234,7 @@ class EngineSession:
         limits = (*state.limits.owned, *state.limits.most)
         candidates = (*state.instances, *(name for name, _ in limits))
         platform = state.terms.platform
-        return self._where.get(
+        return self._origin.get(
             read,
             (state.ran_on, platform, candidates),
             lambda: engine.where_it_ran(
@@ -240,7 +242,7 @@ class EngineSession:
             ),
         )
 
-    def _held_against(
+    def _matched_to_catalog(
         self, read: engine.Profile, catalog: engine.Catalog, state: PlanState
     ) -> engine.Profile:
         """What was read, held against the catalog; a discount keeps it, and so its fitted model."""
@@ -265,7 +267,7 @@ class EngineSession:
             return found
 
         key = (where, state.pricing, terms.region, terms.platform, overhead, terms.fill_nodes)
-        return self._held.get(read, key, held)
+        return self._matched_profile.get(read, key, held)
 
     def _fit(self, profile: engine.Profile, model: str) -> engine.FittedModel:
         """The fitted model; another size or filter asks the same one again."""
@@ -297,13 +299,13 @@ class EngineSession:
                 discount_fraction=terms.discount_fraction, dbu=terms.dbu
             )
             found = engine.on_platform(told, terms.platform)
-            while len(self._catalogs) >= _KEPT_CATALOGS:
+            while len(self._catalogs) >= _MAX_CATALOGS:
                 del self._catalogs[next(iter(self._catalogs))]
             self._catalogs[key] = found
         return found
 
 
-def _cluster_of(best: engine.Choice, built: Built) -> engine.Cluster:
+def _cluster_of(best: engine.Choice, built: BuiltPlan) -> engine.Cluster:
     """The cluster of a choice of a plan, of a mix that of `alike`."""
     if best.instance is None or best.nodes is None:
         return built.plan.cluster(best)
@@ -312,10 +314,10 @@ def _cluster_of(best: engine.Choice, built: Built) -> engine.Cluster:
     )
 
 
-_KEPT_CATALOGS = 8
+_MAX_CATALOGS = 8
 """Catalogs that are kept, each with its terms: a discount is tried at many values."""
 
-_KEPT_MIXES = 64
+_MAX_MIXED_REPORTS = 64
 """Answers with mixes that are kept: enough to go back over the steps of a slider."""
 
 

@@ -21,7 +21,7 @@ AxisName = Literal["nodes", "time", "cost", "frontier_time", "frontier_cost"]
 """Of the charts; those of time and of cost share the nodes."""
 
 
-class AxisLook(NamedTuple):
+class AxisView(NamedTuple):
     """How an axis is looked at.
 
     Args:
@@ -36,23 +36,23 @@ class AxisLook(NamedTuple):
 class Axes(NamedTuple):
     """All axes by name."""
 
-    nodes: AxisLook = AxisLook()
-    time: AxisLook = AxisLook()
-    cost: AxisLook = AxisLook()
-    frontier_time: AxisLook = AxisLook()
-    frontier_cost: AxisLook = AxisLook()
+    nodes: AxisView = AxisView()
+    time: AxisView = AxisView()
+    cost: AxisView = AxisView()
+    frontier_time: AxisView = AxisView()
+    frontier_cost: AxisView = AxisView()
 
 
 WHOLE = Axes()
 """Every axis as it suits what is drawn."""
 
-MOST_DRAWN = 4
+MAX_DRAWN = 4
 """Curves of types of one's own choice, beside the recommended one and the one at the cursor."""
 
 MAX_NODES = 512
 """The plan is built up to here; the slider ends here too."""
 
-LEAST_SCALE, MOST_SCALE = 0.1, 100.0
+MIN_SCALE, MAX_SCALE = 0.1, 100.0
 """The data size slider, in times of the largest run."""
 
 
@@ -69,7 +69,7 @@ class Terms(NamedTuple):
     fill_nodes: bool = False
 
 
-AS_TOLD = Terms()
+CATALOG_TERMS = Terms()
 """The terms of the catalog's own file."""
 
 
@@ -96,7 +96,7 @@ class Job(NamedTuple):
     parameters: tuple[tuple[str, float], ...] = ()
 
 
-AS_RUN = Job()
+MEASURED_JOB = Job()
 """The iterations and parameters of the largest run."""
 
 
@@ -121,9 +121,9 @@ class Training(NamedTuple):
 
 TRAINING_PLANS: tuple[TrainingPlan, ...] = ("ernest", "peridot", "simcost")
 
-AS_SUGGESTED = Training()
+DEFAULT_TRAINING = Training()
 
-MOST_TYPES = 3
+MAX_TYPES = 3
 """Types in one cluster at most."""
 
 
@@ -159,20 +159,20 @@ class PlanState:
     ran_on: str | None = None
     category: str | None = None
     catalog: str | None = None
-    terms: Terms = AS_TOLD
+    terms: Terms = CATALOG_TERMS
     instances: tuple[str, ...] = ()
     model: str = "sparkplan"
     deadline_seconds: float | None = None
     deadline_chosen: bool = False
     budget_usd: float | None = None
     scale: float = 1.0
-    job: Job = AS_RUN
+    job: Job = MEASURED_JOB
     max_nodes: int = 64
     confidence: float = 0.9
     spot: bool = False
     mix: int | None = None
     limits: Limits = NO_LIMITS
-    training: Training = AS_SUGGESTED
+    training: Training = DEFAULT_TRAINING
     view: View = "curves"
     chart: ChartKind = "time"
     selected: str | None = None
@@ -186,7 +186,7 @@ class PlanState:
     pricing: int = 0
 
 
-_LOOKS = frozenset(
+_VIEW_FIELDS = frozenset(
     {
         *("view", "chart", "selected", "point", "listed", "order"),
         *("crosshair", "axes", "drawn", "reading", "pricing"),
@@ -194,7 +194,7 @@ _LOOKS = frozenset(
 )
 """What is looked at, and how often it was read, is no input: undo does not turn pages."""
 
-INPUTS = tuple(field.name for field in fields(PlanState) if field.name not in _LOOKS)
+INPUTS = tuple(field.name for field in fields(PlanState) if field.name not in _VIEW_FIELDS)
 """Everything that the user sets, in the order in which it reads well."""
 
 
@@ -208,7 +208,7 @@ def with_renamed_sources(state: PlanState, names: Mapping[str, str]) -> PlanStat
     return replace(state, sources=tuple(names.get(source, source) for source in state.sources))
 
 
-PLANNED = (
+PLAN_INPUTS = (
     *("ran_on", "category", "catalog", "pricing", "terms", "model", "instances", "scale", "job"),
     "reading",
 )
@@ -223,7 +223,7 @@ def evidence_key(state: PlanState) -> Hashable:
 
 def plan_key(state: PlanState) -> Hashable:
     """What the plan depends on; everything else only asks it another question."""
-    planned = (getattr(state, name) for name in PLANNED)
+    planned = (getattr(state, name) for name in PLAN_INPUTS)
     return (state.sources, _candidate_limits(state.limits), *planned)
 
 

@@ -9,7 +9,7 @@ import sys
 from contextlib import suppress
 from typing import TextIO
 
-from tui.read_progress import Speedometer
+from tui.read_progress import ReadProgress
 from tui.widgets.glyphs import locale_is_utf8
 
 FORMS = "sparkplan-ascii"
@@ -52,9 +52,9 @@ def say(message: str) -> None:
         print(message, file=sys.stderr, flush=True)
 
 
-def long_reading() -> Speedometer:
+def long_reading() -> ReadProgress:
     """Says how far reading is, where it takes so long that one wonders."""
-    return Speedometer(say, in_lines=True)
+    return ReadProgress(say, in_lines=True)
 
 
 def drop_unwritten() -> None:

@@ -1,6 +1,7 @@
-"""What can be typed behind ":", and what each command becomes.
+"""The table of typed commands (":"): name, argument, and the action that each becomes.
 
-A command is one entry of `VERBS`. Numbers are read by the parsers of what is typed into a slider.
+One entry of `TYPED_COMMANDS` is one command. Numbers are read by the same parsers as values typed
+into a slider.
 """
 
 from __future__ import annotations
@@ -15,13 +16,22 @@ from tui.arguments.options import parse_wait
 from tui.changes import Action
 from tui.input_text import job_text, limit_text, term_text, training_text
 from tui.input_text.limit_text import OFF
-from tui.state import AS_RUN, AS_TOLD, MOST_TYPES, NO_LIMITS, TRAINING_PLANS, Job, Limits, Terms
+from tui.state import (
+    CATALOG_TERMS,
+    MAX_TYPES,
+    MEASURED_JOB,
+    NO_LIMITS,
+    TRAINING_PLANS,
+    Job,
+    Limits,
+    Terms,
+)
 from tui.views import pages
 from tui.views.goal import Ranges, parse_nodes
 
 
 @dataclass(frozen=True)
-class Names:
+class CommandContext:
     """What arguments may be: filled by the app from what is loaded.
 
     Args:
@@ -40,8 +50,8 @@ class Names:
     pins: tuple[str, ...] = ()
     ranges: Ranges = field(default_factory=Ranges)
     limits: Limits = NO_LIMITS
-    terms: Terms = AS_TOLD
-    job: Job = AS_RUN
+    terms: Terms = CATALOG_TERMS
+    job: Job = MEASURED_JOB
     parameters: tuple[str, ...] | None = None
 
 
@@ -50,7 +60,7 @@ Outcome = Action | str
 
 
 @dataclass(frozen=True)
-class Verb:
+class Command:
     """A command: its name, what it takes ("" for nothing), what it does.
 
     Args:
@@ -61,11 +71,11 @@ class Verb:
     name: str
     takes: str
     what: str
-    act: Callable[[str, Names], Outcome]
-    values: Callable[[Names], Sequence[str]] = lambda names: ()
+    act: Callable[[str, CommandContext], Outcome]
+    values: Callable[[CommandContext], Sequence[str]] = lambda names: ()
 
 
-def _nodes(typed: str, names: Names) -> Action:
+def _nodes(typed: str, names: CommandContext) -> Action:
     """ "200" or "1:200": plans always begin at one node."""
     low, colon, high = typed.rpartition(":")
     if colon and low.strip() != "1":
@@ -79,7 +89,7 @@ def _one_of(known: Sequence[str], what: str, typed: str) -> str:
     return typed
 
 
-def _catalog(typed: str, names: Names) -> Action:
+def _catalog(typed: str, names: CommandContext) -> Action:
     """Its region may stand behind it; a path may hold spaces."""
     if typed in OFF:
         return changes.SetCatalog(None)
@@ -89,26 +99,26 @@ def _catalog(typed: str, names: Names) -> Action:
     return changes.SetCatalog(typed)
 
 
-def _limit(word: str) -> Callable[[str, Names], Outcome]:
+def _limit(word: str) -> Callable[[str, CommandContext], Outcome]:
     return lambda typed, names: changes.SetLimits(limit_text.changed(names.limits, word, typed))
 
 
-def _limits(typed: str, names: Names) -> Outcome:
+def _limits(typed: str, names: CommandContext) -> Outcome:
     if not typed:
         return "limits"
     return changes.SetLimits(NO_LIMITS if typed in OFF else limit_text.parsed(typed))
 
 
-def _term(word: str) -> Callable[[str, Names], Outcome]:
+def _term(word: str) -> Callable[[str, CommandContext], Outcome]:
     return lambda typed, names: changes.SetTerms(term_text.changed(names.terms, word, typed))
 
 
-def _term_values(word: str) -> Callable[[Names], Sequence[str]]:
+def _term_values(word: str) -> Callable[[CommandContext], Sequence[str]]:
     known = {"platform": tuple(engine.PLATFORMS), "fill-nodes": ("on",)}.get(word, ())
     return lambda names: (*known, "off")
 
 
-def _limit_values(word: str) -> Callable[[Names], Sequence[str]]:
+def _limit_values(word: str) -> Callable[[CommandContext], Sequence[str]]:
     """What can be offered: types and globs are followed by "=" and a number."""
     if word in ("own", "limit"):
         return lambda names: [f"{name}=" for name in names.instances]
@@ -117,46 +127,46 @@ def _limit_values(word: str) -> Callable[[Names], Sequence[str]]:
     return lambda names: names.instances if word == "exclude" else ("off",)
 
 
-def _mix(typed: str, names: Names) -> Action:
+def _mix(typed: str, names: CommandContext) -> Action:
     if typed not in _TYPES:
         raise engine.BadInput(
-            f"{typed!r} is not a number of types", remedy=f"type 1 to {MOST_TYPES}"
+            f"{typed!r} is not a number of types", remedy=f"type 1 to {MAX_TYPES}"
         )
     return changes.SetMix(int(typed))
 
 
-def _spot(typed: str, names: Names) -> Outcome:
+def _spot(typed: str, names: CommandContext) -> Outcome:
     if not typed:
         return "spot"
     return changes.SetSpot(_one_of(_SWITCH, "state of spot prices", typed) == "on")
 
 
-def _training(typed: str, names: Names) -> Action:
+def _training(typed: str, names: CommandContext) -> Action:
     if typed in OFF:
         return changes.SetTrainingBudget(None)
     amount, unit = training_text.budget_of(typed)
     return changes.SetTrainingBudget(amount, unit)
 
 
-def _samples(typed: str, names: Names) -> Action:
+def _samples(typed: str, names: CommandContext) -> Action:
     return changes.SetSamples(
         () if typed in OFF else training_text.fractions_of(typed, _SAMPLE_STEPS)
     )
 
 
-def _plan(typed: str, names: Names) -> Action:
+def _plan(typed: str, names: CommandContext) -> Action:
     _one_of(TRAINING_PLANS, "plan", typed)
     return changes.SetTrainingPlan(next(plan for plan in TRAINING_PLANS if plan == typed))
 
 
-def _view(typed: str, names: Names) -> Outcome:
+def _view(typed: str, names: CommandContext) -> Outcome:
     found = [view for view in pages.NAMES if view.startswith(typed)]
     if len(found) != 1:
         raise engine.UnknownName("view", typed, pages.NAMES)
     return f"view({found[0]!r})"
 
 
-def _chart(typed: str, names: Names) -> Outcome:
+def _chart(typed: str, names: CommandContext) -> Outcome:
     if typed.lower().endswith(_CHART_FILES):
         return f"save_chart({typed!r})"
     if typed not in _CHARTS:
@@ -166,7 +176,7 @@ def _chart(typed: str, names: Names) -> Outcome:
     return changes.ShowChart("cost" if typed == "cost" else "time")
 
 
-def _zoom(typed: str, names: Names) -> Outcome:
+def _zoom(typed: str, names: CommandContext) -> Outcome:
     """ "4:32" nodes, "10m:1h" of time, "$1:$4" of cost; "in", "out", "all"."""
     if typed in _ZOOMS:
         return f"zoom({typed!r})"
@@ -190,7 +200,7 @@ def _ends(low: str, high: str) -> tuple[str, tuple[float, float]]:
     return "time", (engine.parse_seconds(low), engine.parse_seconds(high))
 
 
-def _axis(typed: str, names: Names) -> Outcome:
+def _axis(typed: str, names: CommandContext) -> Outcome:
     axis, _, kind = typed.partition(" ")
     if axis not in ("x", "y") or kind.strip() not in ("", "log", "linear"):
         raise engine.BadInput(
@@ -199,7 +209,7 @@ def _axis(typed: str, names: Names) -> Outcome:
     return f"log({axis!r}, {kind.strip()!r})"
 
 
-def _draw(typed: str, names: Names) -> Outcome:
+def _draw(typed: str, names: CommandContext) -> Outcome:
     if typed in OFF:
         return "draw_types('')"
     wanted = typed.replace(",", " ").split()
@@ -211,23 +221,23 @@ def _draw(typed: str, names: Names) -> Outcome:
     return f"draw_types({' '.join(wanted)!r})"
 
 
-def _theme(typed: str, names: Names) -> str:
+def _theme(typed: str, names: CommandContext) -> str:
     if typed not in names.themes:
         raise engine.UnknownName("theme", typed, names.themes, remedy=":theme alone lists them")
     return f"set_theme({typed!r})"
 
 
-def _app(action: str) -> Callable[[str, Names], Outcome]:
+def _app(action: str) -> Callable[[str, CommandContext], Outcome]:
     return lambda typed, names: action
 
 
-def _named(action: str) -> Callable[[str, Names], Outcome]:
+def _named(action: str) -> Callable[[str, CommandContext], Outcome]:
     return lambda typed, names: f"{action}({typed!r})"
 
 
 _SWITCH, _CHARTS = ("on", "off"), ("time", "cost")
 _CHART_FILES, _ZOOMS = (".svg", ".csv"), ("in", "out", "all")
-_TYPES = tuple(str(number) for number in range(1, MOST_TYPES + 1))
+_TYPES = tuple(str(number) for number in range(1, MAX_TYPES + 1))
 EXAMPLES = {
     "deadline": "45m", "budget": "$12.50", "size": "3x", "nodes": "1:200", "param": "k=9",
     "iterations": "20", "own": "m5.xlarge=10", "limit": "c5.*=20", "max-vcpus": "512",
@@ -238,94 +248,95 @@ EXAMPLES = {
     "arch": "arm64", "plan": "peridot", "add": "app.zstd", "view": "frontier", "chart": "cost",
     "save": "nightly", "load": "nightly",
 }  # fmt: skip
-ASKED = {
+CHOICE_ACTIONS = {
     "model": "model", "catalog": "catalog", "instances": "instances", "ran-on": "ran_on",
     "category": "category", "open": "open", "theme": "theme",
 }  # fmt: skip
 """Commands whose argument is chosen from a list where none is typed: the action that shows it."""
 _SAMPLE_STEPS = 10
 
-VERBS: tuple[Verb, ...] = (
-    Verb("deadline", "TIME|off", "finish within this time",
-         lambda typed, _: changes.SetDeadline(None if typed in OFF else parse_wait(typed))),
-    Verb("budget", "USD|off", "pay at most this much for one run",
-         lambda typed, _: changes.SetBudget(None if typed in OFF else engine.parse_usd(typed))),
-    Verb("size", "SIZE|Nx", "input of this size",
-         lambda typed, names: changes.SetScale(names.ranges.parse_size(typed))),
-    Verb("param", "NAME=VALUE|off", "a parameter of the job",
-         lambda typed, names: changes.SetJob(
-             job_text.with_parameters(names.job, typed, known=names.parameters)),
-         lambda names: [*(f"{name}=" for name in names.parameters or ()), "off"]),
-    Verb("iterations", "K|off", "of an iterative job",
-         lambda typed, names: changes.SetJob(job_text.with_iterations(names.job, typed))),
-    Verb("nodes", "N", "at most this many nodes", _nodes),
-    Verb("confidence", "P", "meet the deadline this surely",
-         lambda typed, _: changes.SetConfidence(engine.parse_confidence(typed))),
-    Verb("model", "NAME", "predict with this model",
-         lambda typed, names: changes.SetModel(_one_of(names.models, "model", typed)),
-         lambda names: names.models),
-    Verb("catalog", "NAME|FILE [REGION]|off", "prices; off: of where it ran", _catalog,
-         lambda names: [*names.catalogs, "off"]),
+TYPED_COMMANDS: tuple[Command, ...] = (
+    Command("deadline", "TIME|off", "finish within this time",
+            lambda typed, _: changes.SetDeadline(None if typed in OFF else parse_wait(typed))),
+    Command("budget", "USD|off", "pay at most this much for one run",
+            lambda typed, _: changes.SetBudget(None if typed in OFF else engine.parse_usd(typed))),
+    Command("size", "SIZE|Nx", "input of this size",
+            lambda typed, names: changes.SetScale(names.ranges.parse_size(typed))),
+    Command("param", "NAME=VALUE|off", "a parameter of the job",
+            lambda typed, names: changes.SetJob(
+                job_text.with_parameters(names.job, typed, known=names.parameters)),
+            lambda names: [*(f"{name}=" for name in names.parameters or ()), "off"]),
+    Command("iterations", "K|off", "of an iterative job",
+            lambda typed, names: changes.SetJob(job_text.with_iterations(names.job, typed))),
+    Command("nodes", "N", "at most this many nodes", _nodes),
+    Command("confidence", "P", "meet the deadline this surely",
+            lambda typed, _: changes.SetConfidence(engine.parse_confidence(typed))),
+    Command("model", "NAME", "predict with this model",
+            lambda typed, names: changes.SetModel(_one_of(names.models, "model", typed)),
+            lambda names: names.models),
+    Command("catalog", "NAME|FILE [REGION]|off", "prices; off: of where it ran", _catalog,
+            lambda names: [*names.catalogs, "off"]),
     *(
-        Verb(word, takes, what, _term(word), _term_values(word))
+        Command(word, takes, what, _term(word), _term_values(word))
         for word, (takes, what) in term_text.TERMS.items()
     ),
-    Verb("instances", "GLOB,...|off", "candidate types",
-         lambda typed, _: changes.SetInstances(
-             () if typed in OFF else tuple(typed.replace(",", " ").split())),
-         lambda names: names.instances),
-    Verb("ran-on", "TYPE|off", "where the job was measured",
-         lambda typed, _: changes.SetRanOn(None if typed in OFF else typed),
-         lambda names: names.instances),
-    Verb("category", "KIND|off", "kind of job",
-         lambda typed, names: changes.SetCategory(
-             None if typed in OFF else _one_of(names.categories, "kind of job", typed)),
-         lambda names: names.categories),
-    Verb("spot", "[on|off]", "spot or on-demand prices", _spot, lambda names: _SWITCH),
-    Verb("mix", "N", "types per cluster at most", _mix, lambda names: _TYPES),
+    Command("instances", "GLOB,...|off", "candidate types",
+            lambda typed, _: changes.SetInstances(
+                () if typed in OFF else tuple(typed.replace(",", " ").split())),
+            lambda names: names.instances),
+    Command("ran-on", "TYPE|off", "where the job was measured",
+            lambda typed, _: changes.SetRanOn(None if typed in OFF else typed),
+            lambda names: names.instances),
+    Command("category", "KIND|off", "kind of job",
+            lambda typed, names: changes.SetCategory(
+                None if typed in OFF else _one_of(names.categories, "kind of job", typed)),
+            lambda names: names.categories),
+    Command("spot", "[on|off]", "spot or on-demand prices", _spot, lambda names: _SWITCH),
+    Command("mix", "N", "types per cluster at most", _mix, lambda names: _TYPES),
     *(
-        Verb(clause.word, f"{clause.takes}|off", clause.what, _limit(clause.word),
-             _limit_values(clause.word))
+        Command(clause.word, f"{clause.takes}|off", clause.what, _limit(clause.word),
+                _limit_values(clause.word))
         for clause in limit_text.CLAUSES
     ),
-    Verb("limits", "[LIMIT,...|off]", "all limits in one line", _limits, lambda names: ("off",)),
-    Verb("training", "USD|TIME|off", "what training runs may cost in all", _training,
-         lambda names: ("off",)),
-    Verb("samples", "S1:S2|S,...|off", "sizes of training runs", _samples,
-         lambda names: ("off",)),
-    Verb("plan", "|".join(TRAINING_PLANS), "whose rule chooses the training runs", _plan,
-         lambda names: TRAINING_PLANS),
-    Verb("open", "SOURCE", "read this instead", lambda typed, _: changes.OpenSources((typed,)),
-         lambda names: names.sources),
-    Verb("add", "SOURCE", "read this as well",
-         lambda typed, _: changes.OpenSources((typed,), add=True),
-         lambda names: names.sources),
-    Verb("view", "NAME", "look at another question", _view,
-         lambda names: pages.NAMES),
-    Verb("chart", "time|cost|FILE.svg|FILE.csv", "which chart is seen; FILE: save them", _chart,
-         lambda names: _CHARTS),
-    Verb("zoom", "LOW:HIGH|in|out|all", "look at a part of nodes, time or cost", _zoom,
-         lambda names: _ZOOMS),
-    Verb("axis", "x|y [log|linear]", "an axis linear or logarithmic", _axis,
-         lambda names: ("x log", "x linear", "y log", "y linear")),
-    Verb("at", "NODES", "what the charts say there", lambda typed, _: f"at({parse_nodes(typed)})"),
-    Verb("draw", "TYPE,...|off", "draw the curves of these types as well", _draw,
-         lambda names: names.instances),
-    Verb("save", "NAME|FILE", "keep every input as a scenario", _named("scenario_save")),
-    Verb("load", "NAME|FILE", "open a scenario", _named("scenario_load"),
-         lambda names: names.scenarios),
-    Verb("resume", "", "go on with the session that was left last", _app("resume")),
-    Verb("pin", "[NAME]", "keep this plan beside others in Compare", _named("pin")),
-    Verb("unpin", "[NAME|all]", "forget a pinned plan", _named("unpin"),
-         lambda names: (*names.pins, "all")),
-    Verb("undo", "", "take back the last change", _app("undo")),
-    Verb("redo", "", "do it again", _app("redo")),
-    Verb("export", "", "text to paste", _app("export")),
-    Verb("copy", "", "the answer in a sentence", _app("copy")),
-    Verb("theme", "NAME", "colours", _theme, lambda names: names.themes),
-    Verb("notices", "", "what was said in this session", _app("notices")),
-    Verb("help", "", "keys and words", _app("help")),
-    Verb("tour", "", "two minutes through the planner", _app("tour")),
-    Verb("suspend", "", "to the shell; fg comes back", _app("suspend_process")),
-    Verb("quit", "", "leave", _app("quit")),
+    Command("limits", "[LIMIT,...|off]", "all limits in one line", _limits, lambda names: ("off",)),
+    Command("training", "USD|TIME|off", "what training runs may cost in all", _training,
+            lambda names: ("off",)),
+    Command("samples", "S1:S2|S,...|off", "sizes of training runs", _samples,
+            lambda names: ("off",)),
+    Command("plan", "|".join(TRAINING_PLANS), "whose rule chooses the training runs", _plan,
+            lambda names: TRAINING_PLANS),
+    Command("open", "SOURCE", "read this instead", lambda typed, _: changes.OpenSources((typed,)),
+            lambda names: names.sources),
+    Command("add", "SOURCE", "read this as well",
+            lambda typed, _: changes.OpenSources((typed,), add=True),
+            lambda names: names.sources),
+    Command("view", "NAME", "look at another question", _view,
+            lambda names: pages.NAMES),
+    Command("chart", "time|cost|FILE.svg|FILE.csv", "which chart is seen; FILE: save them", _chart,
+            lambda names: _CHARTS),
+    Command("zoom", "LOW:HIGH|in|out|all", "look at a part of nodes, time or cost", _zoom,
+            lambda names: _ZOOMS),
+    Command("axis", "x|y [log|linear]", "an axis linear or logarithmic", _axis,
+            lambda names: ("x log", "x linear", "y log", "y linear")),
+    Command("at", "NODES", "what the charts say there",
+            lambda typed, _: f"at({parse_nodes(typed)})"),
+    Command("draw", "TYPE,...|off", "draw the curves of these types as well", _draw,
+            lambda names: names.instances),
+    Command("save", "NAME|FILE", "keep every input as a scenario", _named("scenario_save")),
+    Command("load", "NAME|FILE", "open a scenario", _named("scenario_load"),
+            lambda names: names.scenarios),
+    Command("resume", "", "go on with the session that was left last", _app("resume")),
+    Command("pin", "[NAME]", "keep this plan beside others in Compare", _named("pin")),
+    Command("unpin", "[NAME|all]", "forget a pinned plan", _named("unpin"),
+            lambda names: (*names.pins, "all")),
+    Command("undo", "", "take back the last change", _app("undo")),
+    Command("redo", "", "do it again", _app("redo")),
+    Command("export", "", "text to paste", _app("export")),
+    Command("copy", "", "the answer in a sentence", _app("copy")),
+    Command("theme", "NAME", "colours", _theme, lambda names: names.themes),
+    Command("notices", "", "what was said in this session", _app("notices")),
+    Command("help", "", "keys and words", _app("help")),
+    Command("tour", "", "two minutes through the planner", _app("tour")),
+    Command("suspend", "", "to the shell; fg comes back", _app("suspend_process")),
+    Command("quit", "", "leave", _app("quit")),
 )  # fmt: skip

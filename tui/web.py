@@ -19,7 +19,7 @@ from tui.arguments import options, sections
 
 LOOPBACK = "127.0.0.1"
 PORT = 8000
-MOST_PORT = 65535
+MAX_PORT = 65535
 
 PORTS_FAULT = (errno.EADDRINUSE, errno.EACCES)
 """Where listening fails with one of these, another port helps; else the address is at fault."""
@@ -34,7 +34,7 @@ def add_web(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--port",
-        type=options.whole(most=MOST_PORT),
+        type=options.whole(most=MAX_PORT),
         metavar="N",
         help=f"with --web: default {PORT}",
     )
@@ -83,7 +83,7 @@ def serve(arguments: Sequence[str], *, host: str | None, port: int | None) -> in
 
     host, port = host or LOOPBACK, port or PORT
     try:
-        from tui.web_server import Guarded
+        from tui.web_server import AuthenticatedServer
     except ImportError:
         raise engine.BadInput(
             "textual-serve is not installed",
@@ -96,7 +96,7 @@ def serve(arguments: Sequence[str], *, host: str | None, port: int | None) -> in
     os.environ.update({"TERM": "xterm-256color", "COLORTERM": "truecolor"})
     command = shlex.join([sys.executable, "-m", "tui.cli", *without_web(arguments)])
     try:
-        Guarded(command, host, port).serve()
+        AuthenticatedServer(command, host, port).serve()
     except OSError as error:
         other = "--port" if error.errno in PORTS_FAULT else "--host"
         raise engine.BadInput(

@@ -34,7 +34,7 @@ new MutationObserver((_, observer) => {
 </script></body>"""
 
 
-class Guarded(Server):
+class AuthenticatedServer(Server):
     """The server of textual-serve with a secret, and without its banner."""
 
     def __init__(self, command: str, host: str, port: int) -> None:

@@ -18,7 +18,7 @@ IDLE_SECONDS = 2.0
 streams that it was started with, and with these a planner that was left long ago."""
 
 
-class Latest:
+class LatestJobWorker:
     """Runs one job at a time in a daemon thread; of the jobs that wait, only the newest stays.
 
     A slider asks for a plan with every step: building each of them would only delay the last one.
@@ -39,7 +39,7 @@ class Latest:
         """Run `job` after the running one, in place of one that waits; jobs handle their errors."""
         with self._condition:
             self._waiting = job
-            Latest.started = True
+            LatestJobWorker.started = True
             if self._thread is None:
                 self._thread = threading.Thread(
                     target=self._work, args=(self._abandoned,), name=self._name, daemon=True
@@ -78,7 +78,7 @@ def end_process(status: int) -> None:
     a library's C++ code that ends the process: "terminate called without an active exception" on
     the terminal and exit code 134, after a quit in the middle of a computation.
     """
-    if not Latest.started:
+    if not LatestJobWorker.started:
         return
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):

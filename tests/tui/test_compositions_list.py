@@ -323,7 +323,7 @@ async def test_a_mix_that_comes_or_goes_moves_no_column_of_the_list(planner, siz
         await pilot.press("2")
         heads, mixed = set(), set()
         for minutes in (20, 25, 33, 45, 50, 90):
-            await app.run_line(f"deadline {minutes}m")
+            await app.run_command_line(f"deadline {minutes}m")
             await settled(pilot)
             (head,) = (line for line in text_of(app).splitlines() if " composition " in line)
             heads.add(tuple(head.index(f" {name} ") for name in ("time", "interval", "cost")))

@@ -89,7 +89,7 @@ async def test_keys_behind_an_export_wait_until_it_is_settled(planner, monkeypat
         app.dispatch(SetDeadline(deadline))
         app.action_export()
         await pilot.press("down", "down", "2")
-        assert app.awaited
+        assert app.pending
         assert await shows(pilot, "then the export opens")
         assert app.state.view == "curves"
         go_on.set()

@@ -117,7 +117,7 @@ async def test_the_cursor_follows_the_recommendation_until_it_is_moved(planner):
         await settled(pilot)
         table = app.query_one("#frontier-list", Table)
         for deadline in ("20m", "60m"):
-            await app.run_line(f"deadline {deadline}")
+            await app.run_command_line(f"deadline {deadline}")
             await settled(pilot)
             points = app.answer.report.recommendation.frontier
             best = app.answer.best
@@ -138,8 +138,8 @@ async def test_a_row_that_another_answer_has_not_is_let_go(planner):
         await pilot.pause()
         table, before = app.query_one("#frontier-list", Table), app.state
         gone = len(app.answer.report.recommendation.frontier)
-        table.post_message(Table.Moved(table, gone))
-        table.post_message(Table.Chosen(table, gone))
+        table.post_message(Table.CursorMoved(table, gone))
+        table.post_message(Table.RowChosen(table, gone))
         await settled(pilot)
         assert app.state == before
 

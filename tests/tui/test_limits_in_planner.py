@@ -13,7 +13,7 @@ from tui.changes import SetLimits, SetMaxNodes, SetMix, SetScale
 from tui.command_parser import offered, outcome_of
 from tui.input_text.limit_text import changed, line_of, parsed
 from tui.state import NO_LIMITS, Limits, PlanState, plan_key
-from tui.typed_commands import Names
+from tui.typed_commands import CommandContext
 from tui.widgets.table import Table
 
 LINE = (
@@ -96,7 +96,7 @@ def test_a_wrong_limit_says_what_to_type(line, says):
 
 
 def test_typed_commands():
-    known = Names(instances=("m5.xlarge", "r5.xlarge"), limits=Limits(min_nodes=2))
+    known = CommandContext(instances=("m5.xlarge", "r5.xlarge"), limits=Limits(min_nodes=2))
     owned = SetLimits(Limits(owned=(("m5.xlarge", 10),), min_nodes=2))
     assert outcome_of("own m5.xlarge=10", known) == owned
     assert outcome_of("limits off", known) == SetLimits(NO_LIMITS)
@@ -120,17 +120,17 @@ async def test_limits_filter_the_plan_at_hand(planner):
     session = FakeSession()
     async with at_rest(planner(session), (120, 40)) as (app, pilot):
         before = app.answer.best
-        await app.run_line(f"limit {before.instance}=0")
+        await app.run_command_line(f"limit {before.instance}=0")
         await settled(pilot)
         assert app.answer.best.instance != before.instance
-        await app.run_line("max-vcpus 64")
-        await app.run_line("deadline off")
+        await app.run_command_line("max-vcpus 64")
+        await app.run_command_line("deadline off")
         await settled(pilot)
         offer = app.built.catalog.offers[app.answer.best.instance]
         assert app.answer.best.nodes * offer.instance.vcpus <= 64
         assert session.builds == 1
-        await app.run_line("limits off")
-        await app.run_line("min-nodes 30")
+        await app.run_command_line("limits off")
+        await app.run_command_line("min-nodes 30")
         await settled(pilot)
         assert app.answer.best.nodes >= 30
         assert "min-nodes 30" in text_of(app)
@@ -139,7 +139,7 @@ async def test_limits_filter_the_plan_at_hand(planner):
 async def test_the_nodes_that_are_spot_are_said(planner):
     async with at_rest(planner(FakeSession()), (120, 40)) as (app, pilot):
         for line in ("spot on", "max-spot 50%", "deadline 20m"):
-            await app.run_line(line)
+            await app.run_command_line(line)
             await settled(pilot)
         spot = app.answer.best.spot
         assert 0 < sum(spot.values()) <= app.answer.best.nodes / 2
@@ -177,7 +177,7 @@ async def test_owned_nodes_cost_nothing_and_are_said(planner):
 async def test_a_contradiction_is_a_notice_and_the_last_good_plan_stays(planner, line, says):
     async with at_rest(planner(), (120, 40)) as (app, pilot):
         good, best = app.state, app.answer.best
-        await app.run_line(line)
+        await app.run_command_line(line)
         await settled(pilot)
         assert says in text_of(app)
         assert app.state == good
@@ -223,7 +223,7 @@ async def test_nor_while_another_plan_is_built(planner):
 async def test_a_quota_that_nothing_keeps_is_refused_and_the_answer_stays(planner):
     async with at_rest(planner(), (120, 40)) as (app, pilot):
         before = app.answer.report.recommendation.recommended
-        await app.run_line("max-vcpus 1")
+        await app.run_command_line("max-vcpus 1")
         await settled(pilot)
         assert "room for no node" in text_of(app)
         assert app.state.limits == Limits()
@@ -262,7 +262,7 @@ async def test_a_contradiction_from_the_start_can_be_mended(planner):
     async with at_rest(planner(limits=Limits(min_nodes=90)), (80, 24)) as (app, pilot):
         assert app.answer is None
         assert "at least 90 nodes" in text_of(app)
-        await app.run_line("nodes 128")
+        await app.run_command_line("nodes 128")
         await settled(pilot)
         assert app.answer.best.nodes >= 90
 

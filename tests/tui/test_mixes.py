@@ -8,8 +8,8 @@ from fakes import FakeSession, started, without_stages
 from screen import at_rest, compared, settled, text_of
 
 import engine
-from tui.answers import Answer, Built
-from tui.behaviours.plan_updates import LEAST_REST_SECONDS, SETTLED_SECONDS
+from tui.answers import Answer, BuiltPlan
+from tui.behaviours.plan_updates import MAX_REST_SECONDS, MIN_REST_SECONDS
 from tui.changes import SetDeadline, SetMix, SetScale
 from tui.messages import MixReady
 from tui.mixing import most_types
@@ -153,7 +153,7 @@ async def test_while_another_size_is_planned_nothing_old_is_searched_or_drawn(pl
         session.searched.clear()
         drawn.clear()
         app.dispatch(SetScale(2.0))
-        await pilot.pause(2 * SETTLED_SECONDS)
+        await pilot.pause(2 * MAX_REST_SECONDS)
         assert app.busy
         assert "computing" in text_of(app)
         assert app.settling  # what is exported waits for the new answer
@@ -182,7 +182,7 @@ async def test_a_search_that_was_put_off_for_a_plan_that_cannot_be_asked_is_made
 async def test_the_next_search_waits_as_long_as_the_last_one_took(planner):
     app = planner(FakeSession(evidence=without_stages()), mix=2)
     async with at_rest(app, (120, 40)):
-        for took, rest in ((0.001, LEAST_REST_SECONDS), (0.1, 0.1), (2.0, SETTLED_SECONDS)):
+        for took, rest in ((0.001, MIN_REST_SECONDS), (0.1, 0.1), (2.0, MAX_REST_SECONDS)):
             app.on_mix_ready(MixReady(app.answer, app.answer, took))
             app.dispatch(SetDeadline(1000.0 + took))
             assert app._settling._interval == rest
@@ -270,7 +270,7 @@ async def test_views_that_know_no_mix_say_what_they_are_of(planner):
 
 async def test_a_title_is_cut_with_a_sign_of_the_glyphs(planner):
     async with at_rest(planner(glyphs="ascii"), (100, 30)) as (app, pilot):
-        app._panels.entitle("time", "4 × " + "words of a title " * 9)
+        app._panels.set_title("time", "4 × " + "words of a title " * 9)
         await pilot.pause()
         assert text_of(app).isascii()
 
@@ -305,7 +305,7 @@ class Tight(FakeSession):
         self.default: float | None = None
         self.searched: list[float | None] = []
 
-    def answer(self, state: PlanState, built: Built) -> Answer:
+    def answer(self, state: PlanState, built: BuiltPlan) -> Answer:
         deadline = state.deadline_seconds
         self.default = self.default or deadline
         if deadline is not None and self.default and deadline < 0.99 * self.default:

@@ -140,8 +140,8 @@ async def test_a_pin_is_the_answer_on_the_screen(planner):
 
 async def test_a_pin_of_the_nearest_miss_and_one_of_spot_nodes_say_so(planner):
     async with at_rest(planner(), (120, 40)) as (app, pilot):
-        await app.run_line("spot on")
-        await app.run_line("deadline 1s")
+        await app.run_command_line("spot on")
+        await app.run_command_line("deadline 1s")
         await settled(pilot)
         best = app.answer.best
         pin = pin_of("A", app.state, app.answer)
@@ -158,9 +158,9 @@ async def test_compare_and_back(planner, size):
         assert "nothing is pinned: press p to pin this plan, then change it" in text_of(app)
         await pilot.press("1", "p")
         pinned = app.state
-        await app.run_line("deadline 25m")
-        await app.run_line("pin fast")
-        await app.run_line("spot on")
+        await app.run_command_line("deadline 25m")
+        await app.run_command_line("pin fast")
+        await app.run_command_line("spot on")
         await pilot.press("7")
         await pilot.pause()
         shown = text_of(app)
@@ -179,10 +179,10 @@ async def test_compare_and_back(planner, size):
         await pilot.press("7", "delete")
         await pilot.pause()
         assert [pin.name for pin in app.pins] == ["fast"]
-        await app.run_line("unpin nothing")
+        await app.run_command_line("unpin nothing")
         await pilot.pause()
         assert "pinned: fast" in text_of(app)
-        await app.run_line("unpin all")
+        await app.run_command_line("unpin all")
         await pilot.pause()
         assert app.pins == ()
 
@@ -190,7 +190,7 @@ async def test_compare_and_back(planner, size):
 async def test_going_back_to_the_plan_on_the_screen_promises_no_undo(planner):
     """It said that u goes to where one was; u took back the change before, or nothing."""
     async with at_rest(planner(), (120, 40)) as (app, pilot):
-        await app.run_line("deadline 25m")
+        await app.run_command_line("deadline 25m")
         await pilot.press("p", "7")
         await settled(pilot)
         for row, said in (("home", "back at A; it is the plan"), ("end", "nothing changed")):
@@ -209,7 +209,7 @@ async def test_the_plan_of_now_follows_the_sliders(planner):
     async with at_rest(planner(), (120, 40), "p", "7") as (app, pilot):
         await pilot.pause()
         before = text_of(app)
-        await app.run_line("deadline 20m")
+        await app.run_command_line("deadline 20m")
         await settled(pilot)
         assert text_of(app) != before
         assert text.usd(app.answer.best.cost_usd) in text_of(app)
@@ -217,11 +217,11 @@ async def test_the_plan_of_now_follows_the_sliders(planner):
 
 async def test_what_cannot_be_pinned(planner):
     async with at_rest(planner(), (80, 24)) as (app, pilot):
-        await app.run_line("pin now")
+        await app.run_command_line("pin now")
         await pilot.pause()
         assert app.pins == ()
         assert "choose another name" in text_of(app)
-        await app.run_line("pin [b]x[/b]")
+        await app.run_command_line("pin [b]x[/b]")
         await pilot.press("7")
         await pilot.pause()
         assert "[b]x[/b]" in text_of(app)

@@ -17,7 +17,7 @@ from tui.start import DEFAULT_SAMPLE
 from tui.state import INPUTS, Limits, PlanState, Terms, Training
 from tui.storage import scenario_store
 from tui.storage.scenario import KEYS, format_scenario, read_top, scalar, state_of
-from tui.storage.scenario_file import Kept
+from tui.storage.scenario_file import SavedPlan
 from tui.storage.user_folders import home
 
 SAMPLE = "nightly-features"
@@ -92,7 +92,7 @@ def test_any_text_is_the_same_after_reading(tmp_path, text):
 
 
 def test_a_name_that_is_no_text_is_refused_in_one_line(tmp_path):
-    kept = Kept(PlanState(sources=(os.fsdecode(b"/logs/a\xff.zstd"),)))
+    kept = SavedPlan(PlanState(sources=(os.fsdecode(b"/logs/a\xff.zstd"),)))
     with pytest.raises(engine.BadInput, match=r"'/logs/a.udcff.zstd' is no Unicode text") as caught:
         scenario_store.save(str(tmp_path / "x.yaml"), kept)
     str(caught.value).encode()
@@ -210,22 +210,27 @@ def test_a_file_that_is_none(tmp_path, text, says):
 def test_names_and_files_are_kept_apart(tmp_path):
     state = PlanState(sources=(SAMPLE,))
     assert scenario_store.saved() == ()
-    assert scenario_store.save("month end", Kept(state)).path.parent == home("data") / "scenarios"
+    assert (
+        scenario_store.save("month end", SavedPlan(state)).path.parent == home("data") / "scenarios"
+    )
     assert scenario_store.saved() == ("month end",)
     assert scenario_store.load("month end").state.sources == (SAMPLE,)
-    assert scenario_store.save(str(tmp_path / "a.yaml"), Kept(state)) == (tmp_path / "a.yaml", None)
-    scenario_store.save(str(tmp_path / "a.yaml"), Kept(replace(state, spot=True)))
+    assert scenario_store.save(str(tmp_path / "a.yaml"), SavedPlan(state)) == (
+        tmp_path / "a.yaml",
+        None,
+    )
+    scenario_store.save(str(tmp_path / "a.yaml"), SavedPlan(replace(state, spot=True)))
     assert scenario_store.load(str(tmp_path / "a.yaml")).state.spot
     (tmp_path / "notes.yaml").write_text("shopping: milk\n")
     with pytest.raises(engine.BadInput, match="is no scenario"):
-        scenario_store.save(str(tmp_path / "notes.yaml"), Kept(state))
+        scenario_store.save(str(tmp_path / "notes.yaml"), SavedPlan(state))
     assert (tmp_path / "notes.yaml").read_text() == "shopping: milk\n"
     with pytest.raises(engine.BadInput, match="did you mean month end"):
         scenario_store.load("month ende")
     with pytest.raises(engine.BadInput, match="no name"):
-        scenario_store.save("..", Kept(state))
+        scenario_store.save("..", SavedPlan(state))
     with pytest.raises(engine.BadInput, match="standard input"):
-        scenario_store.save("x", Kept(replace(state, sources=("-",))))
+        scenario_store.save("x", SavedPlan(replace(state, sources=("-",))))
 
 
 @pytest.mark.parametrize("name", ["nightly", "{here}/nightly.yml", "{kept}/nightly.yml"])
@@ -235,7 +240,7 @@ def test_a_scenario_that_is_replaced_can_be_had_back(tmp_path, name):
     kept = scenario_store.path_of("nightly").parent
     kept.mkdir(parents=True, exist_ok=True)
     name, state = name.format(here=tmp_path, kept=kept), PlanState(sources=(SAMPLE,))
-    tight, loose = (Kept(replace(state, deadline_seconds=s)) for s in (60.0, 7200.0))
+    tight, loose = (SavedPlan(replace(state, deadline_seconds=s)) for s in (60.0, 7200.0))
     assert scenario_store.save(name, tight).former is None
     assert scenario_store.save(name, tight).former is None  # its equal
     former = scenario_store.save(name, loose).former
@@ -248,10 +253,10 @@ def test_a_scenario_that_is_replaced_can_be_had_back(tmp_path, name):
 def test_a_file_of_that_name_that_is_no_scenario_stays(tmp_path):
     """Nothing is replaced where what stood there cannot be kept."""
     name, state = str(tmp_path / "a.yaml"), PlanState(sources=(SAMPLE,))
-    scenario_store.save(name, Kept(state))
+    scenario_store.save(name, SavedPlan(state))
     (tmp_path / "a~.yaml").write_text("shopping: milk\n")
     with pytest.raises(engine.BadInput, match=r"a~\.yaml: is there already"):
-        scenario_store.save(name, Kept(replace(state, spot=True)))
+        scenario_store.save(name, SavedPlan(replace(state, spot=True)))
     assert (tmp_path / "a~.yaml").read_text() == "shopping: milk\n"
     assert not scenario_store.load(name).state.spot
 
@@ -283,7 +288,7 @@ async def test_a_folder_that_may_not_be_searched_is_said(planner, tmp_path, monk
     monkeypatch.setattr(Path, "stat", stat)
     async with at_rest(planner(sources=(SAMPLE,)), (120, 40)) as (app, pilot):
         for line in ("save {}/a.yaml", "chart {}/a.svg", "load {}/a.yaml"):
-            await app.run_line(line.format(closed))
+            await app.run_command_line(line.format(closed))
             await pilot.pause()
             assert "Permission denied" in " ".join(text_of(app).split()), line
     said = export.save(closed / "a.sh", "text", overwrite=False)
@@ -292,29 +297,29 @@ async def test_a_folder_that_may_not_be_searched_is_said(planner, tmp_path, monk
 
 async def test_saved_and_loaded_in_the_planner(planner):
     async with at_rest(planner(sources=(SAMPLE,), spot=True), (120, 40)) as (app, pilot):
-        await app.run_line("deadline 50m")
-        await app.run_line("save tight")
+        await app.run_command_line("deadline 50m")
+        await app.run_command_line("save tight")
         await pilot.pause()
         assert "saved as" in text_of(app)
-        await app.run_line("deadline 2h")
-        await app.run_line("spot off")
-        await app.run_line("view stages")
-        await app.run_line("load tight")
+        await app.run_command_line("deadline 2h")
+        await app.run_command_line("spot off")
+        await app.run_command_line("view stages")
+        await app.run_command_line("load tight")
         await settled(pilot)
         assert (app.state.deadline_seconds, app.state.spot) == (3000.0, True)
         assert app.state.view == "curves"
         await pilot.press("u")
         assert (app.state.deadline_seconds, app.state.spot) == (7200.0, False)
-        await app.run_line("save tight")
+        await app.run_command_line("save tight")
         await pilot.pause()
         assert "the one that it replaced with :load tight~" in " ".join(text_of(app).split())
-        await app.run_line("load tight~")
+        await app.run_command_line("load tight~")
         await settled(pilot)
         assert app.state.deadline_seconds == 3000.0
-        await app.run_line("load nothing")
+        await app.run_command_line("load nothing")
         await pilot.pause()
         assert "unknown scenario" in text_of(app)
-        await app.run_line("resume")
+        await app.run_command_line("resume")
         await pilot.pause()
         assert "no session was kept yet" in " ".join(text_of(app).split())
         await app.run_action("scenario_load")
@@ -336,9 +341,9 @@ def test_what_the_command_refuses(capsys, line, says):
 
 
 def test_every_key_is_a_command():
-    from tui.typed_commands import VERBS
+    from tui.typed_commands import TYPED_COMMANDS
 
-    assert set(KEYS) <= {verb.name for verb in VERBS}
+    assert set(KEYS) <= {verb.name for verb in TYPED_COMMANDS}
 
 
 def test_limits_and_mixes_are_part_of_a_scenario(tmp_path):

@@ -55,7 +55,7 @@ async def at(pilot, place):
 
 
 @cache
-def played(size, glyphs):
+def tour_options(size, glyphs):
     """What was seen of the whole tour, and its exit code: it plays once for several tests."""
     seen = Spectator()
     options = AppOptions(tour=TourOptions(auto=True, recorder=seen), glyphs=glyphs)
@@ -73,7 +73,7 @@ def played(size, glyphs):
 
 def test_what_is_to_be_pasted_is_seen_beside_the_caption_of_a_small_terminal():
     """Of the text there was its first line, which names the program."""
-    pages = [shown for _, shown, *_ in played((80, 24), "ascii")[0].pages]
+    pages = [shown for _, shown, *_ in tour_options((80, 24), "ascii")[0].pages]
     (shown,) = (shown for shown in pages if "Preview" in shown)
     assert "--executor-memory" in shown
     assert "spark-submit      options" in shown
@@ -82,7 +82,7 @@ def test_what_is_to_be_pasted_is_seen_beside_the_caption_of_a_small_terminal():
 
 @pytest.mark.parametrize(("size", "glyphs"), [((120, 40), "unicode"), ((80, 24), "ascii")])
 def test_it_plays_to_its_end_on_the_bundled_sample(size, glyphs):
-    seen, code = played(size, glyphs)
+    seen, code = tour_options(size, glyphs)
     assert code == 0
     assert [told.place for told, *_ in seen.pages] == list(range(1, len(STEPS) + 1))
     for told, shown, _, _ in seen.pages:
@@ -99,7 +99,7 @@ def test_it_plays_to_its_end_on_the_bundled_sample(size, glyphs):
 
 
 def test_captions_say_what_the_answer_says():
-    seen, _ = played((120, 40), "unicode")
+    seen, _ = tour_options((120, 40), "unicode")
     by_title = {told.title: (told, shown, best) for told, shown, best, _ in seen.pages}
     for title in ("The answer", "A tighter deadline", "Undo", "How sure", "Spot prices"):
         told, shown, best = by_title[title]
@@ -240,7 +240,7 @@ async def test_space_goes_on_from_a_line_in_which_nothing_was_typed(planner):
 async def test_a_tour_from_the_planner_gives_the_plan_back(planner):
     async with at_rest(planner(deadline_seconds=5400.0), (80, 24)) as (app, pilot):
         before = app.state
-        await app.run_line(":tour")
+        await app.run_command_line(":tour")
         await at(pilot, 0)
         assert app.state.sources == ("nightly-features",)
         await pilot.press("space", "space")
@@ -266,7 +266,7 @@ async def test_left_in_the_middle_of_a_step_it_does_no_more_of_it(planner):
     several = next(place for place, step in enumerate(STEPS) if step.actions[0] == ":size 3x")
     async with at_rest(planner(deadline_seconds=5400.0), (80, 24)) as (app, pilot):
         before = app.state
-        await app.run_line(":tour")
+        await app.run_command_line(":tour")
         for place in range(several):
             await at(pilot, place)
             app.action_tour_next()

@@ -22,15 +22,15 @@ DEFAULT_MAX_NODES = 64
 USE_RESOURCES = ("simcost",)
 """Models that make use of a resource profile."""
 
-MOST_SECONDS = 10 * 365.25 * 86400.0
+MAX_SECONDS = 10 * 365.25 * 86400.0
 """No deadline is later: ten years."""
 
-MOST_WHOLE = 1_000_000
+MAX_WHOLE = 1_000_000
 """No number of nodes, executors, cores or partitions is larger."""
 
 
 def whole(minimum: int = 1, most: int | None = None) -> Callable[[str], int]:
-    """An argument type: a whole number of at least `minimum` and at most `most` (`MOST_WHOLE`)."""
+    """An argument type: a whole number of at least `minimum` and at most `most` (`MAX_WHOLE`)."""
 
     def parse(text: str) -> int:
         try:
@@ -39,8 +39,8 @@ def whole(minimum: int = 1, most: int | None = None) -> Callable[[str], int]:
             raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
         if value < minimum:
             raise argparse.ArgumentTypeError(f"must be at least {minimum}, not {value}")
-        if value > (most or MOST_WHOLE):
-            raise argparse.ArgumentTypeError(f"must be at most {most or MOST_WHOLE:,}, not {value}")
+        if value > (most or MAX_WHOLE):
+            raise argparse.ArgumentTypeError(f"must be at most {most or MAX_WHOLE:,}, not {value}")
         return value
 
     return parse
@@ -64,7 +64,7 @@ def quantity(parse: Callable[[str], T]) -> Callable[[str], T]:
 def parse_wait(text: str) -> float:
     """Seconds that someone can wait for; the same on the command line and in the planner."""
     seconds = engine.parse_seconds(text)
-    if seconds > MOST_SECONDS:
+    if seconds > MAX_SECONDS:
         raise engine.BadInput(f"must be at most ten years, not {text!r}")
     return seconds
 
@@ -338,12 +338,12 @@ def node_range(text: str | None, *, default: str = "1:64") -> list[int]:
         low, high = (int(first), int(last)) if colon else (1, int(first))
     except ValueError:
         low, high = 0, 0
-    if not 1 <= low <= high <= MOST_NODES:
-        beyond = f"goes beyond {MOST_NODES:,} nodes"
-        what = beyond if high > MOST_NODES else "is not a range of nodes"
+    if not 1 <= low <= high <= MAX_CLUSTER_NODES:
+        beyond = f"goes beyond {MAX_CLUSTER_NODES:,} nodes"
+        what = beyond if high > MAX_CLUSTER_NODES else "is not a range of nodes"
         raise engine.BadInput(f"{spoken!r} {what}", where="--nodes", remedy="write it like 1:64")
     return list(range(low, high + 1))
 
 
-MOST_NODES = 10_000
+MAX_CLUSTER_NODES = 10_000
 """No cluster is larger; a slip of the keyboard should not fill the memory."""

@@ -5,20 +5,20 @@ from __future__ import annotations
 from time import monotonic
 from typing import TYPE_CHECKING, cast
 
-from tui.behaviours.planner_mixin import PlannerPart
+from tui.behaviours.planner_mixin import PlannerMixin
 from tui.changes import (
     Action,
-    Draw,
-    LookAt,
-    LookAtAll,
-    PointAt,
-    ScaleAxis,
+    DrawCurves,
+    MoveCrosshair,
+    ResetZoom,
+    SetAxisScale,
+    SetAxisWindow,
     SetBudget,
     SetDeadline,
     ShowChart,
 )
 from tui.reducer import reduce
-from tui.state import MOST_DRAWN, ChartKind
+from tui.state import MAX_DRAWN, ChartKind
 from tui.views import chart_axes
 from tui.widgets.chart import Chart
 from tui.widgets.table import Table
@@ -31,10 +31,10 @@ _PAN = 0.25
 """Of what is seen, one step aside."""
 
 
-class ChartActions(PlannerPart):
+class ChartActions(PlannerMixin):
     """A part of `PlannerApp`."""
 
-    line_under: str = ""
+    hovered_threshold: str = ""
     """The threshold under the mouse."""
 
     _before_drag: tuple[int, PlanState, History] | None = None
@@ -42,26 +42,26 @@ class ChartActions(PlannerPart):
 
     # What the charts tell
 
-    def on_chart_pointed(self, message: Chart.Pointed) -> None:
+    def on_chart_crosshair_moved(self, message: Chart.CrosshairMoved) -> None:
         """The crosshair moved: every chart of the view shows it, and the line of help its terms."""
-        self.line_under = message.line
-        self._look(PointAt(message.x))
+        self.hovered_threshold = message.line
+        self._look(MoveCrosshair(message.x))
         hovered = message.chart if message.x is not None else None
         self.planner._panels.explain(hovered)
 
-    def on_table_asked(self, message: Table.Asked) -> None:
+    def on_table_column_asked(self, message: Table.ColumnAsked) -> None:
         """A column is asked about."""
         over = message.table if message.table.asked else None
         self.planner._panels.explain(over)
 
-    def on_chart_looked(self, message: Chart.Looked) -> None:
+    def on_chart_window_changed(self, message: Chart.WindowChanged) -> None:
         """Another part of the axes is looked at."""
         app = self.planner
         x, y = chart_axes.AXES[str(message.chart.id)]
-        app.state = reduce(app.state, LookAt(x, message.x))
-        self._look(LookAt(y, message.y))
+        app.state = reduce(app.state, SetAxisWindow(x, message.x))
+        self._look(SetAxisWindow(y, message.y))
 
-    def on_chart_picked(self, message: Chart.Picked) -> None:
+    def on_chart_point_picked(self, message: Chart.PointPicked) -> None:
         """In the frontier a click takes the list to the point; enter does what it does there."""
         app = self.planner
         answer = app.answer
@@ -76,7 +76,7 @@ class ChartActions(PlannerPart):
             if message.entered:
                 app.follow(place)
 
-    def on_chart_dragged(self, message: Chart.Dragged) -> None:
+    def on_chart_threshold_dragged(self, message: Chart.ThresholdDragged) -> None:
         """A line was dragged: the slider goes with it, and undo takes the gesture as one step."""
         app = self.planner
         slider = app._panels.slider(message.name)
@@ -133,7 +133,7 @@ class ChartActions(PlannerPart):
     def action_zoom(self, where: str) -> None:
         """Closer ("in"), wider ("out"), or the whole of every chart ("all")."""
         if where == "all":
-            self._look(LookAtAll())
+            self._look(ResetZoom())
         elif (chart := self._chart) is not None:
             chart.action_zoom("x", 1 if where == "in" else -1)
 
@@ -156,7 +156,7 @@ class ChartActions(PlannerPart):
                 if found in wanted:
                     if name in ("time", "cost") and found != "nodes":
                         app.state = reduce(app.state, ShowChart(cast("ChartKind", name)))
-                    self._look(LookAt(found, (low, high)))
+                    self._look(SetAxisWindow(found, (low, high)))
                     app._panels.show()
                     return
         app.show_notice(f"no chart of this view has an axis of {axis}", "warn")
@@ -169,7 +169,7 @@ class ChartActions(PlannerPart):
         shown = chart.data.x if axis == "x" else chart.data.y
         log = kind == "log" if kind else not shown.log
         name = chart_axes.AXES[str(chart.id)]["xy".index(axis)]
-        self._look(ScaleAxis(name, log))
+        self._look(SetAxisScale(name, log))
         app.show_notice(f"{axis} is {'logarithmic' if log else 'linear'} now", "base")
 
     def action_draw(self) -> None:
@@ -180,8 +180,8 @@ class ChartActions(PlannerPart):
             app.show_notice("the recommended type is always drawn; choose another row", "warn")
         elif chosen in drawn:
             self._draw(tuple(name for name in drawn if name != chosen))
-        elif len(drawn) >= MOST_DRAWN:
-            app.show_notice(f"{MOST_DRAWN} types are drawn already; :draw off drops them", "warn")
+        elif len(drawn) >= MAX_DRAWN:
+            app.show_notice(f"{MAX_DRAWN} types are drawn already; :draw off drops them", "warn")
         else:
             self._draw((*drawn, chosen))
 
@@ -191,7 +191,7 @@ class ChartActions(PlannerPart):
 
     def _draw(self, names: tuple[str, ...]) -> None:
         app = self.planner
-        app.dispatch(Draw(names))
+        app.dispatch(DrawCurves(names))
         answer = app.answer
         # A type that the filter leaves out is kept, and drawn when it is a candidate again.
         out = [n for n in app.state.drawn if answer is not None and answer.curve(n) is None]

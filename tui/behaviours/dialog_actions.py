@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import engine
-from tui.behaviours.planner_mixin import PlannerPart
+from tui.behaviours.planner_mixin import PlannerMixin
 from tui.input_text import job_text
 
 
@@ -15,7 +15,7 @@ def _opens(dialog: str) -> Callable[[DialogActions], None]:
     return lambda self: self._dialog(dialog)
 
 
-class DialogActions(PlannerPart):
+class DialogActions(PlannerMixin):
     """A part of `PlannerApp`: keys, palette and typed commands run these by name."""
 
     action_palette = _opens("palette")
@@ -52,7 +52,7 @@ class DialogActions(PlannerPart):
 
         async def go(target: Target | None) -> None:
             if target is not None and target.widget is not None:
-                app._panels.say_below([])
+                app._panels.show_status([])
                 target.widget.focus()
             elif target is not None:
                 await app.run_action(target.action)
@@ -69,9 +69,9 @@ class DialogActions(PlannerPart):
         app = self.planner
         name = list_at(app.focused, app.state.view)
         if name in ("", "full"):
-            self._dialog("listed" if name else "instances")
+            self._dialog("filter_compositions" if name else "instances")
         else:
-            self._dialog("narrowed", name)
+            self._dialog("filter_list", name)
 
     def action_job(self) -> None:
         """Type other parameters or iterations of the job; those that hold are offered."""
@@ -101,7 +101,7 @@ class DialogActions(PlannerPart):
         if len(app.screen_stack) == 1:
             export_and_copy.copy(app)
 
-    async def run_line(self, line: str) -> None:
+    async def run_command_line(self, line: str) -> None:
         """Do what a typed command asks for, or say what is wrong with it."""
         from tui import command_parser, dialogs
 

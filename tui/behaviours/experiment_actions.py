@@ -4,44 +4,44 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.behaviours.planner_mixin import PlannerPart
+from tui.behaviours.planner_mixin import PlannerMixin
 from tui.changes import SetTrainingBudget, SetTrainingPlan, ShowView
-from tui.messages import Advised
+from tui.messages import ExperimentsReady
 from tui.state import TRAINING_PLANS
 
 if TYPE_CHECKING:
     from engine import Experiment, Layout
     from tui.answers import Answer
-    from tui.experiments_advisor import Advising, Found
+    from tui.experiments_advisor import ExperimentsAdvisor, ExperimentsReport
 
 
-class ExperimentActions(PlannerPart):
+class ExperimentActions(PlannerMixin):
     """A part of `PlannerApp`."""
 
-    _advising: Advising | None = None
+    _advising: ExperimentsAdvisor | None = None
 
     @property
-    def advising(self) -> Advising:
+    def advising(self) -> ExperimentsAdvisor:
         """What works the experiments out; made when they are first looked at."""
         if self._advising is None:
-            from tui.experiments_advisor import Advising
+            from tui.experiments_advisor import ExperimentsAdvisor
 
             app = self.planner
-            self._advising = Advising(app._session, app.post_message)
+            self._advising = ExperimentsAdvisor(app._session, app.post_message)
         return self._advising
 
-    def advised(self, answer: Answer) -> tuple[Found | None, bool]:
+    def advised(self, answer: Answer) -> tuple[ExperimentsReport | None, bool]:
         """What could be run, and whether that is about to change."""
         found = self.advising.of(self.planner.state, answer)
         return found, self.advising.waiting
 
     @property
-    def working_out(self) -> bool:
+    def experiments_pending(self) -> bool:
         """Whether the experiments that are looked at are about to change."""
         looked_at = self.planner.state.view == "experiments"
         return looked_at and self._advising is not None and self._advising.waiting
 
-    def on_advised(self, message: Advised) -> None:
+    def on_experiments_ready(self, message: ExperimentsReady) -> None:
         """The experiments have been worked out."""
         app = self.planner
         if self.advising.take(message) and app.state.view == "experiments":
@@ -73,11 +73,11 @@ class ExperimentActions(PlannerPart):
         place = TRAINING_PLANS.index(app.state.training.plan) + 1
         app.dispatch(SetTrainingPlan(TRAINING_PLANS[place % len(TRAINING_PLANS)]))
 
-    def training_line(self) -> str:
+    def collect_command(self) -> str:
         """The line that makes the runs which the view points at; "" where there are none."""
         from tui.training_exports import collect_line
 
-        runs, layout = self._pointed_at()
+        runs, layout = self._selected_runs()
         return collect_line(runs, layout) if runs else ""
 
     def export_runs(self) -> None:
@@ -86,7 +86,7 @@ class ExperimentActions(PlannerPart):
         from tui.training_exports import TARGETS, rendered
 
         app = self.planner
-        runs, layout = self._pointed_at()
+        runs, layout = self._selected_runs()
         if not runs:
             app.show_notice("there are no runs to export yet", "warn")
             return
@@ -100,7 +100,7 @@ class ExperimentActions(PlannerPart):
             )
         )
 
-    def _pointed_at(self) -> tuple[list[Experiment], Layout | None]:
+    def _selected_runs(self) -> tuple[list[Experiment], Layout | None]:
         """The runs that the view points at, and how executors sit on their nodes."""
         from tui.views import experiments
 

@@ -75,7 +75,7 @@ def _copy_answer(app: PlannerApp) -> None:
         _say_there_is_none(app)
         return
     if app.state.view == "experiments":
-        sentence = app.training_line()
+        sentence = app.collect_command()
         if not sentence:
             app.show_notice("there are no runs to copy yet", "warn")
             return

@@ -6,12 +6,12 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING
 
 import engine
-from tui.messages import Compared
-from tui.workers import Latest
+from tui.messages import ModelAnswered
+from tui.workers import LatestJobWorker
 
 if TYPE_CHECKING:
     from engine import Choice, FitOutcome, ModelAnswer, Plan, Run, Workload
-    from tui.answers import Answer, Built
+    from tui.answers import Answer, BuiltPlan
     from tui.session import EngineSession
 
 
@@ -20,17 +20,17 @@ SIZES_EXECUTORS = "simcost"
 least resource time is worked out where nobody waits for it."""
 
 
-class Comparing:
+class ModelComparison:
     """Asks every model the question at hand, in a thread of its own, and keeps what came.
 
     The model in use answers from the plan itself. While a new question is asked, of the answers to
     the last one only the fits stay, and those where they are the same: a time is of one cluster.
     """
 
-    def __init__(self, session: EngineSession, post: Callable[[Compared], object]) -> None:
+    def __init__(self, session: EngineSession, post: Callable[[ModelAnswered], object]) -> None:
         self._session = session
         self._post = post
-        self._latest = Latest("models")
+        self._latest = LatestJobWorker("models")
         self._question: tuple[Plan, Hashable] | None = None
         self._answers: dict[str, ModelAnswer] = {}
         self._own: FitOutcome | None = None
@@ -71,7 +71,7 @@ class Comparing:
             self._own = engine.FitOutcome(plan.fitted.model, plan.fitted)
         return self._own
 
-    def _fitted_alike(self, built: Built) -> bool:
+    def _fitted_alike(self, built: BuiltPlan) -> bool:
         """Whether the last answers came of fits to this evidence that answer for this workload."""
         profile, workload, before = built.profile, built.plan.surface.workload, self._evidence
         self._evidence = (profile.runs, profile.category, workload)
@@ -90,11 +90,11 @@ class Comparing:
                 if self._question != question:
                     return
                 found = self._session.ask(name, plan.request.profile, cluster, workload)
-                self._post(Compared(question, found))
+                self._post(ModelAnswered(question, found))
 
         self._latest.submit(job)
 
-    def take(self, message: Compared) -> bool:
+    def take(self, message: ModelAnswered) -> bool:
         """Keep an answer; whether it is one to the question at hand."""
         if message.question != self._question:
             return False

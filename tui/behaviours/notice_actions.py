@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from tui.behaviours.planner_mixin import PlannerPart
+from tui.behaviours.planner_mixin import PlannerMixin
 from tui.changes import FilterList
 from tui.state import evidence_key
 from tui.views.prose import Line, Tone
@@ -16,16 +16,16 @@ from tui.widgets.table import Table
 from tui.widgets.text import plain
 
 if TYPE_CHECKING:
-    from tui.screens.notices import Noticed
+    from tui.screens.notices import NoticeRecord
 
 
-class NoticeActions(PlannerPart):
+class NoticeActions(PlannerMixin):
     """A part of `PlannerApp`."""
 
-    noticed: tuple[Noticed, ...] = ()
-    standing: Line = ()
+    notice_log: tuple[NoticeRecord, ...] = ()
+    sticky_notice: Line = ()
     """What is said again once another notice is gone."""
-    _held: Line | None = None
+    _held_notice: Line | None = None
     """What is said once the mouse lets go."""
 
     def show_notice(self, words: str, tone: Tone, *, stays: bool = False) -> None:
@@ -38,13 +38,13 @@ class NoticeActions(PlannerPart):
         self._remember(sign, words, tone)
         line: Line = [(f"{sign} " if sign else "", tone), (words, tone)]
         if stays:
-            self.standing = line
+            self.sticky_notice = line
         if tone in ("good", "base") and not stays:
-            self.put_notice(self.standing)
+            self.set_notice(self.sticky_notice)
             if self._has_room_below(words):
-                self.planner._panels.say_below(line)
+                self.planner._panels.show_status(line)
                 return
-        self.put_notice(line)
+        self.set_notice(line)
 
     def _has_room_below(self, words: str) -> bool:
         """Whether the line of help is seen, also below the notice that was just put, and as wide as
@@ -55,27 +55,27 @@ class NoticeActions(PlannerPart):
         lines = screen.query("#about")
         return any(line.display and cell_len(plain(words)) < line.size.width for line in lines)
 
-    def put_notice(self, line: Line) -> None:
+    def set_notice(self, line: Line) -> None:
         """This line above the panels, or none, and what was said below them is over. The rows below
         move by it, so while the mouse drags among them it waits."""
-        self.planner._panels.say_below([])
+        self.planner._panels.show_status([])
         if self.planner.mouse_captured is not None:
-            self._held = line
+            self._held_notice = line
         else:
-            self._held = None
+            self._held_notice = None
             self.planner._panels.notice(line)
 
-    def put_held_notice(self) -> None:
+    def show_held_notice(self) -> None:
         """The last line that waited for the mouse."""
-        if self._held is not None:
-            line, self._held = self._held, None
+        if self._held_notice is not None:
+            line, self._held_notice = self._held_notice, None
             self.planner._panels.notice(line)
 
     @property
-    def notice_put(self) -> tuple[Line, ...]:
+    def current_notice(self) -> tuple[Line, ...]:
         """The notice that is seen, or will be once the mouse lets go."""
-        if self._held is not None:
-            return (self._held,) if self._held else ()
+        if self._held_notice is not None:
+            return (self._held_notice,) if self._held_notice else ()
         return self.planner._panels.prose("notice").lines
 
     def action_close_notice(self) -> None:
@@ -88,9 +88,9 @@ class NoticeActions(PlannerPart):
         elif isinstance(app.focused, Table) and app.focused.wanted:
             app.focused.narrow("")
         else:
-            if self.notice_put == (self.standing,) and not app._panels.said_below:
-                self.standing = []
-            self.put_notice(self.standing)
+            if self.current_notice == (self.sticky_notice,) and not app._panels.status_line:
+                self.sticky_notice = []
+            self.set_notice(self.sticky_notice)
 
     def action_notices(self) -> None:
         """What was said in this session."""
@@ -98,12 +98,14 @@ class NoticeActions(PlannerPart):
 
         app = self.planner
         if len(app.screen_stack) == 1:
-            app.push_screen(NoticesScreen(self.noticed, glyphs=app.glyphs))
+            app.push_screen(NoticesScreen(self.notice_log, glyphs=app.glyphs))
 
     def _remember(self, sign: str, words: str, tone: Tone) -> None:
         """Keep a notice for the log; the same one again replaces the last."""
-        from tui.screens.notices import MOST_NOTICES, Noticed
+        from tui.screens.notices import MAX_NOTICES, NoticeRecord
 
-        same = self.noticed[-1:] if self.noticed and self.noticed[-1].words == words else ()
-        kept = self.noticed[: len(self.noticed) - len(same)]
-        self.noticed = (*kept, Noticed(datetime.now(), sign, words, tone))[-MOST_NOTICES:]
+        same = (
+            self.notice_log[-1:] if self.notice_log and self.notice_log[-1].words == words else ()
+        )
+        kept = self.notice_log[: len(self.notice_log) - len(same)]
+        self.notice_log = (*kept, NoticeRecord(datetime.now(), sign, words, tone))[-MAX_NOTICES:]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.behaviours.planner_mixin import PlannerPart
+from tui.behaviours.planner_mixin import PlannerMixin
 from tui.changes import Select
 from tui.views import inputs
 from tui.views.bars import Bar
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tui.views.prose import Line
 
 
-class PanelEvents(PlannerPart):
+class PanelEvents(PlannerMixin):
     """A part of `PlannerApp`."""
 
     _refusal: tuple[Line, ...] = ()
@@ -39,8 +39,8 @@ class PanelEvents(PlannerPart):
     def drop_refusal(self) -> None:
         """Take the notice about a refused input away, where that is still the one that is seen."""
         app = self.planner
-        if self._refusal and app.notice_put == self._refusal:
-            app.put_notice(app.standing)
+        if self._refusal and app.current_notice == self._refusal:
+            app.set_notice(app.sticky_notice)
         self._refusal = ()
 
     def on_goal_panel_refused(self, message: GoalPanel.Refused) -> None:
@@ -50,12 +50,12 @@ class PanelEvents(PlannerPart):
         """Say why an input is not taken, until one is."""
         app = self.planner
         app.show_notice(words, "bad")
-        self._refusal = app.notice_put
+        self._refusal = app.current_notice
 
-    def on_table_moved(self, event: Table.Moved) -> None:
+    def on_table_cursor_moved(self, event: Table.CursorMoved) -> None:
         """The cursor of a table went to another row, of which other words are said."""
         app = self.planner
-        app._panels.say_below([])
+        app._panels.show_status([])
         if event.table.id in ("short", "full"):
             app.dispatch(Select(app._panels.type_at(event.table.id, event.index)))
         elif event.table.id == FRONTIER_LIST and (answer := app._holding(event.index)):
@@ -82,7 +82,7 @@ class PanelEvents(PlannerPart):
         elif app.state.view == "compositions":
             compositions.show_rows(app._panels, "full", app.answer, compositions.FULL_LIST)
 
-    async def on_table_chosen(self, event: Table.Chosen) -> None:
+    async def on_table_row_chosen(self, event: Table.RowChosen) -> None:
         """Enter: change the input of the row."""
         app = self.planner
         if event.table.id == "inputs":

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.behaviours.planner_mixin import PlannerPart
+from tui.behaviours.planner_mixin import PlannerMixin
 from tui.changes import ShowView
 
 if TYPE_CHECKING:
     from tui.pins import Pin
 
 
-class PinActions(PlannerPart):
+class PinActions(PlannerMixin):
     """A part of `PlannerApp`."""
 
     pins: tuple[Pin, ...] = ()
@@ -29,7 +29,7 @@ class PinActions(PlannerPart):
             return
         chosen = name.strip() or pins.free_name(self.pins)
         taken = any(pin.name == chosen for pin in self.pins)
-        if chosen is None or (len(self.pins) >= pins.MOST_PINS and not taken):
+        if chosen is None or (len(self.pins) >= pins.MAX_PINS and not taken):
             app.show_notice("that many cannot be pinned; unpin one first", "warn")
             return
         if chosen == pins.NOW:

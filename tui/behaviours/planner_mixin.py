@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from tui.app import PlannerApp
 
 
-class PlannerPart:
+class PlannerMixin:
     """A part of `PlannerApp`, which inherits from all of them."""
 
     @property

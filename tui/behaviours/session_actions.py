@@ -11,26 +11,26 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import engine
-from tui.behaviours.planner_mixin import PlannerPart
-from tui.changes import Adopt, Restore
+from tui.behaviours.planner_mixin import PlannerMixin
+from tui.changes import LoadInputs, RestoreInputs
 from tui.history import History, difference
 from tui.start import DEFAULT_SAMPLE
 from tui.state import PlanState
 
 if TYPE_CHECKING:
-    from tui.storage.scenario_file import Kept
+    from tui.storage.scenario_file import SavedPlan
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 """Signals that end the planner as a key would: the terminal restored, the session kept."""
 
-GRACE_SECONDS = 3.0
+SIGNAL_GRACE_SECONDS = 3.0
 """How long a signal waits for what was typed before it: who sends one kills what stays for long."""
 
 
-class SessionActions(PlannerPart):
+class SessionActions(PlannerMixin):
     """A part of `PlannerApp`."""
 
-    _left_by = False
+    _signalled = False
 
     def action_suspend(self) -> None:
         """Back to the shell that started the planner, until it is let go on."""
@@ -44,25 +44,25 @@ class SessionActions(PlannerPart):
     def action_undo(self) -> None:
         """Take back the last change of an input."""
         app = self.planner
-        self._travel(app.history.undone(app.state), "undone", "nothing to undo")
+        self._apply_step(app.history.undone(app.state), "undone", "nothing to undo")
 
     def action_redo(self) -> None:
         """Do again what was taken back."""
         app = self.planner
-        self._travel(app.history.redone(app.state), "done again", "nothing to redo")
+        self._apply_step(app.history.redone(app.state), "done again", "nothing to redo")
 
-    def travel_to(self, target: PlanState, *, history: History | None = None) -> None:
+    def restore_state(self, target: PlanState, *, history: History | None = None) -> None:
         """Go to the inputs and the view of another state, which is no step to be undone."""
         app = self.planner
-        app.dispatch(Restore(target))
+        app.dispatch(RestoreInputs(target))
         app.state = replace(
             app.state, view=target.view, chart=target.chart, selected=target.selected
         )
         app.history = history or app.history
-        app.put_notice([])
+        app.set_notice([])
         app._panels.show()
 
-    def _travel(self, step: tuple[History, PlanState] | None, done: str, none: str) -> None:
+    def _apply_step(self, step: tuple[History, PlanState] | None, done: str, none: str) -> None:
         """Go to another state of the history and say what changed."""
         app = self.planner
         if step is None:
@@ -70,7 +70,7 @@ class SessionActions(PlannerPart):
             return
         before = app.state
         app.history, target = step
-        app.dispatch(Restore(target))
+        app.dispatch(RestoreInputs(target))
         app.show_notice(f"{done}: {difference(before, app.state)}", "base")
 
     def action_scenario_save(self, name: str = "") -> None:
@@ -80,10 +80,10 @@ class SessionActions(PlannerPart):
             app.type_command("save ")
             return
         from tui.storage import scenario_store
-        from tui.storage.scenario_file import Kept
+        from tui.storage.scenario_file import SavedPlan
 
         try:
-            path, former = scenario_store.save(name, Kept(app.state, app.pins))
+            path, former = scenario_store.save(name, SavedPlan(app.state, app.pins))
         except engine.EngineError as error:
             app.show_notice(str(error), "bad")
         else:
@@ -100,7 +100,7 @@ class SessionActions(PlannerPart):
         from tui.storage import scenario_store
 
         try:
-            app.take_up(scenario_store.load(name))
+            app.load_saved_plan(scenario_store.load(name))
         except engine.EngineError as error:
             app.show_notice(str(error), "bad")
 
@@ -110,11 +110,11 @@ class SessionActions(PlannerPart):
 
         app = self.planner
         try:
-            app.take_up(scenario_store.last_session())
+            app.load_saved_plan(scenario_store.last_session())
         except engine.EngineError as error:
             app.show_notice(str(error), "bad")
 
-    def take_up(self, kept: Kept) -> None:
+    def load_saved_plan(self, kept: SavedPlan) -> None:
         """A scenario with its pins; those of the same name are replaced, the others stay."""
         from tui.pins import with_pin
 
@@ -128,20 +128,20 @@ class SessionActions(PlannerPart):
         refused as a whole; with `read` on evidence that is read anew."""
         app = self.planner
         before = None if app.busy else app.state
-        app.dispatch(Adopt(target, read))
-        app.left = before if app.busy else None
+        app.dispatch(LoadInputs(target, read))
+        app.replaced_inputs = before if app.busy else None
         app.action_view(target.view)
 
     @property
-    def session_state(self) -> Kept | None:
+    def session_state(self) -> SavedPlan | None:
         """What is worth keeping: what was planned, not where a tour has led, and not a sample that
         was only looked at."""
         app = self.planner
-        from tui.storage.scenario_file import Kept
+        from tui.storage.scenario_file import SavedPlan
 
-        kept = Kept(app.state, app.pins) if app.guide is None else app.guide.kept
+        kept = SavedPlan(app.state, app.pins) if app.guide is None else app.guide.kept
         looked_at = kept.state.sources == (DEFAULT_SAMPLE,) and not app.history.past
-        if (looked_at and not kept.pins) or (app.guide and app.played):
+        if (looked_at and not kept.pins) or (app.guide and app.tour_options):
             return None
         return kept
 
@@ -157,18 +157,20 @@ class SessionActions(PlannerPart):
         except (engine.EngineError, OSError, ValueError) as error:
             print(f"sparkplan: the session was not kept: {error}", file=sys.stderr)
 
-    def leave_on_signals(self) -> None:
+    def install_signal_handlers(self) -> None:
         """Have the signals that end a process leave through the same door as a key does."""
         if self.planner.is_headless:
             return
         loop = asyncio.get_running_loop()
         for number in ENDING:
-            loop.add_signal_handler(number, self.leave_by, number)
+            loop.add_signal_handler(number, self.quit_on_signal, number)
 
-    def leave_by(self, number: signal.Signals) -> None:
+    def quit_on_signal(self, number: signal.Signals) -> None:
         """Leave in order, but soon. A terminal that has gone tells it twice, by a signal too."""
         app = self.planner
-        if not self._left_by:
-            self._left_by = True
-            app.set_timer(GRACE_SECONDS, partial(app.exit, None, 128 + number))
-            app.call_later(app.leave_in_order, 128 + number)  # behind the keys that are there
+        if not self._signalled:
+            self._signalled = True
+            app.set_timer(SIGNAL_GRACE_SECONDS, partial(app.exit, None, 128 + number))
+            app.call_later(
+                app.quit_after_pending_keys, 128 + number
+            )  # behind the keys that are there

@@ -10,7 +10,7 @@ from tui import format as text
 from tui.charts import chart_csv
 from tui.charts.chart_svg import Panel, format_svg
 from tui.screens.export import harmless
-from tui.storage.user_folders import is_there
+from tui.storage.user_folders import path_exists
 from tui.views import curves, frontier, sentences
 from tui.views.chart_axes import TITLES
 
@@ -41,7 +41,7 @@ def save(app: PlannerApp, name: str, *, allowed: str) -> str:
             raise engine.BadInput(
                 f"{name!r} is neither a picture nor a table", remedy="end it in .svg or .csv"
             )
-        if is_there(path) and str(path) != allowed:
+        if path_exists(path) and str(path) != allowed:
             app.show_notice(f"{path} exists; the same command again replaces it", "warn")
             return str(path)
         engine.write_text(path, content(app, path.suffix.lower()))

@@ -14,7 +14,7 @@ from tui.arguments import options
 from tui.headless import output
 from tui.state import PlanState
 from tui.storage import config
-from tui.storage.user_folders import is_there
+from tui.storage.user_folders import path_exists
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     path = config.config_path()
     if args.what == "init":
-        if is_there(path):
+        if path_exists(path):
             raise engine.BadInput("is there already", where=str(path), remedy="edit it")
         _write(path, config.TEMPLATE)
     elif args.what == "set":
@@ -56,7 +56,7 @@ def _standing(path: Path) -> str:
     Raises:
         BadInput: for a file that cannot be read as text, of which no line could be kept.
     """
-    if not is_there(path):
+    if not path_exists(path):
         return ""
     try:
         return path.read_text(encoding="utf-8-sig")

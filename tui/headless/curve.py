@@ -24,7 +24,7 @@ SIZES = "0.25x:4x"
 ITERATIONS = "1:20"
 """What a curve over input size, or over iterations, shows when no range is given."""
 
-MOST_ITERATIONS = 1000
+MAX_ITERATIONS = 1000
 """Points of a curve over iterations; a slip of the keyboard should not run for hours."""
 
 
@@ -152,13 +152,13 @@ def rows_of(
     return rows
 
 
-Told = tuple[Sequence[float], Sequence[float | None]]
+Estimate = tuple[Sequence[float], Sequence[float | None]]
 """Of a point: seconds, low, high (NaN where unknown), and the costs of these in USD."""
 
 
 def of_equal_nodes(
     args: argparse.Namespace, points: list[Point], fitted: engine.FittedModel, paid: engine.Cluster
-) -> Iterator[Told]:
+) -> Iterator[Estimate]:
     """All nodes rented alike."""
     predict_many = partial(engine.predict_on_spot, fitted) if args.spot else fitted.predict_many
     found = predict_many(
@@ -179,7 +179,7 @@ def of_share(
     points: list[Point],
     fitted: engine.FittedModel,
     catalog: engine.Catalog,
-) -> Iterator[Told]:
+) -> Iterator[Estimate]:
     """A share of the nodes at spot prices: each point is a composition of its own."""
     for point in points:
         choice = engine.predict_composition(
@@ -316,11 +316,11 @@ def over_iterations(args: argparse.Namespace, profile: engine.Profile) -> list[P
             where="--iterations",
             remedy="write it like 1:20",
         )
-    if high - low >= MOST_ITERATIONS:
+    if high - low >= MAX_ITERATIONS:
         raise engine.BadInput(
             f"{spoken!r} is too long a range of iterations",
             where="--iterations",
-            remedy=f"give at most {MOST_ITERATIONS:,} of them",
+            remedy=f"give at most {MAX_ITERATIONS:,} of them",
         )
     base = workloads.workload_of(_without(args, "iterations"), profile)
     counts = range(int(low), int(high) + 1)

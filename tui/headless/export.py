@@ -24,7 +24,7 @@ def run(args: argparse.Namespace) -> int:
     known = {target.name for target in engine.EXPORTS}
     if args.to not in known:
         raise engine.UnknownName("export target", args.to, known, where="--to")
-    question = recommend.question_of(args)
+    question = recommend.question_key(args)
     found = recommend.answer(args, question)
     rendered = None if found.recommended is None else _rendered(args, question, found)
     if args.json:

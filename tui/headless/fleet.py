@@ -22,7 +22,7 @@ RUN, BATCH = "run", "micro-batch"
 
 
 @dataclass(frozen=True)
-class Planned:
+class JobPlan:
     """A job and its answer; without one, why there is none.
 
     Args:
@@ -100,11 +100,11 @@ def planned(
     evidence: engine.JobEvidence,
     catalog: engine.Catalog,
     resources: engine.ResourceProfile | None = None,
-) -> Planned:
+) -> JobPlan:
     """The recommendation for one job; what is wrong with it takes nothing from the others."""
     if evidence.profile is None:
         given = None if args.deadline is None else GIVEN
-        return Planned(evidence, args.deadline, given, problem=evidence.problem)
+        return JobPlan(evidence, args.deadline, given, problem=evidence.problem)
     seconds, source = deadline_of(args, evidence.profile)
     asked = argparse.Namespace(**{**vars(args), "deadline": seconds})
     try:
@@ -119,8 +119,8 @@ def planned(
         workload = workloads.workload_of(args, profile)
         found = recommend.answer(asked, recommend.Question(profile, workload, catalog))
     except engine.BadInput as error:
-        return Planned(evidence, seconds, source, None, error)
-    return Planned(replace(evidence, profile=profile), seconds, source, found)
+        return JobPlan(evidence, seconds, source, None, error)
+    return JobPlan(replace(evidence, profile=profile), seconds, source, found)
 
 
 def deadline_of(
@@ -146,7 +146,7 @@ def measured_seconds(profile: engine.Profile) -> float | None:
     return run.seconds
 
 
-def total_usd(jobs: Sequence[Planned]) -> float | None:
+def total_usd(jobs: Sequence[JobPlan]) -> float | None:
     """One run of each job, expected; None where one has no cluster or no cost."""
     costs = [job.chosen.cost_usd if job.chosen else None for job in jobs]
     known = [usd for usd in costs if usd is not None]
@@ -154,7 +154,7 @@ def total_usd(jobs: Sequence[Planned]) -> float | None:
 
 
 def shared(
-    args: argparse.Namespace, jobs: Sequence[Planned], catalog: engine.Catalog
+    args: argparse.Namespace, jobs: Sequence[JobPlan], catalog: engine.Catalog
 ) -> list[engine.Notice]:
     """What each job was given all of, and the jobs together want more of: whether they run at the
     same time is not known."""
@@ -192,7 +192,7 @@ def _for_each(what: str, used: str, option: str) -> engine.Notice:
     )
 
 
-def as_json(jobs: Sequence[Planned], together: Sequence[engine.Notice] = ()) -> dict[str, Any]:
+def as_json(jobs: Sequence[JobPlan], together: Sequence[engine.Notice] = ()) -> dict[str, Any]:
     """The jobs in the order of the sources, and their sum."""
     return {
         "jobs": [
@@ -215,7 +215,7 @@ def as_json(jobs: Sequence[Planned], together: Sequence[engine.Notice] = ()) -> 
     }
 
 
-def print_notices(jobs: Sequence[Planned]) -> None:
+def print_notices(jobs: Sequence[JobPlan]) -> None:
     """What is to be said of the jobs, each once with the names of those that it is about."""
     about: dict[engine.Notice, list[str]] = {}
     for job in jobs:
@@ -237,7 +237,7 @@ def in_two(problem: engine.EngineError) -> tuple[str, str]:
     return what, problem.remedy or "look at its sources"
 
 
-MOST_NAMED = 5
+MAX_NAMED = 5
 """Jobs that a message names; further ones are counted."""
 
 
@@ -245,6 +245,6 @@ def named(names: list[str], jobs: int) -> str:
     """Which of all jobs a message is about."""
     if len(names) == jobs > 1:
         return "every job"
-    if len(names) <= MOST_NAMED:
+    if len(names) <= MAX_NAMED:
         return ", ".join(names)
-    return f"{', '.join(names[: MOST_NAMED - 1])} and {len(names) - MOST_NAMED + 1} more"
+    return f"{', '.join(names[: MAX_NAMED - 1])} and {len(names) - MAX_NAMED + 1} more"

@@ -11,7 +11,7 @@ from tui.headless import recommend
 
 if TYPE_CHECKING:
     from engine import Catalog
-    from tui.headless.fleet import Planned
+    from tui.headless.fleet import JobPlan
 
 WIDTH = 80
 
@@ -28,7 +28,7 @@ RIGHT = (1, 3, 4)
 GAP = "  "
 
 
-def as_text(jobs: Sequence[Planned], total_usd: float | None, catalog: Catalog) -> str:
+def as_text(jobs: Sequence[JobPlan], total_usd: float | None, catalog: Catalog) -> str:
     """Two rows for each job, what one run of each costs, and by whose prices."""
     rows: list[Row | str] = [*HEAD]
     for job in jobs:
@@ -37,7 +37,7 @@ def as_text(jobs: Sequence[Planned], total_usd: float | None, catalog: Catalog) 
     return "\n".join([*_lines(rows), "", *_sum(jobs, total_usd), prices])
 
 
-def _evidence(job: Planned) -> Row:
+def _evidence(job: JobPlan) -> Row:
     """What the job was, and when it is to be done."""
     stream = " (one micro-batch)" if job.time_of != "run" else ""
     said = SAID.get(job.deadline_from or "", "")
@@ -51,7 +51,7 @@ def _evidence(job: Planned) -> Row:
     )
 
 
-def _answer(job: Planned) -> Row | str:
+def _answer(job: JobPlan) -> Row | str:
     """Its cluster; where none satisfies the goal the nearest miss, marked, or what is wrong."""
     choice = job.chosen or job.nearest
     if job.problem is not None:
@@ -69,7 +69,7 @@ def _answer(job: Planned) -> Row | str:
     )
 
 
-def _why_none(job: Planned) -> list[str]:
+def _why_none(job: JobPlan) -> list[str]:
     """What the nearest misses, and the limit from which on it would count: it may well be expected
     in time, and yet not be as sure to be as was asked. Two ways out have a line each."""
     if (miss := job.miss) is None:
@@ -103,7 +103,7 @@ def _lines(rows: Sequence[Row | str]) -> list[str]:
     return lines
 
 
-def _sum(jobs: Sequence[Planned], total_usd: float | None) -> list[str]:
+def _sum(jobs: Sequence[JobPlan], total_usd: float | None) -> list[str]:
     """What one run of each costs, and why there is no interval or no sum."""
     counted = text.counted(len(jobs), "job")
     missing = sum(job.chosen is None for job in jobs)

@@ -106,7 +106,7 @@ class Question:
 
 
 def run(args: argparse.Namespace) -> int:
-    question = question_of(args)
+    question = question_key(args)
     found = answer(args, question, with_sensitivity=True)
     return tell(args, found, question.catalog)
 
@@ -134,7 +134,7 @@ def notices(found: engine.Recommendation) -> list[engine.Notice]:
     return [*found.warnings, *(chosen.warnings if chosen else ())]
 
 
-def question_of(args: argparse.Namespace) -> Question:
+def question_key(args: argparse.Namespace) -> Question:
     """Reads what the arguments name; contradictions are refused before anything is read."""
     goal_checks.check_goal(args)
     given = None if args.catalog is None else options.catalog_of(args)

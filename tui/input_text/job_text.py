@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import engine
 from tui.input_text.limit_text import OFF
-from tui.state import AS_RUN, Job, PlanState
+from tui.state import MEASURED_JOB, Job, PlanState
 from tui.widgets.numbers import fewest_digits
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def known_parameters(profile: Profile) -> tuple[str, ...]:
 
 def workload_of(state: PlanState, profile: Profile) -> Workload | None:
     """What is planned for; None for the workload of the largest run."""
-    if state.scale == 1.0 and state.job == AS_RUN:
+    if state.scale == 1.0 and state.job == MEASURED_JOB:
         return None
     base, job = profile.workload_at(state.scale), state.job
     return replace(

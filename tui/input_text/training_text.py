@@ -12,9 +12,9 @@ from tui.widgets.scales import log_stops
 SAMPLES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
 """Sizes of samples where nobody names any: Ernest's 1 to 10 %, and larger ones for small jobs."""
 
-MOST_STEPS = 1000
+MAX_STEPS = 1000
 
-MOST_RUNS = 100_000
+MAX_RUNS = 100_000
 """Nobody waits for a run to pay for itself after more runs of the job than this."""
 
 
@@ -51,8 +51,8 @@ def fractions_of(spoken: str, steps: int, *, where: str | None = None) -> tuple[
         BadInput: for anything else.
     """
     first, colon, last = spoken.partition(":")
-    if colon and steps > MOST_STEPS:
-        raise engine.BadInput(f"at most {MOST_STEPS:,} steps", where="--steps")
+    if colon and steps > MAX_STEPS:
+        raise engine.BadInput(f"at most {MAX_STEPS:,} steps", where="--steps")
     if not colon:
         return tuple(sorted({one_fraction(part, where=where) for part in spoken.split(",")}))
     low, high = one_fraction(first, where=where), one_fraction(last, where=where)
@@ -136,8 +136,8 @@ def in_unit(value: float, unit: str | None) -> str:
 
 def payback(runs: float | None) -> str:
     """After how many runs of the job a run has paid for itself."""
-    if runs is None or runs > MOST_RUNS:
-        return "never" if runs is None else f"> {MOST_RUNS:,} runs"
+    if runs is None or runs > MAX_RUNS:
+        return "never" if runs is None else f"> {MAX_RUNS:,} runs"
     count = max(1, math.ceil(runs))
     return text.counted(count, "run")
 

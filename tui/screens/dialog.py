@@ -30,7 +30,7 @@ class Dialog(ModalScreen[Answer]):
 
     CSS_PATH = "dialogs.tcss"
 
-    class Stood(Message):
+    class Ready(Message):
         """The widgets of a dialog stand, and one of them has the keyboard."""
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class Dialog(ModalScreen[Answer]):
 
     def _stand(self) -> None:
         self.stands = True
-        self.post_message(self.Stood())
+        self.post_message(self.Ready())
 
     def on_click(self, event: events.Click) -> None:
         """Leave, where the click was on none of its widgets and all of them were seen. The event

@@ -18,7 +18,7 @@ import engine
 from tui.panels import CAPTION_ROWS
 from tui.screens.dialog import Dialog, TypedLine
 from tui.screens.picker import LEAVE
-from tui.storage.user_folders import is_there
+from tui.storage.user_folders import path_exists
 from tui.views.bars import Bar, keys
 from tui.views.prose import Line, Prose, Verbatim
 from tui.views.sentences import in_planner
@@ -33,7 +33,7 @@ SHORT_BELOW = 30
 OTHER_ROWS = 8
 """Rows of the dialog without targets: its frame, a framed line of the text, path, answer, keys."""
 
-MORE_LINES, LEAST_TARGETS = 3, 4
+MORE_LINES, MIN_TARGETS = 3, 4
 """Lines of the text that are seen beside that one before all targets are, and rows that these have
 all the same."""
 
@@ -44,7 +44,7 @@ KEYS: Mapping[str, tuple[list[tuple[str, str, str]], str]] = {
 }
 """What the keys do beside saving and copying, and where tab leads, by what has the keyboard."""
 
-MOST_TITLE = 66
+MAX_TITLE = 66
 """Cells of a title that every terminal has room for."""
 
 
@@ -74,7 +74,7 @@ def harmless(application: str) -> str:
 
 def save(path: Path, content: str, *, overwrite: bool) -> str | None:
     """Write the text; None when done, else why not."""
-    if is_there(path) and not path.is_dir() and not overwrite:
+    if path_exists(path) and not path.is_dir() and not overwrite:
         return f"{path} exists; press ctrl+s again to overwrite it"
     try:
         engine.write_text(path, content)
@@ -127,7 +127,7 @@ class ExportScreen(Dialog[str | None]):
     def on_mount(self) -> None:
         self.set_class(self._glyphs.ascii_only, "-ascii")
         title = plain(f"Export {self._what}", ascii_only=self._glyphs.ascii_only)
-        title = fit(title, MOST_TITLE, ellipsis=self._glyphs.ellipsis).rstrip()
+        title = fit(title, MAX_TITLE, ellipsis=self._glyphs.ellipsis).rstrip()
         self.query_one("#dialog").border_title = escape(title)
         self._share_rows(self.app.size.height)
         self._tell_keys()
@@ -149,7 +149,7 @@ class ExportScreen(Dialog[str | None]):
         read = height < SHORT_BELOW and self.focused is self.query_one("#preview")
         touring = self.app.screen_stack[0].has_class("touring")
         most = (height - (CAPTION_ROWS if touring else 0)) * 92 // 100 - OTHER_ROWS
-        room = max(2, min(most, max(LEAST_TARGETS, most - MORE_LINES)))
+        room = max(2, min(most, max(MIN_TARGETS, most - MORE_LINES)))
         self.query_one("#targets", Table).styles.height = 2 if read else min(whole, room)
 
     def _tell_keys(self) -> None:
@@ -159,12 +159,12 @@ class ExportScreen(Dialog[str | None]):
         here = keys([*moves, *save_copy, ("tab", tab, "")])
         self.query_one("#dialog-keys", Bar).show(here, keys(LEAVE))
 
-    def on_table_moved(self, event: Table.Moved) -> None:
+    def on_table_cursor_moved(self, event: Table.CursorMoved) -> None:
         """Preview the target under the cursor."""
         event.stop()
         self._show(event.index)
 
-    def on_table_chosen(self, event: Table.Chosen) -> None:
+    def on_table_row_chosen(self, event: Table.RowChosen) -> None:
         """Enter on a target goes on to the path."""
         event.stop()
         self.query_one("#path", Input).focus()
@@ -212,7 +212,7 @@ class ExportScreen(Dialog[str | None]):
             return
         path = Path(name).expanduser().absolute()
         problem = save(path, self._content, overwrite=path == self._refused)
-        self._refused = path if problem and is_there(path) else None
+        self._refused = path if problem and path_exists(path) else None
         self._say([(problem, "bad")] if problem else [(f"saved to {path}", "good")])
 
     def action_copy(self) -> None:

@@ -10,11 +10,11 @@ from tui.screens.help import HelpScreen
 from tui.views.prose import Line, Tone
 from tui.widgets.glyphs import Glyphs
 
-MOST_NOTICES = 200
+MAX_NOTICES = 200
 """Older ones are forgotten."""
 
 
-class Noticed(NamedTuple):
+class NoticeRecord(NamedTuple):
     """A notice, when it was shown, and the sign of its tone ("" for none)."""
 
     at: datetime
@@ -23,11 +23,11 @@ class Noticed(NamedTuple):
     tone: Tone
 
 
-def lines(noticed: Sequence[Noticed]) -> list[Line]:
+def lines(notice_log: Sequence[NoticeRecord]) -> list[Line]:
     """A notice each, newest first."""
     found: list[Line] = [
         [(f"{one.at:%H:%M:%S}  ", "muted"), (f"{one.sign or ' '} ", one.tone), (one.words, "base")]
-        for one in reversed(noticed)
+        for one in reversed(notice_log)
     ]
     return found or [[("No notices yet.", "muted")]]
 
@@ -37,9 +37,9 @@ class NoticesScreen(HelpScreen):
 
     TITLE_TEXT = "Notices of this session"
 
-    def __init__(self, noticed: Sequence[Noticed], *, glyphs: Glyphs) -> None:
+    def __init__(self, notice_log: Sequence[NoticeRecord], *, glyphs: Glyphs) -> None:
         super().__init__(glyphs=glyphs)
-        self._noticed = tuple(noticed)
+        self._noticed = tuple(notice_log)
 
     def text(self) -> list[Line]:
         return lines(self._noticed)

@@ -34,7 +34,7 @@ from tui.views.bars import Bar, Item, keys
 from tui.views.prose import Line, Prose
 from tui.widgets.glyphs import Glyphs
 from tui.widgets.table import Column, Table
-from tui.workers import Latest
+from tui.workers import LatestJobWorker
 
 LISTED_APPLICATIONS = 200
 LISTED_FILES = 1000
@@ -44,7 +44,7 @@ REMOTE = "://"
 
 
 @dataclass(frozen=True)
-class Opened:
+class ChosenSources:
     """What to read, and whether beside what is open."""
 
     sources: tuple[str, ...]
@@ -52,16 +52,16 @@ class Opened:
 
 
 @dataclass(eq=False, repr=False)
-class Looked(Message):
+class PeekReady(Message):
     """Another file was looked into; one redraw stands for all queued ones."""
 
     def can_replace(self, message: Message) -> bool:
         """What was found is in the screen already."""
-        return isinstance(message, Looked)
+        return isinstance(message, PeekReady)
 
 
 @dataclass(eq=False, repr=False)
-class Listed(Message):
+class ListingReady(Message):
     """A history server or a store answered, or did not."""
 
     address: str
@@ -93,7 +93,9 @@ class OpenScreen(Picker):
         Binding("ctrl+o", "open_folder", "Open the folder", show=False, priority=True),
     ]
 
-    def __init__(self, take: Callable[[Opened], None], *, glyphs: Glyphs, here: Path) -> None:
+    def __init__(
+        self, take: Callable[[ChosenSources], None], *, glyphs: Glyphs, here: Path
+    ) -> None:
         super().__init__(
             "Open",
             self._found,
@@ -108,7 +110,7 @@ class OpenScreen(Picker):
         self._marked: dict[str, str] = {}
         self._peeks: dict[Hashable, engine.Peek] = {}
         self._looking: object = None
-        self._looker, self._lister = Latest("peek"), Latest("history")
+        self._looker, self._lister = LatestJobWorker("peek"), LatestJobWorker("history")
         self._server: tuple[str, Sequence[Entry]] | None = None
         self._asked = ""
         self._hidden = 0
@@ -221,7 +223,7 @@ class OpenScreen(Picker):
                 source = entry.value if entry.stamp == (0, 0) else self._path(entry.value)
                 self._peeks[entry.key] = engine.peek(source)
                 if self._looking is token:
-                    self.post_message(Looked())
+                    self.post_message(PeekReady())
 
         if wanted:
             self._looker.submit(job)
@@ -229,7 +231,7 @@ class OpenScreen(Picker):
     def _path(self, source: str) -> str:
         return source if REMOTE in source else str(self._here / at_home(source))
 
-    def on_looked(self, message: Looked) -> None:
+    def on_peek_ready(self, message: PeekReady) -> None:
         message.stop()
         self._show()
 
@@ -244,15 +246,15 @@ class OpenScreen(Picker):
             try:
                 entries = _listed(address)
             except engine.EngineError as error:
-                self.post_message(Listed(address, (), str(error)))
+                self.post_message(ListingReady(address, (), str(error)))
             else:
-                self.post_message(Listed(address, entries))
+                self.post_message(ListingReady(address, entries))
 
         asked = "history server" if _is_server(address) else "store"
         self._say([(f"asking the {asked} ...", "warn")])
         self._lister.submit(job)
 
-    def on_listed(self, message: Listed) -> None:
+    def on_listing_ready(self, message: ListingReady) -> None:
         """Show the applications, or why there are none."""
         message.stop()
         if message.address != self._asked:
@@ -336,7 +338,7 @@ class OpenScreen(Picker):
 
     def _leave_with(self, sources: tuple[str, ...], *, add: bool) -> None:
         expanded = (str(at_home(s)) if s.startswith("~") else s for s in sources)
-        self._take(Opened(tuple(expanded), add))
+        self._take(ChosenSources(tuple(expanded), add))
         self.close(None)
 
     def _say(self, line: Line | None = None) -> None:

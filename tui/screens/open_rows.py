@@ -10,7 +10,7 @@ from pathlib import Path
 
 import engine
 from tui import format as text
-from tui.screens.picker import MOST_MATCHES, Option
+from tui.screens.picker import MAX_MATCHES, Option
 from tui.widgets.numbers import bytes_text
 from tui.widgets.table import Cell, Column, Row
 
@@ -30,7 +30,7 @@ COLUMNS = (
 
 MARK = "•"
 
-MOST_FETCHED = 40
+MAX_FETCHED = 40
 """Of so many files in a store the beginning is fetched to look into it."""
 
 
@@ -96,7 +96,7 @@ def remote_entries(found: Sequence[engine.RemoteEntry]) -> list[Entry]:
             entries.append(Entry(f"{entry.source}/", f"{entry.name}/", "folder", folder=True))
             continue
         looked += 1
-        stamp = (entry.size_bytes or 0, 1) if looked <= MOST_FETCHED else None
+        stamp = (entry.size_bytes or 0, 1) if looked <= MAX_FETCHED else None
         if entry.folder:
             entries.append(Entry(entry.source, f"{entry.name}/", "rolling log", stamp=stamp))
         else:
@@ -140,7 +140,7 @@ class Listing:
             if name.startswith(prefix) and _visible(name, prefix)
         ]
         head = typed[: len(typed) - len(prefix)] if prefix else typed
-        kept = names[:MOST_MATCHES]
+        kept = names[:MAX_MATCHES]
         found = [
             _entry(self._here / folder / name, name, head, is_folder=is_folder)
             for name, is_folder in kept

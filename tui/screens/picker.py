@@ -18,9 +18,9 @@ from tui.widgets.glyphs import Glyphs
 from tui.widgets.table import Column, Row, Table
 from tui.widgets.text import wrapped
 
-MOST_MATCHES = 200
+MAX_MATCHES = 200
 
-MOST_LINES = 2
+MAX_LINES = 2
 """Of what is said of an option whose row is cut."""
 
 LEAVE = (("esc", "leave", "screen.leave"),)
@@ -130,7 +130,7 @@ class Picker(Dialog[str | None]):
         return keys([("⏎", enter, ""), ("↑ ↓", "move", ""), ("tab", "complete", "")])
 
     def refill(self, typed: str) -> None:
-        self._options = list(self._matches(typed))[:MOST_MATCHES]
+        self._options = list(self._matches(typed))[:MAX_MATCHES]
         rows: list[Row] = [(option.label, (option.detail, "muted")) for option in self._options]
         self.matched.show(rows, cursor=0)
         self._went = False
@@ -143,7 +143,7 @@ class Picker(Dialog[str | None]):
         told = {place: (self._options[place].label, self._options[place].detail) for place in cut}
         longest = max((len(wrapped(" ".join(each), width)) for each in told.values()), default=0)
         whole = self.query_one("#whole", Prose)
-        whole.styles.height = min(MOST_LINES, longest)
+        whole.styles.height = min(MAX_LINES, longest)
         label, detail = told.get(self.matched.cursor, ("", ""))
         whole.show([[(f"{label} ", "strong"), (detail, "muted")]] if label else [])
 
@@ -151,7 +151,7 @@ class Picker(Dialog[str | None]):
         """Once the list has its size, unless the answer was given before."""
         self.call_after_refresh(lambda: self.tell_current() if self.is_current else None)
 
-    def on_table_moved(self, event: Table.Moved) -> None:
+    def on_table_cursor_moved(self, event: Table.CursorMoved) -> None:
         """What is said below the list is of the option under the cursor."""
         event.stop()
         self._went = True
@@ -176,7 +176,7 @@ class Picker(Dialog[str | None]):
         else:
             self.answer(event.value)
 
-    def on_table_chosen(self, event: Table.Chosen) -> None:
+    def on_table_row_chosen(self, event: Table.RowChosen) -> None:
         event.stop()
         if self._returns_typed:
             self.action_complete()

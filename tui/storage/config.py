@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import engine
-from tui.storage.user_folders import home, is_there
+from tui.storage.user_folders import home, path_exists
 
 if TYPE_CHECKING:
     from tui.widgets.glyphs import GlyphChoice
@@ -83,7 +83,7 @@ def read_config(path: Path | None = None) -> Config:
         BadInput: with file, line and key for what is unknown or has no meaning.
     """
     path = path or config_path()
-    if not is_there(path) or not _says_anything(path):
+    if not path_exists(path) or not _says_anything(path):
         return Config()
     top = engine.read_yaml(path)
     top.check_keys((*READERS, "keys"))

@@ -20,8 +20,8 @@ from tui.input_text.limit_text import line_of
 from tui.input_text.term_text import TERMS
 from tui.reducer import reduce
 from tui.state import TRAINING_PLANS, PlanState, Training
-from tui.storage.user_folders import is_there
-from tui.typed_commands import Names
+from tui.storage.user_folders import path_exists
+from tui.typed_commands import CommandContext
 from tui.views.pages import NAMES
 from tui.widgets.numbers import all_digits, fewest_digits, money_text, time_text
 
@@ -161,7 +161,7 @@ def _escaped(character: str) -> str:
 def _portable(source: str, folder: Path) -> str:
     """A local path as seen from the folder of the scenario, where it lies below; else absolute."""
     path = Path(source)
-    if "://" in source or not is_there(path):
+    if "://" in source or not path_exists(path):
         return source
     here = path.resolve()
     try:
@@ -202,15 +202,15 @@ def state_of(section: engine.Section, *, folder: Path, there: bool = True) -> Pl
     return replace(state, pricing=0)  # naming prices in a file reads nothing
 
 
-def _names() -> Names:
-    return Names(
+def _names() -> CommandContext:
+    return CommandContext(
         models=tuple(model.name for model in engine.MODELS),
         catalogs=tuple(entry.name for entry in engine.list_catalogs()),
         categories=tuple(engine.CATEGORIES),
     )
 
 
-def _with(state: PlanState, key: str, value: Any, where: str, names: Names) -> PlanState:
+def _with(state: PlanState, key: str, value: Any, where: str, names: CommandContext) -> PlanState:
     """The state after one key."""
     if not isinstance(value, str) or not value.strip():
         raise engine.BadInput(
@@ -221,7 +221,7 @@ def _with(state: PlanState, key: str, value: Any, where: str, names: Names) -> P
             return replace(state, terms=term_text.changed(state.terms, key, value))
         outcome = outcome_of(f"{key} {value}", replace(names, job=state.job))
         catalog = outcome.catalog if isinstance(outcome, SetCatalog) else None
-        if catalog is not None and catalog not in names.catalogs and not is_there(catalog):
+        if catalog is not None and catalog not in names.catalogs and not path_exists(catalog):
             raise engine.UnknownName("catalog", catalog, names.catalogs)
     except engine.EngineError as error:
         raise engine.BadInput(
@@ -257,4 +257,4 @@ def _sources(value: Any, where: str, folder: Path, *, there: bool) -> tuple[str,
 def _located(source: str, folder: Path) -> str:
     beside = folder / source
     relative = "://" not in source and not Path(source).is_absolute()
-    return str(beside) if relative and is_there(beside) else source
+    return str(beside) if relative and path_exists(beside) else source

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import engine
 from tui.mixing import USUAL_TYPES
-from tui.pins import MOST_PINS, NOW, Pin
+from tui.pins import MAX_PINS, NOW, Pin
 from tui.state import PlanState
 from tui.storage.scenario import KEYS, format_scenario, lines_of, read_top, scalar, state_of
 
@@ -34,14 +34,14 @@ NUMBERS = {
 ANSWER_KEYS = ("meets", "composition", "instance", "at-spot", *NUMBERS)
 
 
-class Kept(NamedTuple):
+class SavedPlan(NamedTuple):
     """What a file holds: a scenario, and the pinned ones."""
 
     state: PlanState
     pins: tuple[Pin, ...] = ()
 
 
-def format_kept(kept: Kept, *, folder: Path) -> str:
+def format_saved_plan(kept: SavedPlan, *, folder: Path) -> str:
     """The text of a file that lies in `folder`."""
     text = format_scenario(kept.state, folder=folder, version=VERSION)
     if not kept.pins:
@@ -64,7 +64,7 @@ def _answer(pin: Pin) -> list[str]:
     return [f"  {line}" for line in found]
 
 
-def read_kept(path: Path) -> Kept:
+def read_saved_plan(path: Path) -> SavedPlan:
     """The scenario of a file and the pinned ones.
 
     Raises:
@@ -80,11 +80,11 @@ def read_kept(path: Path) -> Kept:
             where=top.where_of("version"),
             remedy=f"it reads up to version {VERSION}; install a newer one",
         )
-    kept = Kept(state_of(top, folder=path.parent), _pins(top, path.parent))
+    kept = SavedPlan(state_of(top, folder=path.parent), _pins(top, path.parent))
     return kept if version >= VERSION else _unasked(kept)
 
 
-def _unasked(kept: Kept) -> Kept:
+def _unasked(kept: SavedPlan) -> SavedPlan:
     """Before the third version the usual mix was written as if it had been asked for, also for
     services that start none."""
 
@@ -92,7 +92,7 @@ def _unasked(kept: Kept) -> Kept:
         return replace(state, mix=None) if state.mix == USUAL_TYPES else state
 
     pins = tuple(replace(pin, state=usual(pin.state)) for pin in kept.pins)
-    return Kept(usual(kept.state), pins)
+    return SavedPlan(usual(kept.state), pins)
 
 
 def _pins(top: engine.Section, folder: Path) -> tuple[Pin, ...]:
@@ -105,11 +105,11 @@ def _pins(top: engine.Section, folder: Path) -> tuple[Pin, ...]:
 def _pin(section: engine.Section, folder: Path, others: Sequence[Pin]) -> Pin:
     section.check_keys(PIN_KEYS)
     name = section.need("name", str)
-    if name == NOW or any(other.name == name for other in others) or len(others) >= MOST_PINS:
+    if name == NOW or any(other.name == name for other in others) or len(others) >= MAX_PINS:
         raise engine.BadInput(
             f"{name!r} cannot be the name of this pin",
             where=section.where_of("name"),
-            remedy=f"give each a name of its own, not {NOW!r}, and no more than {MOST_PINS}",
+            remedy=f"give each a name of its own, not {NOW!r}, and no more than {MAX_PINS}",
         )
     # What a pin rested on may be gone: what it said then is kept all the same.
     state = state_of(section, folder=folder, there=False)

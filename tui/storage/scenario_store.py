@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import engine
 from tui.storage.scenario import FILE_KEYS
-from tui.storage.scenario_file import Kept, format_kept, read_kept
-from tui.storage.user_folders import home, is_there
+from tui.storage.scenario_file import SavedPlan, format_saved_plan, read_saved_plan
+from tui.storage.user_folders import home, path_exists
 
 ENDINGS = (".yaml", ".yml")
 FORMER = "~"
@@ -60,7 +60,7 @@ def saved() -> tuple[str, ...]:
         return ()
 
 
-def save(name: str, kept: Kept) -> Saved:
+def save(name: str, kept: SavedPlan) -> Saved:
     """Write a scenario; one of that name is replaced and kept beside it, another file is not.
 
     Raises:
@@ -76,8 +76,8 @@ def save(name: str, kept: Kept) -> Saved:
             "what came from standard input cannot be opened again",
             remedy="save it as a file and open that",
         )
-    content, former = format_kept(kept, folder=path.parent), None
-    if is_there(path):
+    content, former = format_saved_plan(kept, folder=path.parent), None
+    if path_exists(path):
         former = _keep_former(path, content)
     elif path.parent == home("data") / "scenarios":
         _make(path.parent)
@@ -95,7 +95,7 @@ def _keep_former(path: Path, content: str) -> Path | None:
     former = path.with_name(f"{path.stem}{FORMER}{path.suffix}")
     if standing == content:
         return None
-    if is_there(former):
+    if path_exists(former):
         _check_ours(former)
     engine.write_text(former, standing)
     return former
@@ -110,7 +110,7 @@ def _check_ours(path: Path) -> None:
         ) from None
 
 
-def load(name: str) -> Kept:
+def load(name: str) -> SavedPlan:
     """A scenario with its pins, by name or path.
 
     Raises:
@@ -118,14 +118,14 @@ def load(name: str) -> Kept:
     """
     path = path_of(name)
     known = saved()
-    if not is_there(path) and path.parent == home("data") / "scenarios":
+    if not path_exists(path) and path.parent == home("data") / "scenarios":
         raise engine.UnknownName(
             "scenario", name, known, remedy=None if known else "none is saved yet: :save NAME"
         )
-    return read_kept(path)
+    return read_saved_plan(path)
 
 
-def save_session(kept: Kept) -> None:
+def save_session(kept: SavedPlan) -> None:
     """Keep the session; one whose evidence cannot be opened again is not kept.
 
     Raises:
@@ -135,23 +135,23 @@ def save_session(kept: Kept) -> None:
         return
     path = session_path()
     _make(path.parent)
-    engine.write_text(path, format_kept(kept, folder=path.parent))
+    engine.write_text(path, format_saved_plan(kept, folder=path.parent))
 
 
-def last_session() -> Kept:
+def last_session() -> SavedPlan:
     """The session that was kept last.
 
     Raises:
         BadInput: where there is none, or its evidence is gone.
     """
     path = session_path()
-    if not is_there(path):
+    if not path_exists(path):
         raise engine.BadInput(
             "no session was kept yet",
             where=str(path),
             remedy="one is kept whenever the planner is left",
         )
-    return read_kept(path)
+    return read_saved_plan(path)
 
 
 def _make(folder: Path) -> None:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 
-def is_there(path: str | Path) -> bool:
+def path_exists(path: str | Path) -> bool:
     """Whether something of that name is there, as far as this user may know: what lies in a folder
     that may not be searched is not (`Path.exists` raises there)."""
     return os.path.exists(path)

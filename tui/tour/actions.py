@@ -10,7 +10,7 @@ from textual.driver import Driver
 from textual.events import Event, Key
 from textual.widgets import Input
 
-from tui.behaviours.planner_mixin import PlannerPart
+from tui.behaviours.planner_mixin import PlannerMixin
 from tui.widgets.slider import Slider
 
 if TYPE_CHECKING:
@@ -28,11 +28,11 @@ on until something else is pressed: then it is for what has the keyboard, as out
 _KEYS = frozenset(key for binding in TOUR_BINDINGS for key in binding.key.split(","))
 
 
-class TourActions(PlannerPart):
+class TourActions(PlannerMixin):
     """A part of `PlannerApp`."""
 
     guide: Guide | None = None
-    played: TourOptions | None = None
+    tour_options: TourOptions | None = None
 
     def action_tour(self) -> None:
         """Begin the tour on the bundled sample."""
@@ -40,7 +40,7 @@ class TourActions(PlannerPart):
 
         app = self.planner
         if self.guide is None:
-            self.guide = Guide(app, self.played or TourOptions())
+            self.guide = Guide(app, self.tour_options or TourOptions())
             self.guide.begin()
 
     def action_tour_next(self) -> None:
@@ -63,18 +63,18 @@ class TourActions(PlannerPart):
         if self.guide is not None:
             self.guide.leave()
 
-    def note_use(self, event: Event) -> None:
+    def note_input(self, event: Event) -> None:
         """Something was pressed or clicked: but for the keys of the tour, Enter is for that now."""
         if self.guide is not None and not (isinstance(event, Key) and event.key in _KEYS):
             self.guide.followed = False
 
     def recording_driver(self) -> type[Driver] | None:
         """The driver of a tour that is recorded without a terminal."""
-        if self.played is None or self.played.recorder is None:
+        if self.tour_options is None or self.tour_options.recorder is None:
             return None
         from tui.tour.record import driver_for
 
-        return driver_for(self.played.recorder)
+        return driver_for(self.tour_options.recorder)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """The keys of the tour belong to whatever has the keyboard when there is none."""

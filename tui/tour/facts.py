@@ -15,7 +15,7 @@ from tui.widgets.numbers import time_text
 if TYPE_CHECKING:
     from engine import Choice
     from tui.answers import Answer
-    from tui.experiments_advisor import Found
+    from tui.experiments_advisor import ExperimentsReport
 
 Facts = Mapping[str, str]
 
@@ -32,7 +32,7 @@ def facts(
     marks: Marks,
     before: Facts | None = None,
     *,
-    advised: Found | None = None,
+    advised: ExperimentsReport | None = None,
 ) -> Facts:
     """Every word in braces that a step may use; those of the step before begin with `was_`."""
     found = {
@@ -106,7 +106,9 @@ def _evidence(answer: Answer) -> dict[str, str]:
     }
 
 
-def _next_run(state: PlanState, answer: Answer, advised: Found | None, marks: Marks) -> str:
+def _next_run(
+    state: PlanState, answer: Answer, advised: ExperimentsReport | None, marks: Marks
+) -> str:
     """What the Experiments view says first, without its mark; "" where it is not looked at."""
     if advised is None:
         return ""

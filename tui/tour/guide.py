@@ -19,7 +19,7 @@ from tui.state import PlanState
 from tui.tour.facts import Facts, facts
 from tui.tour.record import Recorder
 from tui.tour.steps import STEPS, pause_seconds
-from tui.views.caption import Caption, Told
+from tui.views.caption import Caption, CaptionContent
 from tui.widgets.slider import Slider
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from tui.app import PlannerApp
     from tui.pins import Pin
-    from tui.storage.scenario_file import Kept
+    from tui.storage.scenario_file import SavedPlan
 
 LOOK_SECONDS = 0.02
 """How often a plan that is being built is looked after."""
@@ -54,7 +54,7 @@ class TourOptions:
     size: tuple[int, int] | None = None
 
 
-class Mark(NamedTuple):
+class Checkpoint(NamedTuple):
     """Where the planner was at the end of a step."""
 
     state: PlanState
@@ -72,11 +72,11 @@ class Guide:
         self.before = app.state
         self._pins = app.pins
         self._alone = app.state.sources == (DEFAULT_SAMPLE,)
-        self._marks: list[Mark] = []
+        self._marks: list[Checkpoint] = []
         self._place = -1
         self._turning = asyncio.Lock()
         self._touched = asyncio.Event()
-        self._told = Told("Tour", "Reading the sample ...", 1, len(STEPS))
+        self._told = CaptionContent("Tour", "Reading the sample ...", 1, len(STEPS))
         self.over = False
         self.followed = True
         """Whether nothing but the tour's own keys was used since the step was shown."""
@@ -87,11 +87,11 @@ class Guide:
         return self._place
 
     @property
-    def kept(self) -> Kept:
+    def kept(self) -> SavedPlan:
         """What was planned and pinned before the tour."""
-        from tui.storage.scenario_file import Kept
+        from tui.storage.scenario_file import SavedPlan
 
-        return Kept(self.before, self._pins)
+        return SavedPlan(self.before, self._pins)
 
     @property
     def idle(self) -> bool:
@@ -99,7 +99,7 @@ class Guide:
         return not self._turning.locked()
 
     @property
-    def told(self) -> Told:
+    def told(self) -> CaptionContent:
         """What the caption says."""
         return self._told
 
@@ -137,7 +137,7 @@ class Guide:
         app.guide = None
         app.pins = self._pins
         if not self._alone:
-            app.travel_to(self.before)
+            app.restore_state(self.before)
         else:
             app._panels.show()
 
@@ -147,7 +147,7 @@ class Guide:
         """The first step, and the others where the tour plays by itself."""
         async with self._turning:
             if not self._alone:
-                self._app.travel_to(ON_SAMPLE)
+                self._app.restore_state(ON_SAMPLE)
             await self._settled()
             if self.over:
                 return
@@ -199,7 +199,7 @@ class Guide:
         del self._marks[place + 1 :]
         self._close_dialogs()
         self._app.pins = start.pins
-        self._app.travel_to(start.state, history=start.history)
+        self._app.restore_state(start.state, history=start.history)
         await self._settled()
         typed = []
         for action in step.actions:
@@ -217,20 +217,20 @@ class Guide:
         text = " ".join(step.text.format_map(found.facts or {}).split())
         last = place == len(STEPS) - 1
         self.followed = True
-        self._tell(Told(step.title, text, place + 1, len(STEPS), tuple(typed), last))
+        self._tell(CaptionContent(step.title, text, place + 1, len(STEPS), tuple(typed), last))
         await self._drained()
         await self._drawn()
 
     async def _do(self, action: str) -> None:
         """A typed command, or a key."""
         if action.startswith(":"):
-            await self._app.run_line(action)
+            await self._app.run_command_line(action)
         else:
             self._app.simulate_key(action)
             await self._drained()
         await self._settled()
 
-    def _mark(self, before: Facts | None) -> Mark:
+    def _mark(self, before: Facts | None) -> Checkpoint:
         """Where the planner is now; the next change of an input is undone by itself."""
         app = self._app
         history = replace(app.history, last_changed=frozenset())
@@ -239,11 +239,11 @@ class Guide:
         if answer is not None:
             advised = app.advised(answer)[0] if app.state.view == "experiments" else None
             found = facts(app.state, answer, app.marks, before, advised=advised)
-        return Mark(app.state, history, app.pins, found)
+        return Checkpoint(app.state, history, app.pins, found)
 
     # The screen
 
-    def _tell(self, told: Told) -> None:
+    def _tell(self, told: CaptionContent) -> None:
         """Show a caption on the screen that is seen, and on the planner's own."""
         self._told = told
         stack = self._app.screen_stack
@@ -263,7 +263,7 @@ class Guide:
         handled: a caption quotes what is seen beside it."""
         app = self._app
         await self._drained()
-        while (app.busy or app.settling or app.working_out) and not self.over:
+        while (app.busy or app.settling or app.experiments_pending) and not self.over:
             await asyncio.sleep(LOOK_SECONDS)
         await self._drained()
 
@@ -271,7 +271,7 @@ class Guide:
         """Let each part of the screen handle what it was sent, from the focus up to the app, and
         each key have its turn."""
         app, rounds = self._app, 2
-        while rounds or app.keys_wait:
+        while rounds or app.keys_queued:
             rounds = max(0, rounds - 1)
             await _handled(app)
             for node in (app.focused or app.screen).ancestors_with_self:

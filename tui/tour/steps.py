@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-LEAST_PAUSE_SECONDS = 5.0
+MIN_PAUSE_SECONDS = 5.0
 SECONDS_PER_WORD = 0.24
 """Reading aloud takes about 0.35 s a word; reading to oneself is faster."""
 
@@ -126,4 +126,4 @@ STEPS: tuple[Step, ...] = (
 
 def pause_seconds(text: str) -> float:
     """How long a caption stays when the tour plays by itself."""
-    return max(LEAST_PAUSE_SECONDS, SECONDS_PER_WORD * len(text.split()))
+    return max(MIN_PAUSE_SECONDS, SECONDS_PER_WORD * len(text.split()))

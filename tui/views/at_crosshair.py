@@ -16,14 +16,14 @@ from tui.widgets.glyphs import Glyphs
 if TYPE_CHECKING:
     from engine import Curve
 
-Drawn = Sequence[tuple[int, "Curve"]]
+DrawnCurves = Sequence[tuple[int, "Curve"]]
 """The curves that are drawn, each with its slot."""
 
 _ROWS = 3
 """Of a small terminal."""
 
 
-class Reading(NamedTuple):
+class CurveReading(NamedTuple):
     """One curve at one number of nodes; NaN where nothing is known, `p` None without a deadline.
 
     Args:
@@ -49,14 +49,14 @@ class Reading(NamedTuple):
         return text.span(self.low, self.high, to="–")
 
 
-def readings(curves: Drawn, nodes: int, glyphs: Glyphs) -> list[Reading]:
+def readings(curves: DrawnCurves, nodes: int, glyphs: Glyphs) -> list[CurveReading]:
     """Every curve at a number of nodes; those that do not reach it are left out."""
     found = []
     for slot, curve in curves:
         place = nodes - int(curve.nodes[0])
         if 0 <= place < len(curve.nodes):
             found.append(
-                Reading(
+                CurveReading(
                     sign=glyphs.signs[slot - 1],
                     name=f"{nodes} × {curve.instance}",
                     seconds=float(curve.seconds[place]),
@@ -71,7 +71,7 @@ def readings(curves: Drawn, nodes: int, glyphs: Glyphs) -> list[Reading]:
     return found
 
 
-def column(state: PlanState, found: Sequence[Reading]) -> list[Line]:
+def column(state: PlanState, found: Sequence[CurveReading]) -> list[Line]:
     """For the panel at the side: a few rows for each curve."""
     lines: list[Line] = []
     for one in found:
@@ -85,25 +85,25 @@ def column(state: PlanState, found: Sequence[Reading]) -> list[Line]:
     return lines
 
 
-def _runs(state: PlanState, one: Reading) -> str:
+def _runs(state: PlanState, one: CurveReading) -> str:
     if math.isnan(one.low):
         return ", no interval"
     return f", {text.odds(state.confidence)}: {one.interval}"
 
 
-def _paid(one: Reading) -> str:
+def _paid(one: CurveReading) -> str:
     if math.isnan(one.cost_usd):
         return one.unpriced or "no price"
     return text.usd(one.cost_usd)
 
 
-def _odds(state: PlanState, one: Reading) -> str:
+def _odds(state: PlanState, one: CurveReading) -> str:
     if state.deadline_seconds is None or math.isnan(one.p):
         return ""
     return f", in time {text.in_time(one.p, state.confidence)}"
 
 
-def rows(state: PlanState, found: Sequence[Reading], width: int) -> list[Line]:
+def rows(state: PlanState, found: Sequence[CurveReading], width: int) -> list[Line]:
     """For the three rows of a small terminal: a row for each curve, or two curves in a row."""
     if len(found) <= _ROWS:
         return [
@@ -127,7 +127,7 @@ def rows(state: PlanState, found: Sequence[Reading], width: int) -> list[Line]:
     return [*lines]
 
 
-def _short(state: PlanState, one: Reading) -> str:
+def _short(state: PlanState, one: CurveReading) -> str:
     p = text.in_time(one.p, state.confidence)
     odds = "" if state.deadline_seconds is None else f" {p}"
     return f"{text.seconds(one.seconds)} {_paid(one)}{odds}"

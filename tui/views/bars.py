@@ -18,7 +18,7 @@ from tui.widgets.glyphs import Glyphs
 from tui.widgets.text import fit, plain
 
 if TYPE_CHECKING:
-    from tui.answers import Built
+    from tui.answers import BuiltPlan
 
 
 class Item(NamedTuple):
@@ -120,15 +120,15 @@ class Bar(FrameWidget):
                 self.post_message(self.Pressed(action))
 
 
-LEAST_PLANNED = 40
+MIN_PLANNED = 40
 """Cells at the left of the header from which on the right end has its own in any case."""
 
-LEAST_NAME = 16
+MIN_NAME = 16
 """Cells of a job's name that stay, however much else the header has to say."""
 
 
 def header(
-    state: PlanState, built: Built | None, busy: str, *, width: int
+    state: PlanState, built: BuiltPlan | None, busy: str, *, width: int
 ) -> tuple[list[Item], list[Item]]:
     """What is planned, on what evidence; at the right the prices, or what is being done, in the
     longest form that there is room for. Where there is none for any, the kind of job gives way,
@@ -151,7 +151,7 @@ def header(
     return _with_end(left, kinds, [Item(form, "muted") for form in _ends(state, built)], width)
 
 
-def _ends(state: PlanState, built: Built | None) -> tuple[str, ...]:
+def _ends(state: PlanState, built: BuiltPlan | None) -> tuple[str, ...]:
     """The prices that hold, and spot where they are of spot nodes: long forms first."""
     catalog, spot = built.catalog if built else None, " spot" if state.spot else ""
     prices = f"{inputs.prices(state, catalog)}{spot} "
@@ -170,7 +170,7 @@ def _with_end(
         for end in ends:
             if cell_len(end.text) <= room:
                 return items, [end]
-    kept = [ends[-1]] if width - cell_len(ends[-1].text) > LEAST_PLANNED else []
+    kept = [ends[-1]] if width - cell_len(ends[-1].text) > MIN_PLANNED else []
     over = sum(cell_len(plain(item.text)) for item in (*items, *kept)) + len(kept) - width
     return [items[0], _shorter(items[1], over), *items[2:]], kept
 
@@ -178,16 +178,16 @@ def _with_end(
 def _shorter(named: Item, over: int) -> Item:
     """The name of a job and how many runs it has with `over` cells less of the name."""
     name, comma, runs = plain(named.text).rpartition(", ")
-    if over <= 0 or not comma or cell_len(name) <= LEAST_NAME:
+    if over <= 0 or not comma or cell_len(name) <= MIN_NAME:
         return named
-    return named._replace(text=f"{fit(name, max(LEAST_NAME, cell_len(name) - over))}{comma}{runs}")
+    return named._replace(text=f"{fit(name, max(MIN_NAME, cell_len(name) - over))}{comma}{runs}")
 
 
 HELP = tuple((Item(form, "muted", "help"),) for form in ("? help ", "? help"))
 """At the right of the tabs, the last without a blank behind it."""
 
 
-def tabs(state: PlanState, built: Built | None = None, *, width: int) -> list[Item]:
+def tabs(state: PlanState, built: BuiltPlan | None = None, *, width: int) -> list[Item]:
     """The views by number key; brackets mark the one that is shown, beside its colour. Where they
     leave no room for the help they stand closer together, then titles give way to short ones, at
     last that of the one shown. Where even these are too many, titles go, the furthest first."""
@@ -208,7 +208,7 @@ def tabs(state: PlanState, built: Built | None = None, *, width: int) -> list[It
     return items
 
 
-def offered(state: PlanState, built: Built | None) -> list[Page]:
+def offered(state: PlanState, built: BuiltPlan | None) -> list[Page]:
     """The views that can be looked at: that of states where the evidence has stages."""
     states = built is not None and built.has_states
     return [page for page in PAGES if states or page.name == state.view or page.name != "workflow"]

@@ -16,7 +16,7 @@ KEYS = (("space", "next", "tour_next"), ("b", "back", "tour_back"), ("q", "leave
 
 
 @dataclass(frozen=True)
-class Told:
+class CaptionContent:
     """What a caption says.
 
     Args:
@@ -43,7 +43,7 @@ class Caption(Container):
     }
     """
 
-    def __init__(self, told: Told, glyphs: Glyphs) -> None:
+    def __init__(self, told: CaptionContent, glyphs: Glyphs) -> None:
         super().__init__()
         self._bar = Bar(glyphs, firm=True)
         self._text = Prose(glyphs=glyphs)
@@ -55,7 +55,7 @@ class Caption(Container):
         yield self._bar
         yield self._text
 
-    def tell(self, told: Told) -> None:
+    def tell(self, told: CaptionContent) -> None:
         """Say something else."""
         left = [
             Item(f" Tour {told.place}/{told.steps} ", "accent"),

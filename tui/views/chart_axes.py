@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tui.state import AxisLook, AxisName, PlanState
+from tui.state import AxisName, AxisView, PlanState
 from tui.widgets.chart_data import Axis
 from tui.widgets.numbers import Kind
 
@@ -25,9 +25,9 @@ def charts_of(state: PlanState) -> tuple[str, ...]:
     return ("cost", "time") if state.chart == "cost" else ("time", "cost")
 
 
-def look_of(state: PlanState, axis: AxisName) -> AxisLook:
+def look_of(state: PlanState, axis: AxisName) -> AxisView:
     """How an axis is looked at."""
-    found: AxisLook = getattr(state.axes, axis)
+    found: AxisView = getattr(state.axes, axis)
     return found
 
 

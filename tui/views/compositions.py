@@ -127,7 +127,7 @@ def show(panels: Panels, answer: Answer) -> None:
     """All rows, and what there is to say about the selected one."""
     state = panels.state
     title = f"Compositions with {state.listed}" if state.listed else "Compositions"
-    panels.entitle("full", title)
+    panels.set_title("full", title)
     show_rows(panels, "full", answer, FULL_LIST)
     chosen = sentences.selected(panels.state, answer, panels.marks)
     panels.prose("chosen").show(chosen or sentences.decided(panels.state, answer, panels.marks))

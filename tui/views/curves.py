@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from tui.format import odds
-from tui.state import MOST_DRAWN, PlanState
+from tui.state import MAX_DRAWN, PlanState
 from tui.views import chart_axes, compositions, sentences
 from tui.views.prose import Line, Prose
 from tui.widgets.chart import Chart
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engine import Choice, Curve
     from tui.answers import Answer
     from tui.panels import Panels
-    from tui.views.at_crosshair import Drawn, Reading
+    from tui.views.at_crosshair import CurveReading, DrawnCurves
 
 WAITING = ChartData(message="reading ...")
 NOTHING = ChartData(message="no plan yet")
@@ -63,7 +63,7 @@ def look(panels: Panels, answer: Answer) -> None:
         panels.chart("cost").show(cost_chart(state, answer, curves))
     for name in ("time", "cost"):
         more = banded(state, curves) if name == "time" else unpriced(curves)
-        panels.entitle(name, chart_axes.title(state, name) + more)
+        panels.set_title(name, chart_axes.title(state, name) + more)
     brief = sentences.brief(state, answer, panels.marks)
     if read := read_off(panels, curves):
         from tui.views import at_crosshair
@@ -83,7 +83,7 @@ def aside(panels: Panels, answer: Answer) -> list[Line] | None:
     return at_crosshair.column(state, read_off(panels, curves)) or None
 
 
-def read_off(panels: Panels, curves: Drawn) -> list[Reading]:
+def read_off(panels: Panels, curves: DrawnCurves) -> list[CurveReading]:
     """The curves at the crosshair; nothing without one."""
     if panels.state.crosshair is None:
         return []
@@ -106,10 +106,10 @@ def drawn(
     named = {curve.instance for _, curve in found}
     more = [name for name in dict.fromkeys((*state.drawn, *pinned)) if name and name not in named]
     curves = [curve for name in more if (curve := answer.curve(name)) is not None]
-    return [*found, *enumerate(curves[:MOST_DRAWN], start=3)]
+    return [*found, *enumerate(curves[:MAX_DRAWN], start=3)]
 
 
-def time_chart(state: PlanState, answer: Answer, curves: Drawn) -> ChartData:
+def time_chart(state: PlanState, answer: Answer, curves: DrawnCurves) -> ChartData:
     """Predicted time by nodes with its band, the deadline and the part that meets the goal."""
     if not curves:
         return ChartData(message="no type can be predicted and priced")
@@ -129,19 +129,19 @@ def time_chart(state: PlanState, answer: Answer, curves: Drawn) -> ChartData:
     )
 
 
-def banded(state: PlanState, curves: Drawn) -> str:
+def banded(state: PlanState, curves: DrawnCurves) -> str:
     """What the title of the time chart adds: what the dots around the first curve are, if any."""
     known = bool(curves) and any(map(math.isfinite, curves[0][1].low.tolist()))
     return f", dots: {odds(state.confidence)} runs" if known else ""
 
 
-def unpriced(curves: Drawn) -> str:
+def unpriced(curves: DrawnCurves) -> str:
     """What the title of the cost chart adds: the types that have a time and nowhere a cost."""
     without = [curve for _, curve in curves if not any(map(math.isfinite, curve.cost_usd.tolist()))]
     return "".join(f", {curve.instance}: {curve.unpriced}" for curve in without)
 
 
-def cost_chart(state: PlanState, answer: Answer, curves: Drawn) -> ChartData:
+def cost_chart(state: PlanState, answer: Answer, curves: DrawnCurves) -> ChartData:
     """Expected cost by nodes, the budget, and the same point."""
     if not curves:
         return ChartData(message="no type can be predicted and priced")

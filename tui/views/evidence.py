@@ -45,7 +45,7 @@ RUN_COLUMNS = (
     Column(title="", width=10, priority=5),
 )
 
-Compared = tuple[str, "ModelAnswer | None"]
+ComparisonRow = tuple[str, "ModelAnswer | None"]
 """A model by name, and its answer once there is one."""
 
 DEFAULT = "sparkplan"
@@ -79,14 +79,14 @@ def show(panels: Panels, answer: Answer) -> None:
     rows = model_rows(panels.state, compared, used=used, marks=panels.marks)
     at = _followed(models, compared, used=used, best=panels.marks.best)
     models.show(rows, message="nothing to predict", cursor=at)
-    panels.entitle("models", asked(answer))
+    panels.set_title("models", asked(answer))
     panels.widget("models-panel").styles.height = len(rows) + panels.frame_rows + 1
     looked = compared[models.cursor][1] if models.cursor < len(compared) else None
     panels.prose("evidence-about").show(
         about(panels.state, answer, panels.marks, compared, looked=looked)
     )
     name = compared[models.cursor][0] if models.cursor < len(compared) else used
-    panels.entitle("runs", f"Measured runs, each as {name} predicts it from the others")
+    panels.set_title("runs", f"Measured runs, each as {name} predicts it from the others")
     listed = run_rows(answer.built.profile, looked.outcome.left_out if looked else ())
     none = NO_RUNS if answer.built.workflow is None else WORKFLOW_RUNS
     panels.table("runs").show(listed, message=none)
@@ -103,7 +103,9 @@ def asked(answer: Answer) -> str:
     return f"Every model on {text.composition(dict(answer.alike))}, in place of the mix"
 
 
-def _followed(models: Table, compared: Sequence[Compared], *, used: str, best: str) -> int | None:
+def _followed(
+    models: Table, compared: Sequence[ComparisonRow], *, used: str, best: str
+) -> int | None:
     """Where the cursor goes: to the model in use at first, and with it (`best` marks it) where
     another is chosen; None where it rests on one that was looked for."""
     names = [name for name, _ in compared]
@@ -112,7 +114,7 @@ def _followed(models: Table, compared: Sequence[Compared], *, used: str, best: s
 
 
 def model_rows(
-    state: PlanState, compared: Sequence[Compared], *, used: str, marks: Marks
+    state: PlanState, compared: Sequence[ComparisonRow], *, used: str, marks: Marks
 ) -> list[Row]:
     """One row per model; marks stand before the one that is used and those without an answer."""
     least = least_error(compared, used=used)
@@ -188,7 +190,7 @@ def _whole(share: float) -> str:
     return f"{share * 100:.0f} %"
 
 
-def least_error(compared: Sequence[Compared], *, used: str) -> tuple[str, float, int] | None:
+def least_error(compared: Sequence[ComparisonRow], *, used: str) -> tuple[str, float, int] | None:
     """The model that was off least on the runs that all of them left out, by how much, and how many
     runs these are; None where fewer than two tell. Among equals it is the one in use."""
     answering = [answer.outcome for _, answer in compared if answer and not answer.why_not]
@@ -225,7 +227,7 @@ def about(
     state: PlanState,
     answer: Answer,
     marks: Marks,
-    compared: Sequence[Compared] = (),
+    compared: Sequence[ComparisonRow] = (),
     *,
     looked: ModelAnswer | None = None,
 ) -> list[Line]:
@@ -309,7 +311,7 @@ def model_line(answer: Answer) -> Line:
     ]
 
 
-def _why_used(state: PlanState, compared: Sequence[Compared]) -> list[Line]:
+def _why_used(state: PlanState, compared: Sequence[ComparisonRow]) -> list[Line]:
     """Why this model: because it is the default, or was chosen; and whether another did better."""
     if state.model == DEFAULT:
         why = "It is the default: it takes stages, run times and memory into account."
@@ -327,7 +329,9 @@ def _why_used(state: PlanState, compared: Sequence[Compared]) -> list[Line]:
     return [[(why, "base"), (less, "base")]]
 
 
-def _satisfaction(state: PlanState, answer: Answer, compared: Sequence[Compared]) -> list[Line]:
+def _satisfaction(
+    state: PlanState, answer: Answer, compared: Sequence[ComparisonRow]
+) -> list[Line]:
     """RE, its mean and the deadline satisfaction of the model that is used, as OptEx defines."""
     own = dict(compared).get(answer.built.plan.fitted.model)
     if own is None or not own.outcome.left_out:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from engine import Advice, Experiment, ExperimentPlan, KnownType, Layout, NextRun
     from tui.answers import Answer
-    from tui.experiments_advisor import Found
+    from tui.experiments_advisor import ExperimentsReport
     from tui.panels import Panels
 
 NEXT, TRAINING = "next-runs", "training-runs"
@@ -111,14 +111,16 @@ def show(panels: Panels, answer: Answer) -> None:
     panels.refill(NEXT, next_rows(advice), message=no_advice or WAITING)
     panels.refill(TRAINING, training_rows(found), message=no_plan or WAITING)
     late = f" {panels.glyphs.ellipsis}" if waiting and found else ""
-    panels.entitle(NEXT, f"{FIRST_TITLE if advice and advice.opening else NEXT_TITLE}{late}")
-    panels.entitle(TRAINING, f"{title(found)}{late}")
+    panels.set_title(NEXT, f"{FIRST_TITLE if advice and advice.opening else NEXT_TITLE}{late}")
+    panels.set_title(TRAINING, f"{title(found)}{late}")
     runs = looked_at(panels, found)
     lines = about_runs(runs, found, layout_of(answer, runs)) if found else []
     panels.prose("experiments-run").show([*at_cursor(panels, answer, found), *lines])
 
 
-def about(state: PlanState, answer: Answer, found: Found | None, marks: Marks) -> list[Line]:
+def about(
+    state: PlanState, answer: Answer, found: ExperimentsReport | None, marks: Marks
+) -> list[Line]:
     """Whether another run is worth making, what is chosen now, what is known."""
     if found is None:
         return [[(WAITING, "muted")]]
@@ -177,7 +179,7 @@ def _now(advice: Advice, state: PlanState) -> Line:
     return [*line, (").", "base")]
 
 
-def _narrowed(found: Found, answer: Answer) -> list[Line]:
+def _narrowed(found: ExperimentsReport, answer: Answer) -> list[Line]:
     """What all training runs together do to the interval of the best composition; nothing where it
     has none, as of a model that does not say how sure it is."""
     narrowing, plan = found.narrowing, found.plan
@@ -234,12 +236,12 @@ def next_rows(advice: Advice | None) -> list[Row]:
 
 def _pays(runs: float | None) -> str:
     """After how many runs of the job, in few characters."""
-    if runs is not None and runs > training_text.MOST_RUNS:
-        return f"> {training_text.MOST_RUNS // 1000}k runs"
+    if runs is not None and runs > training_text.MAX_RUNS:
+        return f"> {training_text.MAX_RUNS // 1000}k runs"
     return training_text.payback(runs)
 
 
-def training_rows(found: Found | None) -> list[Row]:
+def training_rows(found: ExperimentsReport | None) -> list[Row]:
     """A row for each planned run; `without it` is how much wider the interval would stay."""
     if found is None or found.plan is None:
         return []
@@ -274,7 +276,7 @@ def _where(run: Experiment | NextRun) -> str:
     return f"{run.nodes} × {name}"
 
 
-def title(found: Found | None) -> str:
+def title(found: ExperimentsReport | None) -> str:
     """The budget or whose rule it is, and what the runs take."""
     if found is not None and found.amount is None and found.plan is not None:
         return f"Training runs, {PLANS[found.method]}: {_totals(found.plan)}"
@@ -293,7 +295,7 @@ def _totals(plan: ExperimentPlan) -> str:
     return f"{runs}, {cost}, {text.seconds(plan.seconds)}"
 
 
-def looked_at(panels: Panels, found: Found | None) -> list[Experiment]:
+def looked_at(panels: Panels, found: ExperimentsReport | None) -> list[Experiment]:
     """What y copies: all training runs, or the next run under the cursor where that table has the
     keyboard."""
     if found is None:
@@ -317,7 +319,7 @@ def layout_of(answer: Answer, runs: Sequence[Experiment]) -> Layout | None:
     return None if row is None else surface.candidates.layouts[row]
 
 
-def at_cursor(panels: Panels, answer: Answer, found: Found | None) -> list[Line]:
+def at_cursor(panels: Panels, answer: Answer, found: ExperimentsReport | None) -> list[Line]:
     """The run under the cursor: its interval, what it teaches, and another time of other views."""
     if found is None:
         return []
@@ -361,7 +363,9 @@ def _one(run: Experiment | NextRun, interval: str, what: str) -> Line:
     return [(place, "strong"), (f" ({interval}) {what}.", "base")]
 
 
-def about_runs(runs: Sequence[Experiment], found: Found, layout: Layout | None) -> list[Line]:
+def about_runs(
+    runs: Sequence[Experiment], found: ExperimentsReport, layout: Layout | None
+) -> list[Line]:
     """The line to paste, and what the figures mean."""
     if not runs:
         return []

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tui import format as text
-from tui.changes import FollowPoint, SelectPoint
+from tui.changes import SelectPoint, SetGoalFromPoint
 from tui.state import PlanState
 from tui.views import chart_axes, compositions, sentences
 from tui.views.curves import WAITING, intervals, thresholds
@@ -56,7 +56,7 @@ def show(panels: Panels, answer: Answer) -> None:
     """The frontier, and where the cursor stands on it."""
     look(panels, answer)
     best = answer.report.recommendation.recommended
-    panels.entitle(FRONTIER_LIST, TITLE_OF_MIX if best and best.instance is None else TITLE)
+    panels.set_title(FRONTIER_LIST, TITLE_OF_MIX if best and best.instance is None else TITLE)
     show_rows(panels, answer)
 
 
@@ -92,7 +92,7 @@ def look(panels: Panels, answer: Answer) -> None:
         at = state.crosshair
         place = min(range(len(points)), key=lambda index: abs(points[index].seconds - at))
     panels.chart(CHART).show(chart(state, answer, points, place))
-    panels.entitle(CHART, chart_axes.title(state, CHART))
+    panels.set_title(CHART, chart_axes.title(state, CHART))
     panels.prose("point").show(about(answer, points, place))
 
 
@@ -222,14 +222,14 @@ def selection(answer: Answer, place: int) -> SelectPoint:
     return SelectPoint(str(choice.instance), int(choice.nodes or 1))
 
 
-def followed(answer: Answer, place: int) -> FollowPoint:
+def followed(answer: Answer, place: int) -> SetGoalFromPoint:
     """What enter on a row asks for: the shortest deadline that the cluster meets."""
     report = answer.report
     choice = report.recommendation.frontier[place]
     promised = answer.built.plan.promised(choice, confidence=report.goal.confidence)
-    return FollowPoint(promised, int(choice.nodes or 1))
+    return SetGoalFromPoint(promised, int(choice.nodes or 1))
 
 
-def said(follow: FollowPoint) -> str:
+def said(follow: SetGoalFromPoint) -> str:
     """A notice for what enter did."""
     return f"deadline {time_text(follow.seconds)}, no budget: the cheapest that keeps it is shown"

@@ -15,7 +15,7 @@ import engine
 from tui.arguments.options import parse_wait
 from tui.changes import Action, SetBudget, SetConfidence, SetDeadline, SetMaxNodes, SetScale
 from tui.reducer import nice_seconds
-from tui.state import LEAST_SCALE, MAX_NODES, MOST_SCALE, PlanState
+from tui.state import MAX_NODES, MAX_SCALE, MIN_SCALE, PlanState
 from tui.views.bars import Bar
 from tui.widgets.glyphs import Glyphs
 from tui.widgets.numbers import bytes_text, money_text, number_of, number_text, shortest, time_text
@@ -75,9 +75,9 @@ class Ranges:
         """
         times = self._times(typed)
         engine.check_times(times, typed)
-        held = min(max(times, LEAST_SCALE), MOST_SCALE)
+        held = min(max(times, MIN_SCALE), MAX_SCALE)
         if not math.isclose(times, held, rel_tol=_ROUNDED_BY):
-            least, most = self.size_text(LEAST_SCALE), self.size_text(MOST_SCALE)
+            least, most = self.size_text(MIN_SCALE), self.size_text(MAX_SCALE)
             raise engine.BadInput(
                 f"{typed!r} is {shortest(times, 3)} times the input of the runs: the planner goes "
                 f"from {least} to {most}",
@@ -160,7 +160,7 @@ def scale_of(name: Name, ranges: Ranges) -> tuple[Scale, Stops]:
         stops = log_stops(1.0, float(MAX_NODES), "count", least=1.0)
         return LogScale(1.0, float(MAX_NODES)), stops
     if name == "size":
-        return _log(LEAST_SCALE, MOST_SCALE, "number")
+        return _log(MIN_SCALE, MAX_SCALE, "number")
     if name == "budget":
         return _log(*ranges.budgets, "money")
     return _log(*ranges.deadlines, "time")
@@ -223,7 +223,7 @@ class GoalPanel(Container):
                 format=self._formatter(name),
                 errors=(engine.EngineError,),
                 allow_off=name in ("deadline", "budget"),
-                adrift=not self._ranges.known,
+                start_unknown=not self._ranges.known,
                 label_width=10,
                 value_width=8,
                 glyphs=self._glyphs,
@@ -252,7 +252,7 @@ class GoalPanel(Container):
         name = str(event.slider.id)
         self.post_message(self.Moved(name, action_of(name, event.value)))
 
-    def on_slider_adrift(self, event: Slider.Adrift) -> None:
+    def on_slider_start_unknown(self, event: Slider.StartUnknown) -> None:
         """Say why the slider stays: the evidence tells where deadlines and budgets are near."""
         event.stop()
         example = "45m" if event.slider.id == "deadline" else "$5"

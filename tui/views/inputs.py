@@ -14,7 +14,7 @@ from tui.widgets.table import Cell, Column, Row
 
 if TYPE_CHECKING:
     from engine import Catalog, Profile
-    from tui.answers import Answer, Built
+    from tui.answers import Answer, BuiltPlan
 
 COLUMNS = (
     Column(title="Input", width=7),
@@ -42,7 +42,9 @@ VALUE_CELLS = 22
 NOT_SAID = "not said in the log"
 
 
-def rows(state: PlanState, built: Built | None, answer: Answer | None, marks: Marks) -> list[Row]:
+def rows(
+    state: PlanState, built: BuiltPlan | None, answer: Answer | None, marks: Marks
+) -> list[Row]:
     """The rows of the inputs panel, in the order of `ROWS`."""
     profile = built.profile if built else None
     catalog = built.catalog if built else None
@@ -64,14 +66,14 @@ def rows(state: PlanState, built: Built | None, answer: Answer | None, marks: Ma
     return [*found, ("Job", asked, "J")] if asked else found
 
 
-def job(built: Built | None) -> str:
+def job(built: BuiltPlan | None) -> str:
     """The parameters and iterations that are planned for; "" where the runs know of none."""
     if built is None or built.workflow is not None:
         return ""
     return job_text.shown(built.plan.surface.workload)
 
 
-def model(state: PlanState, built: Built | None) -> str:
+def model(state: PlanState, built: BuiltPlan | None) -> str:
     """The model that answers: a workflow has one of its own."""
     return state.model if built is None or built.jobs is None else built.plan.fitted.model
 
@@ -115,12 +117,12 @@ def ran_on(state: PlanState, profile: Profile | None) -> str | None:
     return ", ".join(names) or None
 
 
-def must_ask(state: PlanState, built: Built | None) -> bool:
+def must_ask(state: PlanState, built: BuiltPlan | None) -> bool:
     """Whether the evidence does not say where it ran, so that speed is only assumed."""
     return built is not None and bool(built.profile.runs) and ran_on(state, built.profile) is None
 
 
-def questions(state: PlanState, built: Built) -> str:
+def questions(state: PlanState, built: BuiltPlan) -> str:
     """What only the user can say of new evidence, and its answer hangs on; "" for nothing."""
     several = len(applications(built.profile)) if built.workflow is None else 0
     asked = []
@@ -134,7 +136,7 @@ def questions(state: PlanState, built: Built) -> str:
     return " ".join(asked)
 
 
-def _ran_on_cell(state: PlanState, built: Built | None, marks: Marks) -> Cell:
+def _ran_on_cell(state: PlanState, built: BuiltPlan | None, marks: Marks) -> Cell:
     if must_ask(state, built):
         return f"{NOT_SAID} {marks.warning}", "warn"
     return ran_on(state, built.profile if built else None) or "not known"

@@ -264,9 +264,9 @@ def in_planner(said: str) -> str:
         said = re.sub(pattern, key, said)
     if "--" not in said:
         return said
-    from tui.typed_commands import VERBS
+    from tui.typed_commands import TYPED_COMMANDS
 
-    known = {verb.name: verb.name for verb in VERBS} | _OTHERWISE
+    known = {verb.name: verb.name for verb in TYPED_COMMANDS} | _OTHERWISE
     return re.sub(
         rf"{_OTHER_COMMAND}|(?<![\w-])--([a-z][a-z-]*)",
         lambda found: f":{known[found[1]]}" if found[1] in known else found[0],

@@ -26,10 +26,10 @@ STAGE, SKEWED, DRIVER, IDLE = 1, 2, 4, 5
 
 WAVE, SKEW, SHORT = "|", "!", "*"
 
-LEAST_WAVE_CELLS = 3
+MIN_WAVE_CELLS = 3
 """Waves are marked where each is at least so wide; narrower ones would hide the bar."""
 
-LEAST_GAP_CELLS = 0.5
+MIN_GAP_CELLS = 0.5
 """Driver time shorter than so much of a cell would look longer than it is."""
 
 _CLOCK_SHARE = 1e-6
@@ -138,7 +138,7 @@ def _run_rows(name: str, run: Timeline, *, end: float, cells: int, room: int) ->
     spans += [
         Span(first, last, DRIVER, "d")
         for first, last in run.driver
-        if (last - first) * cells >= LEAST_GAP_CELLS * end
+        if (last - first) * cells >= MIN_GAP_CELLS * end
     ]
     rows = [GanttRow(name, tuple(sorted(spans, key=lambda span: span.start)))]
     others = lanes([stage for stage in run.stages if not stage.critical], run.seconds)
@@ -183,7 +183,7 @@ def _stage_spans(stage: StageSpan, *, end: float, cells: int) -> list[Span]:
     letter = SKEW if skewed else SHORT
     first, strong = stage.start_seconds, stage.critical
     wave = stage.seconds / stage.waves if stage.waves and stage.waves > 1.0 else stage.seconds
-    if wave * cells < LEAST_WAVE_CELLS * end:
+    if wave * cells < MIN_WAVE_CELLS * end:
         wave = stage.seconds
     spans: list[Span] = []
     while first < stage.end_seconds - 1e-9 * end or not spans:

@@ -37,10 +37,10 @@ STAGE_COLUMNS = (
 
 BAR_CELLS = 24
 
-LEAST_TIMELINES, MOST_TIMELINES = 8, 18
+MIN_TIMELINES, MAX_TIMELINES = 8, 18
 """Rows of the timelines and their frame: what they do not need is for the stages."""
 
-LEAST_PHASES, OTHER_ROWS = 6, 13
+MIN_PHASES, OTHER_ROWS = 6, 13
 """Rows that the phases have at least; and rows of the terminal that they leave, beside those of the
 timelines, to what is around the view, to its text and to three stages."""
 
@@ -68,13 +68,13 @@ def show(panels: Panels, answer: Answer) -> None:
     gantt.show_runs(measured, predicted, deadline_seconds=panels.state.deadline_seconds)
     panels.widget("stages").set_class(predicted is not None, "-told")
     panels.widget("stages").set_class((measured or predicted) is not None, "-drawn")
-    timelines = min(MOST_TIMELINES, max(LEAST_TIMELINES, gantt.wanted_height + 2))
+    timelines = min(MAX_TIMELINES, max(MIN_TIMELINES, gantt.wanted_height + 2))
     panels.widget("stage-gantt-panel").styles.max_height = timelines
     phases = phase_rows(explained, bar=mark) if explained else []
     panels.table("phases").show(phases, message="this model tells no phases")
     listed = stage_rows(predicted, measured, mark=mark) if predicted else []
     room = panels.height - OTHER_ROWS - timelines
-    most = max(LEAST_PHASES, room) if listed else len(phases) + 3
+    most = max(MIN_PHASES, room) if listed else len(phases) + 3
     panels.widget("phases-panel").styles.height = min(max(1, len(phases)) + 3, max(4, most))
     panels.table("stage-list").show(listed, message="this model predicts no single stages")
 

@@ -42,7 +42,7 @@ NOTHING = "needs a workflow or an event log: a run table tells no stages"
 HARDLY = 0.25
 """A change of a job's parallelism by less than this share begins no new span."""
 
-MOST_MARKS = 40
+MAX_MARKS = 40
 """More states than this are not ruled: there would be nothing but rules."""
 
 
@@ -61,7 +61,7 @@ def fill(panels: Panels) -> list[Widget]:
 
 def show(panels: Panels, answer: Answer) -> None:
     """The states of the best composition."""
-    found = panels.course(answer)
+    found = panels.workflow_report(answer)
     panels.prose("workflow-about").show(about(answer, found))
     data = gantt(found)
     cast("Gantt", panels.widget("gantt")).show(data)
@@ -127,7 +127,7 @@ def gantt(found: WorkflowReport | None) -> GanttData:
     return GanttData(
         rows=tuple(GanttRow(name, tuple(own)) for name, own in spans.items()),
         end=found.seconds,
-        marks=ends if len(ends) <= MOST_MARKS else (),
+        marks=ends if len(ends) <= MAX_MARKS else (),
         legend=LEGEND,
     )
 

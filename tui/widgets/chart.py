@@ -90,5 +90,5 @@ class Chart(ChartControl, can_focus=True):
         # Imported here as the first frame of an app has no curves yet.
         from tui.widgets.chart_paint import paint
 
-        data = self._data if self._grip is None else self._grip.held(self._data)
+        data = self._data if self._drag is None else self._drag.held(self._data)
         self._layout = paint(frame, data, self._glyphs)

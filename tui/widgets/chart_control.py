@@ -18,7 +18,7 @@ from tui.widgets.frame import FrameWidget
 
 if TYPE_CHECKING:
     from tui.widgets.chart_layout import Layout
-    from tui.widgets.chart_mouse import Grip
+    from tui.widgets.chart_mouse import DragGesture
 
 AxisName = Literal["x", "y"]
 
@@ -32,7 +32,7 @@ class ChartControl(FrameWidget):
     _data: ChartData = EMPTY
     _layout: Layout | None = None
     _remembered: float | None = None
-    _grip: Grip | None = None
+    _drag: DragGesture | None = None
     _drags = 0
     _line = ""
     _moved = False
@@ -53,7 +53,7 @@ class ChartControl(FrameWidget):
 
     # Plain classes: a dataclass takes longer to make than the first frame can spare.
 
-    class _Told(Message, namespace="chart"):
+    class _ChartMessage(Message, namespace="chart"):
         """Of these messages only the last one of a kind counts."""
 
         def __init__(self, chart: ChartControl) -> None:
@@ -64,28 +64,28 @@ class ChartControl(FrameWidget):
             """Fifty queued steps cause one computation."""
             return type(message) is type(self) and getattr(message, "chart", None) is self.chart
 
-    class Pointed(_Told, namespace="chart"):
+    class CrosshairMoved(_ChartMessage, namespace="chart"):
         """The crosshair went to `x`, or away; `line` is the threshold under the mouse."""
 
         def __init__(self, chart: ChartControl, x: float | None, line: str = "") -> None:
             super().__init__(chart)
             self.x, self.line = x, line
 
-    class Looked(_Told, namespace="chart"):
+    class WindowChanged(_ChartMessage, namespace="chart"):
         """These parts of the axes are looked at; None for the whole."""
 
         def __init__(self, chart: ChartControl, x: Window | None, y: Window | None) -> None:
             super().__init__(chart)
             self.x, self.y = x, y
 
-    class Dragged(_Told, namespace="chart"):
+    class ThresholdDragged(_ChartMessage, namespace="chart"):
         """The threshold `name` is dragged to `value`; `drag` counts the gestures."""
 
         def __init__(self, chart: ChartControl, name: str, value: float, drag: int) -> None:
             super().__init__(chart)
             self.name, self.value, self.drag = name, value, drag
 
-    class Picked(_Told, namespace="chart"):
+    class PointPicked(_ChartMessage, namespace="chart"):
         """The plot was clicked at the value `x` of the horizontal axis; `entered` where enter was
         pressed at the crosshair."""
 
@@ -115,7 +115,7 @@ class ChartControl(FrameWidget):
         if x != self._data.crosshair:
             self._data = replace(self._data, crosshair=x)
             self.redraw()
-        self.post_message(self.Pointed(self, x, line))
+        self.post_message(self.CrosshairMoved(self, x, line))
 
     def _follow(self, x: float) -> None:
         """Move the crosshair by a key: where it leaves what is seen, that moves along."""
@@ -165,7 +165,7 @@ class ChartControl(FrameWidget):
     def action_pick(self) -> None:
         """Choose the point at the crosshair."""
         if self._data.crosshair is not None:
-            self.post_message(self.Picked(self, self._data.crosshair, entered=True))
+            self.post_message(self.PointPicked(self, self._data.crosshair, entered=True))
 
     def watch_has_focus(self, has_focus: bool) -> None:
         """The crosshair comes and goes with the focus."""
@@ -215,7 +215,7 @@ class ChartControl(FrameWidget):
             return
         self._data = replace(data, x=replace(data.x, window=x), y=replace(data.y, window=y))
         self.redraw()
-        self.post_message(self.Looked(self, x, y))
+        self.post_message(self.WindowChanged(self, x, y))
 
     # Mouse
 
@@ -229,8 +229,8 @@ class ChartControl(FrameWidget):
             # Here too: over some lines a terminal tells where the mouse is only when it is pressed.
             xs = chart_mouse.pointed(self.xs, self._layout, offset.x, offset.y)
             self.point_at(xs)
-            self._grip = chart_mouse.grip(self._data, self._layout, offset)
-            if self._grip is not None:
+            self._drag = chart_mouse.grip(self._data, self._layout, offset)
+            if self._drag is not None:
                 self._drags += 1
                 self.capture_mouse()
 
@@ -242,7 +242,7 @@ class ChartControl(FrameWidget):
         if not event.button:
             self._let_go()
         x, y = event.x - self.gutter.left, event.y - self.gutter.top
-        grip, layout = self._grip, self._layout
+        grip, layout = self._drag, self._layout
         if layout is None:
             return
         if grip is None:
@@ -259,12 +259,12 @@ class ChartControl(FrameWidget):
             value = grip.value(x, y)
             self._data = chart_mouse.with_line(self._data, grip.line.name, value)
             self.redraw()
-            self.post_message(self.Dragged(self, grip.line.name, value, self._drags))
+            self.post_message(self.ThresholdDragged(self, grip.line.name, value, self._drags))
         else:
             self._look(*grip.windows(x, y))
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
-        if self._grip is not None:
+        if self._drag is not None:
             event.stop()
             self._let_go()
 
@@ -274,8 +274,8 @@ class ChartControl(FrameWidget):
         self._let_go()
 
     def _let_go(self) -> None:
-        if self._grip is not None:
-            self._grip = None
+        if self._drag is not None:
+            self._drag = None
             self.release_mouse()
             self.redraw()
 
@@ -311,4 +311,4 @@ class ChartControl(FrameWidget):
         column = offset.x - layout.left
         if 0 <= column < layout.width:
             event.stop()
-            self.post_message(self.Picked(self, layout.x.value(column / (layout.width - 1))))
+            self.post_message(self.PointPicked(self, layout.x.value(column / (layout.width - 1))))

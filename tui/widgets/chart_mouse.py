@@ -14,7 +14,7 @@ from tui.widgets.chart_layout import Layout
 from tui.widgets.chart_scales import panned
 
 
-class Grip(NamedTuple):
+class DragGesture(NamedTuple):
     """What was taken hold of at cell `start`: a line, or the plot itself where that is None.
 
     Until it is let go the axes stay as they were: nothing moves away under the mouse.
@@ -55,13 +55,13 @@ class Grip(NamedTuple):
         )
 
 
-def grip(data: ChartData, layout: Layout, offset: Offset) -> Grip | None:
+def grip(data: ChartData, layout: Layout, offset: Offset) -> DragGesture | None:
     """What a press of the button at a cell takes hold of; None outside the plot."""
     line = line_at(data, layout, offset.x, offset.y)
     inside = layout.left <= offset.x < layout.left + layout.width and offset.y < layout.height
     if line is None and not inside:
         return None
-    return Grip(layout, (offset.x, offset.y), line, data)
+    return DragGesture(layout, (offset.x, offset.y), line, data)
 
 
 def line_at(data: ChartData, layout: Layout, x: int, y: int) -> Threshold | None:

@@ -14,7 +14,7 @@ from tui.widgets.scales import LinearScale, LogScale, Scale, nice_bounds
 _REACH = 2.5
 _BAND_REACH = 1.5
 
-MOST_ZOOM = 64
+MAX_ZOOM = 64
 """The least part of an axis that can be looked at is one in so many."""
 
 
@@ -62,7 +62,7 @@ def zoomed(seen: Scale, whole: Scale, *, factor: float, at: float) -> Window | N
     low, high = whole.position(seen.low), whole.position(seen.high)
     place = seen.position(at)
     middle = 0.5 if math.isnan(place) else min(1.0, max(0.0, place))
-    width = max((high - low) * factor, 1.0 / MOST_ZOOM)
+    width = max((high - low) * factor, 1.0 / MAX_ZOOM)
     low += (high - low - width) * middle
     return _window(whole, low, low + width)
 

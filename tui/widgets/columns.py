@@ -42,13 +42,13 @@ class Column(NamedTuple):
     names: bool = False
 
 
-Fitted = tuple[tuple[int, int], ...]
+FittedColumns = tuple[tuple[int, int], ...]
 """The columns that are shown: (index, cells) from left to right."""
 
 
 def fit_columns(
     columns: Sequence[Column], natural: Sequence[int], width: int, *, room: int = 0
-) -> Fitted:
+) -> FittedColumns:
     """Which columns `width` cells hold, and how wide.
 
     First columns that may shrink do (the ones that would go first before the others), then columns
@@ -68,8 +68,8 @@ def fit_columns(
 
 
 def _roomy(
-    columns: Sequence[Column], natural: Sequence[int], width: int, room: int, fitted: Fitted
-) -> Fitted | None:
+    columns: Sequence[Column], natural: Sequence[int], width: int, room: int, fitted: FittedColumns
+) -> FittedColumns | None:
     """The same columns with room behind the last title; None where none can shrink for it."""
     last, others, wished = fitted[-1][0], list(columns), list(natural)
     if columns[last].align == "right":
@@ -92,7 +92,7 @@ def _least(columns: Sequence[Column], natural: Sequence[int]) -> list[int]:
     ]
 
 
-def _fit(columns: Sequence[Column], natural: Sequence[int], width: int) -> Fitted:
+def _fit(columns: Sequence[Column], natural: Sequence[int], width: int) -> FittedColumns:
     """As `fit_columns`, whatever the header says beside the titles."""
     kept = list(range(len(columns)))
     least = _least(columns, natural)
@@ -131,7 +131,7 @@ def natural_widths(
 
 @lru_cache(maxsize=64)
 def cut_alike_in(
-    columns: tuple[Column, ...], rows: tuple[Row, ...], fitted: Fitted, *, ascii_only: bool
+    columns: tuple[Column, ...], rows: tuple[Row, ...], fitted: FittedColumns, *, ascii_only: bool
 ) -> tuple[tuple[int, int, frozenset[str]], ...]:
     """Column, width, and its texts that would be cut to the same, of all rows as well; only columns
     that have any. Kept too."""
@@ -147,7 +147,7 @@ def _texts(rows: tuple[Row, ...], index: int, *, ascii_only: bool) -> Iterator[s
     return (plain(text_of(cell), ascii_only=ascii_only) for cell in cells)
 
 
-def column_at(fitted: Fitted, x: int) -> int | None:
+def column_at(fitted: FittedColumns, x: int) -> int | None:
     """The index of the column that has a cell; None between two and beside all."""
     start = 0
     for index, width in fitted:
@@ -157,7 +157,7 @@ def column_at(fitted: Fitted, x: int) -> int | None:
     return None
 
 
-def title_start(columns: Sequence[Column], fitted: Fitted) -> int:
+def title_start(columns: Sequence[Column], fitted: FittedColumns) -> int:
     """The cells before the first title: those of a first column without one. None where the last
     has no title either, which could be in the way."""
     if not fitted or columns[fitted[0][0]].title or not columns[fitted[-1][0]].title:
@@ -165,7 +165,7 @@ def title_start(columns: Sequence[Column], fitted: Fitted) -> int:
     return fitted[0][1] + GAP
 
 
-def title_end(columns: Sequence[Column], fitted: Fitted) -> int:
+def title_end(columns: Sequence[Column], fitted: FittedColumns) -> int:
     """Cells up to the end of the last title."""
     last, width = fitted[-1]
     before = sum(cells + GAP for _, cells in fitted[:-1])

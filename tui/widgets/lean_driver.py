@@ -33,7 +33,7 @@ HUNG_UP = 128 + signal.SIGHUP
 """The exit code of a program that SIGHUP has ended."""
 
 
-class Surviving:
+class HangupSafeFile:
     """A terminal's file to which nothing more is written once it has gone: a writer that fails
     would leave a queue that nobody empties, and an app that waits for it."""
 
@@ -73,7 +73,7 @@ class LeanDriver(LinuxDriver):
         super().__init__(*arguments, **options)
         self._lean = LeanOutput()
         # Textual draws on stderr; that is where people send messages away from (`2>FILE`).
-        self._file: Any = Surviving(sys.__stdout__ or sys.stdout)
+        self._file: Any = HangupSafeFile(sys.__stdout__ or sys.stdout)
         self._watched = False
         self._continued = False
 
@@ -130,7 +130,7 @@ class LeanDriver(LinuxDriver):
         watch = select.poll()
         watch.register(self.fileno, 0)  # hang-ups are told unasked
         if any(told & select.POLLHUP for _, told in watch.poll()):
-            leave = getattr(self._app, "leave_by", lambda _: self._app.exit(None, HUNG_UP))
+            leave = getattr(self._app, "quit_on_signal", lambda _: self._app.exit(None, HUNG_UP))
             with suppress(RuntimeError):  # the loop has ended already
                 self._loop.call_soon_threadsafe(leave, signal.SIGHUP)
 

@@ -32,7 +32,7 @@ _LINK_END = "\x1b]8;;\x1b\\"
 _ON_BLANK = frozenset({"4", "5", "6", "7", "9", "21", "53"})
 
 
-class Look(NamedTuple):
+class SgrStyle(NamedTuple):
     """How a cell looks: attributes, foreground and background as SGR parameters, hyperlink."""
 
     attributes: frozenset[str] = frozenset()
@@ -41,11 +41,11 @@ class Look(NamedTuple):
     link: str = ""
 
 
-_PLAIN = Look()
+_PLAIN = SgrStyle()
 
 
 @lru_cache(maxsize=4096)
-def parse_look(sgr: str, link: str) -> Look:
+def parse_sgr(sgr: str, link: str) -> SgrStyle:
     """The look that the SGR parameters set, from a reset state on."""
     attributes: set[str] = set()
     foreground, background = "39", "49"
@@ -66,18 +66,18 @@ def parse_look(sgr: str, link: str) -> Look:
             background = part
         else:
             attributes.add(part)
-    return Look(frozenset(attributes), foreground, background, link)
+    return SgrStyle(frozenset(attributes), foreground, background, link)
 
 
 @lru_cache(maxsize=4096)
-def blank_look(look: Look) -> Look:
+def blank_style(look: SgrStyle) -> SgrStyle:
     """What of `look` can be seen on a blank cell."""
     attributes = look.attributes & _ON_BLANK
-    return Look(attributes, look.foreground if attributes else "39", look.background, look.link)
+    return SgrStyle(attributes, look.foreground if attributes else "39", look.background, look.link)
 
 
 @lru_cache(maxsize=16384)
-def transition(old: Look, new: Look) -> str:
+def transition(old: SgrStyle, new: SgrStyle) -> str:
     """The shortest sequence from one look to another."""
     link = "" if old.link == new.link else new.link or _LINK_END
     if new[:3] == _PLAIN[:3]:
@@ -108,7 +108,7 @@ class LeanOutput:
     def forget(self) -> None:
         """What the terminal shows is unknown: everything will be sent again."""
         self._chars: list[list[str]] = []
-        self._looks: list[list[Look | None]] = []
+        self._looks: list[list[SgrStyle | None]] = []
         # Where the incoming text would go, where the terminal's cursor is, and its look.
         self._place: tuple[int, int] | None = None
         self._cursor: tuple[int, int] | None = None
@@ -128,7 +128,7 @@ class LeanOutput:
             elif kind == "link":
                 link = "" if token.startswith("\x1b]8;;") else token
             elif kind == "text":
-                self._text(token, parse_look(sgr, link))
+                self._text(token, parse_sgr(sgr, link))
             elif kind == "newline" and self._place is not None:
                 self._place = (self._place[0] + 1, 0)
             else:
@@ -152,7 +152,7 @@ class LeanOutput:
         self._settle()
         return "".join(self._out)
 
-    def _text(self, text: str, look: Look) -> None:
+    def _text(self, text: str, look: SgrStyle) -> None:
         """Send the cells of `text` that differ from those on the terminal."""
         if self._place is None:
             self._out.append(transition(self._look, look) + text)
@@ -162,14 +162,14 @@ class LeanOutput:
         held = cells(text)
         end = x + len(held)
         self._overran |= self.size is not None and (end > self.size[0] or y >= self.size[1])
-        blank = blank_look(look)
-        looks: list[Look | None] = [blank if character == " " else look for character in held]
+        blank = blank_style(look)
+        looks: list[SgrStyle | None] = [blank if character == " " else look for character in held]
         row, row_looks = self._row(y, end)
         if row[x:end] != held or row_looks[x:end] != looks:
             self._differences(y, x, held, looks, look)
         self._place = (y, end)
 
-    def _row(self, y: int, width: int) -> tuple[list[str], list[Look | None]]:
+    def _row(self, y: int, width: int) -> tuple[list[str], list[SgrStyle | None]]:
         """Row `y` of the memory, at least `width` cells long; unknown cells have no look."""
         while len(self._chars) <= y:
             self._chars.append([])
@@ -181,7 +181,7 @@ class LeanOutput:
         return self._chars[y], self._looks[y]
 
     def _differences(
-        self, y: int, x: int, held: list[str], looks: list[Look | None], look: Look
+        self, y: int, x: int, held: list[str], looks: list[SgrStyle | None], look: SgrStyle
     ) -> None:
         """Send each run of cells that differ, and remember them."""
         row, row_looks = self._chars[y], self._looks[y]
@@ -198,7 +198,7 @@ class LeanOutput:
             row[x + start : x + end] = held[start:end]
             row_looks[x + start : x + end] = looks[start:end]
 
-    def _send(self, y: int, x: int, held: list[str], look: Look) -> None:
+    def _send(self, y: int, x: int, held: list[str], look: SgrStyle) -> None:
         """Move, set the look and write the cells."""
         self._move(y, x)
         text = "".join(held)
@@ -209,9 +209,9 @@ class LeanOutput:
         # Terminals differ in what they take for wide: after such a cell the cursor is not trusted.
         self._cursor = (y, x + len(held)) if text.isascii() or max(text) < _WIDE else None
 
-    def _blank_alike(self, look: Look) -> bool:
+    def _blank_alike(self, look: SgrStyle) -> bool:
         """Whether a blank looks the same in `look` as in the look that is on."""
-        return blank_look(self._look) == blank_look(look)
+        return blank_style(self._look) == blank_style(look)
 
     def _move(self, y: int, x: int) -> None:
         """The shortest way to a cell: over cells as they are, to the right, or absolute."""

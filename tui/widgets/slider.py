@@ -14,7 +14,7 @@ from tui.widgets.frame import Frame, FrameWidget
 from tui.widgets.glyphs import Glyphs, choose_glyphs
 from tui.widgets.line_edit import LineEdit
 from tui.widgets.scales import Scale, Stops
-from tui.widgets.slider_paint import Face, Parts, paint, split
+from tui.widgets.slider_paint import Parts, SliderFace, paint, split
 
 
 class Slider(FrameWidget, can_focus=True):
@@ -73,7 +73,7 @@ class Slider(FrameWidget, can_focus=True):
             return isinstance(message, Slider.Changed) and message.slider is self.slider
 
     @dataclass(eq=False, repr=False)
-    class Adrift(Message):
+    class StartUnknown(Message):
         """A step was asked for from off, and nobody knows yet where that would begin."""
 
         slider: Slider
@@ -96,7 +96,7 @@ class Slider(FrameWidget, can_focus=True):
         format: Callable[[float], str],
         errors: tuple[type[Exception], ...] = (ValueError,),
         allow_off: bool = False,
-        adrift: bool = False,
+        start_unknown: bool = False,
         off_text: str = "off",
         label_width: int = 12,
         value_width: int = 8,
@@ -127,7 +127,7 @@ class Slider(FrameWidget, can_focus=True):
         self._scale = scale
         self._stops = stops
         self._value = value
-        self._last_value = value if value is not None or adrift else scale.value(0.5)
+        self._last_value = value if value is not None or start_unknown else scale.value(0.5)
         self._parse = parse
         self._format = format
         self._errors = errors
@@ -193,7 +193,7 @@ class Slider(FrameWidget, can_focus=True):
     def _move(self, direction: int, *, coarse: bool) -> None:
         """One step; from off it returns to the last value."""
         if self._value is None and self._last_value is None:
-            self.post_message(self.Adrift(self))
+            self.post_message(self.StartUnknown(self))
             return
         if self._value is None:
             self._choose(self._last_value)
@@ -369,7 +369,7 @@ class Slider(FrameWidget, can_focus=True):
     def draw(self, frame: Frame) -> None:
         paint(
             frame,
-            Face(
+            SliderFace(
                 label=self._label,
                 focused=self.has_focus,
                 place=None if self._value is None else self._scale.position(self._value),

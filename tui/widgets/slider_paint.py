@@ -22,7 +22,7 @@ class Parts(NamedTuple):
     value_width: int
 
 
-class Face(NamedTuple):
+class SliderFace(NamedTuple):
     """What a slider shows.
 
     Args:
@@ -47,7 +47,7 @@ def split(width: int, *, label_width: int, value_width: int) -> Parts:
     return Parts(2, track, max(0, value - 1 - track), value, value_width)
 
 
-def paint(frame: Frame, face: Face, parts: Parts, glyphs: Glyphs) -> None:
+def paint(frame: Frame, face: SliderFace, parts: Parts, glyphs: Glyphs) -> None:
     """Focus mark, label, track and value; while typing the editor and any error."""
     frame.put(0, 0, glyphs.focus if face.focused else " ", "label")
     if face.error:

@@ -16,7 +16,7 @@ from tui.widgets.columns import (
     Cell,
     CellStyle,
     Column,
-    Fitted,
+    FittedColumns,
     Row,
     column_at,
     cut_alike_in,
@@ -32,7 +32,7 @@ from tui.widgets.text import fit, fit_ends, plain, wrapped
 
 __all__ = ["Cell", "CellStyle", "Column", "Row", "Table", "fit_columns", "text_of"]
 
-_MARK, _LEAST_TITLE, _MOST_WANTED = 2, 4, 16
+_MARK, _MIN_TITLE, _MAX_WANTED = 2, 4, 16
 
 
 class Table(FrameWidget, can_focus=True):
@@ -71,30 +71,30 @@ class Table(FrameWidget, can_focus=True):
     ]
 
     @dataclass(eq=False, repr=False)
-    class _Told(Message, namespace="table"):
+    class _TableMessage(Message, namespace="table"):
         """What a table tells of itself."""
 
         table: Table
 
     @dataclass(eq=False, repr=False)
-    class Moved(_Told, namespace="table"):
+    class CursorMoved(_TableMessage, namespace="table"):
         """The cursor went to row `index`; a later message stands for all queued ones."""
 
         index: int
 
         def can_replace(self, message: Message) -> bool:
             """Only where the cursor rests matters."""
-            return isinstance(message, Table.Moved) and message.table is self.table
+            return isinstance(message, Table.CursorMoved) and message.table is self.table
 
-    class Asked(_Told, namespace="table"):
+    class ColumnAsked(_TableMessage, namespace="table"):
         """Another column, or none, is asked about: by keys or by the mouse over it."""
 
         def can_replace(self, message: Message) -> bool:
             """Only the last question counts."""
-            return isinstance(message, Table.Asked)
+            return isinstance(message, Table.ColumnAsked)
 
     @dataclass(eq=False, repr=False)
-    class Chosen(_Told, namespace="table"):
+    class RowChosen(_TableMessage, namespace="table"):
         """Row `index` was chosen by Enter or a double click."""
 
         index: int
@@ -172,7 +172,7 @@ class Table(FrameWidget, can_focus=True):
         self._keep()
         self.redraw()
         if self._cursor != before:
-            self.post_message(self.Moved(self, self._cursor))
+            self.post_message(self.CursorMoved(self, self._cursor))
 
     def matching(self, wanted: str) -> tuple[int, ...]:
         """The indexes of the rows with every one of these words in them."""
@@ -210,7 +210,7 @@ class Table(FrameWidget, can_focus=True):
         if index != self._cursor:
             self._cursor = index
             self.redraw()
-            self.post_message(self.Moved(self, index))
+            self.post_message(self.CursorMoved(self, index))
 
     def action_move(self, rows: int) -> None:
         self._go(self._place + rows)
@@ -225,11 +225,11 @@ class Table(FrameWidget, can_focus=True):
 
     def action_choose(self) -> None:
         if self._kept:
-            self.post_message(self.Chosen(self, self._cursor))
+            self.post_message(self.RowChosen(self, self._cursor))
 
     # Asking about columns
 
-    def _fitted(self, width: int) -> Fitted:
+    def _fitted(self, width: int) -> FittedColumns:
         """Which columns are shown, and how wide; the count of rows has room in the header."""
         hidden = max(0, len(self._kept) - max(1, self.size.height - 1))
         count = self._more(0, hidden)  # however far they are scrolled: no column moves
@@ -254,7 +254,7 @@ class Table(FrameWidget, can_focus=True):
         place = ring.index(self._column) if self._column in ring else 0
         self._column = ring[(place + direction) % len(ring)]
         self.redraw()
-        self.post_message(self.Asked(self))
+        self.post_message(self.ColumnAsked(self))
 
     def on_mouse_move(self, event: events.MouseEvent) -> None:
         """The column under the mouse is asked about."""
@@ -268,7 +268,7 @@ class Table(FrameWidget, can_focus=True):
     def _hover(self, column: int | None) -> None:
         if column != self._hovered:
             self._hovered = column
-            self.post_message(self.Asked(self))
+            self.post_message(self.ColumnAsked(self))
 
     def on_click(self, event: events.Click) -> None:
         """A click moves the cursor, a double click chooses; one on a title is told."""
@@ -308,7 +308,7 @@ class Table(FrameWidget, can_focus=True):
         if not self._kept:
             self._draw_message(frame, visible)
 
-    def _draw_header(self, frame: Frame, fitted: Fitted, *, below: int) -> None:
+    def _draw_header(self, frame: Frame, fitted: FittedColumns, *, below: int) -> None:
         """The titles, and how many rows there are above and below: without room behind the last
         title those above give way, and then the others stand before the first title."""
         titles = [
@@ -325,7 +325,7 @@ class Table(FrameWidget, can_focus=True):
         self._draw_row(frame, 0, titles, fitted, None, end=end)
         frame.put(at, 0, more, "header")
 
-    def _draw_rows(self, frame: Frame, fitted: Fitted, shown: Sequence[int]) -> None:
+    def _draw_rows(self, frame: Frame, fitted: FittedColumns, shown: Sequence[int]) -> None:
         """The rows that are shown; names that a cut would make alike lose their middle."""
         alike = cut_alike_in(self._columns, self._rows, fitted, ascii_only=self._glyphs.ascii_only)
         for y, index in enumerate(shown, start=1):
@@ -358,7 +358,7 @@ class Table(FrameWidget, can_focus=True):
         frame: Frame,
         y: int,
         row: Sequence[tuple[str, str]],
-        fitted: Fitted,
+        fitted: FittedColumns,
         over: str | None,
         *,
         end: int | None = None,
@@ -372,7 +372,7 @@ class Table(FrameWidget, can_focus=True):
             text, style = row[index] if index < len(row) else ("", "plain")
             align = self._columns[index].align
             room = width if end is None else max(0, min(width, end - x))
-            if room < min(width, cell_len(text), _LEAST_TITLE):
+            if room < min(width, cell_len(text), _MIN_TITLE):
                 text = ""
             cut = fit(text, room, align=align, ellipsis=self._glyphs.ellipsis)
             frame.put(x, y, cut, over or style)
@@ -380,7 +380,7 @@ class Table(FrameWidget, can_focus=True):
 
     def _more(self, above: int, below: int) -> str:
         """At the right of the header: what is filtered by, and so many rows above and below."""
-        parts = [f"/{plain(self._wanted, ascii_only=True)[:_MOST_WANTED]}"] if self._wanted else []
+        parts = [f"/{plain(self._wanted, ascii_only=True)[:_MAX_WANTED]}"] if self._wanted else []
         parts += [f"{self._glyphs.above}{above}"] if above else []
         parts += [f"{self._glyphs.below}{below}"] if below else []
         return " ".join(parts)

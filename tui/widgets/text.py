@@ -13,7 +13,7 @@ from tui.widgets.ascii_forms import in_ascii
 _ESCAPED_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp", "Co", "Cn"})
 Align = Literal["left", "right", "center"]
 
-LEAST_ENDS = 8
+MIN_ENDS = 8
 """Cells from which on both ends of a text say more than its beginning."""
 
 
@@ -109,7 +109,7 @@ def fit(text: str, width: int, *, align: Align = "left", ellipsis: str = "…") 
 def fit_ends(text: str, width: int, *, ellipsis: str = "…") -> str:
     """As `fit`, at the left, but what is too long loses its middle: names that begin alike, such as
     the ids of one cluster's applications, are told apart by how they end."""
-    if cell_len(text) <= width or width < LEAST_ENDS:
+    if cell_len(text) <= width or width < MIN_ENDS:
         return fit(text, width, ellipsis=ellipsis)
     ending = (width - 1) // 2
     tail, used = [], 0

@@ -13,7 +13,7 @@ from textual.geometry import Region
 from tui.widgets.chart import Axis, Chart, ChartData, Point, Series, Threshold
 from tui.widgets.chart_layout import lay_out, spread
 from tui.widgets.chart_paint import paint
-from tui.widgets.chart_scales import MOST_ZOOM, chart_scales, panned, part, zoomed
+from tui.widgets.chart_scales import MAX_ZOOM, chart_scales, panned, part, zoomed
 from tui.widgets.frame import Frame
 from tui.widgets.glyphs import ASCII, BLOCKS, UNICODE
 from tui.widgets.scales import LinearScale, LogScale
@@ -64,7 +64,7 @@ class ChartApp(App):
     def compose(self):
         yield self._chart
 
-    def on_chart_picked(self, message):
+    def on_chart_point_picked(self, message):
         self.picked.append(message.x)
 
 
@@ -227,7 +227,7 @@ def test_a_zoom_stays_inside_the_whole_and_keeps_its_place(scale, place, factors
             continue
         low, high = scale.position(window[0]), scale.position(window[1])
         assert -1e-9 <= low < high <= 1 + 1e-9
-        assert high - low >= (1 - 1e-6) / MOST_ZOOM
+        assert high - low >= (1 - 1e-6) / MAX_ZOOM
         assert low - 1e-6 <= place <= high + 1e-6
 
 
@@ -277,7 +277,7 @@ async def test_keys_tell_where_the_crosshair_is_and_only_once():
         chart.focus()
         await pilot.press("right", "right", "end", "end", "left")
         await pilot.pause()
-        pointed = [message.x for message in told if isinstance(message, Chart.Pointed)]
+        pointed = [message.x for message in told if isinstance(message, Chart.CrosshairMoved)]
         assert pointed == [14.0, 15.0, 64.0, 63.0]
 
 
