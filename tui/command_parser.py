@@ -1,4 +1,4 @@
-"""Typed commands (":"): "deadline 45m", "nodes 1:200", "model ernest".
+"""Parses typed commands (":"): "deadline 45m", "nodes 1:200", "model ernest".
 
 A typed line becomes an action on the state, or the name of an action of the app.
 """
@@ -19,60 +19,66 @@ from tui.typed_commands import (
 
 
 def outcome_of(line: str, names: CommandContext) -> Outcome:
-    """What a typed line asks for; a command that lacks what can be chosen opens the choice.
+    """The outcome of a typed line; a command without its argument opens the choice, if there is
+    one.
 
     Raises:
         BadInput: for an unknown command (close ones are named), or an argument that is missing,
             not wanted or without meaning.
     """
-    verb_name, _, rest = line.strip().removeprefix(":").partition(" ")
-    verb, argument = _verb(verb_name), rest.strip()
-    if argument and not verb.takes:
-        raise engine.BadInput(f"{verb.name} takes nothing, not {argument!r}")
-    if not argument and verb.takes and not verb.takes.startswith("["):
-        if verb.name in CHOICE_ACTIONS:
-            return CHOICE_ACTIONS[verb.name]
-        remedy = f"type :{verb.name} {EXAMPLES[verb.name]}"
-        raise engine.BadInput(f"{verb.name} needs {verb.takes}", remedy=remedy)
-    return verb.act(argument, names)
+    name, _, rest = line.strip().removeprefix(":").partition(" ")
+    command, argument = _verb(name), rest.strip()
+    if argument and not command.takes:
+        raise engine.BadInput(f"{command.name} takes nothing, not {argument!r}")
+    if not argument and command.takes and not command.takes.startswith("["):
+        if command.name in CHOICE_ACTIONS:
+            return CHOICE_ACTIONS[command.name]
+        remedy = f"type :{command.name} {EXAMPLES[command.name]}"
+        raise engine.BadInput(f"{command.name} needs {command.takes}", remedy=remedy)
+    return command.act(argument, names)
 
 
 def _verb(name: str) -> Command:
-    """The command of that name, or the only one that begins so."""
-    by_name = {verb.name: verb for verb in TYPED_COMMANDS}
+    """The command of that name, or the only one that begins with it."""
+    by_name = {command.name: command for command in TYPED_COMMANDS}
     if name in by_name:
         return by_name[name]
-    begun = [verb for verb in TYPED_COMMANDS if name and verb.name.startswith(name)]
-    if len(begun) == 1:
-        return begun[0]
-    close = [verb.name for verb in begun] or get_close_matches(name, by_name, n=3)
-    hint = f"did you mean {' or '.join(close)}?" if close else "press : alone to see all of them"
+    matching = [command for command in TYPED_COMMANDS if name and command.name.startswith(name)]
+    if len(matching) == 1:
+        return matching[0]
+    similar = [command.name for command in matching] or get_close_matches(name, by_name, n=3)
+    hint = (
+        f"did you mean {' or '.join(similar)}?" if similar else "press : alone to see all of them"
+    )
     raise engine.BadInput(f"there is no command {name!r}", remedy=hint)
 
 
 def offered(typed: str, names: CommandContext) -> list[tuple[str, str]]:
-    """(line, what it does) of the commands that typed text may become, best first."""
-    verb_name, space, rest = typed.lstrip().removeprefix(":").partition(" ")
+    """Completions of typed text as (line, what it does), best first."""
+    name, space, rest = typed.lstrip().removeprefix(":").partition(" ")
     if not space:
         return [
-            (f"{verb.name} " if verb.takes else verb.name, f"{verb.takes}  {verb.what}".strip())
-            for verb in TYPED_COMMANDS
-            if verb.name.startswith(verb_name)
+            (
+                f"{command.name} " if command.takes else command.name,
+                f"{command.takes}  {command.what}".strip(),
+            )
+            for command in TYPED_COMMANDS
+            if command.name.startswith(name)
         ]
-    verb = next((verb for verb in TYPED_COMMANDS if verb.name == verb_name), None)
-    if verb is None:
+    command = next((command for command in TYPED_COMMANDS if command.name == name), None)
+    if command is None:
         return []
-    begun = rest.strip().rpartition(",")[2].strip()
-    head = rest[: len(rest) - len(begun)] if begun else rest
-    values = verb.values(names)
-    found = [value for value in values if value.startswith(begun)]
-    if not found and (not values or (rest.strip() and _acts(typed, names))):
-        return [(f"{verb.name} {rest.strip()}", f"{verb.takes}  {verb.what}".strip())]
-    return [(f"{verb.name} {head.lstrip()}{value}", verb.what) for value in found]
+    prefix = rest.strip().rpartition(",")[2].strip()
+    head = rest[: len(rest) - len(prefix)] if prefix else rest
+    values = command.values(names)
+    matching = [value for value in values if value.startswith(prefix)]
+    if not matching and (not values or (rest.strip() and _acts(typed, names))):
+        return [(f"{command.name} {rest.strip()}", f"{command.takes}  {command.what}".strip())]
+    return [(f"{command.name} {head.lstrip()}{value}", command.what) for value in matching]
 
 
 def _acts(line: str, names: CommandContext) -> bool:
-    """Whether a typed line asks for something."""
+    """Whether a typed line is a valid command."""
     try:
         outcome_of(line, names)
     except engine.EngineError:

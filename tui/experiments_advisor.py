@@ -1,4 +1,5 @@
-"""What to run next, worked out where nobody waits for it: when the experiments are looked at."""
+"""The experiments of the Experiments view, computed in a worker thread: next run, training runs,
+and what they would do to the interval."""
 
 from __future__ import annotations
 
@@ -19,17 +20,18 @@ if TYPE_CHECKING:
     from tui.session import EngineSession
 
 NODES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
-"""Node counts that training runs may have: up to twice those of the best composition, or
+"""Node counts of training runs: up to twice those of the best composition, at least up to
 `MIN_REACH_NODES`, as far as the plan allows."""
 
 MIN_REACH_NODES = 8
 
 BUDGET_SHARE = 0.5
-"""The budget that is suggested is the next round amount above what so much of a run of the best
-composition costs; more where that tells no terms apart."""
+"""The suggested budget is the next round amount above this share of the cost of one run of the best
+composition; more where that cannot separate the model's terms."""
 
 BUDGET_MARGIN = 1.5
-"""A suggested budget is at least so many times what the cheapest runs cost that tell the terms."""
+"""A suggested budget is at least this multiple of the cost of the cheapest runs that separate the
+terms."""
 
 MAX_BUDGET_RAISES = 4
 
@@ -40,18 +42,19 @@ NO_WORKFLOW = (
 
 @dataclass(frozen=True, eq=False)
 class ExperimentsReport:
-    """What could be run, and what that would teach.
+    """Possible experiments and what each would teach.
 
     Args:
-        known: the runs at hand, by type.
-        advice: the next run; None where there is none, and `no_advice` says why.
-        plan: the training runs; None where there are none, and `no_plan` says why.
-        narrowing: what these would do to the interval of the best composition; None for the plans
-            of PERIDOT and SimCost, which are fitted by other laws.
+        known: the runs in the evidence, by type.
+        advice: the next run; None where there is none, with the reason in `no_advice`.
+        plan: the training runs; None where there are none, with the reason in `no_plan`.
+        narrowing: effect of the training runs on the interval of the best composition; None for the
+            plans of PERIDOT and SimCost, which are for other models.
         instance: the type that the training runs are for.
-        method: whose rule chose them.
-        amount, unit: their budget; `suggested` where nobody named one, None for a rule without.
-        asked: the question that `advice` answers.
+        method: whose design chose the training runs.
+        amount, unit: budget of the training runs; `suggested` where the user named none, None for a
+            design without a budget.
+        decision_key: key of the decision that `advice` is for.
     """
 
     known: tuple[engine.KnownType, ...] = ()
@@ -65,11 +68,11 @@ class ExperimentsReport:
     unit: str = "usd"
     suggested: bool = False
     method: str = "ernest"
-    asked: Hashable = None
+    decision_key: Hashable = None
 
 
 class ExperimentsAdvisor:
-    """Works out one question at a time, in a thread of its own, and keeps the last answer."""
+    """Computes one report at a time, in its own thread, and keeps the last one."""
 
     def __init__(self, session: EngineSession, post: Callable[[ExperimentsReady], object]) -> None:
         self._session = session
@@ -77,60 +80,61 @@ class ExperimentsAdvisor:
         self._latest = LatestJobWorker("experiments")
         self._question: Hashable = None
         self._answered: Hashable = None
-        self._found: ExperimentsReport | None = None
+        self._report: ExperimentsReport | None = None
         self._evidence: object = None
 
     @property
     def waiting(self) -> bool:
-        """Whether the last question is still being worked out."""
+        """Whether the report for the current question is still being computed."""
         return self._question != self._answered
 
-    def of(self, state: PlanState, answer: Answer) -> ExperimentsReport | None:
-        """The last answer; where the question is another one, that is asked."""
+    def report_for(self, state: PlanState, answer: Answer) -> ExperimentsReport | None:
+        """The last report; where the question has changed, its computation is started. A report on
+        other evidence is dropped."""
         question = question_key(state, answer)
         if question != self._question:
             evidence = answer.built.profile.runs
-            if self._found is not None and evidence is not self._evidence:
-                self._found = None
+            if self._report is not None and evidence is not self._evidence:
+                self._report = None
             self._evidence, self._question = evidence, question
             self._ask(question, state, answer)
-        return self._found
+        return self._report
 
     def _ask(self, question: Hashable, state: PlanState, answer: Answer) -> None:
-        before = self._found
+        previous = self._report
 
         def job() -> None:
             time.sleep(MAX_REST_SECONDS)
             if self._question == question:
                 self._post(
                     ExperimentsReady(
-                        question, experiments_report(self._session, state, answer, before)
+                        question, experiments_report(self._session, state, answer, previous)
                     )
                 )
 
         self._latest.submit(job)
 
-    def take(self, message: ExperimentsReady) -> bool:
-        """Keep an answer; whether it is one to the question at hand."""
+    def accept(self, message: ExperimentsReady) -> bool:
+        """Keep a report; False where it is not for the current question."""
         if message.question != self._question:
             return False
-        self._answered, self._found = message.question, message.found
+        self._answered, self._report = message.question, message.report
         return True
 
 
 def question_key(state: PlanState, answer: Answer) -> Hashable:
-    """What the experiments depend on."""
+    """Everything that the report depends on."""
     composition = tuple(answer.best.composition.items()) if answer.best else None
-    return (_decision(state, answer), composition, state.training)
+    return (_decision_key(state, answer), composition, state.training)
 
 
 def _said(error: Exception) -> str:
-    """Why nothing could be planned, with what is typed here in place of the command's options."""
+    """Why nothing could be planned, with typed commands in place of command-line options."""
     return in_planner(error_text(error))
 
 
-def _decision(state: PlanState, answer: Answer) -> Hashable:
-    """What the next run depends on."""
+def _decision_key(state: PlanState, answer: Answer) -> Hashable:
+    """Everything that the next run depends on."""
     goal = (state.deadline_seconds, state.budget_usd, state.confidence, state.max_nodes, state.spot)
     return (answer.built.plan, goal, state.training.fractions)
 
@@ -139,47 +143,49 @@ def experiments_report(
     session: EngineSession,
     state: PlanState,
     answer: Answer,
-    before: ExperimentsReport | None = None,
+    previous: ExperimentsReport | None = None,
 ) -> ExperimentsReport:
-    """Everything about the experiments of a state; what fails is said in its place.
+    """The whole report for a state; a part that fails is replaced by the reason.
 
     Args:
-        before: what was found last: its next run still holds where only the training runs change.
+        previous: the last report: its next run is reused where only the training runs change.
     """
     built, best = answer.built, answer.best
-    found = ExperimentsReport(known=engine.lessons_of(built.profile), method=state.training.plan)
+    report = ExperimentsReport(known=engine.lessons_of(built.profile), method=state.training.plan)
     if built.workflow is not None:
-        return replace(found, no_advice=NO_WORKFLOW, no_plan=NO_WORKFLOW)
+        return replace(report, no_advice=NO_WORKFLOW, no_plan=NO_WORKFLOW)
     if best is None:
         nothing = "there is no composition to be surer about; loosen the goal"
-        return replace(found, no_advice=nothing, no_plan=nothing)
+        return replace(report, no_advice=nothing, no_plan=nothing)
     try:
         fitted = session.separate_fit(state, built)
     except Exception as error:
-        return replace(found, no_advice=_said(error), no_plan=_said(error))
+        return replace(report, no_advice=_said(error), no_plan=_said(error))
     question = _Question(fitted, state, answer, best)
-    asked = _decision(state, answer)
-    if before is not None and before.asked == asked:
-        found = replace(found, advice=before.advice, no_advice=before.no_advice, asked=asked)
+    decision = _decision_key(state, answer)
+    if previous is not None and previous.decision_key == decision:
+        report = replace(
+            report, advice=previous.advice, no_advice=previous.no_advice, decision_key=decision
+        )
     else:
-        found = replace(question.with_advice(found), asked=asked)
+        report = replace(question.with_advice(report), decision_key=decision)
     if state.training.plan != "ernest":
-        return question.with_reference_runs(found)
-    return question.with_plan(found)
+        return question.with_reference_runs(report)
+    return question.with_plan(report)
 
 
 @dataclass(frozen=True, eq=False)
 class _Question:
-    """What experiments are for: `best`, the composition of an answer, by a model that was fitted
-    apart."""
+    """The question that experiments serve: `best`, the composition of an answer, by a separately
+    fitted model."""
 
     fitted: engine.FittedModel
     state: PlanState
     answer: Answer
     best: engine.Choice
 
-    def with_advice(self, found: ExperimentsReport) -> ExperimentsReport:
-        """With the next run for the decision at hand."""
+    def with_advice(self, report: ExperimentsReport) -> ExperimentsReport:
+        """The report with the next run for the current decision."""
         state, plan = self.state, self.answer.built.plan
         sizes = {1.0, min(1.0, 1.0 / state.scale), *state.training.fractions}
         try:
@@ -196,44 +202,45 @@ class _Question:
                 billing=self.answer.report.billing,
             )
         except Exception as error:
-            return replace(found, no_advice=_said(error))
-        return replace(found, advice=advice)
+            return replace(report, no_advice=_said(error))
+        return replace(report, advice=advice)
 
-    def with_reference_runs(self, found: ExperimentsReport) -> ExperimentsReport:
-        """With the runs that PERIDOT's or SimCost's rule asks for, on the best composition's
-        type."""
+    def with_reference_runs(self, report: ExperimentsReport) -> ExperimentsReport:
+        """The report with the runs of PERIDOT's or SimCost's design, on the type of the best
+        composition."""
         from tui.input_text.training_text import SAMPLES
 
-        instance, most = self._type_and_most()
+        instance, max_nodes = self._type_and_most()
         training = self.state.training
         request = engine.TrainingRequest(
-            nodes=tuple(range(1, most + 1)),
+            nodes=tuple(range(1, max_nodes + 1)),
             fractions=training.fractions or (*SAMPLES, 1.0),
             method=training.plan,
             instances=(instance,),
             confidence=self.state.confidence,
         )
-        found = replace(found, instance=instance)
+        report = replace(report, instance=instance)
         try:
             plan = self._planned(request)
         except Exception as error:
-            return replace(found, no_plan=_said(error))
-        return replace(found, plan=plan)
+            return replace(report, no_plan=_said(error))
+        return replace(report, plan=plan)
 
-    def with_plan(self, found: ExperimentsReport) -> ExperimentsReport:
-        """With the training runs of the best composition's type within the budget."""
+    def with_plan(self, report: ExperimentsReport) -> ExperimentsReport:
+        """The report with Ernest's training runs on the best composition's type, within the
+        budget."""
         from tui.input_text.training_text import SAMPLES
 
         training, plan = self.state.training, self.answer.built.plan
         amount, unit = training.amount, training.unit
         if amount is None:
             amount, unit = suggested(self.best)
-        instance, most = self._type_and_most()
-        found = replace(
-            found, instance=instance, amount=amount, unit=unit, suggested=training.amount is None
+        instance, max_nodes = self._type_and_most()
+        report = replace(
+            report, instance=instance, amount=amount, unit=unit, suggested=training.amount is None
         )
         request = engine.TrainingRequest(
-            nodes=tuple(count for count in NODES if count <= most),
+            nodes=tuple(count for count in NODES if count <= max_nodes),
             fractions=training.fractions or SAMPLES,
             unit=unit,
             budget=amount,
@@ -241,26 +248,29 @@ class _Question:
             confidence=self.state.confidence,
         )
         try:
-            runs = self._planned(request, tries=MAX_BUDGET_RAISES * found.suggested)
+            design = self._planned(request, raises_left=MAX_BUDGET_RAISES * report.suggested)
             narrowing = engine.narrowed(
                 self.fitted,
                 cluster=plan.cluster(self.best),
-                runs=runs.runs,
+                runs=design.runs,
                 workload=plan.surface.workload,
                 confidence=self.state.confidence,
             )
         except Exception as error:
-            return replace(found, no_plan=_said(error))
-        return replace(found, plan=runs, narrowing=narrowing, amount=runs.budget)
+            return replace(report, no_plan=_said(error))
+        return replace(report, plan=design, narrowing=narrowing, amount=design.budget)
 
     def _type_and_most(self) -> tuple[str, int]:
-        """The type that training runs are for, and the most nodes that they may have."""
+        """The type of the training runs, and their largest number of nodes."""
         instance = next(iter(self.answer.alike or self.best.composition))
         largest = self.answer.built.plan.alike(self.best)[instance]
         return instance, min(self.state.max_nodes, max(MIN_REACH_NODES, 2 * largest))
 
-    def _planned(self, request: engine.TrainingRequest, *, tries: int = 0) -> engine.ExperimentPlan:
-        """The design; one that nobody named the budget of may raise it so many times."""
+    def _planned(
+        self, request: engine.TrainingRequest, *, raises_left: int = 0
+    ) -> engine.ExperimentPlan:
+        """The design. Where it fails because the budget is too small, and the budget was not the
+        user's, it is raised up to `raises_left` times."""
         from tui.input_text.training_text import stepped
 
         built = self.answer.built
@@ -272,15 +282,15 @@ class _Question:
                 catalog=built.catalog,
             )
         except engine.BudgetTooSmall as error:
-            if tries < 1:
+            if raises_left < 1:
                 raise
             enough = stepped(BUDGET_MARGIN * error.least, request.unit, 1)
-            return self._planned(replace(request, budget=enough), tries=tries - 1)
+            return self._planned(replace(request, budget=enough), raises_left=raises_left - 1)
 
 
 def suggested(best: engine.Choice) -> tuple[float, str]:
-    """A round budget: what a few runs of the best composition cost, or take where that has no
-    price."""
+    """A round budget and its unit: money for a few runs of the best composition, or time where it
+    has no price."""
     from tui.input_text.training_text import stepped
 
     if best.cost_usd:

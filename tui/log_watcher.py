@@ -1,8 +1,8 @@
-"""Logs of applications that still run: when one has grown, it is worth reading again.
+"""Watches the logs of applications that still run, to read them again when they have grown.
 
-Spark writes `NAME.inprogress` and drops the ending when the application is done; of a rolling log
-the empty file `appstatus_NAME.inprogress` tells the same. A folder of logs is followed as long as
-one of them is unfinished: what grows, ends or joins it then is read again.
+Spark writes `NAME.inprogress` and drops the suffix when the application ends; for a rolling log the
+empty file `appstatus_NAME.inprogress` has that role. A folder of logs is watched as long as one of
+them is unfinished: what grows, ends or is added then is read again.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from typing import NamedTuple
 RUNNING = ".inprogress"
 
 QUIET_SECONDS = 2.0
-"""A log that has just grown grows on: only then is it read."""
+"""A log is read again only after it has not grown for this long."""
 
 MAX_WAIT_SECONDS = 30.0
-"""But one that never rests is read this often."""
+"""A log that grows without pause is read again this often."""
 
 INTERVAL_SECONDS = 1.0
-"""How often the sizes are looked at."""
+"""Interval between looks at the sizes."""
 
 
 @dataclass(frozen=True)
 class SourceChange:
-    """What to read now, and why in words."""
+    """The sources to read again, and a notice that says why."""
 
     sources: tuple[str, ...]
     words: str
 
 
 MAX_WATCHED_FILES = 2_000
-"""A folder of more files is not followed: looking at each every second would be a load."""
+"""A folder with more files is not watched: a stat of each per second would be a load."""
 
 
 class LogSnapshot(NamedTuple):
-    """What there is of unfinished logs: of a folder all files count, also those that ended."""
+    """Size of unfinished logs at one moment; in a folder all files count, also finished logs."""
 
     size_bytes: int
     files: int
@@ -56,7 +56,7 @@ class _FollowedLog:
 
 
 class LogWatcher:
-    """Follows the unfinished logs among the local sources."""
+    """Watches the unfinished logs among the local sources."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -65,11 +65,11 @@ class LogWatcher:
 
     @property
     def active(self) -> bool:
-        """Whether there is anything to follow."""
+        """Whether there is anything to watch."""
         return bool(self._followed)
 
     def follow(self, sources: tuple[str, ...]) -> None:
-        """Take the sizes of now as those that are read."""
+        """Take the present sizes as those that are read."""
         self._sources = sources
         found = ((source, log_snapshot(source)) for source in sources)
         self._followed = [
@@ -77,16 +77,17 @@ class LogWatcher:
         ]
 
     def poll(self) -> SourceChange | None:
-        """What has grown and come to rest, or ended; None while there is nothing new."""
+        """The change if a log has grown and come to rest, or ended; None while there is nothing
+        new."""
         now = self._clock()
         for log in self._followed:
-            found = log_snapshot(log.source)
-            if found is None:
+            snapshot = log_snapshot(log.source)
+            if snapshot is None:
                 return self._ended(log)
-            if found != log.seen:
-                log.seen, log.last_change = found, now
+            if snapshot != log.seen:
+                log.seen, log.last_change = snapshot, now
                 log.first_change = now if log.first_change is None else log.first_change
-            if log.first_change is None or found == log.read:
+            if log.first_change is None or snapshot == log.read:
                 continue
             rests = now - log.last_change >= QUIET_SECONDS
             if rests or now - log.first_change >= MAX_WAIT_SECONDS:
@@ -96,18 +97,18 @@ class LogWatcher:
         return None
 
     def _ended(self, log: _FollowedLog) -> SourceChange | None:
-        """The mark is gone: the application ended, or somebody removed its log."""
+        """The suffix is gone: the application ended, or the log was removed."""
         self._followed.remove(log)
-        now_called = log.source.removesuffix(RUNNING)
-        if not os.path.exists(now_called):
+        final_name = log.source.removesuffix(RUNNING)
+        if not os.path.exists(final_name):
             return None
-        sources = tuple(now_called if s == log.source else s for s in self._sources)
-        return SourceChange(sources, f"{_name(now_called)} has ended: it was read again")
+        sources = tuple(final_name if s == log.source else s for s in self._sources)
+        return SourceChange(sources, f"{_name(final_name)} has ended: it was read again")
 
 
 def log_snapshot(source: str) -> LogSnapshot | None:
-    """What grows of a source: an unfinished log, rolling or not, or a folder of logs with one;
-    None for any other source."""
+    """The size of an unfinished log (rolling or not), or of a folder with one; None for any other
+    source."""
     path = Path(source)
     try:
         if path.is_dir():
@@ -121,17 +122,17 @@ def log_snapshot(source: str) -> LogSnapshot | None:
 
 def _in_folder(folder: Path) -> LogSnapshot | None:
     size = files = running = 0
-    for place, _, names in os.walk(folder):
+    for folder_path, _, names in os.walk(folder):
         files += len(names)
         if files > MAX_WATCHED_FILES:
             return None
         running += sum(name.endswith(RUNNING) for name in names)
-        size += sum(_size(os.path.join(place, name)) for name in names)
+        size += sum(_size(os.path.join(folder_path, name)) for name in names)
     return LogSnapshot(size, files, running) if running else None
 
 
 def _size(path: str) -> int:
-    """0 for a file that has just got another name."""
+    """Size of a file; 0 if it has just been renamed."""
     try:
         return os.stat(path).st_size
     except OSError:

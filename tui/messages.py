@@ -1,4 +1,4 @@
-"""What the worker tells the app; only message handlers touch widgets."""
+"""Messages from the worker threads to the app; only message handlers touch widgets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, repr=False)
 class Progress(Message):
-    """How far a plan is; a later one stands for all queued ones."""
+    """Progress of building a plan; a later one replaces all that are queued."""
 
     key: Hashable
     text: str
@@ -28,7 +28,7 @@ class Progress(Message):
 
 @dataclass(eq=False, repr=False)
 class PlanReady(Message):
-    """A plan was built for the state with this key."""
+    """The plan for the state with this key is built."""
 
     key: Hashable
     built: BuiltPlan
@@ -36,8 +36,8 @@ class PlanReady(Message):
 
 @dataclass(eq=False, repr=False)
 class MixReady(Message):
-    """The mixes for the question that `before` answers were searched, in so many seconds; `after`
-    holds the best."""
+    """The search for mixes that started from answer `before` has ended with answer `after`; it took
+    `seconds`."""
 
     before: Answer
     after: Answer
@@ -46,7 +46,7 @@ class MixReady(Message):
 
 @dataclass(eq=False, repr=False)
 class MixFailed(Message):
-    """They could not be searched; the answer of one type stays."""
+    """The search for mixes failed; the answer of one type stays."""
 
     before: Answer
     text: str
@@ -54,7 +54,8 @@ class MixFailed(Message):
 
 @dataclass(eq=False, repr=False)
 class PlanFailed(Message):
-    """No plan for the state with this key; `text` says what, where and what to do."""
+    """The plan for the state with this key could not be built; `text` says what, where and what to
+    do."""
 
     key: Hashable
     text: str
@@ -62,7 +63,7 @@ class PlanFailed(Message):
 
 @dataclass(eq=False, repr=False)
 class ModelAnswered(Message):
-    """What a model that is not in use says of the question at hand."""
+    """The answer of a model other than the plan's to the current question."""
 
     question: Hashable
     answer: ModelAnswer
@@ -70,7 +71,7 @@ class ModelAnswered(Message):
 
 @dataclass(eq=False, repr=False)
 class ExperimentsReady(Message):
-    """What could be run next, for the question at hand."""
+    """The report on possible experiments for the question with this key."""
 
     question: Hashable
-    found: ExperimentsReport
+    report: ExperimentsReport

@@ -1,4 +1,4 @@
-"""What is being read, whether anybody still waits for it, and which of it may grow."""
+"""Tracks the current read of the sources: cancels outdated ones, and watches logs that may grow."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tui.workers import Cancelled
 
 
 class ReadRequest:
-    """One reading of one evidence; all plans on the same evidence share it."""
+    """One cancellable read of one evidence; all plans on the same evidence share it."""
 
     def __init__(self, evidence: Hashable) -> None:
         self.evidence = evidence
@@ -19,7 +19,7 @@ class ReadRequest:
         self._begun = False
 
     def begin(self, sources: tuple[str, ...]) -> None:
-        """Before the first byte is read: take the sizes of logs that may grow."""
+        """Record the sizes of logs that may grow, before the first byte is read."""
         if not self._begun:
             self._begun = True
             self.watch.follow(sources)
@@ -28,7 +28,7 @@ class ReadRequest:
         self._cancelled.set()
 
     def check(self) -> None:
-        """Goes on quietly.
+        """Return if the read is still wanted.
 
         Raises:
             Cancelled: where nobody waits any more.
@@ -38,21 +38,21 @@ class ReadRequest:
 
 
 class ReadTracker:
-    """The current reading, and the watch over what was read last."""
+    """The current read, and the watcher of the sources that were read last."""
 
     def __init__(self) -> None:
         self.watch = LogWatcher()
         self._current = ReadRequest(None)
 
     def ticket(self, evidence: Hashable) -> ReadRequest:
-        """The ticket for that evidence; the reading of any other one is cancelled."""
+        """The request for that evidence; the read of any other evidence is cancelled."""
         if evidence != self._current.evidence:
             self._current.cancel()
             self._current = ReadRequest(evidence)
         return self._current
 
     def done(self) -> None:
-        """What was read is shown: from now on its growth matters."""
+        """The evidence is shown: from now on its logs are watched."""
         self.watch = self._current.watch
 
     def cancel(self) -> None:

@@ -1,4 +1,4 @@
-"""The state after an action: pure, no terminal, no engine."""
+"""The reducer: the state after an action. Pure; no terminal, no engine."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def reduce(state: PlanState, action: Action) -> PlanState:
 
 
 def _looked_at(state: PlanState, action: Action) -> PlanState:
-    """After an action of a view; every other one sets the fields that it names."""
+    """The state after an action on the view; every other action sets the fields that it names."""
     match action:
         case changes.ShowView(view):
             return replace(state, view=view, crosshair=None)
@@ -97,13 +97,14 @@ def _looked_at(state: PlanState, action: Action) -> PlanState:
 
 
 def _with_axis(state: PlanState, name: AxisName, **look: Any) -> PlanState:
-    """With an axis looked at in another way."""
+    """The state with another scale or zoom of an axis."""
     axis = getattr(state.axes, name)._replace(**look)
     return replace(state, axes=state.axes._replace(**{name: axis}))
 
 
 def _adopted(state: PlanState, inputs: PlanState, *, read: bool) -> PlanState:
-    """With other inputs; to `read` what stays open reads it again, as it may have changed."""
+    """The state with other inputs; with `read` unchanged sources and catalogs are read again, as
+    they may have changed."""
     return replace(
         with_inputs(state, inputs),
         reading=state.reading + (read and inputs.sources == state.sources),
@@ -112,7 +113,7 @@ def _adopted(state: PlanState, inputs: PlanState, *, read: bool) -> PlanState:
 
 
 def _followed(state: PlanState, seconds: float, nodes: int) -> PlanState:
-    """With the goal for which a point of the frontier is the answer."""
+    """The state with the goal for which a point of the frontier is the answer."""
     return replace(
         state,
         deadline_seconds=seconds,
@@ -124,8 +125,8 @@ def _followed(state: PlanState, seconds: float, nodes: int) -> PlanState:
 
 
 def _with_catalog(state: PlanState, catalog: str | None, region: str | None) -> PlanState:
-    """With another catalog, in which names of types, regions and discounts of a provider mean
-    nothing."""
+    """The state with another catalog; types, regions and discounts of the old provider do not apply
+    to it."""
     kept = NO_LIMITS._replace(max_vcpus=state.limits.max_vcpus, min_nodes=state.limits.min_nodes)
     return replace(
         state,
@@ -139,8 +140,8 @@ def _with_catalog(state: PlanState, catalog: str | None, region: str | None) -> 
 
 
 def _opened(state: PlanState, sources: tuple[str, ...], *, add: bool) -> PlanState:
-    """With other evidence; what was said about the old evidence goes, the goal's limits stay. What
-    is open already is read again, as it may have changed, and all else stays."""
+    """The state with other evidence. What was set for the old evidence is reset, limits of the goal
+    stay. Sources that are open already are read again, and nothing else changes."""
     more = tuple(source for source in sources if source not in state.sources)
     if (add and not more) or sources == state.sources:
         return replace(state, reading=state.reading + 1)
@@ -165,7 +166,8 @@ def _opened(state: PlanState, sources: tuple[str, ...], *, add: bool) -> PlanSta
 def _with_starting_deadline(
     state: PlanState, measured: float | None, named: float | None
 ) -> PlanState:
-    """A deadline that the evidence names, else half of what was measured, unless one was chosen."""
+    """The state with a default deadline: the one that the evidence states, else half of the
+    measured time. One that the user chose stays."""
     if state.deadline_chosen or state.budget_usd is not None:
         return state
     if named is not None:
@@ -175,23 +177,24 @@ def _with_starting_deadline(
     return replace(state, deadline_seconds=nice_seconds(measured / 2.0))
 
 
-def _relaxed(state: PlanState, promised: float) -> PlanState:
-    """A default never starts with "impossible": it moves to a round time that can be met. No
-    deadline is added to a budget."""
+def _relaxed(state: PlanState, achievable_seconds: float) -> PlanState:
+    """The state with a default deadline that can be met, rounded up: a session never starts with
+    "impossible". A budget gets no deadline added."""
     if state.deadline_chosen or state.budget_usd is not None:
         return state
-    return replace(state, deadline_seconds=nice_seconds(promised))
+    return replace(state, deadline_seconds=nice_seconds(achievable_seconds))
 
 
 def _refused(state: PlanState, good: PlanState, *, whole: bool) -> PlanState:
-    """The last good inputs; a goal that was set meanwhile stays where the evidence is the same."""
+    """The state with the last good inputs; a goal that was set meanwhile stays if the evidence is
+    the same."""
     if whole or state.sources != good.sources:
         return replace(good, view=state.view, chart=state.chart)
     return replace(state, **{name: getattr(good, name) for name in (*PLAN_INPUTS, "limits")})
 
 
 def nice_seconds(seconds: float) -> float:
-    """The first round duration that is not shorter: 50 s, 25 min, 1.5 h, 3 days."""
+    """The smallest round duration that is at least `seconds`: 50 s, 25 min, 1.5 h, 3 days."""
     for nice in _NICE:
         if nice >= seconds:
             return float(nice)

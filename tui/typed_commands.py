@@ -32,12 +32,12 @@ from tui.views.goal import Ranges, parse_nodes
 
 @dataclass(frozen=True)
 class CommandContext:
-    """What arguments may be: filled by the app from what is loaded.
+    """Valid arguments and current values for typed commands; filled by the app from what is loaded.
 
     Args:
         instances: types of the catalog; sources: bundled samples.
-        limits, terms, job: those that hold; a command changes one of them.
-        parameters: of the job, those that the runs know; None where no runs are read.
+        limits, terms, job: the current values; a command changes one part of them.
+        parameters: parameters of the job that the runs have; None where no runs are read.
     """
 
     models: tuple[str, ...] = ()
@@ -56,16 +56,16 @@ class CommandContext:
 
 
 Outcome = Action | str
-"""An action on the state, or an action of the app as Textual writes it ("view('stages')")."""
+"""An action on the state, or an action of the app in Textual's syntax ("view('stages')")."""
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command: its name, what it takes ("" for nothing), what it does.
+    """A typed command: its name, its argument ("" for none), what it does.
 
     Args:
-        act: from the typed argument to the outcome; raises BadInput for one without meaning.
-        values: arguments that can be offered.
+        act: from the typed argument to the outcome; raises BadInput for an invalid one.
+        values: arguments to offer for completion.
     """
 
     name: str
@@ -90,7 +90,7 @@ def _one_of(known: Sequence[str], what: str, typed: str) -> str:
 
 
 def _catalog(typed: str, names: CommandContext) -> Action:
-    """Its region may stand behind it; a path may hold spaces."""
+    """A catalog, perhaps with a region behind it; a path may contain spaces."""
     if typed in OFF:
         return changes.SetCatalog(None)
     name, space, region = typed.rpartition(" ")
@@ -119,7 +119,7 @@ def _term_values(word: str) -> Callable[[CommandContext], Sequence[str]]:
 
 
 def _limit_values(word: str) -> Callable[[CommandContext], Sequence[str]]:
-    """What can be offered: types and globs are followed by "=" and a number."""
+    """Arguments to offer: types and globs are followed by "=" and a number."""
     if word in ("own", "limit"):
         return lambda names: [f"{name}=" for name in names.instances]
     if word == "arch":
@@ -192,7 +192,7 @@ def _zoom(typed: str, names: CommandContext) -> Outcome:
 
 
 def _ends(low: str, high: str) -> tuple[str, tuple[float, float]]:
-    """Which axis two values are of, told by their units, and the values."""
+    """The axis of a range, recognised by its units, and its two values."""
     if "$" in low + high or "usd" in f"{low}{high}".lower():
         return "cost", (engine.parse_usd(low), engine.parse_usd(high))
     if low.isdigit() and high.isdigit():
@@ -252,7 +252,7 @@ CHOICE_ACTIONS = {
     "model": "model", "catalog": "catalog", "instances": "instances", "ran-on": "ran_on",
     "category": "category", "open": "open", "theme": "theme",
 }  # fmt: skip
-"""Commands whose argument is chosen from a list where none is typed: the action that shows it."""
+"""Commands without an argument that open a list to choose from: the action that opens it."""
 _SAMPLE_STEPS = 10
 
 TYPED_COMMANDS: tuple[Command, ...] = (

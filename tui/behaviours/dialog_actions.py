@@ -1,4 +1,4 @@
-"""The actions that open a dialog over the planner; each is imported on its first use, as the first
+"""The actions that open a dialog over the planner. Each dialog is imported on first use: the first
 paint needs none."""
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from tui.input_text import job_text
 
 
 def _opens(dialog: str) -> Callable[[DialogActions], None]:
-    """The action that opens a dialog: a function of `tui.dialogs` by its name."""
+    """An action that opens a dialog, given the name of its function in `tui.dialogs`."""
     return lambda self: self._dialog(dialog)
 
 
 class DialogActions(PlannerMixin):
-    """A part of `PlannerApp`: keys, palette and typed commands run these by name."""
+    """Mixin of `PlannerApp`: actions that keys, palette and typed commands run by name."""
 
     action_palette = _opens("palette")
     action_command = _opens("command_line")
@@ -30,7 +30,7 @@ class DialogActions(PlannerMixin):
     action_model = _opens("model")
 
     def action_help(self) -> None:
-        """What has the keyboard, then all keys and words."""
+        """Open the help: first on what has the focus, then all keys and words."""
         from tui.screens.help import HelpScreen
         from tui.views import terms
 
@@ -40,11 +40,11 @@ class DialogActions(PlannerMixin):
             app.push_screen(HelpScreen(glyphs=app.glyphs, section=section, here=here))
 
     def type_command(self, begun: str) -> None:
-        """A typed command that is begun already."""
+        """Open the command line with text in it."""
         self._dialog("command_line", begun)
 
     def action_jump(self) -> None:
-        """A letter beside every control; typing it goes there."""
+        """Show a letter beside every control; typing it goes there."""
         app = self.planner
         if len(app.screen_stack) > 1:
             return
@@ -63,7 +63,7 @@ class DialogActions(PlannerMixin):
         self.planner.theme = name
 
     def action_filter(self) -> None:
-        """Filter the list that is looked at; where there is none, the candidate types."""
+        """Filter the list in view; where there is none, choose the candidate types."""
         from tui.views.key_line import list_at
 
         app = self.planner
@@ -74,7 +74,8 @@ class DialogActions(PlannerMixin):
             self._dialog("filter_list", name)
 
     def action_job(self) -> None:
-        """Type other parameters or iterations of the job; those that hold are offered."""
+        """Open the command line with the current parameters or iterations of the job, to be
+        edited."""
         app = self.planner
         if app.built is None:
             from tui.dialogs import no_plan
@@ -102,7 +103,7 @@ class DialogActions(PlannerMixin):
             export_and_copy.copy(app)
 
     async def run_command_line(self, line: str) -> None:
-        """Do what a typed command asks for, or say what is wrong with it."""
+        """Run a typed command, or show why it is refused."""
         from tui import command_parser, dialogs
 
         app = self.planner

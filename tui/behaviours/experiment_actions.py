@@ -1,4 +1,4 @@
-"""The actions of the Experiments view: the budget for training runs, and the answers that come."""
+"""The actions of the Experiments view: the budget for training runs, their design, export."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 class ExperimentActions(PlannerMixin):
-    """A part of `PlannerApp`."""
+    """Mixin of `PlannerApp`."""
 
     _advising: ExperimentsAdvisor | None = None
 
     @property
     def advising(self) -> ExperimentsAdvisor:
-        """What works the experiments out; made when they are first looked at."""
+        """Computes the experiments; created when they are first shown."""
         if self._advising is None:
             from tui.experiments_advisor import ExperimentsAdvisor
 
@@ -31,24 +31,25 @@ class ExperimentActions(PlannerMixin):
         return self._advising
 
     def advised(self, answer: Answer) -> tuple[ExperimentsReport | None, bool]:
-        """What could be run, and whether that is about to change."""
-        found = self.advising.of(self.planner.state, answer)
+        """The report on experiments (None until it is computed), and whether it is about to
+        change."""
+        found = self.advising.report_for(self.planner.state, answer)
         return found, self.advising.waiting
 
     @property
     def experiments_pending(self) -> bool:
-        """Whether the experiments that are looked at are about to change."""
+        """Whether the experiments in view are about to change."""
         looked_at = self.planner.state.view == "experiments"
         return looked_at and self._advising is not None and self._advising.waiting
 
     def on_experiments_ready(self, message: ExperimentsReady) -> None:
-        """The experiments have been worked out."""
+        """Show the report that was computed."""
         app = self.planner
-        if self.advising.take(message) and app.state.view == "experiments":
+        if self.advising.accept(message) and app.state.view == "experiments":
             app._panels.show()
 
     def action_training(self, by: int) -> None:
-        """Step the budget for training runs."""
+        """Step the budget for training runs up (1) or down (-1)."""
         from tui.input_text.training_text import stepped
 
         app = self.planner
@@ -57,31 +58,32 @@ class ExperimentActions(PlannerMixin):
             return
         amount, unit = app.state.training.amount, app.state.training.unit
         if amount is None and app.answer is not None:
-            found, _ = self.advised(app.answer)
-            amount, unit = (found.amount, found.unit) if found else (None, unit)
+            report, _ = self.advised(app.answer)
+            amount, unit = (report.amount, report.unit) if report else (None, unit)
         if amount is None:
             app.show_notice("type a budget for training runs, such as :training $5", "warn")
             return
         app.dispatch(SetTrainingBudget(stepped(amount, unit, by), unit))
 
     def action_training_plan(self) -> None:
-        """Choose the training runs by the next rule; from elsewhere, look at them first."""
+        """Choose the training runs by the next design; in another view, show the experiments
+        first."""
         app = self.planner
         if app.state.view != "experiments":
             app.dispatch(ShowView("experiments"))
             return
-        place = TRAINING_PLANS.index(app.state.training.plan) + 1
-        app.dispatch(SetTrainingPlan(TRAINING_PLANS[place % len(TRAINING_PLANS)]))
+        next_index = TRAINING_PLANS.index(app.state.training.plan) + 1
+        app.dispatch(SetTrainingPlan(TRAINING_PLANS[next_index % len(TRAINING_PLANS)]))
 
     def collect_command(self) -> str:
-        """The line that makes the runs which the view points at; "" where there are none."""
+        """The `sparkplan collect` command for the selected runs; "" where there are none."""
         from tui.training_exports import collect_line
 
         runs, layout = self._selected_runs()
         return collect_line(runs, layout) if runs else ""
 
     def export_runs(self) -> None:
-        """These runs as text to paste, with preview."""
+        """Open the export of the selected runs, with a preview."""
         from tui.screens.export import ExportScreen, Target
         from tui.training_exports import TARGETS, rendered
 
@@ -101,12 +103,12 @@ class ExperimentActions(PlannerMixin):
         )
 
     def _selected_runs(self) -> tuple[list[Experiment], Layout | None]:
-        """The runs that the view points at, and how executors sit on their nodes."""
+        """The runs that the view's cursor selects, and the layout of executors on their nodes."""
         from tui.views import experiments
 
         app = self.planner
         if app.answer is None:
             return [], None
-        found, _ = self.advised(app.answer)
-        runs = experiments.looked_at(app._panels, found)
+        report, _ = self.advised(app.answer)
+        runs = experiments.looked_at(app._panels, report)
         return runs, experiments.layout_of(app.answer, runs)

@@ -1,4 +1,4 @@
-"""Notices: said above the panels, held while the mouse drags, and kept for the log."""
+"""Notices: shown above the panels or in the help line, held while the mouse drags, and logged."""
 
 from __future__ import annotations
 
@@ -20,18 +20,21 @@ if TYPE_CHECKING:
 
 
 class NoticeActions(PlannerMixin):
-    """A part of `PlannerApp`."""
+    """Mixin of `PlannerApp`."""
 
     notice_log: tuple[NoticeRecord, ...] = ()
     sticky_notice: Line = ()
-    """What is said again once another notice is gone."""
+    """The notice that is shown again once another one is closed."""
     _held_notice: Line | None = None
-    """What is said once the mouse lets go."""
+    """The notice that is shown once the mouse button is released."""
 
     def show_notice(self, words: str, tone: Tone, *, stays: bool = False) -> None:
-        """A line above the panels, until another view is looked at or escape is pressed; then one
-        that `stays` comes back, until escape is pressed at it or other evidence is read. What was
-        merely done is said in the line of help, where there is room: no row moves for it."""
+        """Show a notice above the panels, until another view is shown or Escape is pressed.
+
+        One that `stays` is shown again after others, until Escape closes it or other evidence is
+        read. Confirmations ("good", "base") go to the help line where they fit: no row moves for
+        them.
+        """
         marks = self.planner.marks
         words = in_planner(words)
         sign = {"bad": marks.missed, "warn": marks.warning}.get(tone, "")
@@ -47,7 +50,7 @@ class NoticeActions(PlannerMixin):
         self.set_notice(line)
 
     def _has_room_below(self, words: str) -> bool:
-        """Whether the line of help is seen, also below the notice that was just put, and as wide as
+        """Whether the help line is visible, also below the notice just set, and wide enough for
         these words."""
         screen = self.planner.screen_stack[0]
         if screen.has_class("-low", "noticed"):
@@ -56,8 +59,8 @@ class NoticeActions(PlannerMixin):
         return any(line.display and cell_len(plain(words)) < line.size.width for line in lines)
 
     def set_notice(self, line: Line) -> None:
-        """This line above the panels, or none, and what was said below them is over. The rows below
-        move by it, so while the mouse drags among them it waits."""
+        """Show this line above the panels (or none), and clear the help line's confirmation. The
+        rows below move by it, so while the mouse drags among them it is held."""
         self.planner._panels.show_status([])
         if self.planner.mouse_captured is not None:
             self._held_notice = line
@@ -66,20 +69,20 @@ class NoticeActions(PlannerMixin):
             self.planner._panels.notice(line)
 
     def show_held_notice(self) -> None:
-        """The last line that waited for the mouse."""
+        """Show the notice that was held for the mouse."""
         if self._held_notice is not None:
             line, self._held_notice = self._held_notice, None
             self.planner._panels.notice(line)
 
     @property
     def current_notice(self) -> tuple[Line, ...]:
-        """The notice that is seen, or will be once the mouse lets go."""
+        """The notice that is visible, or will be once the mouse button is released."""
         if self._held_notice is not None:
             return (self._held_notice,) if self._held_notice else ()
         return self.planner._panels.prose("notice").lines
 
     def action_close_notice(self) -> None:
-        """Cancel what is being read, else close the notice."""
+        """Cancel the current read, else clear a filter, else close the notice."""
         app = self.planner
         if app.busy and evidence_key(app.state) != app._evidence:
             app._stop_reading()
@@ -93,7 +96,7 @@ class NoticeActions(PlannerMixin):
             self.set_notice(self.sticky_notice)
 
     def action_notices(self) -> None:
-        """What was said in this session."""
+        """Open the log of this session's notices."""
         from tui.screens.notices import NoticesScreen
 
         app = self.planner
@@ -101,7 +104,7 @@ class NoticeActions(PlannerMixin):
             app.push_screen(NoticesScreen(self.notice_log, glyphs=app.glyphs))
 
     def _remember(self, sign: str, words: str, tone: Tone) -> None:
-        """Keep a notice for the log; the same one again replaces the last."""
+        """Append a notice to the log; a repetition replaces the last entry."""
         from tui.screens.notices import MAX_NOTICES, NoticeRecord
 
         same = (

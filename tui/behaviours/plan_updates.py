@@ -1,4 +1,5 @@
-"""From what was asked to what is shown: plans built in a thread, answers, mixes searched later."""
+"""From changed inputs to the shown answer: plans built in a thread, answers at once, mixes
+later."""
 
 from __future__ import annotations
 
@@ -21,50 +22,52 @@ if TYPE_CHECKING:
     from tui.answers import Answer, BuiltPlan
 
 MIN_REST_SECONDS, MAX_REST_SECONDS = 0.05, 0.15
-"""The mixes are searched after so long without another question: a step of a slider waits for one
-type only. As long as the last search took, within these two: keys that are held down come faster
-than the first, and the work of searches that another step makes vain stays bounded."""
+"""Delay without another question before mixes are searched, so that a slider step waits only for
+an answer of one type. It is the duration of the last search, bounded by these two values: keys
+that are held down repeat faster than the first, and the time wasted on outdated searches stays
+bounded."""
 
 
 GRID_ERROR = 0.02
-"""Share of the time by which a grid may be off the settled answer."""
+"""Largest relative error of a time interpolated on the grid, compared with the settled answer."""
 
 
 def error_text(error: Exception) -> str:
-    """One line for a notice; even a defect of ours may not take the last good plan away."""
+    """An error as one line for a notice; an unexpected one is shown too and leaves the last good
+    plan."""
     if isinstance(error, engine.EngineError):
         return str(error)
     return f"{type(error).__name__}: {error}; please report this"
 
 
 class PendingAction(NamedTuple):
-    """What is done once the answer is settled, and in words: "the export opens"."""
+    """An action that waits for the settled answer, and its announcement: "the export opens"."""
 
     act: Callable[[], None]
     then: str
 
 
 class PlanUpdates(PlannerMixin):
-    """A part of `PlannerApp`."""
+    """Mixin of `PlannerApp`."""
 
     pending: tuple[PendingAction, ...] = ()
-    """What waits for the answer to be settled."""
+    """Actions that wait for the answer to be settled."""
 
     initial_answer: Answer | None = None
-    """What new evidence began with: nobody has asked anything yet."""
+    """The first answer on new evidence: the user has changed no goal yet."""
 
     replaced_inputs: PlanState | None = None
-    """The inputs that a scenario or a pinned plan has replaced whose plan is still being built."""
+    """The inputs that a scenario or a pinned plan has replaced, while its plan is being built."""
 
     def _rebuild(self) -> None:
-        """Have a plan built for the state; of several that wait, only the last one is. What was
-        said before goes now: what is said of this change, such as what an undo did, stays."""
+        """Start to build a plan for the state; of several that wait, only the last one is built.
+        The notice is reset now: what is said about this change, such as by undo, stays."""
         app = self.planner
         app.set_notice(app.sticky_notice)
         state, key = app.state, plan_key(app.state)
         app.busy = "reading" if evidence_key(state) != app._evidence else "computing"
         if app.busy == "computing" and app._settling is not None:
-            app._settling.stop()  # the next answer comes soon, and is the one to settle
+            app._settling.stop()  # a new answer follows soon; that one is settled
         ticket = app._reading.ticket(evidence_key(state))
 
         def say(words: str) -> None:
@@ -85,8 +88,8 @@ class PlanUpdates(PlannerMixin):
         app._latest.submit(job)
 
     def _ask(self) -> bool:
-        """The answer of the plan at hand to the goal of the state, first with one type per
-        cluster; where it cannot be asked, the inputs are again those of the last answer."""
+        """Answer the goal of the state with the current plan, first with one type per cluster.
+        False where the question is refused; the inputs are then those of the last answer again."""
         app = self.planner
         if app.built is None:
             return True
@@ -99,7 +102,7 @@ class PlanUpdates(PlannerMixin):
             ):
                 app.state = with_inputs(app.state, app._answered_state)
             if app.settling:
-                app._settle()  # the answer that stays: its search may have been put off
+                app._settle()  # for the answer that stays, whose search may have been delayed
             return False
         app._answered_state = app.state
         app._settle()
@@ -113,13 +116,13 @@ class PlanUpdates(PlannerMixin):
 
     @property
     def computing(self) -> bool:
-        """Whether a plan for the evidence at hand is being built."""
+        """Whether a plan for the current evidence is being built."""
         app = self.planner
         return bool(app.busy) and evidence_key(app.state) == app._evidence
 
     def when_settled(self, act: Callable[[], None], *, then: str) -> None:
-        """Do what needs the answer that will be seen: at once, or when it is found. Keys that are
-        typed until then wait (`KeyOrder`), and the header says what comes `then`."""
+        """Run `act` once the answer is settled: at once, or when the search has ended. Keys typed
+        meanwhile wait (`KeyOrder`), and the header announces `then`."""
         app = self.planner
         app.pending = (*app.pending, PendingAction(act, then))
         self._act_if_settled()
@@ -127,24 +130,24 @@ class PlanUpdates(PlannerMixin):
             app._panels.show_header()
 
     def _act_if_settled(self) -> None:
-        """What waited for the answer, in its order, once none better is to come."""
+        """Run the pending actions in order, once no better answer is to come."""
         app = self.planner
         if app.settling or self.computing or not app.pending:
             return
         due, app.pending = app.pending, ()
         app._panels.show_header()
-        for one in due:
-            one.act()
-        app.call_later(app._deliver_next_key)  # where no dialog has been opened, keys wait no more
+        for action in due:
+            action.act()
+        app.call_later(app._deliver_next_key)  # keys stop waiting where no dialog was opened
 
     def _settled(self) -> None:
-        """The answer is the one that stays."""
+        """The answer is final."""
         self.planner._settling = None
         self._act_if_settled()
 
     def _settle(self) -> None:
-        """Search the mixes, and settle what a grid only comes near to, once no other question
-        follows."""
+        """Schedule the search for mixes and the exact evaluation of the answer, unless another
+        question follows first."""
         app = self.planner
         if app._settling is not None:
             app._settling.stop()
@@ -153,7 +156,7 @@ class PlanUpdates(PlannerMixin):
         app._settling = app.set_timer(rest, app._search_mixes)
 
     def _search_mixes(self) -> None:
-        """In a thread; of several searches that wait, only the last one is made."""
+        """Search mixes in a thread; of several searches that wait, only the last one is run."""
         app = self.planner
         state, before = app.state, app.answer
         if before is None:
@@ -171,7 +174,7 @@ class PlanUpdates(PlannerMixin):
         app._mixes.submit(job)
 
     def on_mix_ready(self, message: MixReady) -> None:
-        """Show the best mix, unless something else has been asked since."""
+        """Show the best mix, unless the question has changed."""
         app = self.planner
         app._searched_seconds = message.seconds
         if message.before is app.answer:
@@ -184,7 +187,7 @@ class PlanUpdates(PlannerMixin):
             app._settled()
 
     def on_mix_failed(self, message: MixFailed) -> None:
-        """Say why there is none; the answer of one type stays."""
+        """Show why the search failed; the answer of one type stays."""
         app = self.planner
         if message.before is app.answer:
             app.show_notice(message.text, "bad")
@@ -197,7 +200,7 @@ class PlanUpdates(PlannerMixin):
             app._panels.show_header()
 
     def on_plan_ready(self, message: PlanReady) -> None:
-        """Show a plan, unless the state has moved on since, or the app is closing."""
+        """Show a plan, unless the state has changed since, or the app is closing."""
         app = self.planner
         if message.key != plan_key(app.state) or not app.screen_stack:
             return
@@ -215,26 +218,26 @@ class PlanUpdates(PlannerMixin):
             app.show_notice(app._change_notice, "good")
             app._change_notice = ""
         app._panels.show()
-        self._act_if_settled()  # a question that is refused is followed by no search
+        self._act_if_settled()  # a refused question starts no search
 
     async def _poll_growing_logs(self) -> None:
-        """Read the log of a running application again when it has grown."""
+        """Read the logs of a running application again when they have grown."""
         app = self.planner
         watch = app._reading.watch
         if app.busy or not watch.active:
             return
-        grown = await asyncio.to_thread(watch.poll)
-        if grown is not None and watch is app._reading.watch and not app.busy:
-            app._change_notice = grown.words
-            names = dict(zip(app.state.sources, grown.sources, strict=True))
+        change = await asyncio.to_thread(watch.poll)
+        if change is not None and watch is app._reading.watch and not app.busy:
+            app._change_notice = change.words
+            names = dict(zip(app.state.sources, change.sources, strict=True))
             app.history = app.history.renamed(names)
             app.pins = tuple(
                 replace(pin, state=with_renamed_sources(pin.state, names)) for pin in app.pins
             )
-            app.dispatch(RereadSources(grown.sources))
+            app.dispatch(RereadSources(change.sources))
 
     def _stop_reading(self) -> None:
-        """Give up what is being read; the last good plan stays."""
+        """Cancel the current read; the last good plan stays."""
         app = self.planner
         app._reading.cancel()
         app._latest.abandon()
@@ -246,7 +249,7 @@ class PlanUpdates(PlannerMixin):
         self._act_if_settled()
 
     def _revert_to(self, good: PlanState) -> None:
-        """To the last good inputs, as if what was refused had not been asked."""
+        """Restore the last good inputs, as if the refused change had not been made."""
         app = self.planner
         app.state = reduce(
             app.state,
@@ -257,7 +260,7 @@ class PlanUpdates(PlannerMixin):
         app._ask()
 
     def _start_with_evidence(self, built: BuiltPlan) -> None:
-        """A deadline for new evidence, one that can be met where that is possible."""
+        """Set a deadline for new evidence, one that can be met where that is possible."""
         app = self.planner
         app._ask()
         if built.workflow is not None and app.state.view == "curves":
@@ -268,34 +271,39 @@ class PlanUpdates(PlannerMixin):
         app._ask()
         self._relax()
         self._relax_borderline_deadline(built)
-        app._panels.measure(built, app.answer)
+        app._panels.set_slider_ranges(built, app.answer)
         if asked := inputs.questions(app.state, built):
             app.show_notice(asked, "warn", stays=True)
 
     def _relax_borderline_deadline(self, built: BuiltPlan) -> None:
-        """A default deadline that the grid can just meet moves at once: once settled it may not be
-        met, and would move by itself under whoever has begun to look."""
+        """Relax a default deadline at once if the interpolated time meets it by less than
+        `GRID_ERROR`. The settled answer may miss it, and the deadline would then move while the
+        user looks."""
         app = self.planner
         deadline = app.state.deadline_seconds
         met = app.answer is not None and app.answer.report.recommendation.recommended is not None
         if deadline is None or not met or built.profile.deadline_seconds is not None:
             return
-        room = deadline * GRID_ERROR
-        closer = replace(app.state, deadline_seconds=deadline - room)
-        if app._session.answer(closer, built).report.recommendation.recommended is None:
-            before, app.state = app.state, reduce(app.state, DeadlineRelaxed(deadline + room))
+        margin = deadline * GRID_ERROR
+        tighter = replace(app.state, deadline_seconds=deadline - margin)
+        if app._session.answer(tighter, built).report.recommendation.recommended is None:
+            before, app.state = app.state, reduce(app.state, DeadlineRelaxed(deadline + margin))
             if app.state != before:
                 app._ask()
                 self.initial_answer = app.answer
 
     def _relax(self) -> bool:
-        """Whether a default deadline that cannot be met has moved to one that can: what is near to
-        the limit of a grid may show only once it is settled."""
+        """Relax a default deadline that cannot be met; True if it moved. A deadline near the limit
+        of the interpolated times may turn out to be missed only in the settled answer."""
         app = self.planner
-        before, found = app.state, app.answer.report.recommendation if app.answer else None
-        if found and found.recommended is None and found.nearest is not None:
-            promised = found.nearest.high or found.nearest.seconds
-            app.state = reduce(app.state, DeadlineRelaxed(promised))
+        before, recommendation = app.state, app.answer.report.recommendation if app.answer else None
+        if (
+            recommendation
+            and recommendation.recommended is None
+            and recommendation.nearest is not None
+        ):
+            achievable_seconds = recommendation.nearest.high or recommendation.nearest.seconds
+            app.state = reduce(app.state, DeadlineRelaxed(achievable_seconds))
         relaxed = app.state != before
         if relaxed:
             app._ask()
@@ -303,8 +311,8 @@ class PlanUpdates(PlannerMixin):
         return relaxed
 
     def on_plan_failed(self, message: PlanFailed) -> None:
-        """Say why; the last good plan and its inputs stay. Without one the reason stays, in every
-        view: there is nothing else to see."""
+        """Show why; the last good plan and its inputs stay. Without one the reason stays visible in
+        every view: there is nothing else to see."""
         app = self.planner
         if message.key != plan_key(app.state) or not app.screen_stack:
             return

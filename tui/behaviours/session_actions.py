@@ -1,5 +1,4 @@
-"""The actions of a working day: undo and redo, scenarios saved and opened, the last session,
-leaving cleanly."""
+"""Session actions: undo and redo, scenarios saved and loaded, the last session, a clean exit."""
 
 from __future__ import annotations
 
@@ -21,19 +20,20 @@ if TYPE_CHECKING:
     from tui.storage.scenario_file import SavedPlan
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
-"""Signals that end the planner as a key would: the terminal restored, the session kept."""
+"""Signals that end the planner like the quit key: the terminal is restored, the session saved."""
 
 SIGNAL_GRACE_SECONDS = 3.0
-"""How long a signal waits for what was typed before it: who sends one kills what stays for long."""
+"""How long a signal waits for the keys typed before it: whoever sends it kills a process that stays
+longer."""
 
 
 class SessionActions(PlannerMixin):
-    """A part of `PlannerApp`."""
+    """Mixin of `PlannerApp`."""
 
     _signalled = False
 
     def action_suspend(self) -> None:
-        """Back to the shell that started the planner, until it is let go on."""
+        """Suspend to the shell that started the planner."""
         app = self.planner
         app.action_suspend_process()
         driver = app._driver
@@ -42,17 +42,17 @@ class SessionActions(PlannerMixin):
             app.show_notice("no shell waits behind the planner; ctrl+q leaves it", "warn")
 
     def action_undo(self) -> None:
-        """Take back the last change of an input."""
+        """Undo the last change of an input."""
         app = self.planner
         self._apply_step(app.history.undone(app.state), "undone", "nothing to undo")
 
     def action_redo(self) -> None:
-        """Do again what was taken back."""
+        """Redo what was undone."""
         app = self.planner
         self._apply_step(app.history.redone(app.state), "done again", "nothing to redo")
 
     def restore_state(self, target: PlanState, *, history: History | None = None) -> None:
-        """Go to the inputs and the view of another state, which is no step to be undone."""
+        """Go to the inputs and the view of another state; this is no step to be undone."""
         app = self.planner
         app.dispatch(RestoreInputs(target))
         app.state = replace(
@@ -63,7 +63,7 @@ class SessionActions(PlannerMixin):
         app._panels.show()
 
     def _apply_step(self, step: tuple[History, PlanState] | None, done: str, none: str) -> None:
-        """Go to another state of the history and say what changed."""
+        """Go to a state of the history and show what changed."""
         app = self.planner
         if step is None:
             app.show_notice(none, "warn")
@@ -74,7 +74,7 @@ class SessionActions(PlannerMixin):
         app.show_notice(f"{done}: {difference(before, app.state)}", "base")
 
     def action_scenario_save(self, name: str = "") -> None:
-        """Keep every input under a name or in a file."""
+        """Save every input under a name or in a file."""
         app = self.planner
         if not name:
             app.type_command("save ")
@@ -92,7 +92,7 @@ class SessionActions(PlannerMixin):
             app.show_notice(said + replaced, "good")
 
     def action_scenario_load(self, name: str = "") -> None:
-        """Take every input from a scenario."""
+        """Load every input from a scenario."""
         app = self.planner
         if not name:
             app.type_command("load ")
@@ -105,7 +105,7 @@ class SessionActions(PlannerMixin):
             app.show_notice(str(error), "bad")
 
     def action_resume(self) -> None:
-        """Go on with the session that was left last."""
+        """Load the session that was saved last."""
         from tui.storage import scenario_store
 
         app = self.planner
@@ -114,18 +114,18 @@ class SessionActions(PlannerMixin):
         except engine.EngineError as error:
             app.show_notice(str(error), "bad")
 
-    def load_saved_plan(self, kept: SavedPlan) -> None:
-        """A scenario with its pins; those of the same name are replaced, the others stay."""
+    def load_saved_plan(self, saved: SavedPlan) -> None:
+        """Load a scenario with its pins; pins of the same name are replaced, the others stay."""
         from tui.pins import with_pin
 
         app = self.planner
-        for pin in kept.pins:
+        for pin in saved.pins:
             app.pins = with_pin(app.pins, pin)
-        self.adopt(kept.state, read=True)
+        self.adopt(saved.state, read=True)
 
     def adopt(self, target: PlanState, *, read: bool = False) -> None:
-        """Every input and the view of another state, as one step that can be undone, and that is
-        refused as a whole; with `read` on evidence that is read anew."""
+        """Load every input and the view of another state, as one step that can be undone and is
+        refused as a whole. With `read` its evidence is read anew."""
         app = self.planner
         before = None if app.busy else app.state
         app.dispatch(LoadInputs(target, read))
@@ -134,31 +134,31 @@ class SessionActions(PlannerMixin):
 
     @property
     def session_state(self) -> SavedPlan | None:
-        """What is worth keeping: what was planned, not where a tour has led, and not a sample that
-        was only looked at."""
+        """What to save as session: what was planned, not where a tour has led; None for a sample
+        that was only looked at."""
         app = self.planner
         from tui.storage.scenario_file import SavedPlan
 
-        kept = SavedPlan(app.state, app.pins) if app.guide is None else app.guide.kept
-        looked_at = kept.state.sources == (DEFAULT_SAMPLE,) and not app.history.past
-        if (looked_at and not kept.pins) or (app.guide and app.tour_options):
+        saved = SavedPlan(app.state, app.pins) if app.guide is None else app.guide.kept
+        looked_at = saved.state.sources == (DEFAULT_SAMPLE,) and not app.history.past
+        if (looked_at and not saved.pins) or (app.guide and app.tour_options):
             return None
-        return kept
+        return saved
 
     def keep_session(self) -> None:
-        """Keep the session; that it cannot be kept is said, and keeps nobody from leaving."""
+        """Save the session; a failure is printed and does not prevent the exit."""
         from tui.storage import scenario_store
 
-        kept = self.session_state
-        if kept is None:
+        saved = self.session_state
+        if saved is None:
             return
         try:
-            scenario_store.save_session(kept)
+            scenario_store.save_session(saved)
         except (engine.EngineError, OSError, ValueError) as error:
             print(f"sparkplan: the session was not kept: {error}", file=sys.stderr)
 
     def install_signal_handlers(self) -> None:
-        """Have the signals that end a process leave through the same door as a key does."""
+        """Let the signals that end a process quit like the key does."""
         if self.planner.is_headless:
             return
         loop = asyncio.get_running_loop()
@@ -166,7 +166,8 @@ class SessionActions(PlannerMixin):
             loop.add_signal_handler(number, self.quit_on_signal, number)
 
     def quit_on_signal(self, number: signal.Signals) -> None:
-        """Leave in order, but soon. A terminal that has gone tells it twice, by a signal too."""
+        """Quit after pending keys, but soon. A terminal that closes reports it twice, also by a
+        signal."""
         app = self.planner
         if not self._signalled:
             self._signalled = True
