@@ -213,7 +213,7 @@ class Panels:
 
         text = ""
         if not isinstance(app.screen, Dialog):
-            text = terms.said_of(app.state, over or app.focused, over=app.hovered_threshold)
+            text = terms.help_line(app.state, over or app.focused, over=app.hovered_threshold)
         self._bar("about").show([bars.Item(f" {text}", "muted", "help", whole=False)])
 
     def show_status(self, line: Line) -> None:

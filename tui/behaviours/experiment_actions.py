@@ -39,8 +39,8 @@ class ExperimentActions(PlannerMixin):
     @property
     def experiments_pending(self) -> bool:
         """Whether the experiments in view are about to change."""
-        looked_at = self.planner.state.view == "experiments"
-        return looked_at and self._advising is not None and self._advising.waiting
+        selected_runs = self.planner.state.view == "experiments"
+        return selected_runs and self._advising is not None and self._advising.waiting
 
     def on_experiments_ready(self, message: ExperimentsReady) -> None:
         """Show the report that was computed."""
@@ -110,5 +110,5 @@ class ExperimentActions(PlannerMixin):
         if app.answer is None:
             return [], None
         report, _ = self.advised(app.answer)
-        runs = experiments.looked_at(app._panels, report)
+        runs = experiments.selected_runs(app._panels, report)
         return runs, experiments.layout_of(app.answer, runs)

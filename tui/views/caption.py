@@ -1,5 +1,5 @@
-"""The caption of the tour: a strip at the foot of the screen that is part of its layout, so that it
-hides nothing of what it speaks about."""
+"""The caption of the tour: a strip at the foot of the screen that is part of the layout, so that it
+hides nothing that it describes."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ KEYS = (("space", "next", "tour_next"), ("b", "back", "tour_back"), ("q", "leave
 
 @dataclass(frozen=True)
 class CaptionContent:
-    """What a caption says.
+    """The content of a caption.
 
     Args:
-        place: of the step, from 1; out of `steps`.
-        typed: what the step typed or pressed, shown so that it can be done again.
+        place: number of the step, from 1; of `steps`.
+        typed: the commands and keys of the step, shown so that they can be repeated.
     """
 
     title: str
@@ -33,7 +33,7 @@ class CaptionContent:
 
 
 class Caption(Container):
-    """Title, what was typed and the keys in one line; three lines of text below."""
+    """Title, typed commands and keys in one line; three lines of text below."""
 
     DEFAULT_CSS = """
     Caption {
@@ -56,7 +56,7 @@ class Caption(Container):
         yield self._text
 
     def tell(self, told: CaptionContent) -> None:
-        """Say something else."""
+        """Show another content."""
         left = [
             Item(f" Tour {told.place}/{told.steps} ", "accent"),
             Item(f" {told.title} ", "strong"),

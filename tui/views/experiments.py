@@ -1,4 +1,4 @@
-"""What to run next to be surer: the next run, when to stop, training runs within a budget."""
+"""The Experiments view: the next run and when to stop, and training runs within a budget."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ PLANS = {
     "peridot": "PERIDOT's two sizes on equal cores",
     "simcost": "SimCost's samples of equal waves",
 }
-"""Whose rule chooses training runs, in words."""
+"""Names of the designs that choose training runs."""
 
 OTHERS_FIT = (
     "What these narrow is not told beforehand: they are for the model {model}, whose laws are not "
@@ -84,7 +84,7 @@ OTHERS_FIT = (
 
 
 class RunsTable(Table):
-    """A table of runs in which + and - step the budget for training."""
+    """A table of runs; + and - step the budget for training runs."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("plus,equals_sign", "app.training(1)", "More", show=False),
@@ -93,7 +93,7 @@ class RunsTable(Table):
 
 
 def fill(panels: Panels) -> list[Widget]:
-    """What is known and whether to go on, the next runs, the training runs, the line to paste."""
+    """The verdict and the known runs, the next runs, the training runs, the command to paste."""
     return [
         panels.new(Prose, focusable=True, id="experiments-about"),
         panels.panel(panels.new(RunsTable, NEXT_COLUMNS, id=NEXT), NEXT_TITLE),
@@ -103,41 +103,43 @@ def fill(panels: Panels) -> list[Widget]:
 
 
 def show(panels: Panels, answer: Answer) -> None:
-    """The experiments of the answer; while they are worked out, those of the last one, marked."""
-    found, waiting = panels.advised(answer)
-    panels.prose("experiments-about").show(about(panels.state, answer, found, panels.marks))
-    advice = found.advice if found else None
-    no_advice, no_plan = (found.no_advice, found.no_plan) if found else ("", "")
+    """Show the report; while a new one is computed, the last one with an ellipsis."""
+    report, waiting = panels.advised(answer)
+    panels.prose("experiments-about").show(about(panels.state, answer, report, panels.marks))
+    advice = report.advice if report else None
+    no_advice, no_plan = (report.no_advice, report.no_plan) if report else ("", "")
     panels.refill(NEXT, next_rows(advice), message=no_advice or WAITING)
-    panels.refill(TRAINING, training_rows(found), message=no_plan or WAITING)
-    late = f" {panels.glyphs.ellipsis}" if waiting and found else ""
-    panels.set_title(NEXT, f"{FIRST_TITLE if advice and advice.opening else NEXT_TITLE}{late}")
-    panels.set_title(TRAINING, f"{title(found)}{late}")
-    runs = looked_at(panels, found)
-    lines = about_runs(runs, found, layout_of(answer, runs)) if found else []
-    panels.prose("experiments-run").show([*at_cursor(panels, answer, found), *lines])
+    panels.refill(TRAINING, training_rows(report), message=no_plan or WAITING)
+    suffix = f" {panels.glyphs.ellipsis}" if waiting and report else ""
+    panels.set_title(NEXT, f"{FIRST_TITLE if advice and advice.opening else NEXT_TITLE}{suffix}")
+    panels.set_title(TRAINING, f"{title(report)}{suffix}")
+    runs = selected_runs(panels, report)
+    lines = about_runs(runs, report, layout_of(answer, runs)) if report else []
+    panels.prose("experiments-run").show([*at_cursor(panels, answer, report), *lines])
 
 
 def about(
-    state: PlanState, answer: Answer, found: ExperimentsReport | None, marks: Marks
+    state: PlanState, answer: Answer, report: ExperimentsReport | None, marks: Marks
 ) -> list[Line]:
-    """Whether another run is worth making, what is chosen now, what is known."""
-    if found is None:
+    """Whether another run is worth making, the present choice, and the known runs."""
+    if report is None:
         return [[(WAITING, "muted")]]
     lines: list[Line] = []
-    if found.advice is not None:
-        lines.append(_verdict(found.advice, marks))
+    if report.advice is not None:
+        lines.append(_verdict(report.advice, marks))
     else:
-        lines.append([(f"{marks.warning} ", "warn"), (sentences.sentence(found.no_advice), "base")])
-    if found.plan is None and found.no_plan != found.no_advice:
-        lines.append([(f"{marks.warning} ", "warn"), (sentences.sentence(found.no_plan), "base")])
+        lines.append(
+            [(f"{marks.warning} ", "warn"), (sentences.sentence(report.no_advice), "base")]
+        )
+    if report.plan is None and report.no_plan != report.no_advice:
+        lines.append([(f"{marks.warning} ", "warn"), (sentences.sentence(report.no_plan), "base")])
     if answer.built.workflow is None:
-        lines.append(known_line(found.known, answer.built.profile.input_unit))
-    lines += [_now(found.advice, state)] if found.advice else []
-    lines += _narrowed(found, answer)
-    if answer.best is not None and answer.best.low is None and found.advice is not None:
+        lines.append(known_line(report.known, answer.built.profile.input_unit))
+    lines += [_now(report.advice, state)] if report.advice else []
+    lines += _narrowed(report, answer)
+    if answer.best is not None and answer.best.low is None and report.advice is not None:
         lines.append([(NO_INTERVAL, "muted")])
-    if found.advice is not None and state.spot and not found.advice.spot:
+    if report.advice is not None and state.spot and not report.advice.spot:
         lines.append([(PART_SPOT, "muted")])
     return lines
 
@@ -161,7 +163,7 @@ def _verdict(advice: Advice, marks: Marks) -> Line:
 
 
 def _now(advice: Advice, state: PlanState) -> Line:
-    """What the optimiser chooses now, and its interval before and after the run."""
+    """The composition chosen now, and its interval before and after the next run."""
     why = f"Chosen now, of one type{', at spot prices' if advice.spot else ''}"
     now = text.span(advice.low, advice.high)
     chosen = f"{advice.nodes} × {advice.instance or 'nodes'}"
@@ -179,10 +181,10 @@ def _now(advice: Advice, state: PlanState) -> Line:
     return [*line, (").", "base")]
 
 
-def _narrowed(found: ExperimentsReport, answer: Answer) -> list[Line]:
-    """What all training runs together do to the interval of the best composition; nothing where it
-    has none, as of a model that does not say how sure it is."""
-    narrowing, plan = found.narrowing, found.plan
+def _narrowed(report: ExperimentsReport, answer: Answer) -> list[Line]:
+    """The effect of all training runs on the interval of the best composition; nothing where the
+    model gives no interval."""
+    narrowing, plan = report.narrowing, report.plan
     if narrowing is None or plan is None or answer.best is None or answer.best.low is None:
         return []
     now = text.span(narrowing.low, narrowing.high, to="–")
@@ -200,7 +202,7 @@ def _narrowed(found: ExperimentsReport, answer: Answer) -> list[Line]:
 
 
 def known_line(known: Sequence[KnownType], unit: str) -> Line:
-    """The runs at hand in one line."""
+    """The known runs in one line."""
     if not known:
         return [("Known: no run yet, only a job profile.", "muted")]
     return [("Known: ", "muted"), ("; ".join(_known(entry, unit) for entry in known), "base")]
@@ -217,7 +219,7 @@ def _known(entry: KnownType, unit: str) -> str:
 
 
 def next_rows(advice: Advice | None) -> list[Row]:
-    """A row for the best run of each type."""
+    """A row for the best next run of each type."""
     return [
         (
             f"{run.nodes} × {run.instance or 'nodes'}",
@@ -235,18 +237,18 @@ def next_rows(advice: Advice | None) -> list[Row]:
 
 
 def _pays(runs: float | None) -> str:
-    """After how many runs of the job, in few characters."""
+    """The number of runs after which it pays, abbreviated."""
     if runs is not None and runs > training_text.MAX_RUNS:
         return f"> {training_text.MAX_RUNS // 1000}k runs"
     return training_text.payback(runs)
 
 
-def training_rows(found: ExperimentsReport | None) -> list[Row]:
-    """A row for each planned run; `without it` is how much wider the interval would stay."""
-    if found is None or found.plan is None:
+def training_rows(report: ExperimentsReport | None) -> list[Row]:
+    """A row for each training run; "without it" is how much wider the interval would stay."""
+    if report is None or report.plan is None:
         return []
-    runs = found.plan.runs
-    without = found.narrowing.without if found.narrowing else (math.nan,) * len(runs)
+    runs = report.plan.runs
+    without = report.narrowing.without if report.narrowing else (math.nan,) * len(runs)
     return [
         (
             _where(run),
@@ -262,32 +264,32 @@ def training_rows(found: ExperimentsReport | None) -> list[Row]:
 
 
 def _wider(share: float | None) -> str:
-    """How much wider the interval stays without a run; NaN where that is not told."""
+    """How much wider the interval stays without a run; NaN where that is not computed."""
     if share is None:
         return "no fit"
     return text.UNKNOWN if math.isnan(share) else f"+{share * 100:.0f} %"
 
 
 def _where(run: Experiment | NextRun) -> str:
-    """Nodes of a type, or cores of one where a plan is about those."""
+    """Nodes of a type, or cores where the design is about those."""
     name = run.instance or "nodes"
     if run.nodes is None and isinstance(run, engine.Experiment):
         return f"{text.counted(run.cores or 1, 'core')} {name}"
     return f"{run.nodes} × {name}"
 
 
-def title(found: ExperimentsReport | None) -> str:
-    """The budget or whose rule it is, and what the runs take."""
-    if found is not None and found.amount is None and found.plan is not None:
-        return f"Training runs, {PLANS[found.method]}: {_totals(found.plan)}"
-    if found is None or found.amount is None:
+def title(report: ExperimentsReport | None) -> str:
+    """The title of the training runs: budget or design, number, cost and time."""
+    if report is not None and report.amount is None and report.plan is not None:
+        return f"Training runs, {PLANS[report.method]}: {_totals(report.plan)}"
+    if report is None or report.amount is None:
         return "Training runs"
-    amount, usd = found.amount, found.unit == "usd"
-    budget = money_text(amount) if usd else training_text.in_unit(amount, found.unit)
-    start = f"Training within {budget}{' (suggested)' if found.suggested else ''}"
-    if found.plan is None:
+    amount, usd = report.amount, report.unit == "usd"
+    budget = money_text(amount) if usd else training_text.in_unit(amount, report.unit)
+    start = f"Training within {budget}{' (suggested)' if report.suggested else ''}"
+    if report.plan is None:
         return start
-    return f"{start}: {_totals(found.plan)}"
+    return f"{start}: {_totals(report.plan)}"
 
 
 def _totals(plan: ExperimentPlan) -> str:
@@ -295,15 +297,15 @@ def _totals(plan: ExperimentPlan) -> str:
     return f"{runs}, {cost}, {text.seconds(plan.seconds)}"
 
 
-def looked_at(panels: Panels, found: ExperimentsReport | None) -> list[Experiment]:
-    """What y copies: all training runs, or the next run under the cursor where that table has the
-    keyboard."""
-    if found is None:
+def selected_runs(panels: Panels, report: ExperimentsReport | None) -> list[Experiment]:
+    """The runs that `y` copies: all training runs, or the next run under the cursor while that
+    table has the focus."""
+    if report is None:
         return []
     table = panels.table(NEXT)
-    if table.has_focus and found.advice and table.cursor < len(found.advice.next_runs):
-        return [_experiment(found.advice.next_runs[table.cursor])]
-    return list(found.plan.runs) if found.plan else []
+    if table.has_focus and report.advice and table.cursor < len(report.advice.next_runs):
+        return [_experiment(report.advice.next_runs[table.cursor])]
+    return list(report.plan.runs) if report.plan else []
 
 
 def _experiment(run: NextRun) -> Experiment:
@@ -313,22 +315,23 @@ def _experiment(run: NextRun) -> Experiment:
 
 
 def layout_of(answer: Answer, runs: Sequence[Experiment]) -> Layout | None:
-    """How executors sit on the nodes of these runs."""
+    """The layout of executors on the nodes of these runs."""
     surface = answer.built.plan.surface
     row = surface.rows.get(runs[0].instance or "") if runs else None
     return None if row is None else surface.candidates.layouts[row]
 
 
-def at_cursor(panels: Panels, answer: Answer, found: ExperimentsReport | None) -> list[Line]:
-    """The run under the cursor: its interval, what it teaches, and another time of other views."""
-    if found is None:
+def at_cursor(panels: Panels, answer: Answer, report: ExperimentsReport | None) -> list[Line]:
+    """The run under the cursor: its interval, what it teaches, and the time in other views if that
+    differs."""
+    if report is None:
         return []
-    nexts, plan = panels.table(NEXT), found.plan
+    nexts, plan = panels.table(NEXT), report.plan
     odds = text.odds(panels.state.confidence)
     if nexts.has_focus:
-        if found.advice is None or nexts.cursor >= len(found.advice.next_runs):
+        if report.advice is None or nexts.cursor >= len(report.advice.next_runs):
             return []
-        run = found.advice.next_runs[nexts.cursor]
+        run = report.advice.next_runs[nexts.cursor]
         what = f"saves {training_text.saved(run)} each time the job runs, by a better choice"
         what = f"{what}; {text.percent(run.changes)} that it changes the choice"
         one = _one(run, f"{odds} runs: {text.span(run.low, run.high)}", what)
@@ -340,17 +343,18 @@ def at_cursor(panels: Panels, answer: Answer, found: ExperimentsReport | None) -
     interval = text.span(planned.low, planned.high)
     interval = interval if planned.low is None else f"{odds} runs: {interval}"
     term, of_term, why = planned.teaches.partition(": ")
-    told = f'tells most about the term "{term}" ({why})' if of_term else f"teaches {term}"
-    return [_one(planned, interval, told)]
+    teaches = f'tells most about the term "{term}" ({why})' if of_term else f"teaches {term}"
+    return [_one(planned, interval, teaches)]
 
 
 def _elsewhere(run: NextRun, answer: Answer, odds: str) -> list[Line]:
-    """What the model alone says of a run, as all other views do; nothing where it is the same."""
+    """The run's prediction in all other views, which is the model's alone; nothing where it is the
+    same."""
     curve = answer.curve(run.instance) if run.instance and run.fraction >= 1.0 else None
-    places = [] if curve is None else [i for i, n in enumerate(curve.nodes) if n == run.nodes]
-    if curve is None or not places:
+    indices = [] if curve is None else [i for i, n in enumerate(curve.nodes) if n == run.nodes]
+    if curve is None or not indices:
         return []
-    seconds, low, high = (x[places[0]] for x in (curve.seconds, curve.low, curve.high))
+    seconds, low, high = (values[indices[0]] for values in (curve.seconds, curve.low, curve.high))
     if math.isnan(seconds) or text.seconds(seconds) == text.seconds(run.seconds):
         return []
     interval = "" if math.isnan(low) else f" ({odds} runs: {text.span(low, high)})"
@@ -364,20 +368,23 @@ def _one(run: Experiment | NextRun, interval: str, what: str) -> Line:
 
 
 def about_runs(
-    runs: Sequence[Experiment], found: ExperimentsReport, layout: Layout | None
+    runs: Sequence[Experiment], report: ExperimentsReport, layout: Layout | None
 ) -> list[Line]:
-    """The line to paste, and what the figures mean."""
+    """The command to paste, and explanations of the figures."""
     if not runs:
         return []
     lines: list[Line] = [
         [("y copies, e previews: ", "muted"), (collect_line(runs, layout), "base")],
         [(EXPECTED, "muted")],
     ]
-    if found.advice is not None and found.advice.spot:
+    if report.advice is not None and report.advice.spot:
         lines.append([(INTERRUPTED, "muted")])
-    if found.plan is not None and found.narrowing is None:
-        lines.append([(OTHERS_FIT.format(model=found.method), "muted")])
-    if found.plan is not None:
-        said = (*training_text.totals(found.plan)[1:], *(n.text for n in found.plan.notices))
-        lines += [[(sentences.sentence(line), "muted")] for line in said]
+    if report.plan is not None and report.narrowing is None:
+        lines.append([(OTHERS_FIT.format(model=report.method), "muted")])
+    if report.plan is not None:
+        plan_lines = (
+            *training_text.totals(report.plan)[1:],
+            *(n.text for n in report.plan.notices),
+        )
+        lines += [[(sentences.sentence(line), "muted")] for line in plan_lines]
     return lines

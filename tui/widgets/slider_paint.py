@@ -1,4 +1,4 @@
-"""How a slider is drawn: mark of the focus, label, track and value in one line of cells."""
+"""Paints a slider: focus mark, label, track and value in one line of cells."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MIN_TRACK = 4
 
 
 class Parts(NamedTuple):
-    """First cell and width of the parts of the line."""
+    """First cell and width of each part of the line."""
 
     label: int
     track: int
@@ -23,10 +23,10 @@ class Parts(NamedTuple):
 
 
 class SliderFace(NamedTuple):
-    """What a slider shows.
+    """What a slider displays.
 
     Args:
-        place: of the knob on the track, from 0 to 1; None when off.
+        place: position of the knob on the track, from 0 to 1; None when off.
         shown: the value as text. error: why typed text was refused. edit: what is being typed.
     """
 
@@ -39,7 +39,7 @@ class SliderFace(NamedTuple):
 
 
 def split(width: int, *, label_width: int, value_width: int) -> Parts:
-    """Split `width` cells; the track gives way last but for its least width."""
+    """Divide `width` cells; the track shrinks last, down to its least width."""
     value_width = min(value_width, max(1, width - _MIN_TRACK - 2))
     label_width = min(label_width, max(0, width - value_width - _MIN_TRACK - 4))
     track = 2 + label_width + (1 if label_width else 0)
@@ -48,10 +48,10 @@ def split(width: int, *, label_width: int, value_width: int) -> Parts:
 
 
 def paint(frame: Frame, face: SliderFace, parts: Parts, glyphs: Glyphs) -> None:
-    """Focus mark, label, track and value; while typing the editor and any error."""
+    """Paint focus mark, label, track and value; while typing the editor and any error."""
     frame.put(0, 0, glyphs.focus if face.focused else " ", "label")
     if face.error:
-        # The label gives way: whoever types knows which slider this is.
+        # In place of the label: whoever types knows which slider this is.
         room = parts.value - 1 - parts.label
         frame.put(parts.label, 0, _fitted(face.error, room, glyphs), "error")
     else:

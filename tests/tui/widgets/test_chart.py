@@ -277,8 +277,8 @@ async def test_keys_tell_where_the_crosshair_is_and_only_once():
         chart.focus()
         await pilot.press("right", "right", "end", "end", "left")
         await pilot.pause()
-        pointed = [message.x for message in told if isinstance(message, Chart.CrosshairMoved)]
-        assert pointed == [14.0, 15.0, 64.0, 63.0]
+        nearest_x = [message.x for message in told if isinstance(message, Chart.CrosshairMoved)]
+        assert nearest_x == [14.0, 15.0, 64.0, 63.0]
 
 
 async def test_a_step_of_the_crosshair_changes_few_cells():
