@@ -1,8 +1,9 @@
-"""The `sparkplan` command: picks what to run, turns every failure into one line and an exit code.
+"""The `sparkplan` command: dispatches subcommands, turns every failure into one line and an exit
+code.
 
-stdout is data, messages go to stderr. Exit codes: 0 done, 1 no composition satisfies the goal,
-2 bad usage or bad input, 3 a needed service did not answer. The terminal application and each
-headless command are imported only when they are the one that runs.
+stdout is data, messages go to stderr. Exit codes: 0 done, 1 no composition satisfies the goal, 2
+bad usage or bad input, 3 a needed service did not answer. The terminal application and each
+headless command are imported only when they run.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ ALGEBRA_THREADS = "OPENBLAS_NUM_THREADS"
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point of the installed command; never lets a traceback out. Without `argv` the process
-    is this command's own, and may end here."""
+    belongs to this command, and is ended here."""
     if argv is not None:
         return _status(list(argv))
     status = _status(sys.argv[1:])
@@ -65,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _status(arguments: list[str]) -> int:
-    """The exit code of a command line; every failure is said in a line."""
+    """The exit code of a command line; every failure is reported in one line."""
     streams.make_ready()
     calm_algebra(arguments, os.environ)
     try:
@@ -93,8 +94,9 @@ def _status(arguments: list[str]) -> int:
 
 
 def calm_algebra(arguments: Sequence[str], environ: MutableMapping[str, str]) -> None:
-    """One thread for linear algebra, unless the user says otherwise: ours is small, and the other
-    threads of OpenBLAS spin, a core each, on a gateway node that others use too.
+    """Limit linear algebra to one thread, unless the user sets another number: our matrices are
+    small, and the other threads of OpenBLAS spin, one core each, on a gateway node that others use
+    too.
 
     Not for `collect`: the jobs that it submits inherit its environment.
     """
@@ -103,7 +105,7 @@ def calm_algebra(arguments: Sequence[str], environ: MutableMapping[str, str]) ->
 
 
 def run(arguments: list[str]) -> int:
-    """Runs one command line and returns its exit code."""
+    """Run one command line and return its exit code."""
     if arguments[:1] == ["help"] and not os.path.exists("help"):
         arguments = [*_command_of(arguments[1:2]), "--help"]
     if arguments and arguments[0] in COMMANDS:
@@ -128,7 +130,7 @@ def _command_of(words: list[str]) -> list[str]:
 
 
 def open_planner(arguments: list[str]) -> int:
-    """`sparkplan [SOURCE...]`: the planner, or --help and --version."""
+    """`sparkplan [SOURCE...]`: open the planner, or print --help and --version."""
     parser = planner_parser()
     # --help, --version and mistakes come before any file
     args, unknown = parser.parse_known_args(arguments)
@@ -196,7 +198,7 @@ def _commands() -> str:
 
 
 def defaults_of(config: Config) -> dict[str, object]:
-    """What the settings put in the place of the options' own defaults."""
+    """Defaults of options from the user's settings."""
     settings = {
         "catalog": config.catalog,
         "model": config.model,
@@ -220,7 +222,7 @@ def app_options(args: argparse.Namespace, config: Config, kept: SavedPlan | None
 
 
 def start_of(args: argparse.Namespace) -> PlanState:
-    """Every input as the options name it."""
+    """The start state that the options describe."""
     from tui.input_text.job_text import job_of
     from tui.start import DEFAULT_SAMPLE
     from tui.state import Limits, PlanState, Terms
@@ -252,15 +254,15 @@ def start_of(args: argparse.Namespace) -> PlanState:
 
 
 def check_there(sources: Sequence[str]) -> None:
-    """Refuses what cannot be read before the planner opens. What is a file needs nobody to say so:
+    """Refuse sources that cannot be read before the planner opens. Existing files are not checked:
     asking the engine would import its readers, and delay the first paint."""
-    unsure = [name for name in sources if not os.path.exists(name)]
-    if unsure:
-        engine.check_sources(*unsure)
+    unchecked = [name for name in sources if not os.path.exists(name)]
+    if unchecked:
+        engine.check_sources(*unchecked)
 
 
 def mix_of(types: int | None) -> int | None:
-    """A number of types per cluster that the planner searches; None where none was asked for."""
+    """The most types per cluster in the planner; None where the option is not given."""
     from tui.state import MAX_TYPES
 
     if types is not None and types > MAX_TYPES:
@@ -269,7 +271,7 @@ def mix_of(types: int | None) -> int | None:
 
 
 def saved_plan(args: argparse.Namespace, parser: argparse.ArgumentParser) -> SavedPlan | None:
-    """What --scenario or --resume name; None without either.
+    """The plan that --scenario or --resume names; None without either.
 
     Raises:
         BadInput: beside other inputs, which would be ignored, or for what is wrong in the file.
@@ -279,8 +281,8 @@ def saved_plan(args: argparse.Namespace, parser: argparse.ArgumentParser) -> Sav
     option = "--resume" if args.resume else "--scenario"
     chosen = {"scenario", "resume", "sources", "web", "host", "port"}
     others = (name for name in vars(args) if name not in chosen)
-    more = any(getattr(args, name) != parser.get_default(name) for name in others)
-    if args.sources or more or (args.resume and args.scenario is not None):
+    has_other_options = any(getattr(args, name) != parser.get_default(name) for name in others)
+    if args.sources or has_other_options or (args.resume and args.scenario is not None):
         raise engine.BadInput(
             f"{option} sets every input; nothing else can be given with it",
             remedy="change the inputs in the planner, or in the file",
@@ -291,7 +293,8 @@ def saved_plan(args: argparse.Namespace, parser: argparse.ArgumentParser) -> Sav
 
 
 def reject_late_command(arguments: list[str], sources: Sequence[str]) -> None:
-    """A command behind options or sources is meant as one; the planner has other options."""
+    """Refuse a command behind options or sources, which is meant as a command; the planner has
+    other options."""
     for word in sources:
         if word in COMMANDS and not os.path.exists(word):
             import shlex
@@ -305,7 +308,7 @@ def reject_late_command(arguments: list[str], sources: Sequence[str]) -> None:
 
 
 def reject_mistyped_command(sources: Sequence[str]) -> None:
-    """A first word that is no file and close to a command is a slip, not a source."""
+    """Refuse a first word that is no file and close to a command: it is a typo, not a source."""
     if not sources or os.path.exists(sources[0]):
         return
     from difflib import get_close_matches

@@ -1,4 +1,4 @@
-"""The questions that the planner asks: which options there are, and what an answer changes."""
+"""The dialogs that the planner opens: their options, and what each answer changes."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def palette(app: PlannerApp) -> None:
 
 
 def command_line(app: PlannerApp, begun: str = "") -> None:
-    """A typed command; what it may become is offered while typing."""
+    """The command line with completion."""
     from tui.screens.picker import CommandLine
 
-    known = names(app)
+    context = names(app)
 
     def matches(typed: str) -> list[Option]:
-        return [Option(line, line.strip(), what) for line, what in offered(typed, known)]
+        return [Option(line, line.strip(), what) for line, what in offered(typed, context)]
 
     async def run(line: str | None) -> None:
         if line is not None and line.strip():
@@ -66,7 +66,7 @@ def command_line(app: PlannerApp, begun: str = "") -> None:
 
 
 def names(app: PlannerApp) -> CommandContext:
-    """What the arguments of typed commands may be."""
+    """Valid arguments of typed commands."""
     return CommandContext(
         models=tuple(model.name for model in engine.MODELS),
         catalogs=tuple(entry.name for entry in engine.list_catalogs()),
@@ -92,7 +92,7 @@ def themes(app: PlannerApp) -> None:
 
 
 def open_sources(app: PlannerApp) -> None:
-    """Files, folders, samples, remote paths and history servers."""
+    """Open files, folders, samples, remote paths and history servers."""
     from tui.screens.open import ChosenSources, OpenScreen
 
     def apply(opened: ChosenSources) -> None:
@@ -102,11 +102,12 @@ def open_sources(app: PlannerApp) -> None:
 
 
 def ran_on(app: PlannerApp) -> None:
-    """The type that the job was measured on, out of any catalog; those of the chosen one first."""
+    """Choose the type on which the job was measured, from any catalog; those of the current one
+    first."""
     if app.built is None and app.busy:
         app.show_notice(no_plan(app, "the evidence is"), "warn")
         return
-    # Without a plan the type may be what is missing.
+    # Offered without a plan too: the type may be what is missing.
     catalog = app.built.catalog if app.built else engine.load_catalog(engine.WhereItRan().catalog)
     options = [Option("", "as the log says", _machines_in_log(app))]
     options += [type_option(offer) for offer in _candidates_first(app, catalog)]
@@ -117,7 +118,7 @@ def ran_on(app: PlannerApp) -> None:
 
 
 def _machines_in_log(app: PlannerApp) -> str:
-    """What holds where no type is named here."""
+    """What holds where the user names no type."""
     if app.built is None:
         return ""
     if app.state.ran_on is not None:
@@ -127,32 +128,31 @@ def _machines_in_log(app: PlannerApp) -> str:
 
 
 def _candidates_first(app: PlannerApp, catalog: Catalog) -> list[Offer]:
-    """All types of a catalog, those that the plan compares before those that are too small for it,
-    or hidden for another reason."""
-    compared = set(app.built.plan.surface.candidates.names) if app.built else set()
-    return sorted(catalog.offers.values(), key=lambda offer: offer.instance.name not in compared)
+    """All types of a catalog, the plan's candidates before those that are too small or hidden."""
+    candidates = set(app.built.plan.surface.candidates.names) if app.built else set()
+    return sorted(catalog.offers.values(), key=lambda offer: offer.instance.name not in candidates)
 
 
 def other_catalog_types(chosen: Catalog) -> list[Option]:
     """The types of the other bundled catalogs, as TYPE@CATALOG; each type once."""
-    found, seen = [], set(chosen.offers)
+    options, seen = [], set(chosen.offers)
     for catalog in _bundled():
         for name, offer in catalog.offers.items():
             if name not in seen:
                 seen.add(name)
                 label = f"{name}@{catalog.name}"
-                found.append(replace(type_option(offer), value=label, label=label))
-    return found
+                options.append(replace(type_option(offer), value=label, label=label))
+    return options
 
 
 @lru_cache(1)
 def _bundled() -> tuple[Catalog, ...]:
-    """All bundled catalogs; about 50 ms the first time."""
+    """All bundled catalogs; loading takes about 50 ms."""
     return tuple(engine.load_catalog(entry.path) for entry in engine.list_catalogs())
 
 
 def category(app: PlannerApp) -> None:
-    """What kind of job it is."""
+    """Choose the kind of job."""
     options = [Option("", "as the log says")]
     options += [Option(name, name) for name in engine.CATEGORIES]
     now = app.state.category or ""
@@ -160,23 +160,23 @@ def category(app: PlannerApp) -> None:
 
 
 def model(app: PlannerApp) -> None:
-    """The models, each with what it is for."""
+    """Choose the model; each is shown with its summary."""
     options = [Option(entry.name, entry.name, entry.summary) for entry in engine.MODELS]
     _pick(app, "Model", options, app.state.model, SetModel)
 
 
 def catalog(app: PlannerApp) -> None:
-    """The bundled price catalogs, or that of where the job ran."""
-    found = {entry.name: entry for entry in engine.list_catalogs()}
-    here = f"here {app.built.catalog.name}" if app.built and app.state.catalog is None else ""
-    options = [Option("", "of where it ran", here or "by the evidence, or by w; else aws")]
-    options += [Option(name, name, f"{e.region}, {e.date}") for name, e in found.items()]
+    """Choose a bundled price catalog, or that of where the job ran."""
+    catalogs = {entry.name: entry for entry in engine.list_catalogs()}
+    detail = f"here {app.built.catalog.name}" if app.built and app.state.catalog is None else ""
+    options = [Option("", "of where it ran", detail or "by the evidence, or by w; else aws")]
+    options += [Option(name, name, f"{e.region}, {e.date}") for name, e in catalogs.items()]
     now = app.state.catalog or ""
     _pick(app, "Price catalog", options, now, lambda name: SetCatalog(name or None))
 
 
 def instances(app: PlannerApp) -> None:
-    """Globs of types; what they match is shown while typing."""
+    """Type globs of types; the matching types are shown meanwhile."""
     if app.built is None:
         app.show_notice(no_plan(app, "the prices are"), "warn")
         return
@@ -207,8 +207,7 @@ def no_plan(app: PlannerApp, what: str) -> str:
 
 
 def limits(app: PlannerApp, line: str | None = None) -> None:
-    """All limits in one line; what may come next is shown while typing. A line that is refused is
-    left to be mended, with what is wrong beside it."""
+    """Type all limits in one line, with completion. A refused line stays, to be corrected."""
     offers = app.built.catalog.offers if app.built else {}
 
     def apply(typed: str) -> None:
@@ -228,21 +227,21 @@ def limits(app: PlannerApp, line: str | None = None) -> None:
 
 
 def limit_options(offers: Mapping[str, Offer], typed: str) -> list[Option]:
-    """What may come next in a line of limits: a word, then a type where it takes one; else what is
-    wrong with the line, or how it goes on."""
+    """Completions of a line of limits: a word, then a type where it takes one; else the error in
+    the line, or how it continues."""
     head, _, last = typed.rpartition(",")
-    lead, (word, space, begun) = " " * bool(head), last.strip().partition(" ")
+    lead, (word, space, prefix) = " " * bool(head), last.strip().partition(" ")
     if not space:
-        found = [clause for clause in limit_text.CLAUSES if clause.word.startswith(word)]
-        kinds = [Option(f"{lead}{c.word} ", f"{c.word} {c.takes}", c.what) for c in found]
-        if kinds:
-            return kinds
+        clauses = [clause for clause in limit_text.CLAUSES if clause.word.startswith(word)]
+        options = [Option(f"{lead}{c.word} ", f"{c.word} {c.takes}", c.what) for c in clauses]
+        if options:
+            return options
     elif word in ("own", "limit", "exclude"):
-        begun = begun.split(" ")[-1]
+        prefix = prefix.split(" ")[-1]
         ends = "" if word == "exclude" else "="
-        names = [name for name in offers if name.startswith(begun)] if "=" not in begun else []
-        stem = last.strip()[: len(last.strip()) - len(begun)]
-        if names and begun not in names:
+        names = [name for name in offers if name.startswith(prefix)] if "=" not in prefix else []
+        stem = last.strip()[: len(last.strip()) - len(prefix)]
+        if names and prefix not in names:
             return [
                 replace(type_option(offers[name]), value=f"{lead}{stem}{name}{ends}")
                 for name in names
@@ -259,23 +258,23 @@ MATCH_COLUMNS = ("time", "cost", "note")
 
 
 def filter_compositions(app: PlannerApp) -> None:
-    """What the list of compositions is to hold; what is left of it is shown while typing."""
+    """Type a filter for the list of compositions; the matching rows are shown meanwhile."""
     if app.answer is None:
         app.show_notice("there is nothing to filter yet", "warn")
         return
     state, answer, marks = app.state, app.answer, app.marks
 
     def matches(typed: str) -> list[Option]:
-        found, _ = compositions.chosen_rows(
+        matching_rows, _ = compositions.chosen_rows(
             replace(state, listed=typed), answer, marks, most=MAX_MATCHES
         )
         titles = [column.title for column in compositions.COLUMNS]
-        shown = [dict(zip(titles, map(text_of, row), strict=True)) for row in found]
+        cells = [dict(zip(titles, map(text_of, row), strict=True)) for row in matching_rows]
         return [
             Option(
                 row["composition"], row["composition"], "  ".join(row[of] for of in MATCH_COLUMNS)
             )
-            for row in shown
+            for row in cells
         ]
 
     _ask(
@@ -290,14 +289,16 @@ def filter_compositions(app: PlannerApp) -> None:
 
 
 def filter_list(app: PlannerApp, name: str) -> None:
-    """The rows of a list that are to be seen; which ones that are is shown while typing."""
+    """Type a filter for a list; the matching rows are shown meanwhile."""
     table = app._panels.table(name)
-    named = next((i for i, column in enumerate(table.columns) if column.shrink), 0)
+    name_column = next((i for i, column in enumerate(table.columns) if column.shrink), 0)
 
     def option(index: int) -> Option:
-        said = [text_of(cell) for cell in table.rows[index]]
-        others = [words for place, words in enumerate(said) if words and place != named]
-        return Option(said[named], said[named] or "  ".join(others), "  ".join(others))
+        texts = [text_of(cell) for cell in table.rows[index]]
+        other_texts = [text for place, text in enumerate(texts) if text and place != name_column]
+        return Option(
+            texts[name_column], texts[name_column] or "  ".join(other_texts), "  ".join(other_texts)
+        )
 
     _ask(
         app,
@@ -317,13 +318,13 @@ def _ask(
     apply: Callable[[str], object],
     **looks: str,
 ) -> None:
-    """Have a line typed, while what it matches is shown; `looks` are those of `Picker`."""
+    """Ask for a line of text, with the options that match it; `looks` are arguments of `Picker`."""
     dialog = Picker(title, matches, glyphs=app.glyphs, returns_typed=True, **looks)
     app.push_screen(dialog, _if_answered(apply))
 
 
 def _if_answered(apply: Callable[[str], object]) -> Callable[[str | None], None]:
-    """What is done with an answer; nothing where the dialog was left without one."""
+    """A callback that applies an answer, and ignores a dialog that was left without one."""
 
     def answered(answer: str | None) -> None:
         if answer is not None:
@@ -333,7 +334,7 @@ def _if_answered(apply: Callable[[str], object]) -> Callable[[str | None], None]
 
 
 def type_option(offer: Offer) -> Option:
-    """A type with its shape and price, in columns."""
+    """A type as an option with its shape and price in columns."""
     shape = offer.instance
     memory = f"{shape.memory_gib:,.1f}".removesuffix(".0")
     price = f"{money_text(offer.on_demand.usd_per_hour)}/h"
@@ -352,11 +353,11 @@ def _pick(
 
 
 def _choice_of(app: PlannerApp, title: str, options: list[Option], now: str) -> Picker:
-    """One of many, of which `now` is in use: that is said, and enter alone changes nothing."""
-    told = [
+    """A picker with the current value `now` marked; Enter alone changes nothing."""
+    marked = [
         replace(option, detail=f"in use: {option.detail}".removesuffix(": "))
         if option.value == now
         else option
         for option in options
     ]
-    return Picker(title, containing(told), glyphs=app.glyphs, current=now)
+    return Picker(title, containing(marked), glyphs=app.glyphs, current=now)

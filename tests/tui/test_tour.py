@@ -35,7 +35,7 @@ class Spectator:
 
     def paused(self, app, seconds):
         best = app.answer.best
-        self.pages.append((app.guide.told, text_of(app), best, seconds))
+        self.pages.append((app.guide.caption, text_of(app), best, seconds))
 
 
 def words_of(shown):
@@ -48,7 +48,7 @@ async def at(pilot, place):
     async for _ in waits():
         guide = pilot.app.guide
         is_over = place is None and guide is None
-        if is_over or (guide is not None and guide.place == place and guide.idle):
+        if is_over or (guide is not None and guide.step_index == place and guide.idle):
             await pilot.pause()
             return
     raise AssertionError(f"step {place} did not come")
@@ -120,21 +120,21 @@ async def test_next_and_back_lead_to_the_same_screens(planner):
     app = planner(sources=("nightly-features",), tour=TourOptions())
     async with app.run_test(size=(80, 24)) as pilot:
         await at(pilot, 0)
-        forth = [app.guide.told]
+        forth = [app.guide.caption]
         states = [app.state]
         for place in range(1, len(STEPS)):
             await pilot.press("space")
             await at(pilot, place)
-            forth.append(app.guide.told)
+            forth.append(app.guide.caption)
             states.append(app.state)
         for place in range(len(STEPS) - 2, -1, -1):
             await pilot.press("b")
             await at(pilot, place)
-            assert app.guide.told == forth[place]
+            assert app.guide.caption == forth[place]
             assert app.state == states[place]
         await pilot.press("b")
         await at(pilot, 0)
-        assert app.guide.told.place == 1
+        assert app.guide.caption.step == 1
 
 
 async def test_what_the_user_does_in_between_does_not_derail_it(planner):
@@ -182,7 +182,7 @@ async def test_enter_goes_on_until_something_else_is_pressed(planner):
         await pilot.press("left", "enter")
         await settled(pilot)
         assert slider.editing
-        assert app.guide.place == 1
+        assert app.guide.step_index == 1
         await pilot.press("space")
         await at(pilot, 2)
         await pilot.press("enter")
@@ -198,11 +198,11 @@ async def test_the_line_of_a_slider_keeps_its_keys(planner):
         await pilot.press("enter", "b", "q", "backspace", "space", "escape")
         await settled(pilot)
         assert not slider.editing
-        assert app.guide.place == 1
+        assert app.guide.step_index == 1
         await pilot.press("enter", "b", "backspace", "3", "m", "enter")
         await settled(pilot)
         assert before != app.state.deadline_seconds == 180.0
-        assert app.guide.place == 1
+        assert app.guide.step_index == 1
 
 
 async def test_keys_that_come_at_once_behind_enter_are_for_the_line(planner):
@@ -215,7 +215,7 @@ async def test_keys_that_come_at_once_behind_enter_are_for_the_line(planner):
                 app.post_message(Key(key, key if len(key) == 1 else None))
             await settled(pilot)
             assert not slider.editing
-            assert app.guide.place == 1
+            assert app.guide.step_index == 1
         assert app.state.deadline_seconds == 180.0
         for key, character in (("enter", None), ("space", " ")):
             app.post_message(Key(key, character))
@@ -286,7 +286,7 @@ async def test_a_key_stops_what_plays_by_itself(planner):
         await pilot.press("space")
         await at(pilot, 1)
         await pilot.pause(0.1)
-        assert app.guide.place == 1
+        assert app.guide.step_index == 1
         await pilot.press("q")
         await at(pilot, None)
         assert app.is_running
@@ -365,7 +365,7 @@ async def test_what_a_step_speaks_of_is_on_a_small_terminal(planner):
         for place in range(1, len(STEPS)):
             await pilot.press("space")
             await at(pilot, place)
-            title, said = STEPS[place].title, app.guide.told.text
+            title, said = STEPS[place].title, app.guide.caption.text
             if title == "More than there is":
                 assert " can be met. Nearest: " in said
             if title == "More evidence":

@@ -139,7 +139,7 @@ class SessionActions(PlannerMixin):
         app = self.planner
         from tui.storage.scenario_file import SavedPlan
 
-        saved = SavedPlan(app.state, app.pins) if app.guide is None else app.guide.kept
+        saved = SavedPlan(app.state, app.pins) if app.guide is None else app.guide.plan_before
         looked_at = saved.state.sources == (DEFAULT_SAMPLE,) and not app.history.past
         if (looked_at and not saved.pins) or (app.guide and app.tour_options):
             return None

@@ -1,4 +1,4 @@
-"""The charts of the planner as files: pictures (SVG) or every number (CSV)."""
+"""Saves the planner's charts as files: pictures (SVG) or numbers (CSV)."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def suggested(app: PlannerApp) -> str:
 
 
 def save(app: PlannerApp, name: str, *, allowed: str) -> str:
-    """Write a file and say so; what is there already is replaced only when asked twice.
+    """Write a file; an existing one is replaced only when asked twice.
 
     Args:
-        allowed: the file that was refused the last time.
+        allowed: the path that was refused the last time.
 
     Returns:
         the file that was refused now, empty when none was.
@@ -53,7 +53,7 @@ def save(app: PlannerApp, name: str, *, allowed: str) -> str:
 
 
 def content(app: PlannerApp, ending: str) -> str:
-    """The text of the file for the view that is shown; that of the curves where it has no chart.
+    """The text of the file for the current view; that of the curves where the view has no chart.
 
     Raises:
         BadInput: while there is no plan.

@@ -1,1 +1,2 @@
-"""Inputs as people type them, and what is said of them: one file for each kind of input."""
+"""The planner's inputs as text: parsers of what people type, and their inverses. One module per
+kind of input; shared by typed commands, scenario files and the command line."""

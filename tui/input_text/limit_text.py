@@ -1,6 +1,6 @@
-"""Limits as a line of text: "own m5.xlarge=10, limit c5.*=20, max-vcpus 512, min-nodes 3".
+"""Limits as text: "own m5.xlarge=10, limit c5.*=20, max-vcpus 512, min-nodes 3".
 
-The same words are typed commands, the line of the dialog, and what the inputs panel shows.
+The same words are typed commands, the line of the dialog, and the display in the Inputs panel.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ OFF = frozenset({"off", "none", "-"})
 
 
 class Clause(NamedTuple):
-    """One kind of limit: its word, what it takes, what it does, and the field that it sets."""
+    """One kind of limit: its word, its argument, what it does, and the field that it sets."""
 
     word: str
     takes: str
@@ -39,7 +39,7 @@ _BY_WORD = {clause.word: clause for clause in CLAUSES}
 
 
 def changed(limits: Limits, word: str, typed: str) -> Limits:
-    """The limits after one clause; "off" takes that kind of limit away.
+    """The limits after one clause; "off" removes that kind of limit.
 
     Raises:
         BadInput: for an argument without meaning.
@@ -54,7 +54,7 @@ def changed(limits: Limits, word: str, typed: str) -> Limits:
 
 
 def parsed(line: str) -> Limits:
-    """The limits that a whole line states; none of an empty one.
+    """The limits that a whole line states; none for an empty one.
 
     Raises:
         BadInput: for an unknown word, or an argument without meaning.
@@ -120,16 +120,16 @@ def parse_type_count(text: str, option: str, *, least: int = 1) -> tuple[str, in
 def _counts(
     entries: tuple[tuple[str, int], ...], word: str, typed: str, *, least: int
 ) -> tuple[tuple[str, int], ...]:
-    """The entries with those of "a=1 b=2" in place of older ones of the same name."""
-    found = dict(entries)
+    """The entries, with those of "a=1 b=2" in place of older ones of the same name."""
+    counts = dict(entries)
     for part in typed.split():
         name, _, number = part.partition("=")
         if number in OFF:
-            found.pop(name, None)
+            counts.pop(name, None)
         else:
             name, nodes = parse_type_count(part, word, least=least)
-            found[name] = nodes
-    return tuple(found.items())
+            counts[name] = nodes
+    return tuple(counts.items())
 
 
 def _whole(typed: str, word: str) -> int:

@@ -1,1 +1,1 @@
-"""What is kept between sessions: settings, scenarios, pins, the last session."""
+"""Files of the user: settings, scenarios, pins, the last session."""

@@ -20,13 +20,13 @@ class CaptionContent:
     """The content of a caption.
 
     Args:
-        place: number of the step, from 1; of `steps`.
+        step: number of the step, from 1; of `steps`.
         typed: the commands and keys of the step, shown so that they can be repeated.
     """
 
     title: str
     text: str
-    place: int
+    step: int
     steps: int
     typed: tuple[str, ...] = ()
     last: bool = False
@@ -43,30 +43,30 @@ class Caption(Container):
     }
     """
 
-    def __init__(self, told: CaptionContent, glyphs: Glyphs) -> None:
+    def __init__(self, content: CaptionContent, glyphs: Glyphs) -> None:
         super().__init__()
         self._bar = Bar(glyphs, firm=True)
         self._text = Prose(glyphs=glyphs)
         self._glyphs = glyphs
-        self.tell(told)
+        self.tell(content)
 
     def compose(self) -> ComposeResult:
         """One line of title and keys, and the text."""
         yield self._bar
         yield self._text
 
-    def tell(self, told: CaptionContent) -> None:
+    def tell(self, content: CaptionContent) -> None:
         """Show another content."""
         left = [
-            Item(f" Tour {told.place}/{told.steps} ", "accent"),
-            Item(f" {told.title} ", "strong"),
+            Item(f" Tour {content.step}/{content.steps} ", "accent"),
+            Item(f" {content.title} ", "strong"),
         ]
         left += [
-            Item(f" {self._glyphs.focus} {typed} ", "good", whole=False) for typed in told.typed
+            Item(f" {self._glyphs.focus} {typed} ", "good", whole=False) for typed in content.typed
         ]
         pairs = [
-            (key, "end" if told.last and what == "next" else what, action)
+            (key, "end" if content.last and what == "next" else what, action)
             for key, what, action in KEYS
         ]
         self._bar.show(left, keys(pairs))
-        self._text.show([[(told.text, "base")]])
+        self._text.show([[(content.text, "base")]])
