@@ -1,4 +1,4 @@
-"""The options that say how executors are laid out on nodes."""
+"""Options for the layout of executors on nodes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ NAMES = ("overhead_per_core", "fill_nodes")
 
 
 def add_layout(parser: argparse.ArgumentParser) -> None:
-    """How many executors sit on a node, and what they get beside their heap, on nodes that they are
-    laid out on."""
+    """Add the options for executors on a node and their memory beside the heap."""
     group = sections.of(parser, sections.EXECUTORS)
     group.add_argument(
         "--overhead-per-core",
@@ -29,8 +28,8 @@ def add_layout(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def check_laid_out(args: argparse.Namespace) -> None:
-    """Refuses the options where executors are as given, or as they ran.
+def check_layout_applies(args: argparse.Namespace) -> None:
+    """Refuse the layout options where executors are as given, or as measured.
 
     Raises:
         BadInput: when no nodes are named that executors are laid out on.
@@ -44,7 +43,7 @@ def check_laid_out(args: argparse.Namespace) -> None:
 
 
 def check_as_given(args: argparse.Namespace) -> None:
-    """Refuses what says nothing of executors whose cores are given.
+    """Refuse options that do not apply to executors with given cores.
 
     Raises:
         BadInput: when nodes are to be filled.

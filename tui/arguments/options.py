@@ -1,6 +1,6 @@
-"""The command's arguments: parsed once, turned into engine values in one place.
+"""The command's arguments: parsers and shared options, turned into engine values in one place.
 
-Every number with a unit goes through `engine.units`, so that a wrong one ends in the same line
+Every number with a unit is parsed by `engine.units`, so that a wrong one gives the same message
 everywhere, with the name of its option.
 """
 
@@ -20,17 +20,17 @@ DEFAULT_CATALOG = "aws"
 DEFAULT_MAX_NODES = 64
 
 USE_RESOURCES = ("simcost",)
-"""Models that make use of a resource profile."""
+"""Models that use a resource profile."""
 
 MAX_SECONDS = 10 * 365.25 * 86400.0
-"""No deadline is later: ten years."""
+"""Latest deadline: ten years."""
 
 MAX_WHOLE = 1_000_000
-"""No number of nodes, executors, cores or partitions is larger."""
+"""Largest number of nodes, executors, cores or partitions."""
 
 
 def whole(minimum: int = 1, most: int | None = None) -> Callable[[str], int]:
-    """An argument type: a whole number of at least `minimum` and at most `most` (`MAX_WHOLE`)."""
+    """Argument type: a whole number of at least `minimum` and at most `most` (`MAX_WHOLE`)."""
 
     def parse(text: str) -> int:
         try:
@@ -50,7 +50,7 @@ T = TypeVar("T")
 
 
 def quantity(parse: Callable[[str], T]) -> Callable[[str], T]:
-    """An argument type from one of the engine's parsers."""
+    """Argument type that uses one of the engine's parsers."""
 
     def convert(text: str) -> T:
         try:
@@ -62,7 +62,7 @@ def quantity(parse: Callable[[str], T]) -> Callable[[str], T]:
 
 
 def parse_wait(text: str) -> float:
-    """Seconds that someone can wait for; the same on the command line and in the planner."""
+    """Seconds of a deadline, at most ten years; the same on the command line and in the planner."""
     seconds = engine.parse_seconds(text)
     if seconds > MAX_SECONDS:
         raise engine.BadInput(f"must be at most ten years, not {text!r}")
@@ -70,7 +70,7 @@ def parse_wait(text: str) -> float:
 
 
 duration = quantity(parse_wait)
-"""An argument type."""
+"""Argument type of a deadline."""
 
 
 def add_sources(parser: argparse.ArgumentParser, *, least: str = "+") -> None:
@@ -84,7 +84,7 @@ def add_sources(parser: argparse.ArgumentParser, *, least: str = "+") -> None:
 
 
 def refuse(args: argparse.Namespace, names: Sequence[str], why: str, remedy: str) -> None:
-    """Refuses the first of some options that is given where it means nothing."""
+    """Refuse the first of some options that is given although it does not apply."""
     for option in given(args, names)[:1]:
         raise engine.BadInput(why, where=option, remedy=remedy)
 
@@ -118,7 +118,7 @@ def add_origin(parser: argparse.ArgumentParser) -> None:
 
 
 def add_resources(parser: argparse.ArgumentParser) -> None:
-    """What the nodes can do, for the models that ask."""
+    """Add the resource profile of the nodes, for the models that use it."""
     group = sections.of(parser, sections.EVIDENCE)
     group.add_argument(
         "--resources",
@@ -133,7 +133,7 @@ def add_resources(parser: argparse.ArgumentParser) -> None:
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
-    """What predicts, and how sure an answer must be."""
+    """Add model and confidence."""
     sections.of(parser, sections.MODEL).add_argument(
         "--model",
         default="sparkplan",
@@ -144,7 +144,7 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 
 
 def add_confidence(parser: argparse.ArgumentParser) -> None:
-    """How sure an answer must be."""
+    """Add the confidence."""
     sections.of(parser, sections.MODEL).add_argument(
         "--confidence",
         type=quantity(engine.parse_confidence),
@@ -181,7 +181,7 @@ def add_executor_memory(parser: argparse._ActionsContainer) -> None:
 
 
 def add_catalog(parser: argparse.ArgumentParser) -> None:
-    """Whose prices hold."""
+    """Add the price catalog."""
     sections.of(parser, sections.PRICES).add_argument(
         "--catalog",
         metavar="NAME|FILE",
@@ -190,7 +190,7 @@ def add_catalog(parser: argparse.ArgumentParser) -> None:
 
 
 def add_terms(parser: argparse.ArgumentParser) -> None:
-    """Which of a catalog's prices hold, and on what terms."""
+    """Add the terms of a catalog's prices."""
     group = sections.of(parser, sections.PRICES)
     group.add_argument("--region", metavar="R", help="where a catalog has several")
     group.add_argument(
@@ -209,7 +209,7 @@ def add_terms(parser: argparse.ArgumentParser) -> None:
 
 
 def add_platform(parser: argparse.ArgumentParser) -> None:
-    """What runs the executors on a catalog's machines."""
+    """Add the platform that runs the executors."""
     sections.of(parser, sections.EXECUTORS).add_argument(
         "--platform",
         metavar="NAME",
@@ -244,7 +244,7 @@ def given_terms(args: argparse.Namespace) -> list[str]:
 
 
 def add_goal(parser: argparse._ActionsContainer) -> None:
-    """A deadline, a budget, and which nodes may serve them."""
+    """Add deadline and budget, and the limits of rented nodes."""
     goal = sections.of(parser, sections.GOAL)
     goal.add_argument(
         "--deadline",
@@ -272,19 +272,19 @@ def add_goal(parser: argparse._ActionsContainer) -> None:
 
 
 def read_profile(args: argparse.Namespace, catalog: engine.Catalog | None = None) -> engine.Profile:
-    """The profile that the SOURCE arguments give; the types that it names are held against
-    `catalog`, where it is open already, else against that of --catalog."""
+    """The profile of the SOURCE arguments; its types are looked up in `catalog` where it is loaded
+    already, else in that of --catalog."""
     resources = resources_of(args)
     pauses = getattr(args, "pauses", None)
     read = engine.read(
         *args.sources, ran_on=ran_on(args), pause_seconds=pauses, progress=streams.long_reading()
     )
-    profile = laid_out(args, engine.held_against(read, catalog or looked_in(args)))
+    profile = with_layout_options(args, engine.held_against(read, catalog or lookup_catalog(args)))
     return profile if resources is None else replace(profile, resources=resources)
 
 
-def laid_out(args: argparse.Namespace, profile: engine.Profile) -> engine.Profile:
-    """The profile with what --overhead-per-core and --fill-nodes say, where they are given."""
+def with_layout_options(args: argparse.Namespace, profile: engine.Profile) -> engine.Profile:
+    """The profile with --overhead-per-core and --fill-nodes applied, where given."""
     gib = getattr(args, "overhead_per_core", None)
     if getattr(args, "fill_nodes", False):
         profile = engine.with_filled_nodes(profile)
@@ -292,7 +292,7 @@ def laid_out(args: argparse.Namespace, profile: engine.Profile) -> engine.Profil
 
 
 def resources_of(args: argparse.Namespace) -> engine.ResourceProfile | None:
-    """The resource profile that the arguments name; commands without these options have none."""
+    """The resource profile that the arguments name; None for commands without these options."""
     path, stress = getattr(args, "resources", None), getattr(args, "stress_log", None)
     if path is None:
         if stress is not None:
@@ -312,11 +312,11 @@ def ran_on(args: argparse.Namespace) -> engine.InstanceType | None:
     """The type named by --ran-on, with its shape and speed from its catalog."""
     if args.ran_on is None:
         return None
-    return engine.named_type(args.ran_on, first=looked_in(args))[1]
+    return engine.named_type(args.ran_on, first=lookup_catalog(args))[1]
 
 
-def looked_in(args: argparse.Namespace) -> engine.Catalog | str:
-    """The catalog that types are looked for in first: that of --catalog, where it is given."""
+def lookup_catalog(args: argparse.Namespace) -> engine.Catalog | str:
+    """The catalog in which types are looked up first: that of --catalog, where given."""
     return catalog_of(args) if getattr(args, "catalog", None) else DEFAULT_CATALOG
 
 
@@ -332,8 +332,8 @@ def globs(text: str | None) -> tuple[str, ...] | None:
 
 def node_range(text: str | None, *, default: str = "1:64") -> list[int]:
     """Node counts from "A:B" or one number N (meaning 1:N)."""
-    spoken = text or default
-    first, colon, last = spoken.partition(":")
+    range_text = text or default
+    first, colon, last = range_text.partition(":")
     try:
         low, high = (int(first), int(last)) if colon else (1, int(first))
     except ValueError:
@@ -341,9 +341,11 @@ def node_range(text: str | None, *, default: str = "1:64") -> list[int]:
     if not 1 <= low <= high <= MAX_CLUSTER_NODES:
         beyond = f"goes beyond {MAX_CLUSTER_NODES:,} nodes"
         what = beyond if high > MAX_CLUSTER_NODES else "is not a range of nodes"
-        raise engine.BadInput(f"{spoken!r} {what}", where="--nodes", remedy="write it like 1:64")
+        raise engine.BadInput(
+            f"{range_text!r} {what}", where="--nodes", remedy="write it like 1:64"
+        )
     return list(range(low, high + 1))
 
 
 MAX_CLUSTER_NODES = 10_000
-"""No cluster is larger; a slip of the keyboard should not fill the memory."""
+"""Largest cluster; a typing error should not fill the memory."""

@@ -9,7 +9,7 @@ import engine
 from tui import format as text
 from tui.charts import chart_csv
 from tui.charts.chart_svg import Panel, format_svg
-from tui.screens.export import harmless
+from tui.screens.export import safe_name
 from tui.storage.user_folders import path_exists
 from tui.views import curves, frontier, sentences
 from tui.views.chart_axes import TITLES
@@ -23,7 +23,7 @@ ENDINGS = (".svg", ".csv")
 def suggested(app: PlannerApp) -> str:
     """A file name for the charts of the view; a picture, as numbers end in .csv."""
     view = "frontier" if app.state.view == "frontier" else "curves"
-    return f"{harmless(app.built.profile.name if app.built else '')}-{view}.svg"
+    return f"{safe_name(app.built.profile.name if app.built else '')}-{view}.svg"
 
 
 def save(app: PlannerApp, name: str, *, allowed: str) -> str:

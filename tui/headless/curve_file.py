@@ -1,4 +1,4 @@
-"""A curve of `sparkplan curve` as a file: a picture (SVG) or its numbers (CSV)."""
+"""Writes a curve of `sparkplan curve` as a picture (SVG) or as numbers (CSV)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fleet in rows of at most 80 cells: what each job was, and under it what it is to rent."""
+"""The fleet as a table of at most 80 cells: two rows per job, as measured and as recommended."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 WIDTH = 80
 
-SAID = {"given": "", "evidence": "its own", "measured": "as measured"}
-"""Where a deadline is from, behind it; one as measured is the time beside it."""
+DEADLINE_SOURCES = {"given": "", "evidence": "its own", "measured": "as measured"}
+"""Source of a deadline, printed behind it; a measured one is the time beside it."""
 
 Row = tuple[str, str, str, str, str]
 
@@ -29,7 +29,7 @@ GAP = "  "
 
 
 def as_text(jobs: Sequence[JobPlan], total_usd: float | None, catalog: Catalog) -> str:
-    """Two rows for each job, what one run of each costs, and by whose prices."""
+    """Two rows per job, the total cost of one run of each, and the catalog of the prices."""
     rows: list[Row | str] = [*HEAD]
     for job in jobs:
         rows += [_evidence(job), _answer(job), *_why_none(job)]
@@ -38,9 +38,9 @@ def as_text(jobs: Sequence[JobPlan], total_usd: float | None, catalog: Catalog) 
 
 
 def _evidence(job: JobPlan) -> Row:
-    """What the job was, and when it is to be done."""
+    """The measured job, and its deadline."""
     stream = " (one micro-batch)" if job.time_of != "run" else ""
-    said = SAID.get(job.deadline_from or "", "")
+    said = DEADLINE_SOURCES.get(job.deadline_from or "", "")
     deadline = "" if job.deadline_from == "measured" else text.seconds(job.deadline_seconds)
     return (
         f"{text.shown(job.evidence.name)}{stream}",
@@ -52,7 +52,7 @@ def _evidence(job: JobPlan) -> Row:
 
 
 def _answer(job: JobPlan) -> Row | str:
-    """Its cluster; where none satisfies the goal the nearest miss, marked, or what is wrong."""
+    """The recommended cluster; else the nearest miss, marked, or the error."""
     choice = job.chosen or job.nearest
     if job.problem is not None:
         where = f"{job.problem.where}: " if job.problem.where else ""
@@ -70,11 +70,11 @@ def _answer(job: JobPlan) -> Row | str:
 
 
 def _why_none(job: JobPlan) -> list[str]:
-    """What the nearest misses, and the limit from which on it would count: it may well be expected
-    in time, and yet not be as sure to be as was asked. Two ways out have a line each."""
+    """What the nearest miss violates, and the limit that would admit it: its expected time may be
+    within the deadline, but not at the confidence asked for. Two alternatives have a line each."""
     if (miss := job.miss) is None:
         return []
-    ways = recommend.takes(job.found).splitlines() if job.found else []
+    ways = recommend.sufficient_goal(job.found).splitlines() if job.found else []
     it = "it is" if miss.code == "budget" else "it"
     said = f"    {it} {text.shown(miss.reason)}"
     if len(ways) == 1:
@@ -83,11 +83,11 @@ def _why_none(job: JobPlan) -> list[str]:
 
 
 def _lines(rows: Sequence[Row | str]) -> list[str]:
-    """The rows below each other; a first cell that leaves the others no room has its own lines."""
+    """The rows as lines; a first cell that leaves no room for the others has its own lines."""
     whole = [row for row in rows if not isinstance(row, str)]
-    widths = [max(len(row[place]) for row in whole) for place in range(1, len(HEAD[0]))]
-    room = WIDTH - sum(widths) - len(GAP) * len(widths)
-    first = max((len(row[0]) for row in whole if len(row[0]) <= room), default=0)
+    widths = [max(len(row[index]) for row in whole) for index in range(1, len(HEAD[0]))]
+    width_left = WIDTH - sum(widths) - len(GAP) * len(widths)
+    first = max((len(row[0]) for row in whole if len(row[0]) <= width_left), default=0)
     lines = []
     for row in rows:
         name = row if isinstance(row, str) else row[0]
@@ -96,15 +96,15 @@ def _lines(rows: Sequence[Row | str]) -> list[str]:
             name = ""
         if not isinstance(row, str):
             cells = [
-                cell.rjust(width) if place in RIGHT else cell.ljust(width)
-                for place, (cell, width) in enumerate(zip(row[1:], widths, strict=True), start=1)
+                cell.rjust(width) if index in RIGHT else cell.ljust(width)
+                for index, (cell, width) in enumerate(zip(row[1:], widths, strict=True), start=1)
             ]
             lines.append(GAP.join([name.ljust(first), *cells]).rstrip())
     return lines
 
 
 def _sum(jobs: Sequence[JobPlan], total_usd: float | None) -> list[str]:
-    """What one run of each costs, and why there is no interval or no sum."""
+    """The total cost, and why there is no interval or no total."""
     counted = text.counted(len(jobs), "job")
     missing = sum(job.chosen is None for job in jobs)
     if missing:

@@ -1,4 +1,4 @@
-"""`sparkplan measure-host`: the machine this runs on, as an instance type and as throughputs."""
+"""`sparkplan measure-host`: measures this machine, as an instance type and as throughputs."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def check_folders(*files: str | None) -> None:
-    """A file that cannot be written is refused before anything is measured."""
+    """Refuse files that cannot be written before anything is measured."""
     for file in files:
         if file is not None and not Path(file).parent.is_dir():
             raise engine.BadInput(
@@ -79,12 +79,12 @@ def check_folders(*files: str | None) -> None:
 
 
 def default_name() -> str:
-    """The host's name, without what cannot be in a type's name."""
+    """The host's name, without characters that a type's name cannot have."""
     return re.sub(r"[^\w.-]+", "-", platform.node().partition(".")[0], flags=re.ASCII) or "host"
 
 
 def as_text(report: engine.HostReport) -> list[str]:
-    """What was measured, each line with its spread over the repetitions."""
+    """The measurements, each with its spread over the repetitions."""
     disk = report.disk
     rows = [
         ("CPU score, all cores", *score(report.score)),

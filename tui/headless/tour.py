@@ -1,4 +1,4 @@
-"""`sparkplan tour`: the guided walkthrough in the real planner, by hand, by itself or recorded."""
+"""`sparkplan tour`: the guided tour in the real planner, by hand, by itself or recorded."""
 
 from __future__ import annotations
 

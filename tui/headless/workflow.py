@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
     cluster, workload = cluster_of(args, fitted, file_cluster), workload_of(args, fitted)
     if isinstance(cluster, engine.Cluster):
         paid = target.at_prices_of(cluster, args, fitted.profile)
-        fitted = replace(fitted, profile=target.noted(args, fitted.profile, paid))
+        fitted = replace(fitted, profile=target.with_price_notice(args, fitted.profile, paid))
     report = fitted.course(cluster=cluster, workload=workload, confidence=args.confidence)
     report, cost_fields, cost_lines = with_cost(args, report, cluster, fitted, workload)
     if args.json:
@@ -147,7 +147,9 @@ def fitted_of(
             )
         profile = args.task_profile or "normal"
         fitted = engine.fit_workflow(workflow, task_profile=profile, printed=args.printed)
-        fitted_with_layout = replace(fitted, profile=options.laid_out(args, fitted.profile))
+        fitted_with_layout = replace(
+            fitted, profile=options.with_layout_options(args, fitted.profile)
+        )
         return fitted_with_layout, workflow.cluster
     why = "is for workflow files: the stages of one application are served in turn"
     options.refuse(args, ("scheduler", "printed"), why, "leave it out")
@@ -157,7 +159,7 @@ def fitted_of(
         )
     progress = streams.long_reading()
     profile = engine.read(*sources, ran_on=options.ran_on(args), progress=progress)
-    return engine.fit_states(options.laid_out(args, profile)), None
+    return engine.fit_states(options.with_layout_options(args, profile)), None
 
 
 def cluster_of(
@@ -166,7 +168,7 @@ def cluster_of(
     """The cluster that the options name, else that of the workflow file or of the log."""
     named = args.instance is not None or args.executors is not None
     if file_cluster is not None and not named:
-        layouts.check_laid_out(args)
+        layouts.check_layout_applies(args)
         return file_cluster if args.nodes is None else replace(file_cluster, nodes=args.nodes)
     if not fitted.profile.runs and args.executors is None:
         if args.instance is None:
@@ -204,7 +206,7 @@ def run_recommend(args: argparse.Namespace, sources: Sequence[str]) -> int:
         raise engine.BadInput("no goal is given", remedy="add --deadline D, --budget B, or both")
     fitted, _ = fitted_of(args, sources)
     catalog, notice = prices.priced(args, fitted.profile)
-    fitted = replace(fitted, profile=prices.noting(fitted.profile, notice))
+    fitted = replace(fitted, profile=prices.with_notice(fitted.profile, notice))
     recommendation = engine.recommend(
         fitted,
         catalog=catalog,
@@ -216,7 +218,7 @@ def run_recommend(args: argparse.Namespace, sources: Sequence[str]) -> int:
         confidence=args.confidence,
         spot=args.spot,
     )
-    return recommend.tell(args, recommendation, catalog)
+    return recommend.print_recommendation(args, recommendation, catalog)
 
 
 def as_text(report: engine.WorkflowReport, cost: Sequence[str] = ()) -> str:

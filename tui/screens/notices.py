@@ -1,4 +1,4 @@
-"""The notices of this session, newest first: what was said before it went out of sight."""
+"""The log of this session's notices, newest first."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from tui.views.prose import Line, Tone
 from tui.widgets.glyphs import Glyphs
 
 MAX_NOTICES = 200
-"""Older ones are forgotten."""
+"""Older ones are dropped."""
 
 
 class NoticeRecord(NamedTuple):
-    """A notice, when it was shown, and the sign of its tone ("" for none)."""
+    """A notice, when it was shown, and the mark of its tone ("" for none)."""
 
     at: datetime
     sign: str
@@ -24,16 +24,16 @@ class NoticeRecord(NamedTuple):
 
 
 def lines(notice_log: Sequence[NoticeRecord]) -> list[Line]:
-    """A notice each, newest first."""
-    found: list[Line] = [
+    """One line per notice, newest first."""
+    log_lines: list[Line] = [
         [(f"{one.at:%H:%M:%S}  ", "muted"), (f"{one.sign or ' '} ", one.tone), (one.words, "base")]
         for one in reversed(notice_log)
     ]
-    return found or [[("No notices yet.", "muted")]]
+    return log_lines or [[("No notices yet.", "muted")]]
 
 
 class NoticesScreen(HelpScreen):
-    """The log; any of esc, n and q leaves."""
+    """The log; any of esc, ?, q and n leaves."""
 
     TITLE_TEXT = "Notices of this session"
 
