@@ -56,9 +56,8 @@ class Answer:
     def curve(self, instance: str) -> engine.Curve | None:
         """The curve of a type under this goal, cached; None where the type is no candidate."""
         if instance not in self._curves:
-            report = self.report
-            found = curve_of(self.built.plan, instance, report.goal, report.billing)
-            self._curves[instance] = found
+            goal, billing = self.report.goal, self.report.billing
+            self._curves[instance] = curve_of(self.built.plan, instance, goal, billing)
         return self._curves[instance]
 
     @property

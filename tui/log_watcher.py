@@ -71,9 +71,9 @@ class LogWatcher:
     def follow(self, sources: tuple[str, ...]) -> None:
         """Take the present sizes as those that are read."""
         self._sources = sources
-        found = ((source, log_snapshot(source)) for source in sources)
+        snapshots = ((source, log_snapshot(source)) for source in sources)
         self._followed = [
-            _FollowedLog(source, now, now) for source, now in found if now is not None
+            _FollowedLog(source, now, now) for source, now in snapshots if now is not None
         ]
 
     def poll(self) -> SourceChange | None:

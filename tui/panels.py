@@ -366,9 +366,9 @@ class Panels:
     def set_title(self, name: str, title: str) -> None:
         """Set the title of a widget's panel; one that is too long is cut with an ellipsis."""
         panel, glyphs = self.widget(f"{name}-panel"), self.glyphs
-        room = self.width - TITLE_EDGES - (0 if self.width < NARROW_BELOW else SIDE_CELLS)
+        max_width = self.width - TITLE_EDGES - (0 if self.width < NARROW_BELOW else SIDE_CELLS)
         safe = plain(title, ascii_only=glyphs.ascii_only)
-        cut = fit(safe, max(1, room), ellipsis=glyphs.ellipsis).rstrip()
+        cut = fit(safe, max(1, max_width), ellipsis=glyphs.ellipsis).rstrip()
         if panel.border_title != cut:
             panel.border_title = cut
 

@@ -81,8 +81,8 @@ def without_pin(pins: tuple[Pin, ...], name: str) -> tuple[Pin, ...]:
 
 def free_name(pins: tuple[Pin, ...]) -> str | None:
     """The first letter that is no pin's name; None where all are used."""
-    taken = {pin.name for pin in pins}
-    return next((letter for letter in ascii_uppercase if letter not in taken), None)
+    used = {pin.name for pin in pins}
+    return next((letter for letter in ascii_uppercase if letter not in used), None)
 
 
 def changed(pin: Pin, first: Pin) -> tuple[str, ...]:

@@ -160,10 +160,10 @@ def _plan(typed: str, names: CommandContext) -> Action:
 
 
 def _view(typed: str, names: CommandContext) -> Outcome:
-    found = [view for view in pages.NAMES if view.startswith(typed)]
-    if len(found) != 1:
+    matches = [view for view in pages.NAMES if view.startswith(typed)]
+    if len(matches) != 1:
         raise engine.UnknownName("view", typed, pages.NAMES)
-    return f"view({found[0]!r})"
+    return f"view({matches[0]!r})"
 
 
 def _chart(typed: str, names: CommandContext) -> Outcome:

@@ -125,14 +125,14 @@ async def test_before_there_is_a_plan_they_say_why_there_is_none(planner, monkey
 async def before_the_evidence(app, monkeypatch):
     """An app that has drawn and reads, until the event is set."""
     begun, go_on = Event(), Event()
-    build = app._given.build
+    build = app._injected_session.build
 
     def held(*asked):
         begun.set()
         go_on.wait()
         return build(*asked)
 
-    monkeypatch.setattr(app._given, "build", held)
+    monkeypatch.setattr(app._injected_session, "build", held)
     async with app.run_test(size=(120, 40)) as pilot:
         while not begun.is_set():
             await pilot.pause(0.01)

@@ -55,7 +55,7 @@ async def at(pilot, place):
 
 
 @cache
-def tour_options(size, glyphs):
+def play_tour(size, glyphs):
     """What was seen of the whole tour, and its exit code: it plays once for several tests."""
     seen = Spectator()
     options = AppOptions(tour=TourOptions(auto=True, recorder=seen), glyphs=glyphs)
@@ -73,7 +73,7 @@ def tour_options(size, glyphs):
 
 def test_what_is_to_be_pasted_is_seen_beside_the_caption_of_a_small_terminal():
     """Of the text there was its first line, which names the program."""
-    pages = [shown for _, shown, *_ in tour_options((80, 24), "ascii")[0].pages]
+    pages = [shown for _, shown, *_ in play_tour((80, 24), "ascii")[0].pages]
     (shown,) = (shown for shown in pages if "Preview" in shown)
     assert "--executor-memory" in shown
     assert "spark-submit      options" in shown
@@ -82,9 +82,9 @@ def test_what_is_to_be_pasted_is_seen_beside_the_caption_of_a_small_terminal():
 
 @pytest.mark.parametrize(("size", "glyphs"), [((120, 40), "unicode"), ((80, 24), "ascii")])
 def test_it_plays_to_its_end_on_the_bundled_sample(size, glyphs):
-    seen, code = tour_options(size, glyphs)
+    seen, code = play_tour(size, glyphs)
     assert code == 0
-    assert [told.place for told, *_ in seen.pages] == list(range(1, len(STEPS) + 1))
+    assert [caption.step for caption, *_ in seen.pages] == list(range(1, len(STEPS) + 1))
     for told, shown, _, _ in seen.pages:
         assert "{" not in told.text
         rows = shown.splitlines()
@@ -99,7 +99,7 @@ def test_it_plays_to_its_end_on_the_bundled_sample(size, glyphs):
 
 
 def test_captions_say_what_the_answer_says():
-    seen, _ = tour_options((120, 40), "unicode")
+    seen, _ = play_tour((120, 40), "unicode")
     by_title = {told.title: (told, shown, best) for told, shown, best, _ in seen.pages}
     for title in ("The answer", "A tighter deadline", "Undo", "How sure", "Spot prices"):
         told, shown, best = by_title[title]

@@ -145,10 +145,10 @@ def _catalog_with_price(
     if name in catalog.offers:
         return catalog
     try:
-        found, _ = engine.find_type(name, first=options.lookup_catalog(args))
+        found_in, _ = engine.find_type(name, first=options.lookup_catalog(args))
     except engine.UnknownName:
         return None
-    return options.catalog_of(args, found.name)
+    return options.catalog_of(args, found_in.name)
 
 
 def with_price_notice(

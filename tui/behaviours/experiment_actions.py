@@ -33,8 +33,8 @@ class ExperimentActions(PlannerMixin):
     def advised(self, answer: Answer) -> tuple[ExperimentsReport | None, bool]:
         """The report on experiments (None until it is computed), and whether it is about to
         change."""
-        found = self.advising.report_for(self.planner.state, answer)
-        return found, self.advising.waiting
+        report = self.advising.report_for(self.planner.state, answer)
+        return report, self.advising.waiting
 
     @property
     def experiments_pending(self) -> bool:

@@ -50,16 +50,16 @@ class PinActions(PlannerMixin):
         at_cursor = self._under_cursor()
         pin_name = name.strip() or (at_cursor.name if at_cursor else "")
         if pin_name == "all":
-            self.pins, said = (), "nothing is pinned any more"
+            self.pins, notice = (), "nothing is pinned any more"
         elif any(pin.name == pin_name for pin in self.pins):
             self.pins = pins.without_pin(self.pins, pin_name)
-            said = f"{pin_name} is no longer pinned"
+            notice = f"{pin_name} is no longer pinned"
         else:
             known = ", ".join(pin.name for pin in self.pins) or "none"
             app.show_notice(f"name what to unpin (pinned: {known}), or all", "warn")
             return
         app._panels.show()
-        app.show_notice(said, "base")
+        app.show_notice(notice, "base")
 
     def return_to_pin(self, index: int) -> None:
         """Load the inputs of a pinned plan, and show its curves."""

@@ -272,8 +272,8 @@ class PlanUpdates(PlannerMixin):
         self._relax()
         self._relax_borderline_deadline(built)
         app._panels.set_slider_ranges(built, app.answer)
-        if asked := inputs.questions(app.state, built):
-            app.show_notice(asked, "warn", stays=True)
+        if questions := inputs.questions(app.state, built):
+            app.show_notice(questions, "warn", stays=True)
 
     def _relax_borderline_deadline(self, built: BuiltPlan) -> None:
         """Relax a default deadline at once if the interpolated time meets it by less than

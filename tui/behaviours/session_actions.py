@@ -87,9 +87,9 @@ class SessionActions(PlannerMixin):
         except engine.EngineError as error:
             app.show_notice(str(error), "bad")
         else:
-            said = f"saved as {path}; open it with :load {name}"
+            saved_as = f"saved as {path}; open it with :load {name}"
             replaced = f", and the one that it replaced with :load {former}" if former else ""
-            app.show_notice(said + replaced, "good")
+            app.show_notice(saved_as + replaced, "good")
 
     def action_scenario_load(self, name: str = "") -> None:
         """Load every input from a scenario."""

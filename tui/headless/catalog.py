@@ -210,8 +210,8 @@ def validate(args: argparse.Namespace) -> int:
     if not problems:
         types = len(engine.load_catalog(args.name, region=args.region).offers)
     if args.json:
-        said = [str(problem) for problem in problems]
-        output.print_json({"catalog": args.name, "types": types, "problems": said})
+        messages = [str(problem) for problem in problems]
+        output.print_json({"catalog": args.name, "types": types, "problems": messages})
     elif types is None:
         print("\n".join(text.shown(str(problem)) for problem in problems))
     else:

@@ -207,12 +207,12 @@ def warn_of_changed_code(outcomes: Sequence[engine.Outcome]) -> None:
 SHOWN_LOGS = 3
 
 
-def line_of(outcome: engine.Outcome, place: int, count: int) -> str:
+def line_of(outcome: engine.Outcome, number: int, count: int) -> str:
     if outcome.status == "planned":
         return text.shown(shlex.join(outcome.command))
     words = {"done": "done", "kept": "kept, the log is there", "failed": "failed"}
     took = "" if outcome.seconds is None else f" in {text.seconds(outcome.seconds)}"
-    return text.shown(f"{place}/{count} {outcome.run.name}: {words[outcome.status]}{took}")
+    return text.shown(f"{number}/{count} {outcome.run.name}: {words[outcome.status]}{took}")
 
 
 def as_dict(outcome: engine.Outcome) -> dict[str, Any]:

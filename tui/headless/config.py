@@ -78,13 +78,15 @@ def as_dict(path: Path) -> dict[str, object]:
 
 
 def _show(path: Path) -> None:
-    found = config.read_config(path)
-    stands = defaults()
+    settings = config.read_config(path)
+    default_values = defaults()
     rows = []
     for key in config.READERS:
-        value = getattr(found, key)
-        rows.append((key, f"{_shown(stands[key])} (default)" if value is None else _shown(value)))
-    rows += [(f"keys.{action}", keys) for action, keys in found.keys.items()]
+        value = getattr(settings, key)
+        rows.append(
+            (key, f"{_shown(default_values[key])} (default)" if value is None else _shown(value))
+        )
+    rows += [(f"keys.{action}", keys) for action, keys in settings.keys.items()]
     print(text.table([(key, text.shown(value)) for key, value in rows]))
 
 

@@ -40,12 +40,12 @@ def as_text(jobs: Sequence[JobPlan], total_usd: float | None, catalog: Catalog) 
 def _evidence(job: JobPlan) -> Row:
     """The measured job, and its deadline."""
     stream = " (one micro-batch)" if job.time_of != "run" else ""
-    said = DEADLINE_SOURCES.get(job.deadline_from or "", "")
+    source = DEADLINE_SOURCES.get(job.deadline_from or "", "")
     deadline = "" if job.deadline_from == "measured" else text.seconds(job.deadline_seconds)
     return (
         f"{text.shown(job.evidence.name)}{stream}",
         text.seconds(job.measured_seconds),
-        f"{deadline} {said}".strip(),
+        f"{deadline} {source}".strip(),
         f"{job.evidence.runs:,}",
         "",
     )
@@ -74,12 +74,12 @@ def _why_none(job: JobPlan) -> list[str]:
     within the deadline, but not at the confidence asked for. Two alternatives have a line each."""
     if (miss := job.miss) is None:
         return []
-    ways = recommend.sufficient_goal(job.found).splitlines() if job.found else []
+    alternatives = recommend.sufficient_goal(job.found).splitlines() if job.found else []
     it = "it is" if miss.code == "budget" else "it"
-    said = f"    {it} {text.shown(miss.reason)}"
-    if len(ways) == 1:
-        return [f"{said}: {ways[0]}"]
-    return [said, *(f"    {way}" for way in ways)]
+    violation = f"    {it} {text.shown(miss.reason)}"
+    if len(alternatives) == 1:
+        return [f"{violation}: {alternatives[0]}"]
+    return [violation, *(f"    {alternative}" for alternative in alternatives)]
 
 
 def _lines(rows: Sequence[Row | str]) -> list[str]:

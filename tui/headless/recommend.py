@@ -123,15 +123,17 @@ def print_recommendation(
     return 0 if recommendation.recommended is not None else 1
 
 
-def as_dict(found: engine.Recommendation, catalog: engine.Catalog | None) -> dict[str, Any]:
+def as_dict(
+    recommendation: engine.Recommendation, catalog: engine.Catalog | None
+) -> dict[str, Any]:
     """The recommendation as JSON, with the catalog of its prices."""
-    return {**found.to_dict(), "catalog": output.catalog_dict(catalog)}
+    return {**recommendation.to_dict(), "catalog": output.catalog_dict(catalog)}
 
 
-def notices(found: engine.Recommendation) -> list[engine.Notice]:
+def notices(recommendation: engine.Recommendation) -> list[engine.Notice]:
     """Warnings about the answer as a whole, and about the cluster that it names."""
-    chosen = found.recommended or found.nearest
-    return [*found.warnings, *(chosen.warnings if chosen else ())]
+    chosen = recommendation.recommended or recommendation.nearest
+    return [*recommendation.warnings, *(chosen.warnings if chosen else ())]
 
 
 def read_question(args: argparse.Namespace) -> Question:
@@ -180,72 +182,84 @@ def answer(
     )
 
 
-def as_text(found: engine.Recommendation, catalog: engine.Catalog | None) -> str:
+def as_text(recommendation: engine.Recommendation, catalog: engine.Catalog | None) -> str:
     """The recommendation first, then the runners-up and rejections with their reasons; last the
     catalog."""
     lines: list[str] = []
-    if found.recommended is not None:
-        lines += [describe(found.recommended, found.goal), *cost_lines(found.recommended)]
-        lines += found.recommended.why
-    elif found.nearest is not None:
-        lines += [f"{unmet(found.goal)}; the nearest miss:", describe(found.nearest, found.goal)]
-        lines += cost_lines(found.nearest)
-        lines += filter(None, [sufficient_goal(found)])
+    if recommendation.recommended is not None:
+        lines += [
+            describe(recommendation.recommended, recommendation.goal),
+            *cost_lines(recommendation.recommended),
+        ]
+        lines += recommendation.recommended.why
+    elif recommendation.nearest is not None:
+        lines += [
+            f"{unmet(recommendation.goal)}; the nearest miss:",
+            describe(recommendation.nearest, recommendation.goal),
+        ]
+        lines += cost_lines(recommendation.nearest)
+        lines += filter(None, [sufficient_goal(recommendation)])
     else:
-        lines.append(unmet(found.goal))
-    if engine.of_one_batch(notices(found)):
+        lines.append(unmet(recommendation.goal))
+    if engine.of_one_batch(notices(recommendation)):
         lines.append(ONE_BATCH)
-    if found.sensitivity is not None:
-        lines += ["", *sensitivity_lines.lines(found.sensitivity, found)]
-    if found.alternatives:
-        lines += ["", runners_up(found.alternatives[:LISTED], found.goal)]
-    if found.rejected:
-        lines += ["", f"rejected ({len(found.rejected)})"]
+    if recommendation.sensitivity is not None:
+        lines += ["", *sensitivity_lines.lines(recommendation.sensitivity, recommendation)]
+    if recommendation.alternatives:
+        lines += ["", runners_up(recommendation.alternatives[:LISTED], recommendation.goal)]
+    if recommendation.rejected:
+        lines += ["", f"rejected ({len(recommendation.rejected)})"]
         lines += [
             f"  {miss.instance}: {miss.reason}" if miss.instance else f"  {miss.reason}"
-            for miss in found.rejected[:LISTED]
+            for miss in recommendation.rejected[:LISTED]
         ]
-        if len(found.rejected) > LISTED:
-            lines.append(f"  and {len(found.rejected) - LISTED} more (--json lists them)")
-    incomplete = "" if found.optimal else ", not all there are: a better one may exist"
-    counted = f"{found.evaluated:,} compositions evaluated{incomplete}, model {found.model}"
+        if len(recommendation.rejected) > LISTED:
+            lines.append(f"  and {len(recommendation.rejected) - LISTED} more (--json lists them)")
+    incomplete = "" if recommendation.optimal else ", not all there are: a better one may exist"
+    counted = f"{recommendation.evaluated:,} compositions evaluated{incomplete}"
+    counted += f", model {recommendation.model}"
     if catalog is not None:
         counted += f", {text.priced_by(catalog)}"
-    lines += ["", f"{intervals(found)}{counted}"]
+    lines += ["", f"{intervals(recommendation)}{counted}"]
     return "\n".join(lines)
 
 
-def sufficient_goal(found: engine.Recommendation) -> str:
+def sufficient_goal(recommendation: engine.Recommendation) -> str:
     """The options of a goal that could be satisfied; "" where neither deadline nor budget is the
     reason."""
-    if found.nearest is None:
+    if recommendation.nearest is None:
         return ""
-    one_limit = len(found.compromises) < 2
-    if one_limit and found.enough_usd is not None:
-        return f"--budget {engine.reachable_usd(found.enough_usd):.15g} would do"
-    if found.enough_seconds is None or not one_limit:
-        return "\n".join(compromise_line(one, found.goal) for one in found.compromises)
-    deadline = text.reachable(found.enough_seconds).replace(" ", "")
-    confidence = "" if found.nearest.low is None else " or a smaller --confidence"
+    one_limit = len(recommendation.compromises) < 2
+    if one_limit and recommendation.enough_usd is not None:
+        return f"--budget {engine.reachable_usd(recommendation.enough_usd):.15g} would do"
+    if recommendation.enough_seconds is None or not one_limit:
+        return "\n".join(
+            compromise_line(compromise, recommendation.goal)
+            for compromise in recommendation.compromises
+        )
+    deadline = text.reachable(recommendation.enough_seconds).replace(" ", "")
+    confidence = "" if recommendation.nearest.low is None else " or a smaller --confidence"
     return f"--deadline {deadline}{confidence} would do"
 
 
-def compromise_line(found: engine.Compromise, goal: engine.Goal) -> str:
+def compromise_line(compromise: engine.Compromise, goal: engine.Goal) -> str:
     """A compromise for a deadline and a budget that cannot be met together."""
     goal_options = []
-    if goal.deadline_seconds is not None and found.deadline_seconds > goal.deadline_seconds:
-        goal_options.append(f"--deadline {text.reachable(found.deadline_seconds).replace(' ', '')}")
-    if found.budget_usd > goal.most_usd:
-        goal_options.append(f"--budget {engine.reachable_usd(found.budget_usd):.15g}")
-    return f"with {' '.join(goal_options)}: {describe(found.choice)}"
+    if goal.deadline_seconds is not None and compromise.deadline_seconds > goal.deadline_seconds:
+        goal_options.append(
+            f"--deadline {text.reachable(compromise.deadline_seconds).replace(' ', '')}"
+        )
+    if compromise.budget_usd > goal.most_usd:
+        goal_options.append(f"--budget {engine.reachable_usd(compromise.budget_usd):.15g}")
+    return f"with {' '.join(goal_options)}: {describe(compromise.choice)}"
 
 
-def intervals(found: engine.Recommendation) -> str:
+def intervals(recommendation: engine.Recommendation) -> str:
     """What the intervals above mean; "" where there is none."""
-    chosen = found.recommended or found.nearest
+    chosen = recommendation.recommended or recommendation.nearest
     if chosen is None or chosen.low is None:
         return ""
-    return f"{text.odds(found.goal.confidence)} runs are within the intervals; "
+    return f"{text.odds(recommendation.goal.confidence)} runs are within the intervals; "
 
 
 ONE_BATCH = "every time and cost here is that of one micro-batch of the stream"
@@ -261,8 +275,8 @@ def unmet(goal: engine.Goal) -> str:
         parts.append(f"deadline {deadline} at {100.0 * goal.confidence:.8g} %")
     if goal.budget_usd is not None:
         parts.append(f"budget {text.usd(goal.budget_usd)}")
-    said = f" ({', '.join(parts)})" if parts else ""
-    return f"no composition satisfies the goal{said}"
+    goal_text = f" ({', '.join(parts)})" if parts else ""
+    return f"no composition satisfies the goal{goal_text}"
 
 
 def describe(choice: engine.Choice, goal: engine.Goal | None = None) -> str:

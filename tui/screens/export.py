@@ -201,9 +201,9 @@ class ExportScreen(Dialog[str | None]):
         shown.border_title = f"Preview{note}"
 
     def _say(self, line: Line) -> None:
-        said = self.query_one("#said", Prose)
-        said.show([line])
-        said.take_rows(3)
+        widget = self.query_one("#said", Prose)
+        widget.show([line])
+        widget.take_rows(3)
 
     def action_save(self) -> None:
         """Write the text to the path; an existing file only when asked twice."""

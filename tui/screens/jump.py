@@ -98,8 +98,11 @@ class JumpScreen(Dialog[Target]):
 
     def on_mount(self) -> None:
         """Show the help line at the foot, in place of the planner's keys."""
-        said = [Item(" Jump ", "accent"), Item(" type the letter of a control or a tab", "base")]
-        self.query_one(Bar).show(said, keys(LEAVE))
+        help_items = [
+            Item(" Jump ", "accent"),
+            Item(" type the letter of a control or a tab", "base"),
+        ]
+        self.query_one(Bar).show(help_items, keys(LEAVE))
 
     def on_key(self, event: events.Key) -> None:
         """Go to the target of the letter."""

@@ -352,9 +352,9 @@ class OpenScreen(Picker):
             line = [(entry.detail, "muted")]
         if line is not None and self._is_cut(self._typed_text):
             line = [*line, (NEWEST, "muted")]
-        said = self.query_one("#said", Prose)
-        said.show([line] if line else [])
-        said.take_rows(3)
+        widget = self.query_one("#said", Prose)
+        widget.show([line] if line else [])
+        widget.take_rows(3)
 
     def _is_cut(self, typed: str) -> bool:
         """Whether the listed server may have more applications than are listed."""

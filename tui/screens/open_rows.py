@@ -69,10 +69,10 @@ def sample_entries() -> list[Entry]:
     ]
 
 
-def application_entries(found: Sequence[engine.HistoryApplication]) -> list[Entry]:
+def application_entries(applications: Sequence[engine.HistoryApplication]) -> list[Entry]:
     """The applications of a history server."""
     entries = []
-    for application in found:
+    for application in applications:
         known = engine.Peek(
             kind="event log",
             name=application.name,
@@ -88,10 +88,10 @@ def application_entries(found: Sequence[engine.HistoryApplication]) -> list[Entr
     return entries
 
 
-def remote_entries(found: Sequence[engine.RemoteEntry]) -> list[Entry]:
+def remote_entries(remote: Sequence[engine.RemoteEntry]) -> list[Entry]:
     """The content of a remote folder; the first files and rolling logs are peeked into."""
     entries, looked = list[Entry](), 0
-    for entry in found:
+    for entry in remote:
         if entry.folder and not entry.name.startswith(ROLLING_PREFIX):
             entries.append(Entry(f"{entry.source}/", f"{entry.name}/", "folder", folder=True))
             continue
@@ -213,8 +213,8 @@ def _state(complete: bool | None) -> Cell:
     return "complete" if complete else ("not ended", "warn")
 
 
-def _cores(found: engine.Peek) -> str:
+def _cores(peek: engine.Peek) -> str:
     """The number of cores, with a plus where only the beginning of the log was read."""
-    if found.cores is None:
+    if peek.cores is None:
         return text.UNKNOWN
-    return f"{found.cores}{'' if found.whole else '+'}"
+    return f"{peek.cores}{'' if peek.whole else '+'}"

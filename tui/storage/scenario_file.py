@@ -121,9 +121,9 @@ def _pin(section: engine.Section, folder: Path, others: Sequence[Pin]) -> Pin:
     answer.check_keys(ANSWER_KEYS)
     numbers = {field: answer.get(key, _number) for key, field in NUMBERS.items()}
     composition, instance = answer.need("composition", str), answer.get("instance", str)
-    meets, said = answer.need("meets", _switch), answer.get("at-spot", _switch)
+    meets, spot_text = answer.need("meets", _switch), answer.get("at-spot", _switch)
     # Version 1 lacks it: with spot on and no limit to it, all nodes were spot nodes.
-    at_spot = state.spot and state.limits.max_spot is None if said is None else said
+    at_spot = state.spot and state.limits.max_spot is None if spot_text is None else spot_text
     return Pin(name, state, meets, composition, instance=instance, at_spot=at_spot, **numbers)
 
 

@@ -189,9 +189,9 @@ def full_columns(
 ) -> tuple[Column, ...]:
     """The columns of the list's own view, a sign at the sorted one. Widths allow for a mix, which
     may come or go with the next slider step, so that no column moves."""
-    by, found = _SORTED.get(state.order), []
+    sorted_title, columns = _SORTED.get(state.order), []
     for column in COLUMNS:
-        if column.title == by:
+        if column.title == sorted_title:
             column = column._replace(
                 title=f"{column.title} {sign}", width=max(column.width or 0, 9), priority=0
             )
@@ -199,8 +199,8 @@ def full_columns(
             cells = MIX_CELLS.get(mix)
             least = NARROW_MIX if narrow else MIN_MIX_CELLS if cells else column.least
             column = column._replace(width=cells, least=least)
-        found.append(column)
-    return tuple(found)
+        columns.append(column)
+    return tuple(columns)
 
 
 def chosen_rows(
@@ -237,9 +237,9 @@ def chosen_rows(
     return table_rows[:most], [*types, *(miss.instance for miss in misses)][:most]
 
 
-def holds(wanted: str, names: tuple[str, ...], said: str) -> bool:
+def holds(wanted: str, names: tuple[str, ...], note: str) -> bool:
     """Whether a row matches every word of the filter; a word with *, ? or [ is a glob of types."""
-    text_of_row = f"{' '.join(names)} {said}".lower()
+    text_of_row = f"{' '.join(names)} {note}".lower()
     return all(
         any(fnmatchcase(name, word) for name in names)
         if set(word) & set("*?[")
@@ -265,11 +265,12 @@ def rows(answer: Answer, marks: Marks, *, most: int) -> tuple[list[Row], list[st
     if recommendation.recommended is not None:
         table_rows.append(_row(recommendation.recommended, marks.best, "strong", "plain"))
         types.append(None)
-    room = most - len(table_rows)
+    rows_left = most - len(table_rows)
     rejected_rows = min(
-        len(recommendation.rejected), max(most // _LOST, room - len(recommendation.alternatives))
+        len(recommendation.rejected),
+        max(most // _LOST, rows_left - len(recommendation.alternatives)),
     )
-    for choice in recommendation.alternatives[: max(0, room - rejected_rows)]:
+    for choice in recommendation.alternatives[: max(0, rows_left - rejected_rows)]:
         table_rows.append(_row(choice, "", "plain", "muted"))
         types.append(choice.instance)
     for rejected in recommendation.rejected[:rejected_rows]:

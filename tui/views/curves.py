@@ -48,8 +48,8 @@ def show_short(panels: Panels, answer: Answer) -> None:
     """Fill the list of compositions for its height. The height of a view that is just being shown
     is not known before its layout: until then the number of rows stays."""
     table = panels.table("short")
-    room = table.size.height - 1 if table.size.height else len(table.rows)
-    max_rows = compositions.SHORT_LIST if table.has_focus else max(3, room)
+    visible_rows = table.size.height - 1 if table.size.height else len(table.rows)
+    max_rows = compositions.SHORT_LIST if table.has_focus else max(3, visible_rows)
     compositions.show_rows(panels, "short", answer, max_rows)
 
 

@@ -173,13 +173,13 @@ def _time(prediction: Prediction | None, confidence: float, tone: CellStyle) -> 
 def _note(answer: ModelAnswer, *, used: bool, best: bool) -> str:
     """ "used, least error", "2 warnings". The warnings of the model in use are all in the text
     below."""
-    asked = ["asked again ..."] * (answer.prediction is None)
-    parts = ["used"] * used + ["least error"] * best + asked
-    said = ", ".join(parts)
+    pending = ["asked again ..."] * (answer.prediction is None)
+    parts = ["used"] * used + ["least error"] * best + pending
+    labels = ", ".join(parts)
     notices = answer.prediction.warnings if answer.prediction and not used else ()
     warned = len({notice.code for notice in notices})
     counted = text.counted(warned, "warning") if warned else ""
-    return "; ".join(part for part in (said, counted) if part)
+    return "; ".join(part for part in (labels, counted) if part)
 
 
 def _satisfaction_share(outcome: FitOutcome, deadline: float | None) -> str:
@@ -244,14 +244,14 @@ def about(
             why = f": {sentences.sentence(sentences.in_planner(model_answer.why_not))}"
             line: Line = [(f"{marks.missed} ", "muted"), (name, "strong"), (why, "base")]
             silent.append((name, line))
-    asked, workflow = looked.model if looked is not None else "", answer.built.workflow
-    lines: list[Line] = [line for name, line in silent if name == asked]
+    shown_model, workflow = looked.model if looked is not None else "", answer.built.workflow
+    lines: list[Line] = [line for name, line in silent if name == shown_model]
     lines.append(model_line(answer))
     lines += _why_used(state, compared) if workflow is None else [[(WORKFLOW_MODEL, "base")]]
     lines += _figures(looked) if looked is not None else []
     lines += _satisfaction(state, answer, compared)
     lines += sentences.warnings(sentences.notices(answer), marks)
-    lines += [line for name, line in silent if name != asked]
+    lines += [line for name, line in silent if name != shown_model]
     recommendation = answer.report.recommendation
     lines.append(
         [

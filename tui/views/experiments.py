@@ -214,8 +214,12 @@ def _known(entry: KnownType, unit: str) -> str:
     data = training_text.span(sizes) if sizes else "input not told"
     on = f"{nodes} node{'' if entry.nodes == (1,) else 's'}" if entry.nodes else "nodes not told"
     runs = text.counted(entry.runs, "run")
-    said = f"{entry.instance or 'unnamed nodes'}, {runs} on {on}, {data}"
-    return f"{said}, repeated {training_text.repeated(entry)}" if entry.repeated > 1 else said
+    runs_text = f"{entry.instance or 'unnamed nodes'}, {runs} on {on}, {data}"
+    return (
+        f"{runs_text}, repeated {training_text.repeated(entry)}"
+        if entry.repeated > 1
+        else runs_text
+    )
 
 
 def next_rows(advice: Advice | None) -> list[Row]:
@@ -363,8 +367,8 @@ def _elsewhere(run: NextRun, answer: Answer, odds: str) -> list[Line]:
 
 
 def _one(run: Experiment | NextRun, interval: str, what: str) -> Line:
-    place = f"{_where(run)} on {run.fraction * 100:.3g} % of the input"
-    return [(place, "strong"), (f" ({interval}) {what}.", "base")]
+    where = f"{_where(run)} on {run.fraction * 100:.3g} % of the input"
+    return [(where, "strong"), (f" ({interval}) {what}.", "base")]
 
 
 def about_runs(

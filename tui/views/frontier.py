@@ -112,7 +112,7 @@ def cursor(state: PlanState, answer: Answer, points: Sequence[Choice]) -> int:
     if best is None or not points:
         return 0
     seconds = best.seconds
-    return min(range(len(points)), key=lambda place: abs(points[place].seconds - seconds))
+    return min(range(len(points)), key=lambda i: abs(points[i].seconds - seconds))
 
 
 def chart(state: PlanState, answer: Answer, points: Sequence[Choice], index: int) -> ChartData:

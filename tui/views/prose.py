@@ -85,9 +85,9 @@ def _cut(text: str, first: int, rest: int) -> Iterator[str]:
         yield text
         return
     while text:
-        room = max(1, first)
-        yield text[:room]
-        text, first = text[room:], rest
+        piece_width = max(1, first)
+        yield text[:piece_width]
+        text, first = text[piece_width:], rest
 
 
 class Prose(ScrollingFrame):
@@ -222,7 +222,7 @@ def _beyond(line: Line, left: int, ellipsis: str) -> list[Span]:
         row.append(("".join(seen[left:]), tone))
         left = max(0, left - len(seen))
     cut = sum(cell_len(text) for text, _ in line) > sum(cell_len(text) for text, _ in row)
-    first = next((place for place, (text, _) in enumerate(row) if text), None)
+    first = next((i for i, (text, _) in enumerate(row) if text), None)
     if cut and first is not None:
         text, tone = row[first]
         row[first] = (text[cell_len(ellipsis) :], tone)

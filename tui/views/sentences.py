@@ -234,17 +234,17 @@ def as_good(recommendation: Recommendation) -> list[Line]:
 
 def decided(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:
     """The headline and the reasons as one paragraph each."""
-    said: list[Span] = []
+    reasons_line: list[Span] = []
     for line in reasons(state, answer):
-        said += [*line, (" ", "base")]
-    return [*headline(answer, marks), said] if said else headline(answer, marks)
+        reasons_line += [*line, (" ", "base")]
+    return [*headline(answer, marks), reasons_line] if reasons_line else headline(answer, marks)
 
 
 def notices(answer: Answer) -> list[Notice]:
     """Every warning about the answer, once each."""
-    best, found = answer.best, answer.report.recommendation
+    best, recommendation = answer.best, answer.report.recommendation
     explained = answer.explained.warnings if answer.explained else ()
-    everything = (*found.warnings, *(best.warnings if best else ()), *explained)
+    everything = (*recommendation.warnings, *(best.warnings if best else ()), *explained)
     return list(engine.in_order(everything))
 
 
@@ -268,21 +268,21 @@ REMEDIES = {
 """Remedies for the planner, where the engine's remedy names an option of the command."""
 
 
-def in_planner(said: str) -> str:
+def in_planner(message: str) -> str:
     """A text of the engine with typed commands in place of command-line options: `--model boe`
     becomes `:model boe`. Options without a typed command stay. Commands that list something become
     the keys that do."""
     for pattern, key in _LISTING_COMMANDS:
-        said = re.sub(pattern, key, said)
-    if "--" not in said:
-        return said
+        message = re.sub(pattern, key, message)
+    if "--" not in message:
+        return message
     from tui.typed_commands import TYPED_COMMANDS
 
     known = {verb.name: verb.name for verb in TYPED_COMMANDS} | _COMMAND_NAMES
     return re.sub(
         rf"{_OTHER_COMMAND}|(?<![\w-])--([a-z][a-z-]*)",
-        lambda found: f":{known[found[1]]}" if found[1] in known else found[0],
-        said,
+        lambda match: f":{known[match[1]]}" if match[1] in known else match[0],
+        message,
     )
 
 
@@ -302,7 +302,7 @@ _COMMAND_NAMES = {"max-nodes": "nodes", "input-size": "size", "fractions": "samp
 """Options whose typed command has another name."""
 
 
-def warnings(found: Iterable[Notice], marks: Marks) -> list[Line]:
+def warnings(notices_given: Iterable[Notice], marks: Marks) -> list[Line]:
     """Each warning with its remedy."""
     return [
         [
@@ -310,7 +310,7 @@ def warnings(found: Iterable[Notice], marks: Marks) -> list[Line]:
             (sentence(notice.text), "base"),
             (f" {sentence(REMEDIES.get(notice.code, in_planner(notice.remedy)))}", "muted"),
         ]
-        for notice in found
+        for notice in notices_given
     ]
 
 

@@ -102,8 +102,8 @@ def about(
             text.executors(run.cluster) if run.cluster.executors else ""
         )
         on = f" ({where})" if where else ""
-        said = f"Measured {text.seconds(run.seconds)}{_shares(measured)}{on}."
-        lines.append([(said, "muted")])
+        measured_text = f"Measured {text.seconds(run.seconds)}{_shares(measured)}{on}."
+        lines.append([(measured_text, "muted")])
     return lines
 
 
@@ -183,8 +183,8 @@ def _measured_stages(predicted: Timeline, measured: Timeline) -> dict[int, Stage
 
 def _steps_of(stage: StageSpan) -> tuple[str, list[str]]:
     """The call site of a stage, and its steps: logs of two batches have these in any order."""
-    asked, _, steps = stage.name.partition(": ")
-    return asked, sorted(steps.split(", "))
+    call_site, _, steps = stage.name.partition(": ")
+    return call_site, sorted(steps.split(", "))
 
 
 def _stage_row(stage: StageSpan, seen: StageSpan | None, mark: str) -> Row:

@@ -180,17 +180,17 @@ def _row(table: Table) -> str:
     if table.id == "short" and row < len(table.rows):
         cells = [text_of(cell) for cell in table.rows[row]]
         named, note = cells[1], cells[-1]
-        said = next((long for long, short in SHORT_NOTES.items() if short == note), note)
-        return f"{named}: {said}" if said else ""
+        note_text = next((long for long, short in SHORT_NOTES.items() if short == note), note)
+        return f"{named}: {note_text}" if note_text else ""
     return ""
 
 
 def _widget(state: PlanState, name: str) -> str:
-    found = {**SLIDERS, **TABLES, **CHARTS, **PANELS}.get(name, "")
-    if name and not found:
+    explanation = {**SLIDERS, **TABLES, **CHARTS, **PANELS}.get(name, "")
+    if name and not explanation:
         shown = page(state.view)
         return f"{shown.title}: {shown.what[:1].lower()}{shown.what[1:]}"
-    return found.format(odds=f"{text.odds(state.confidence)} runs")
+    return explanation.format(odds=f"{text.odds(state.confidence)} runs")
 
 
 def _line(state: PlanState, name: str) -> str:

@@ -78,8 +78,8 @@ def nearest(xs: Sequence[float], layout: Layout, column: float) -> float:
 
 def stepped(xs: Sequence[float], layout: Layout, x: float, direction: int, *, big: bool) -> float:
     """The next x in a direction, or with `big` the one about BIG_STEP cells away."""
-    place = min(range(len(xs)), key=lambda index: abs(xs[index] - x))
-    next_index = min(max(0, place + direction), len(xs) - 1)
+    current = min(range(len(xs)), key=lambda index: abs(xs[index] - x))
+    next_index = min(max(0, current + direction), len(xs) - 1)
     if not big:
         return xs[next_index]
     column = layout.x.position(x) * (layout.width - 1) + direction * BIG_STEP

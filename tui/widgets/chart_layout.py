@@ -120,8 +120,8 @@ def _y_ticks(scale: Scale, axis: Axis, height: int) -> tuple[Tick, ...]:
     return ()
 
 
-def _x_ticks(scale: Scale, axis: Axis, width: int, room: int) -> tuple[Tick, ...]:
-    """The densest ticks whose labels stay two cells apart and within `room` cells."""
+def _x_ticks(scale: Scale, axis: Axis, width: int, label_end: int) -> tuple[Tick, ...]:
+    """The densest ticks whose labels stay two cells apart and within `label_end` cells."""
     most = max(2, width // 7)
     for values in tick_candidates(scale, axis.kind):
         if len(values) > most:
@@ -135,7 +135,7 @@ def _x_ticks(scale: Scale, axis: Axis, width: int, room: int) -> tuple[Tick, ...
             return tuple(
                 Tick(column, label)
                 for column, label, end in zip(columns, labels, ends, strict=True)
-                if end <= room
+                if end <= label_end
             )
     return ()
 

@@ -209,10 +209,10 @@ def _paint_threshold_label(plot: Plot, threshold: Threshold) -> None:
     if threshold.vertical:
         _paint_vertical_label(plot, threshold, style)
         return
-    place = layout.y.position(threshold.value)
-    arrow = glyphs.above if place > 1 else glyphs.below if not place >= 0 else ""
+    position = layout.y.position(threshold.value)
+    arrow = glyphs.above if position > 1 else glyphs.below if not position >= 0 else ""
     text = f" {arrow} {threshold.label} " if arrow else f" {threshold.label} "
-    row = row_of(place, layout.height)
+    row = row_of(position, layout.height)
     rows = [row] if arrow else [row, row - 1, row + 1]
     # From the right: that is where a reader looks for it, next to the names of the curves.
     columns = range(layout.width - cell_len(text) - 1, 0, -3)
@@ -226,8 +226,8 @@ def _paint_vertical_label(plot: Plot, threshold: Threshold, style: str) -> None:
         return
     column, length = layout.column(threshold.value), cell_len(threshold.label)
     sides = (column + 2, column - length - 1)
-    places = ((x, y) for y in range(layout.height) for x in sides)
-    plot.place(threshold.label, places, style, name=threshold.name)
+    candidates = ((x, y) for y in range(layout.height) for x in sides)
+    plot.place(threshold.label, candidates, style, name=threshold.name)
 
 
 def _visible(plot: Plot, point: Point) -> bool:
@@ -251,8 +251,8 @@ def _paint_point_label(plot: Plot, point: Point) -> None:
     length = cell_len(text)
     starts = (x + 1, x - length, x - length // 2)
     shifts = (-1, 1, -2, 2, -3, 3, 0)
-    places = ((start, y + shift) for shift in shifts for start in starts)
-    plot.place(text, places, "marker-label")
+    candidates = ((start, y + shift) for shift in shifts for start in starts)
+    plot.place(text, candidates, "marker-label")
 
 
 def _paint_end_labels(plot: Plot, data: ChartData) -> None:

@@ -79,10 +79,10 @@ def _roomy(
         wanted = cell_len(columns[last].title) + room
         wished[last] = max(natural[last], wanted)
         others[last] = columns[last]._replace(least=max(columns[last].least, wanted))
-    found = _fit(others, wished, width)
-    alike = [i for i, _ in found] == [i for i, _ in fitted]
+    refitted = _fit(others, wished, width)
+    alike = [i for i, _ in refitted] == [i for i, _ in fitted]
     least = _least(others, wished)
-    return found if alike and all(cells >= least[i] for i, cells in found) else None
+    return refitted if alike and all(cells >= least[i] for i, cells in refitted) else None
 
 
 def _least(columns: Sequence[Column], natural: Sequence[int]) -> list[int]:
@@ -136,10 +136,10 @@ def cut_alike_in(
     """(column, width, texts that would be cut to the same), over all rows; only columns with any.
     Cached too."""
     named = [(index, width) for index, width in fitted if columns[index].names]
-    found = (
+    entries = (
         (i, width, cut_alike(_texts(rows, i, ascii_only=ascii_only), width)) for i, width in named
     )
-    return tuple(entry for entry in found if entry[2])
+    return tuple(entry for entry in entries if entry[2])
 
 
 def _texts(rows: tuple[Row, ...], index: int, *, ascii_only: bool) -> Iterator[str]:

@@ -143,12 +143,12 @@ class LeanOutput:
     def repaint(self) -> str:
         """Everything that should be on the terminal, after clearing it."""
         self._out = ["\x1b[m\x1b[2J"]
-        place, self._cursor, self._look = self._place, None, _PLAIN
+        target, self._cursor, self._look = self._place, None, _PLAIN
         for y, (row, looks) in enumerate(zip(self._chars, self._looks, strict=True)):
             for x, (character, look) in enumerate(zip(row, looks, strict=True)):
                 if look is not None and character:
                     self._send(y, x, [character], look)
-        self._place = place
+        self._place = target
         self._settle()
         return "".join(self._out)
 
@@ -183,33 +183,33 @@ class LeanOutput:
         return self._chars[y], self._looks[y]
 
     def _differences(
-        self, y: int, x: int, held: list[str], looks: list[SgrStyle | None], look: SgrStyle
+        self, y: int, x: int, text_cells: list[str], looks: list[SgrStyle | None], look: SgrStyle
     ) -> None:
         """Send each run of cells that differ, and remember them."""
         row, row_looks = self._chars[y], self._looks[y]
-        end = x + len(held)
-        if len(held) == 1 or "" in held or "" in row[x:end]:
+        end = x + len(text_cells)
+        if len(text_cells) == 1 or "" in text_cells or "" in row[x:end]:
             # Half of a wide character cannot be drawn over: such a run is sent whole.
-            runs = [(0, len(held))]
+            runs = [(0, len(text_cells))]
         else:
             old = zip(row[x:end], row_looks[x:end], strict=True)
-            new = zip(held, looks, strict=True)
+            new = zip(text_cells, looks, strict=True)
             runs = _runs([cell != other for cell, other in zip(new, old, strict=True)])
         for start, end in runs:
-            self._send(y, x + start, held[start:end], look)
-            row[x + start : x + end] = held[start:end]
+            self._send(y, x + start, text_cells[start:end], look)
+            row[x + start : x + end] = text_cells[start:end]
             row_looks[x + start : x + end] = looks[start:end]
 
-    def _send(self, y: int, x: int, held: list[str], look: SgrStyle) -> None:
+    def _send(self, y: int, x: int, text_cells: list[str], look: SgrStyle) -> None:
         """Move, set the style and write the cells."""
         self._move(y, x)
-        text = "".join(held)
+        text = "".join(text_cells)
         if self._look is not look and not (text.isspace() and self._blank_alike(look)):
             self._out.append(transition(self._look, look))
             self._look = look
         self._out.append(text)
         # Terminals disagree on which characters are wide: after one the cursor position is unknown.
-        self._cursor = (y, x + len(held)) if text.isascii() or max(text) < _WIDE else None
+        self._cursor = (y, x + len(text_cells)) if text.isascii() or max(text) < _WIDE else None
 
     def _blank_alike(self, look: SgrStyle) -> bool:
         """Whether a blank looks the same in `look` as in the current style."""

@@ -52,8 +52,8 @@ def paint(frame: Frame, face: SliderFace, parts: Parts, glyphs: Glyphs) -> None:
     frame.put(0, 0, glyphs.focus if face.focused else " ", "label")
     if face.error:
         # In place of the label: whoever types knows which slider this is.
-        room = parts.value - 1 - parts.label
-        frame.put(parts.label, 0, _fitted(face.error, room, glyphs), "error")
+        width = parts.value - 1 - parts.label
+        frame.put(parts.label, 0, _fitted(face.error, width, glyphs), "error")
     else:
         label = _fitted(face.label, parts.track - 1 - parts.label, glyphs)
         frame.put(parts.label, 0, label, "label")
@@ -71,12 +71,12 @@ def _fitted(text: str, width: int, glyphs: Glyphs, align: Align = "left") -> str
     return fit(safe, width, align=align, ellipsis=glyphs.ellipsis)
 
 
-def _paint_track(frame: Frame, place: float | None, parts: Parts, glyphs: Glyphs) -> None:
+def _paint_track(frame: Frame, position: float | None, parts: Parts, glyphs: Glyphs) -> None:
     width = parts.track_width
     frame.put(parts.track, 0, glyphs.track * width, "track")
-    if place is None or width < 1:
+    if position is None or width < 1:
         return
-    knob = round(min(1.0, max(0.0, place)) * (width - 1))
+    knob = round(min(1.0, max(0.0, position)) * (width - 1))
     frame.put(parts.track, 0, glyphs.filled * knob, "filled")
     frame.put(parts.track + knob, 0, glyphs.knob, "knob")
 

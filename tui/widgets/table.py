@@ -235,9 +235,9 @@ class Table(FrameWidget, can_focus=True):
         """The visible columns and their widths, with room for the count of rows in the header."""
         hidden = max(0, len(self._kept) - max(1, self.size.height - 1))
         count = self._more(0, hidden)  # independent of scrolling, so that no column moves
-        room = cell_len(count) + 1 if count else 0
+        header_room = cell_len(count) + 1 if count else 0
         wished = natural_widths(self._columns, self._rows, ascii_only=self._glyphs.ascii_only)
-        return fit_columns(self._columns, wished, width - _MARK, room=room)
+        return fit_columns(self._columns, wished, width - _MARK, room=header_room)
 
     @property
     def cut_rows(self) -> tuple[int, ...]:
@@ -319,10 +319,10 @@ class Table(FrameWidget, can_focus=True):
             for index, column in enumerate(self._columns)
         ]
         above, more = self._top, self._more(self._top, below)
-        room = frame.width - _MARK - title_end(self._columns, fitted)
-        if above and below and cell_len(more) >= room:
+        cells_left = frame.width - _MARK - title_end(self._columns, fitted)
+        if above and below and cell_len(more) >= cells_left:
             more = self._more(0, below)
-        before = room <= cell_len(more) < _MARK + title_start(self._columns, fitted)
+        before = cells_left <= cell_len(more) < _MARK + title_start(self._columns, fitted)
         at = 0 if before else frame.width - cell_len(more)
         end = at - 1 if more and at else frame.width
         self._draw_row(frame, 0, titles, fitted, None, end=end)
@@ -374,10 +374,10 @@ class Table(FrameWidget, can_focus=True):
         for index, width in fitted:
             text, style = row[index] if index < len(row) else ("", "plain")
             align = self._columns[index].align
-            room = width if end is None else max(0, min(width, end - x))
-            if room < min(width, cell_len(text), _MIN_TITLE):
+            cells_left = width if end is None else max(0, min(width, end - x))
+            if cells_left < min(width, cell_len(text), _MIN_TITLE):
                 text = ""
-            cut = fit(text, room, align=align, ellipsis=self._glyphs.ellipsis)
+            cut = fit(text, cells_left, align=align, ellipsis=self._glyphs.ellipsis)
             frame.put(x, y, cut, over or style)
             x += width + GAP
 

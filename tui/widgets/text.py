@@ -99,12 +99,12 @@ def fit(text: str, width: int, *, align: Align = "left", ellipsis: str = "…") 
             used += size
         text = "".join(kept) + ellipsis
         length = used + 1
-    room = width - length
+    padding = width - length
     if align == "right":
-        return " " * room + text
+        return " " * padding + text
     if align == "center":
-        return " " * (room // 2) + text + " " * (room - room // 2)
-    return text + " " * room
+        return " " * (padding // 2) + text + " " * (padding - padding // 2)
+    return text + " " * padding
 
 
 def fit_ends(text: str, width: int, *, ellipsis: str = "…") -> str:
