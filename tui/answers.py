@@ -42,7 +42,7 @@ class Answer:
         compared: the curve of the selected type, where it is not the recommended one.
         explained: the prediction of the best composition with its phases or stages; None without
             one.
-        alike: composition of one type that stands in for a mix where unlike nodes cannot be
+        equivalent: composition of one type that stands in for a mix where unlike nodes cannot be
             explained; None where there is no mix.
     """
 
@@ -50,7 +50,7 @@ class Answer:
     report: engine.PlanReport
     compared: engine.Curve | None
     explained: engine.Prediction | None
-    alike: Mapping[str, int] | None = None
+    equivalent: Mapping[str, int] | None = None
     _curves: dict[str, engine.Curve | None] = field(default_factory=dict)
 
     def curve(self, instance: str) -> engine.Curve | None:

@@ -262,7 +262,7 @@ class _Question:
 
     def _type_and_most(self) -> tuple[str, int]:
         """The type of the training runs, and their largest number of nodes."""
-        instance = next(iter(self.answer.alike or self.best.composition))
+        instance = next(iter(self.answer.equivalent or self.best.composition))
         largest = self.answer.built.plan.alike(self.best)[instance]
         return instance, min(self.state.max_nodes, max(MIN_REACH_NODES, 2 * largest))
 

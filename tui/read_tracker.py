@@ -31,7 +31,7 @@ class ReadRequest:
         """Return if the read is still wanted.
 
         Raises:
-            Cancelled: where nobody waits any more.
+            Cancelled: if the read is no longer wanted.
         """
         if self._cancelled.is_set():
             raise Cancelled

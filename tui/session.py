@@ -147,8 +147,8 @@ class EngineSession:
         if state.selected is not None and best.instance != state.selected:
             others = [state.selected]
         compared = curve_of(plan, others[0], report.goal, report.billing) if others else None
-        alike = plan.alike(best) if best.instance is None else None
-        return Answer(built, report, compared, self._explain(plan, best), alike)
+        equivalent = plan.alike(best) if best.instance is None else None
+        return Answer(built, report, compared, self._explain(plan, best), equivalent)
 
     def _under_limits(self, plan: engine.Plan, limits: engine.Limits) -> engine.Plan:
         """The plan under these limits; cached, as sliders leave the limits alone."""
@@ -157,8 +157,8 @@ class EngineSession:
         return self._limited.get(plan, limits, lambda: plan.limited(limits))
 
     def workflow_report(self, state: PlanState, answer: Answer) -> engine.WorkflowReport | None:
-        """The states of the best composition (of a mix: of its stand-in `alike`); None where the
-        evidence has no stages."""
+        """The states of the best composition, of a mix those of its equivalent of one type; None where
+        the evidence has no stages."""
         best, plan = answer.best, answer.built.plan
         if best is None:
             return None

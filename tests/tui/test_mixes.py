@@ -46,7 +46,7 @@ def test_two_types_are_the_default_and_a_mix_is_found_by_a_plain_search():
     assert mixed.best.cost_usd < single.best.cost_usd
     assert mixed.report.recommendation.alternatives[0].composition == single.best.composition
     assert mixed.compared.instance == list(mixed.best.composition)[1]
-    assert list(mixed.alike) == list(mixed.best.composition)[:1]
+    assert list(mixed.equivalent) == list(mixed.best.composition)[:1]
 
 
 async def test_a_service_of_one_worker_type_is_searched_with_one_unless_more_are_asked_for(planner):
@@ -264,8 +264,10 @@ async def test_views_that_know_no_mix_say_what_they_are_of(planner):
         assert "of one type: none but a mix" in text_of(app)
         await pilot.press("5")
         await compared(pilot)
-        (alike,) = app.answer.alike.items()
-        assert f"Every model on {alike[1]} × {alike[0]}, in place of the mix" in text_of(app)
+        (equivalent,) = app.answer.equivalent.items()
+        assert f"Every model on {equivalent[1]} × {equivalent[0]}, in place of the mix" in text_of(
+            app
+        )
 
 
 async def test_a_title_is_cut_with_a_sign_of_the_glyphs(planner):

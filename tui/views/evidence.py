@@ -100,9 +100,9 @@ def show(panels: Panels, answer: Answer) -> None:
 def asked(answer: Answer) -> str:
     """The question that the models answer. No model handles unlike nodes: for a mix they predict
     its stand-in of one type."""
-    if answer.alike is None:
+    if answer.equivalent is None:
         return QUESTION
-    return f"Every model on {text.composition(dict(answer.alike))}, in place of the mix"
+    return f"Every model on {text.composition(dict(answer.equivalent))}, in place of the mix"
 
 
 def _cursor_row(

@@ -193,7 +193,7 @@ def _narrowed(report: ExperimentsReport, answer: Answer) -> list[Line]:
     return [
         [
             (f"{text.counted(len(plan.runs), 'training run')} would {does} ", "base"),
-            (text.composition(dict(answer.alike or answer.best.composition)), "strong"),
+            (text.composition(dict(answer.equivalent or answer.best.composition)), "strong"),
             (much, "base"),
             (then, "strong"),
             (", and tell of other inputs and clusters too.", "base"),

@@ -113,8 +113,8 @@ def _impossible(recommendation: Recommendation, marks: Marks, batch: str) -> lis
         recommendation.rejected
     ):  # no type could be compared with the goal: the goal is not the reason
         first, *others = recommendation.rejected
-        alike = sum(other.code == first.code for other in others)
-        rest = f"; likewise {text.counted(alike, 'other type')}" if alike else ""
+        same_reason = sum(other.code == first.code for other in others)
+        rest = f"; likewise {text.counted(same_reason, 'other type')}" if same_reason else ""
         lines.append([(f"{first.instance}: {first.reason}{rest}.", "base")])
     return lines
 

@@ -109,9 +109,9 @@ def about(
 
 def _explained_as(answer: Answer) -> str:
     """The stand-in that is explained in place of a mix."""
-    if answer.alike is None:
+    if answer.equivalent is None:
         return ""
-    return f" Shown: {text.composition(dict(answer.alike))}, of about the same capacity."
+    return f" Shown: {text.composition(dict(answer.equivalent))}, of about the same capacity."
 
 
 def _interval(answer: Answer) -> str:

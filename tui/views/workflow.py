@@ -93,12 +93,12 @@ def about(answer: Answer, report: WorkflowReport | None) -> list[Line]:
     prediction = report.prediction
     of_plan = prediction.model == answer.built.plan.fitted.model
     same_time = isclose(best.seconds, report.seconds, rel_tol=SAME_TIME)
-    priced = of_plan and answer.alike is None and same_time
+    priced = of_plan and answer.equivalent is None and same_time
     shown = sentences.composition(best)
     ends = " ends after " if of_plan else " ends, state by state, after "
-    if answer.alike is not None:
+    if answer.equivalent is not None:
         shown, ends = (
-            text.composition(dict(answer.alike)),
+            text.composition(dict(answer.equivalent)),
             " (about the mix's capacity) ends after ",
         )
     odds, span = text.odds(prediction.confidence), text.span(prediction.low, prediction.high)

@@ -80,9 +80,9 @@ def _roomy(
         wished[last] = max(natural[last], wanted)
         others[last] = columns[last]._replace(least=max(columns[last].least, wanted))
     refitted = _fit(others, wished, width)
-    alike = [i for i, _ in refitted] == [i for i, _ in fitted]
+    same_columns = [i for i, _ in refitted] == [i for i, _ in fitted]
     least = _least(others, wished)
-    return refitted if alike and all(cells >= least[i] for i, cells in refitted) else None
+    return refitted if same_columns and all(cells >= least[i] for i, cells in refitted) else None
 
 
 def _least(columns: Sequence[Column], natural: Sequence[int]) -> list[int]:

@@ -224,8 +224,8 @@ class LeanOutput:
             return
         start = self._cursor[1]
         between = "".join(self._chars[y][start:x])
-        alike = all(look == self._look for look in self._looks[y][start:x])
-        if alike and between.isascii() and len(between) == x - start <= 4:
+        same_style = all(look == self._look for look in self._looks[y][start:x])
+        if same_style and between.isascii() and len(between) == x - start <= 4:
             self._out.append(between)
         else:
             self._out.append(f"\x1b[{x - start}C" if x - start > 1 else "\x1b[C")

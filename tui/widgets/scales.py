@@ -249,12 +249,12 @@ def nice_bounds(
 ) -> tuple[float, float]:
     """`low` and `high` moved outwards to round values, so that small changes leave an axis
     alone."""
-    alike = high - low <= abs(high) * 1e-6
+    degenerate = high - low <= abs(high) * 1e-6
     if log:
-        low, high = (low / 2, high * 2) if alike else (low, high)
+        low, high = (low / 2, high * 2) if degenerate else (low, high)
         kind = "number" if low < 1 and kind == "count" else kind
         return step_at_most(low, kind), step_at_least(high, kind)
-    if alike:
+    if degenerate:
         low, high = low - abs(low) / 2 - 0.5, high + abs(high) / 2 + 0.5
     step = step_at_least((high - low) / 8, kind)
     return math.floor(low / step + 1e-6) * step, math.ceil(high / step - 1e-6) * step

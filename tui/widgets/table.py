@@ -330,10 +330,12 @@ class Table(FrameWidget, can_focus=True):
 
     def _draw_rows(self, frame: Frame, fitted: FittedColumns, shown: Sequence[int]) -> None:
         """The visible rows; names that a cut would make the same lose their middle instead."""
-        alike = cut_alike_in(self._columns, self._rows, fitted, ascii_only=self._glyphs.ascii_only)
+        ambiguous = cut_alike_in(
+            self._columns, self._rows, fitted, ascii_only=self._glyphs.ascii_only
+        )
         for y, index in enumerate(shown, start=1):
             row = [self._cell(cell) for cell in self._rows[index]]
-            for column, width, texts in alike:
+            for column, width, texts in ambiguous:
                 if column < len(row) and row[column][0] in texts:
                     ends = fit_ends(row[column][0], width, ellipsis=self._glyphs.ellipsis)
                     row[column] = ends, row[column][1]
