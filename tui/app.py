@@ -186,7 +186,7 @@ class PlannerApp(
 
         if not self.screen_stack[0].is_attached:
             return
-        terminal.settle()
+        terminal.resume_garbage_collection()
         self._panels.mount_help_line()
         self._rebuild()
         self.set_interval(INTERVAL_SECONDS, self._poll_growing_logs)
@@ -316,7 +316,7 @@ class PlannerApp(
         self._turn(1)
 
     def _turn(self, by: int) -> None:
-        names = [page.name for page in bars.offered(self.state, self.built)]
+        names = [page.name for page in bars.visible_pages(self.state, self.built)]
         self.action_view(names[(names.index(self.state.view) + by) % len(names)])
 
     def action_focus_next(self) -> None:

@@ -68,13 +68,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _status(arguments: list[str]) -> int:
     """The exit code of a command line; every failure is reported in one line."""
     streams.make_ready()
-    calm_algebra(arguments, os.environ)
+    limit_algebra_threads(arguments, os.environ)
     try:
         status = run(arguments)
         sys.stdout.flush()
         return status
     except engine.EngineError as error:
-        streams.say(f"sparkplan: {text.shown(str(error))}")
+        streams.say(f"sparkplan: {text.escaped(str(error))}")
         return error.exit_code
     except KeyboardInterrupt:
         streams.say("sparkplan: interrupted")
@@ -85,15 +85,15 @@ def _status(arguments: list[str]) -> int:
         streams.say("sparkplan: out of memory; give fewer logs at a time")
         return 2
     except OSError as error:
-        where = streams.place_of(error)
+        where = streams.error_location(error)
         what = error.strerror or str(error)
-        streams.say(f"sparkplan: {text.shown(f'{where}: {what}' if where else what)}")
+        streams.say(f"sparkplan: {text.escaped(f'{where}: {what}' if where else what)}")
         return 2
     finally:
         streams.drop_unwritten()
 
 
-def calm_algebra(arguments: Sequence[str], environ: MutableMapping[str, str]) -> None:
+def limit_algebra_threads(arguments: Sequence[str], environ: MutableMapping[str, str]) -> None:
     """Limit linear algebra to one thread, unless the user sets another number: our matrices are
     small, and the other threads of OpenBLAS spin, one core each, on a gateway node that others use
     too.
@@ -113,7 +113,7 @@ def run(arguments: list[str]) -> int:
         parser = OneLineParser(
             prog=f"sparkplan {arguments[0]}",
             description=COMMANDS[arguments[0]],
-            epilog=examples.shown(arguments[0]),
+            epilog=examples.help_examples(arguments[0]),
             allow_abbrev=False,
         )
         command.configure(parser)
@@ -152,7 +152,7 @@ def open_planner(arguments: list[str]) -> int:
     from tui import terminal
 
     terminal.require_interactive()
-    terminal.hasten()
+    terminal.speed_up_start()
     from tui import app
 
     return app.run(app_options(args, config, kept))
@@ -163,7 +163,7 @@ def planner_parser() -> argparse.ArgumentParser:
         prog="sparkplan",
         description="Capacity planner for Apache Spark. Without a command it opens the planner\non "
         "SOURCE..., or on a bundled sample.",
-        epilog=f"{examples.shown('')}\n\n{_commands()}",
+        epilog=f"{examples.help_examples('')}\n\n{_commands()}",
         allow_abbrev=False,
     )
     options.add_sources(parser, least="*")

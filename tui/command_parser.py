@@ -53,7 +53,7 @@ def _verb(name: str) -> Command:
     raise engine.BadInput(f"there is no command {name!r}", remedy=hint)
 
 
-def offered(typed: str, names: CommandContext) -> list[tuple[str, str]]:
+def completions(typed: str, names: CommandContext) -> list[tuple[str, str]]:
     """Completions of typed text as (line, what it does), best first."""
     name, space, rest = typed.lstrip().removeprefix(":").partition(" ")
     if not space:

@@ -21,7 +21,7 @@ from tui.changes import (
     SetModel,
     SetRanOn,
 )
-from tui.command_parser import offered
+from tui.command_parser import completions
 from tui.input_text import job_text, limit_text
 from tui.screens.picker import MAX_MATCHES, Option, Picker, containing
 from tui.storage import scenario_store
@@ -52,7 +52,7 @@ def command_line(app: PlannerApp, begun: str = "") -> None:
     context = names(app)
 
     def matches(typed: str) -> list[Option]:
-        return [Option(line, line.strip(), what) for line, what in offered(typed, context)]
+        return [Option(line, line.strip(), what) for line, what in completions(typed, context)]
 
     async def run(line: str | None) -> None:
         if line is not None and line.strip():
@@ -74,7 +74,7 @@ def names(app: PlannerApp) -> CommandContext:
         instances=tuple(app.built.catalog.offers) if app.built else (),
         sources=tuple(sample.name for sample in engine.list_samples()),
         themes=tuple(sorted(app.available_themes)),
-        scenarios=scenario_store.saved(),
+        scenarios=scenario_store.scenario_names(),
         pins=tuple(pin.name for pin in app.pins),
         ranges=app.ranges,
         limits=app.state.limits,
@@ -212,7 +212,7 @@ def limits(app: PlannerApp, line: str | None = None) -> None:
 
     def apply(typed: str) -> None:
         try:
-            app.dispatch(SetLimits(limit_text.parsed(typed)))
+            app.dispatch(SetLimits(limit_text.parse_limits(typed)))
         except engine.EngineError:
             limits(app, typed)
 
@@ -247,7 +247,7 @@ def limit_options(offers: Mapping[str, Offer], typed: str) -> list[Option]:
                 for name in names
             ]
     try:
-        limit_text.parsed(typed)
+        limit_text.parse_limits(typed)
     except engine.EngineError as error:
         return [Option(last, str(error))]
     return [Option(last, "a comma begins another limit; enter applies them all")]

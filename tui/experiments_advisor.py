@@ -52,8 +52,8 @@ class ExperimentsReport:
             plans of PERIDOT and SimCost, which are for other models.
         instance: the type that the training runs are for.
         method: whose design chose the training runs.
-        amount, unit: budget of the training runs; `suggested` where the user named none, None for a
-            design without a budget.
+        amount, unit: budget of the training runs; `suggested` where the user named
+            none, None for a design without a budget.
         decision_key: key of the decision that `advice` is for.
     """
 
@@ -234,7 +234,7 @@ class _Question:
         training, plan = self.state.training, self.answer.built.plan
         amount, unit = training.amount, training.unit
         if amount is None:
-            amount, unit = suggested(self.best)
+            amount, unit = suggested_budget(self.best)
         instance, max_nodes = self._type_and_most()
         report = replace(
             report, instance=instance, amount=amount, unit=unit, suggested=training.amount is None
@@ -271,7 +271,7 @@ class _Question:
     ) -> engine.ExperimentPlan:
         """The design. Where it fails because the budget is too small, and the budget was not the
         user's, it is raised up to `raises_left` times."""
-        from tui.input_text.training_text import stepped
+        from tui.input_text.training_text import next_round_amount
 
         built = self.answer.built
         try:
@@ -284,15 +284,15 @@ class _Question:
         except engine.BudgetTooSmall as error:
             if raises_left < 1:
                 raise
-            enough = stepped(BUDGET_MARGIN * error.least, request.unit, 1)
+            enough = next_round_amount(BUDGET_MARGIN * error.least, request.unit, 1)
             return self._planned(replace(request, budget=enough), raises_left=raises_left - 1)
 
 
-def suggested(best: engine.Choice) -> tuple[float, str]:
+def suggested_budget(best: engine.Choice) -> tuple[float, str]:
     """A round budget and its unit: money for a few runs of the best composition, or time where it
     has no price."""
-    from tui.input_text.training_text import stepped
+    from tui.input_text.training_text import next_round_amount
 
     if best.cost_usd:
-        return stepped(best.cost_usd * BUDGET_SHARE, "usd", 1), "usd"
-    return stepped(best.seconds * BUDGET_SHARE, "seconds", 1), "seconds"
+        return next_round_amount(best.cost_usd * BUDGET_SHARE, "usd", 1), "usd"
+    return next_round_amount(best.seconds * BUDGET_SHARE, "seconds", 1), "seconds"

@@ -32,7 +32,7 @@ def time_difference(one: float, other: float, *, figures: int = 2) -> str:
     return formatted.replace("less than ", "<")
 
 
-def reachable(seconds_needed: float) -> str:
+def reachable_deadline(seconds_needed: float) -> str:
     """The deadline to type where so many seconds are needed: rounded up, so that it can be met."""
     return seconds(engine.reachable_seconds(seconds_needed))
 
@@ -65,7 +65,7 @@ def priced_by(catalog: engine.Catalog | None) -> str:
     """The catalog of a cost: "by catalog aws us-east-1 of 2026-07-20"."""
     if catalog is None:
         return "by the prices that the runs tell alone"
-    return f"by catalog {shown(catalog.name)} {shown(catalog.region)} of {catalog.date}"
+    return f"by catalog {escaped(catalog.name)} {escaped(catalog.region)} of {catalog.date}"
 
 
 def usd_interval(low: float | None, high: float | None) -> str:
@@ -140,7 +140,7 @@ def composition(types: dict[str, int]) -> str:
     return " + ".join(f"{count} × {name}" for name, count in types.items())
 
 
-def rented(choice: engine.Choice | engine.Change) -> str:
+def rented_nodes(choice: engine.Choice | engine.Change) -> str:
     """A composition with its spot nodes, where these are only some: "9 × c7a.xlarge (4 spot)"."""
     spot, formatted = dict(choice.spot), composition(dict(choice.composition))
     if not spot or spot == dict(choice.composition):
@@ -193,7 +193,7 @@ def size(value: float | None, unit: str) -> str:
     return f"{number_text(value)} {unit.removesuffix('s') if value == 1.0 else unit}"
 
 
-def shown(text: str) -> str:
+def escaped(text: str) -> str:
     """Untrusted text with control characters escaped: none of them reaches the terminal."""
     return "".join(
         char if char.isprintable() else char.encode("unicode_escape").decode("ascii")

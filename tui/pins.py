@@ -85,7 +85,7 @@ def free_name(pins: tuple[Pin, ...]) -> str | None:
     return next((letter for letter in ascii_uppercase if letter not in used), None)
 
 
-def changed(pin: Pin, first: Pin) -> tuple[str, ...]:
+def input_differences(pin: Pin, first: Pin) -> tuple[str, ...]:
     """How the inputs differ from those of the first pin: "deadline 30m, not 45m"; "limits max-vcpus
     64 (A: not set)"."""
     here, there = (_inputs(one.state) for one in (pin, first))

@@ -37,19 +37,19 @@ def reduce(state: PlanState, action: Action) -> PlanState:
     """The state after an action; pure, and total over `Action`."""
     match action:
         case changes.OpenSources(sources, add):
-            return _opened(state, sources, add=add)
+            return _with_sources(state, sources, add=add)
         case changes.RereadSources(sources):
             return replace(state, sources=sources, reading=state.reading + 1)
         case changes.EvidenceRead(measured, deadline):
             return _with_starting_deadline(state, measured, deadline)
         case changes.DeadlineRelaxed(seconds):
-            return _relaxed(state, seconds)
+            return _with_relaxed_deadline(state, seconds)
         case changes.PlanRefused(good, whole):
-            return _refused(state, good, whole=whole)
+            return _with_last_good(state, good, whole=whole)
         case changes.RestoreInputs(inputs):
             return with_inputs(state, inputs)
         case changes.LoadInputs(inputs, read):
-            return _adopted(state, inputs, read=read)
+            return _with_loaded_inputs(state, inputs, read=read)
         case changes.SetDeadline(seconds):
             return replace(state, deadline_seconds=seconds, deadline_chosen=True)
         case changes.SetScale(scale):
@@ -67,12 +67,12 @@ def reduce(state: PlanState, action: Action) -> PlanState:
         case changes.SetTrainingBudget() | changes.SetSamples() | changes.SetTrainingPlan():
             return replace(state, training=state.training._replace(**action._asdict()))
         case changes.SetGoalFromPoint(seconds, nodes):
-            return _followed(state, seconds, nodes)
+            return _with_goal_of_point(state, seconds, nodes)
         case _:
-            return _looked_at(state, action)
+            return _after_view_action(state, action)
 
 
-def _looked_at(state: PlanState, action: Action) -> PlanState:
+def _after_view_action(state: PlanState, action: Action) -> PlanState:
     """The state after an action on the view; every other action sets the fields that it names."""
     match action:
         case changes.ShowView(view):
@@ -102,7 +102,7 @@ def _with_axis(state: PlanState, name: AxisName, **look: Any) -> PlanState:
     return replace(state, axes=state.axes._replace(**{name: axis}))
 
 
-def _adopted(state: PlanState, inputs: PlanState, *, read: bool) -> PlanState:
+def _with_loaded_inputs(state: PlanState, inputs: PlanState, *, read: bool) -> PlanState:
     """The state with other inputs; with `read` unchanged sources and catalogs are read again, as
     they may have changed."""
     return replace(
@@ -112,7 +112,7 @@ def _adopted(state: PlanState, inputs: PlanState, *, read: bool) -> PlanState:
     )
 
 
-def _followed(state: PlanState, seconds: float, nodes: int) -> PlanState:
+def _with_goal_of_point(state: PlanState, seconds: float, nodes: int) -> PlanState:
     """The state with the goal for which a point of the frontier is the answer."""
     return replace(
         state,
@@ -139,7 +139,7 @@ def _with_catalog(state: PlanState, catalog: str | None, region: str | None) -> 
     )
 
 
-def _opened(state: PlanState, sources: tuple[str, ...], *, add: bool) -> PlanState:
+def _with_sources(state: PlanState, sources: tuple[str, ...], *, add: bool) -> PlanState:
     """The state with other evidence. What was set for the old evidence is reset, limits of the goal
     stay. Sources that are open already are read again, and nothing else changes."""
     more = tuple(source for source in sources if source not in state.sources)
@@ -177,7 +177,7 @@ def _with_starting_deadline(
     return replace(state, deadline_seconds=nice_seconds(measured / 2.0))
 
 
-def _relaxed(state: PlanState, achievable_seconds: float) -> PlanState:
+def _with_relaxed_deadline(state: PlanState, achievable_seconds: float) -> PlanState:
     """The state with a default deadline that can be met, rounded up: a session never starts with
     "impossible". A budget gets no deadline added."""
     if state.deadline_chosen or state.budget_usd is not None:
@@ -185,7 +185,7 @@ def _relaxed(state: PlanState, achievable_seconds: float) -> PlanState:
     return replace(state, deadline_seconds=nice_seconds(achievable_seconds))
 
 
-def _refused(state: PlanState, good: PlanState, *, whole: bool) -> PlanState:
+def _with_last_good(state: PlanState, good: PlanState, *, whole: bool) -> PlanState:
     """The state with the last good inputs; a goal that was set meanwhile stays if the evidence is
     the same."""
     if whole or state.sources != good.sources:

@@ -157,7 +157,7 @@ class EngineSession:
         return self._limited.get(plan, limits, lambda: plan.limited(limits))
 
     def workflow_report(self, state: PlanState, answer: Answer) -> engine.WorkflowReport | None:
-        """The states of the best composition, of a mix those of its equivalent of one type; None where
+        """The states of the best composition (of a mix: of its equivalent of one type); None where
         the evidence has no stages."""
         best, plan = answer.best, answer.built.plan
         if best is None:

@@ -24,7 +24,7 @@ def make_ready() -> None:
     of failing. For a terminal in a locale without UTF-8 the encoding is set to ASCII: Python would
     send it UTF-8."""
     codecs.register_error(FORMS, in_ascii_forms)
-    stand_in_for_closed()
+    replace_closed()
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is None:
@@ -35,7 +35,7 @@ def make_ready() -> None:
             reconfigure(errors=FORMS)
 
 
-def stand_in_for_closed() -> None:
+def replace_closed() -> None:
     """Replace streams that the caller closed (`>&-`), for which Python has None; it would print
     messages among the data where that is stderr. Input is then empty and messages are dropped; data
     fail like a write to a closed stream, but only if there are any."""
@@ -54,7 +54,7 @@ def say(message: str) -> None:
         print(message, file=sys.stderr, flush=True)
 
 
-def long_reading() -> ReadProgress:
+def stderr_progress() -> ReadProgress:
     """A progress callback that prints to stderr when reading takes long."""
     return ReadProgress(say, in_lines=True)
 
@@ -68,7 +68,7 @@ def drop_unwritten() -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def place_of(error: OSError) -> str | None:
+def error_location(error: OSError) -> str | None:
     """The file of an error; "standard output" for data, None where it is not known."""
     if error.filename:
         return str(error.filename)

@@ -64,8 +64,10 @@ def prepare(environ: MutableMapping[str, str] | None = None) -> None:
             reconfigure(encoding="utf-8", errors="replace")
 
 
-def hasten() -> None:
-    """Speed up the start of a planner that is about to be imported; `settle` undoes the first part.
+def speed_up_start() -> None:
+    """Speed up the start of a planner that is about to be imported.
+
+    `resume_garbage_collection` undoes the first part.
 
     Until the first frame hardly anything becomes garbage, and collecting takes a tenth of the
     start. A change is painted within 1/120 s, as several panels change one after another.
@@ -74,7 +76,7 @@ def hasten() -> None:
     os.environ.setdefault("TEXTUAL_FPS", "120")
 
 
-def settle() -> None:
+def resume_garbage_collection() -> None:
     """After the first frame: enable garbage collection again, excluding the objects of the
     start."""
     if not gc.isenabled():

@@ -100,17 +100,17 @@ def _catalog(typed: str, names: CommandContext) -> Action:
 
 
 def _limit(word: str) -> Callable[[str, CommandContext], Outcome]:
-    return lambda typed, names: changes.SetLimits(limit_text.changed(names.limits, word, typed))
+    return lambda typed, names: changes.SetLimits(limit_text.with_clause(names.limits, word, typed))
 
 
 def _limits(typed: str, names: CommandContext) -> Outcome:
     if not typed:
         return "limits"
-    return changes.SetLimits(NO_LIMITS if typed in OFF else limit_text.parsed(typed))
+    return changes.SetLimits(NO_LIMITS if typed in OFF else limit_text.parse_limits(typed))
 
 
 def _term(word: str) -> Callable[[str, CommandContext], Outcome]:
-    return lambda typed, names: changes.SetTerms(term_text.changed(names.terms, word, typed))
+    return lambda typed, names: changes.SetTerms(term_text.with_term(names.terms, word, typed))
 
 
 def _term_values(word: str) -> Callable[[CommandContext], Sequence[str]]:

@@ -119,7 +119,7 @@ class Growth:
         app.action_zoom("all")
         app.query_one("#deadline").focus()
         await pilot.press("escape", "escape")
-        app.noticed = ()
+        app.notice_log = ()
         app._mouse_down_widget = None  # Textual keeps the last one, and with it all of its dialog.
         await quiet(pilot)
 

@@ -26,7 +26,7 @@ from tui.changes import (
     SetTerms,
     ShowChart,
 )
-from tui.command_parser import offered, outcome_of
+from tui.command_parser import completions, outcome_of
 from tui.screens.dialog import Dialog
 from tui.session import EngineSession
 from tui.state import Terms
@@ -142,21 +142,21 @@ def test_what_goes_further_than_the_planner_is_a_line_for_the_shell():
 
 
 def test_every_command_is_offered_and_completes_to_itself():
-    assert [line.strip() for line, _ in offered("", NAMES)] == [
+    assert [line.strip() for line, _ in completions("", NAMES)] == [
         verb.name for verb in TYPED_COMMANDS
     ]
-    assert [line for line, _ in offered("mod", NAMES)] == ["model "]
-    assert [line for line, _ in offered("model e", NAMES)] == [
+    assert [line for line, _ in completions("mod", NAMES)] == ["model "]
+    assert [line for line, _ in completions("model e", NAMES)] == [
         "model ernest",
         "model ernest-extended",
     ]
-    assert [line for line, _ in offered("instances r5.xlarge,m5.2", NAMES)] == [
+    assert [line for line, _ in completions("instances r5.xlarge,m5.2", NAMES)] == [
         "instances r5.xlarge,m5.2xlarge"
     ]
     for line in ("deadline 45m", "nodes 1:200", "chart job.svg", "save mine"):
-        assert [found for found, _ in offered(f":{line}", NAMES)] == [line]
-    assert offered("model nowhere", NAMES) == []
-    assert offered("nonsense x", NAMES) == []
+        assert [found for found, _ in completions(f":{line}", NAMES)] == [line]
+    assert completions("model nowhere", NAMES) == []
+    assert completions("nonsense x", NAMES) == []
 
 
 async def test_a_command_typed_in_the_planner(planner):

@@ -11,7 +11,7 @@ from screen import advised, at_rest, settled, text_of
 import engine
 from tui import format as text
 from tui.changes import SetBudget, SetDeadline, SetMaxNodes, SetSamples, SetSpot, SetTrainingBudget
-from tui.input_text.training_text import stepped
+from tui.input_text.training_text import next_round_amount
 from tui.session import EngineSession
 from tui.views import experiments
 from tui.views.marks import Marks
@@ -63,7 +63,7 @@ async def test_the_budget_is_stepped_typed_undone_and_kept_in_the_title(planner)
         await pilot.press("plus")
         await advised(pilot)
         amount = app.state.training.amount
-        assert amount == stepped(before.amount, "usd", 1)
+        assert amount == next_round_amount(before.amount, "usd", 1)
         assert "(suggested)" not in text_of(app)
         await pilot.press("minus", "minus")
         await advised(pilot)

@@ -31,7 +31,7 @@ def test_every_point_is_the_answer_to_what_it_promises():
     points = answer.report.recommendation.frontier
     assert len(points) > 3
     for place, choice in enumerate(points):
-        asked = frontier.followed(answer, place)
+        asked = frontier.goal_action(answer, place)
         then = reduce(state, asked)
         assert then.budget_usd is None
         found = session.answer(then, answer.built).report.recommendation.recommended
@@ -99,7 +99,7 @@ async def test_moving_selects_a_point_and_enter_moves_the_sliders(planner, size)
         assert app.state.point == (wanted.instance, wanted.nodes)
         shown = app.query_one("#frontier-chart", Chart).data.points[-1]
         assert (shown.x, shown.y) == (wanted.seconds, wanted.cost_usd)
-        promised = frontier.followed(app.answer, start + 1)
+        promised = frontier.goal_action(app.answer, start + 1)
         await pilot.press("enter")
         await settled(pilot)
         assert app.state.deadline_seconds == promised.seconds
@@ -168,7 +168,7 @@ def test_a_step_is_said_in_the_cells_that_there_are():
 async def test_the_fastest_at_any_price_has_one_beside_it_that_is_as_fast(planner):
     async with at_rest(planner(budget_usd=1000.0), (120, 40)) as (app, _):
         found = app.answer.report.recommendation
-        (line,) = sentences.as_good(found)
+        (line,) = sentences.hardly_slower_line(found)
         said = "".join(part for part, _ in line)
         near = [
             choice
@@ -182,9 +182,9 @@ async def test_the_fastest_at_any_price_has_one_beside_it_that_is_as_fast(planne
                 f"the next best type, {before}{sentences.composition(near[-1])}, takes 1 s longer",
             )
             told = replace(found, recommended=replace(found.recommended, why=why))
-            assert sentences.as_good(told) == lines
+            assert sentences.hardly_slower_line(told) == lines
     async with at_rest(planner(deadline_seconds=3000.0), (120, 40)) as (app, _):
-        assert sentences.as_good(app.answer.report.recommendation) == []
+        assert sentences.hardly_slower_line(app.answer.report.recommendation) == []
 
 
 def test_a_reason_names_a_cluster_only_where_it_is_all_of_one():
@@ -193,7 +193,7 @@ def test_a_reason_names_a_cluster_only_where_it_is_all_of_one():
     def said(*why: str) -> bool:
         best = Some(why=why, cost_usd=0.5)
         other = Some(composition={"c5.xlarge": 2}, spot={}, note="", cost_usd=0.3)
-        return bool(sentences.as_good(Some(recommended=best, hardly_slower=other)))
+        return bool(sentences.hardly_slower_line(Some(recommended=best, hardly_slower=other)))
 
     assert said()
     assert not said("the next best type, 2 × c5.xlarge, takes 138 ms longer")

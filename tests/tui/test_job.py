@@ -146,7 +146,7 @@ def test_a_scenario_keeps_both_and_undo_names_them(tmp_path):
 def test_the_command_takes_them(monkeypatch, table):
     opened = []
     monkeypatch.setattr("tui.terminal.require_interactive", lambda: None)
-    monkeypatch.setattr("tui.terminal.hasten", lambda: None)
+    monkeypatch.setattr("tui.terminal.speed_up_start", lambda: None)
     monkeypatch.setattr("tui.app.run", lambda options: opened.append(options) or 0)
     assert cli.main([table, "--param", "k=3", "--iterations", "7"]) == 0
     assert opened[0].start.job == Job(7.0, (("k", 3.0),))

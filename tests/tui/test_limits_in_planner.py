@@ -10,8 +10,8 @@ from screen import at_rest, settled, text_of, typed
 
 import engine
 from tui.changes import SetLimits, SetMaxNodes, SetMix, SetScale
-from tui.command_parser import offered, outcome_of
-from tui.input_text.limit_text import changed, line_of, parsed
+from tui.command_parser import completions, outcome_of
+from tui.input_text.limit_text import line_of, parse_limits, with_clause
 from tui.state import NO_LIMITS, Limits, PlanState, plan_key
 from tui.typed_commands import CommandContext
 from tui.widgets.table import Table
@@ -38,13 +38,13 @@ counts = st.dictionaries(names, st.integers(1, 99), max_size=3).map(lambda d: tu
 @pytest.mark.parametrize("typed_text", ["5", "9:3", "a:b", "0:0", "2:", "-1:4", "1:2:3"])
 def test_bounds_of_executors_that_are_none(typed_text):
     with pytest.raises(engine.BadInput, match=r"no range .*MAX is at least 1"):
-        parsed(f"dynamic-allocation {typed_text}")
+        parse_limits(f"dynamic-allocation {typed_text}")
 
 
 def test_a_line_and_the_limits_that_it_states():
-    assert parsed(LINE) == LIMITS
+    assert parse_limits(LINE) == LIMITS
     assert line_of(LIMITS) == LINE
-    assert parsed("") == NO_LIMITS
+    assert parse_limits("") == NO_LIMITS
     assert line_of(NO_LIMITS) == ""
 
 
@@ -63,15 +63,15 @@ def test_a_line_and_the_limits_that_it_states():
     )
 )
 def test_every_line_reads_back(limits):
-    assert parsed(line_of(limits)) == limits
+    assert parse_limits(line_of(limits)) == limits
 
 
 def test_one_clause_changes_only_its_own_kind():
-    assert changed(LIMITS, "own", "m5.xlarge=12").owned == (("m5.xlarge", 12),)
-    assert changed(LIMITS, "own", "r5.2xlarge=1 m5.xlarge=off").owned == (("r5.2xlarge", 1),)
-    assert changed(LIMITS, "max-vcpus", "off") == LIMITS._replace(max_vcpus=None)
-    assert changed(NO_LIMITS, "exclude", "t3.*,t2.*").exclude == ("t3.*", "t2.*")
-    assert changed(NO_LIMITS, "limit", "t3.*=0").most == (("t3.*", 0),)
+    assert with_clause(LIMITS, "own", "m5.xlarge=12").owned == (("m5.xlarge", 12),)
+    assert with_clause(LIMITS, "own", "r5.2xlarge=1 m5.xlarge=off").owned == (("r5.2xlarge", 1),)
+    assert with_clause(LIMITS, "max-vcpus", "off") == LIMITS._replace(max_vcpus=None)
+    assert with_clause(NO_LIMITS, "exclude", "t3.*,t2.*").exclude == ("t3.*", "t2.*")
+    assert with_clause(NO_LIMITS, "limit", "t3.*=0").most == (("t3.*", 0),)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_one_clause_changes_only_its_own_kind():
 )
 def test_a_wrong_limit_says_what_to_type(line, says):
     with pytest.raises(engine.BadInput) as refused:
-        parsed(line)
+        parse_limits(line)
     assert says in str(refused.value)
 
 
@@ -103,7 +103,7 @@ def test_typed_commands():
     assert outcome_of(f"limits {LINE}", known) == SetLimits(LIMITS)
     assert outcome_of("limits", known) == "limits"
     assert outcome_of("mix 2", known) == SetMix(2)
-    assert [line for line, _ in offered("own m5", known)] == ["own m5.xlarge="]
+    assert [line for line, _ in completions("own m5", known)] == ["own m5.xlarge="]
     with pytest.raises(engine.BadInput, match="type 1 to 3"):
         outcome_of("mix 4", known)
 

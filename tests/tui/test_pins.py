@@ -7,7 +7,7 @@ import pytest
 from screen import at_rest, settled, text_of
 
 from tui import format as text
-from tui.pins import Pin, changed, free_name, pin_of, with_pin, without_pin
+from tui.pins import Pin, free_name, input_differences, pin_of, with_pin, without_pin
 from tui.state import PlanState
 from tui.views import compare, sentences
 from tui.views.marks import Marks
@@ -54,13 +54,16 @@ def test_there_are_as_many_pins_as_letters():
 def test_inputs_differ_in_words():
     there = replace(FIRST, state=replace(BASE, deadline_seconds=None, sources=("/b/run-2.zstd",)))
     unset = replace(there, state=replace(there.state, deadline_chosen=False, category="sql"))
-    assert changed(there, FIRST) == (
+    assert input_differences(there, FIRST) == (
         "open run-2.zstd, not run-1.zstd",
         "deadline off, not 45m",
     )
-    assert changed(unset, there) == ("deadline not set (A: off)", "category sql (A: not set)")
-    assert changed(SECOND, FIRST) == ("deadline 30m, not 45m", "spot on, not off")
-    assert changed(FIRST, FIRST) == ()
+    assert input_differences(unset, there) == (
+        "deadline not set (A: off)",
+        "category sql (A: not set)",
+    )
+    assert input_differences(SECOND, FIRST) == ("deadline 30m, not 45m", "spot on, not off")
+    assert input_differences(FIRST, FIRST) == ()
 
 
 def test_differences_are_to_the_first():

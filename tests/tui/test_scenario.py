@@ -209,11 +209,11 @@ def test_a_file_that_is_none(tmp_path, text, says):
 
 def test_names_and_files_are_kept_apart(tmp_path):
     state = PlanState(sources=(SAMPLE,))
-    assert scenario_store.saved() == ()
+    assert scenario_store.scenario_names() == ()
     assert (
         scenario_store.save("month end", SavedPlan(state)).path.parent == home("data") / "scenarios"
     )
-    assert scenario_store.saved() == ("month end",)
+    assert scenario_store.scenario_names() == ("month end",)
     assert scenario_store.load("month end").state.sources == (SAMPLE,)
     assert scenario_store.save(str(tmp_path / "a.yaml"), SavedPlan(state)) == (
         tmp_path / "a.yaml",

@@ -24,7 +24,7 @@ def transform():
         scipy.fft.fft(np.ones(20_000))
 
 def quit_while_computing(arguments):
-    workers.Latest("fit").submit(transform)
+    workers.LatestJobWorker("fit").submit(transform)
     time.sleep(0.2)
     print("the last words", end="")
     return 3

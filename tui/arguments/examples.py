@@ -72,7 +72,7 @@ EXAMPLES = {
 COLUMNS = 78
 
 
-def shown(command: str) -> str:
+def help_examples(command: str) -> str:
     """The examples at the end of a command's help, ready to paste; "" where there are none."""
     before = f"sparkplan {command}".rstrip()
     lines = [

@@ -277,7 +277,7 @@ def read_profile(args: argparse.Namespace, catalog: engine.Catalog | None = None
     resources = resources_of(args)
     pauses = getattr(args, "pauses", None)
     read = engine.read(
-        *args.sources, ran_on=ran_on(args), pause_seconds=pauses, progress=streams.long_reading()
+        *args.sources, ran_on=ran_on(args), pause_seconds=pauses, progress=streams.stderr_progress()
     )
     profile = with_layout_options(args, engine.held_against(read, catalog or lookup_catalog(args)))
     return profile if resources is None else replace(profile, resources=resources)

@@ -75,7 +75,7 @@ class ChartActions(PlannerMixin):
         points = answer.report.recommendation.frontier
         nearest = sorted(range(len(points)), key=lambda i: abs(points[i].seconds - message.x))
         for index in nearest[:1]:
-            app.dispatch(frontier.selection(answer, index))
+            app.dispatch(frontier.select_action(answer, index))
             if message.entered:
                 app.follow(index)
 
@@ -214,6 +214,6 @@ class ChartActions(PlannerMixin):
         from tui.charts import chart_files
 
         if not path:
-            app.type_command(f"chart {chart_files.suggested(app)}")
+            app.type_command(f"chart {chart_files.suggested_name(app)}")
             return
         self._refused_file = chart_files.save(app, path, allowed=self._refused_file)

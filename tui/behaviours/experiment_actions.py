@@ -50,7 +50,7 @@ class ExperimentActions(PlannerMixin):
 
     def action_training(self, by: int) -> None:
         """Step the budget for training runs up (1) or down (-1)."""
-        from tui.input_text.training_text import stepped
+        from tui.input_text.training_text import next_round_amount
 
         app = self.planner
         if app.state.training.plan != TRAINING_PLANS[0]:
@@ -63,7 +63,7 @@ class ExperimentActions(PlannerMixin):
         if amount is None:
             app.show_notice("type a budget for training runs, such as :training $5", "warn")
             return
-        app.dispatch(SetTrainingBudget(stepped(amount, unit, by), unit))
+        app.dispatch(SetTrainingBudget(next_round_amount(amount, unit, by), unit))
 
     def action_training_plan(self) -> None:
         """Choose the training runs by the next design; in another view, show the experiments

@@ -82,7 +82,7 @@ def _copy_answer(app: PlannerApp) -> None:
             return
     else:
         sentence = sentences.headline_text(app.answer, app.marks)
-    app.copy_to_clipboard(text.shown(sentence))
+    app.copy_to_clipboard(text.escaped(sentence))
     app.show_notice(
         "sent to the terminal's clipboard (where that is ignored: e exports to a file)", "good"
     )

@@ -60,7 +60,7 @@ class PanelEvents(PlannerMixin):
         elif event.table.id == FRONTIER_LIST and (answer := app._holding(event.index)):
             from tui.views import frontier
 
-            app.dispatch(frontier.selection(answer, event.index))
+            app.dispatch(frontier.select_action(answer, event.index))
         elif event.table.id in ("models", "pins", "next-runs", "training-runs"):
             app._panels.show()
         else:
@@ -97,9 +97,9 @@ class PanelEvents(PlannerMixin):
 
         app = self.planner
         if answer := app._holding(index):
-            action = frontier.followed(answer, index)
+            action = frontier.goal_action(answer, index)
             app.dispatch(action)
-            app.show_notice(frontier.said(action), "good")
+            app.show_notice(frontier.goal_notice(action), "good")
 
     def _holding(self, index: int) -> Answer | None:
         """The answer, if its frontier has that row: a row that was clicked may be gone."""

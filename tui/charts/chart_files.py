@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ENDINGS = (".svg", ".csv")
 
 
-def suggested(app: PlannerApp) -> str:
+def suggested_name(app: PlannerApp) -> str:
     """A file name for the charts of the view; a picture, as numbers end in .csv."""
     view = "frontier" if app.state.view == "frontier" else "curves"
     return f"{safe_name(app.built.profile.name if app.built else '')}-{view}.svg"
@@ -69,13 +69,16 @@ def content(app: PlannerApp, ending: str) -> str:
         data = frontier.chart(state, answer, points, frontier.cursor(state, answer, points))
         panels = [Panel(TITLES["frontier-chart"], data)]
     else:
-        drawn = curves.drawn(state, answer, [pin.instance for pin in app.pins])
+        drawn = curves.drawn_curves(state, answer, [pin.instance for pin in app.pins])
         if ending == ".csv":
             return chart_csv.of_curves([curve for _, curve in drawn], confidence=state.confidence)
         runs = f"{text.odds(state.confidence)} runs"
         panels = [
             Panel(f"{TITLES['time']} (shaded: {runs})", curves.time_chart(state, answer, drawn)),
-            Panel(TITLES["cost"] + curves.unpriced(drawn), curves.cost_chart(state, answer, drawn)),
+            Panel(
+                TITLES["cost"] + curves.unpriced_title(drawn),
+                curves.cost_chart(state, answer, drawn),
+            ),
         ]
     subtitle = sentences.headline_text(answer, app.marks)
     return format_svg(panels, title=answer.built.profile.name, subtitle=subtitle)

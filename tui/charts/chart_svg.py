@@ -13,7 +13,7 @@ from itertools import pairwise
 from textwrap import wrap
 from typing import NamedTuple
 
-from tui.format import shown
+from tui.format import escaped
 from tui.widgets.chart_data import Axis, ChartData, Pattern, Series, Threshold
 from tui.widgets.chart_scales import Scales, chart_scales
 from tui.widgets.numbers import tick_texts
@@ -67,7 +67,7 @@ class _Plot(NamedTuple):
 def format_svg(panels: Sequence[Panel], *, title: str, subtitle: str = "") -> str:
     """The charts one below the other under a heading, as the text of a file."""
     subtitle_lines = wrap(
-        shown(subtitle), _LINE_LETTERS, break_long_words=False, break_on_hyphens=False
+        escaped(subtitle), _LINE_LETTERS, break_long_words=False, break_on_hyphens=False
     )
     head = _HEAD + _LINE * len(subtitle_lines) + 6
     height = head + PANEL_HEIGHT * len(panels)
@@ -93,7 +93,7 @@ def _panel(panel: Panel, top: float, number: int) -> Iterator[str]:
     if scales is None or panel.data.message is not None:
         yield _text(_LEFT, top + PANEL_HEIGHT / 2, panel.data.message or "no data", ink="#444444")
         return
-    longest = max((len(shown(series.label)) for series in panel.data.series), default=0)
+    longest = max((len(escaped(series.label)) for series in panel.data.series), default=0)
     right = WIDTH - 24 - min(longest, 30) * _LETTER - _sample(panel.data)
     plot = _Plot(panel.data, scales, top + _TOP, right)
     clip = f"plot-{number}"
@@ -240,7 +240,7 @@ def _names(plot: _Plot) -> Iterator[str]:
     ends.sort(key=lambda end: end[0])
     heights = _apart([min(max(y, plot.top), plot.bottom) for y, _ in ends], plot.bottom)
     for y, (_, series) in zip(heights, ends, strict=True):
-        label = shown(series.label)
+        label = escaped(series.label)
         label = label if len(label) <= 30 else f"{label[:29]}…"
         ink, x = _INKS[series.slot - 1], plot.right + 8
         if sample:
@@ -291,4 +291,4 @@ def _text(
 
 
 def _safe(text: str) -> str:
-    return escape(shown(text))
+    return escape(escaped(text))

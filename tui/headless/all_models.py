@@ -107,7 +107,7 @@ def as_text(
         f"{answer.model}: {answer.why_not}" for answer in answers if not answer.prediction
     ]
     if unanswered:
-        parts.append("\n".join(text.shown(line) for line in unanswered))
+        parts.append("\n".join(text.escaped(line) for line in unanswered))
     runs = _run_rows(answers, profile)
     if runs:
         parts.append(text.table(runs, right=tuple(range(2, len(runs[0])))))
@@ -153,7 +153,7 @@ def _run_rows(answers: Sequence[engine.ModelAnswer], profile: engine.Profile) ->
         if id(run) in left_out_ids:
             name = (run.source or run.application or profile.name).rsplit("/", 1)[-1]
             size = text.size(run.workload.input_bytes, profile.input_unit)
-            head = [text.shown(name), text.shown(text.cluster(run.cluster)), text.shown(size)]
+            head = [text.escaped(name), text.escaped(text.cluster(run.cluster)), text.escaped(size)]
             predicted = (_cell(column.get(id(run))) for column in columns)
             rows.append([*head, text.seconds(run.seconds), *predicted])
     return rows

@@ -107,7 +107,7 @@ def show(args: argparse.Namespace) -> int:
         offered = [as_dict(offer) for offer in offers]
         output.print_json({**summary(catalog), "instances": offered, "billing": billing(catalog)})
     else:
-        print("\n".join(map(text.shown, head(catalog))))
+        print("\n".join(map(text.escaped, head(catalog))))
         rows = table(offers)
         print(text.table(rows, right=(1, 2, 3, 5, *((6,) if len(rows[0]) == len(HEADER) else ()))))
     return 0
@@ -167,7 +167,7 @@ def row(offer: engine.Offer) -> tuple[str, ...]:
         str(price.date),
         text.UNKNOWN if spot is None else amount(spot),
         text.UNKNOWN if offer.dbu_per_hour is None else f"{offer.dbu_per_hour:g}",
-        text.shown(price.source),
+        text.escaped(price.source),
     )
 
 
@@ -213,9 +213,9 @@ def validate(args: argparse.Namespace) -> int:
         messages = [str(problem) for problem in problems]
         output.print_json({"catalog": args.name, "types": types, "problems": messages})
     elif types is None:
-        print("\n".join(text.shown(str(problem)) for problem in problems))
+        print("\n".join(text.escaped(str(problem)) for problem in problems))
     else:
-        print(f"{text.shown(args.name)}: {text.counted(types, 'type')}, valid")
+        print(f"{text.escaped(args.name)}: {text.counted(types, 'type')}, valid")
     return 2 if problems else 0
 
 
@@ -230,8 +230,8 @@ def refresh(args: argparse.Namespace) -> int:
     if args.json:
         output.print_json(refreshed_dict(done))
     else:
-        print("\n".join(map(text.shown, in_words(done))))
-    for line in map(text.shown, [*older(done), *ahead(done, date.today()), *left_out(done)]):
+        print("\n".join(map(text.escaped, in_words(done))))
+    for line in map(text.escaped, [*older(done), *ahead(done, date.today()), *left_out(done)]):
         streams.say(f"warning: {line}")
     return 0
 

@@ -105,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
         streams.say(f"next: sparkplan predict {source_words(args.into)}")
     for outcome in failed:
         message = f"sparkplan: {outcome.run.name} failed: {outcome.reason}"
-        streams.say(text.shown(message))
+        streams.say(text.escaped(message))
     return 3 if failed else 0
 
 
@@ -186,7 +186,7 @@ def warn_of_slow_hosts(outcomes: Sequence[engine.Outcome]) -> None:
             f"({tasks:,} tasks of {outcome.run.name}) [slow-host]; leave it out "
             f"(on YARN --conf spark.yarn.exclude.nodes={host}), remove that log, and collect again"
         )
-        streams.say(text.shown(message))
+        streams.say(text.escaped(message))
 
 
 def warn_of_changed_code(outcomes: Sequence[engine.Outcome]) -> None:
@@ -201,7 +201,7 @@ def warn_of_changed_code(outcomes: Sequence[engine.Outcome]) -> None:
         f"sparkplan: {names} is not what made {logs}{more} [code-changed]; a model is of one "
         "version of the code: remove those logs and collect again"
     )
-    streams.say(text.shown(message))
+    streams.say(text.escaped(message))
 
 
 SHOWN_LOGS = 3
@@ -209,10 +209,10 @@ SHOWN_LOGS = 3
 
 def line_of(outcome: engine.Outcome, number: int, count: int) -> str:
     if outcome.status == "planned":
-        return text.shown(shlex.join(outcome.command))
+        return text.escaped(shlex.join(outcome.command))
     words = {"done": "done", "kept": "kept, the log is there", "failed": "failed"}
     took = "" if outcome.seconds is None else f" in {text.seconds(outcome.seconds)}"
-    return text.shown(f"{number}/{count} {outcome.run.name}: {words[outcome.status]}{took}")
+    return text.escaped(f"{number}/{count} {outcome.run.name}: {words[outcome.status]}{took}")
 
 
 def as_dict(outcome: engine.Outcome) -> dict[str, Any]:

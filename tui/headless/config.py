@@ -87,7 +87,7 @@ def _show(path: Path) -> None:
             (key, f"{_shown(default_values[key])} (default)" if value is None else _shown(value))
         )
     rows += [(f"keys.{action}", keys) for action, keys in settings.keys.items()]
-    print(text.table([(key, text.shown(value)) for key, value in rows]))
+    print(text.table([(key, text.escaped(value)) for key, value in rows]))
 
 
 def defaults() -> dict[str, object]:

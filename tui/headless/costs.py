@@ -53,13 +53,13 @@ def measured_lines(
     if usd is None:
         return [no_cost(paid)]
     cost = f"{_in_words(usd, low, high)}, {text.priced_by(paid.catalog)}"
-    return [cost, *(f"  {text.shown(line)}" for line in engine.cost_assumptions(paid))]
+    return [cost, *(f"  {text.escaped(line)}" for line in engine.cost_assumptions(paid))]
 
 
 def no_cost(cluster: engine.Cluster) -> str:
     """Why a cluster has no cost, and how to get one."""
     if cluster.instance is not None:
-        name = text.shown(cluster.instance.name)
+        name = text.escaped(cluster.instance.name)
         return f"no cost: no price of {name} is known here; name a catalog that has it (--catalog)"
     if not cluster.groups:
         return "no cost: executors have no price; name nodes (--nodes N --instance TYPE)"

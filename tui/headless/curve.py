@@ -97,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
         print(as_table(args.over, points, rows, unit=unit))
         batch = "; of one micro-batch" if engine.of_one_batch(warnings) else ""
         legend_text = legend(rows, args.confidence, paid)
-        print(f"\n{text.shown(legend_text)}{batch}; model {fitted.model}")
+        print(f"\n{text.escaped(legend_text)}{batch}; model {fitted.model}")
         output.print_assumptions(engine.cost_assumptions(paid, spot=spot))
     if args.output is not None:
         write(args, profile, points, rows)
@@ -264,7 +264,7 @@ def write(
         confidence=args.confidence,
     )
     engine.write_text(path, content)
-    streams.say(f"written: {text.shown(str(path))}")
+    streams.say(f"written: {text.escaped(str(path))}")
 
 
 def over_nodes(args: argparse.Namespace, profile: engine.Profile) -> list[Point]:

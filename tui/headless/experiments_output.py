@@ -70,11 +70,11 @@ def known_as_text(known: tuple[engine.KnownType, ...], profile: engine.Profile) 
     header = ("known", "runs", "nodes", "input", "repeated")
     rows = [
         (
-            text.shown(entry.instance or "unnamed nodes"),
+            text.escaped(entry.instance or "unnamed nodes"),
             str(entry.runs),
             training_text.span([str(count) for count in entry.nodes]),
             training_text.span([text.size(value, profile.input_unit) for value in entry.sizes]),
-            training_text.repeated(entry),
+            training_text.repetitions_text(entry),
         )
         for entry in known
     ]
@@ -101,7 +101,7 @@ HEADER = ("type", "nodes", "cores", "input", "parts", "iterations", "time", "cos
 def cells_of(run: engine.Experiment) -> tuple[str, ...]:
     """One run as cells under `HEADER`; what is unknown or not asked is empty or a dash."""
     return (
-        text.shown(run.instance or ""),
+        text.escaped(run.instance or ""),
         "" if run.nodes is None else str(run.nodes),
         "" if run.cores is None else str(run.cores),
         f"{run.fraction * 100:.3g} %",
@@ -115,7 +115,7 @@ def cells_of(run: engine.Experiment) -> tuple[str, ...]:
 
 def advice_as_text(advice: engine.Advice, deadline: float | None) -> str:
     """What would be chosen now, and what another run would be worth."""
-    now = f"now: {advice.nodes} × {text.shown(advice.instance or 'nodes')}  "
+    now = f"now: {advice.nodes} × {text.escaped(advice.instance or 'nodes')}  "
     now += f"{text.seconds(advice.seconds)} ({text.span(advice.low, advice.high)})  "
     now += text.usd(advice.usd)
     if deadline is not None:
@@ -133,11 +133,11 @@ def advice_as_text(advice: engine.Advice, deadline: float | None) -> str:
     )
     rows = [
         (
-            f"{run.nodes} × {text.shown(run.instance or 'nodes')}",
+            f"{run.nodes} × {text.escaped(run.instance or 'nodes')}",
             f"{run.fraction * 100:.3g} %",
             text.seconds(run.seconds),
             text.usd(run.usd),
-            training_text.saved(run),
+            training_text.saving_text(run),
             *(() if by_time else (training_text.payback(run.pays_after),)),
             text.percent(run.changes),
             text.span(run.then_low, run.then_high),

@@ -43,7 +43,7 @@ def _evidence(job: JobPlan) -> Row:
     source = DEADLINE_SOURCES.get(job.deadline_from or "", "")
     deadline = "" if job.deadline_from == "measured" else text.seconds(job.deadline_seconds)
     return (
-        f"{text.shown(job.evidence.name)}{stream}",
+        f"{text.escaped(job.evidence.name)}{stream}",
         text.seconds(job.measured_seconds),
         f"{deadline} {source}".strip(),
         f"{job.evidence.runs:,}",
@@ -56,7 +56,7 @@ def _answer(job: JobPlan) -> Row | str:
     choice = job.chosen or job.nearest
     if job.problem is not None:
         where = f"{job.problem.where}: " if job.problem.where else ""
-        return f"  not planned: {text.shown(where + job.problem.what)}"
+        return f"  not planned: {text.escaped(where + job.problem.what)}"
     if choice is None:
         return "  none"
     cluster = recommend.composition(choice)
@@ -76,7 +76,7 @@ def _why_none(job: JobPlan) -> list[str]:
         return []
     alternatives = recommend.sufficient_goal(job.found).splitlines() if job.found else []
     it = "it is" if miss.code == "budget" else "it"
-    violation = f"    {it} {text.shown(miss.reason)}"
+    violation = f"    {it} {text.escaped(miss.reason)}"
     if len(alternatives) == 1:
         return [f"{violation}: {alternatives[0]}"]
     return [violation, *(f"    {alternative}" for alternative in alternatives)]

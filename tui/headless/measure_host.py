@@ -55,15 +55,15 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         output.print_json(as_dict(report))
     else:
-        print("\n".join(map(text.shown, as_text(report))))
+        print("\n".join(map(text.escaped, as_text(report))))
         output.print_notices(report.notices)
     if args.output is not None:
         catalog = engine.host_catalog_text(report, usd_per_hour=args.usd_per_hour)
         engine.write_text(args.output, catalog)
-        streams.say(f"wrote {text.shown(args.output)}: --ran-on {report.name}@FILE")
+        streams.say(f"wrote {text.escaped(args.output)}: --ran-on {report.name}@FILE")
     if args.resources is not None:
         engine.write_text(args.resources, engine.resources_text(report))
-        streams.say(f"wrote {text.shown(args.resources)}")
+        streams.say(f"wrote {text.escaped(args.resources)}")
     return 0
 
 

@@ -56,14 +56,14 @@ def catalog_dict(catalog: engine.Catalog | None) -> dict[str, Any] | None:
 def print_assumptions(lines: Iterable[str]) -> None:
     """Print the assumptions of costs, below them."""
     for line in lines:
-        print(f"  {text.shown(line)}")
+        print(f"  {text.escaped(line)}")
 
 
 def print_notices(unordered: Iterable[engine.Notice]) -> None:
     """Print warnings on stderr, each once, so that stdout stays data."""
     for notice in engine.in_order(unordered):
         line = f"warning: {notice.text} [{notice.code}]; {notice.remedy}"
-        streams.say(text.shown(line))
+        streams.say(text.escaped(line))
 
 
 def _plain(value: Any) -> Any:

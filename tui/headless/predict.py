@@ -228,7 +228,7 @@ def as_text(
     if prediction.job_profile:
         lines.append(text.figures(prediction.job_profile))
     lines.append(evidence.in_words())
-    return "\n".join(text.shown(line) if "\n" not in line else line for line in lines)
+    return "\n".join(text.escaped(line) if "\n" not in line else line for line in lines)
 
 
 def cluster_in_words(cluster: engine.Cluster) -> str:
@@ -265,7 +265,7 @@ def phase_table(prediction: engine.Prediction) -> str:
     phases = prediction.phases or {}
     rows = [
         (
-            fit_ends(text.shown(name), PHASE_CELLS).rstrip(),
+            fit_ends(text.escaped(name), PHASE_CELLS).rstrip(),
             text.seconds(value),
             text.percent(value / prediction.seconds),
         )

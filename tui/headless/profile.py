@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     file = None if args.output == "-" else args.output
     if file is not None:
         engine.write_profile(profile, file)
-        streams.say(f"wrote {text.shown(file)}")
+        streams.say(f"wrote {text.escaped(file)}")
     if args.json:
         warnings = output.notices(notices)
         output.print_json({"file": file, **as_dict(profile), "warnings": warnings})

@@ -237,7 +237,7 @@ def sufficient_goal(recommendation: engine.Recommendation) -> str:
             compromise_line(compromise, recommendation.goal)
             for compromise in recommendation.compromises
         )
-    deadline = text.reachable(recommendation.enough_seconds).replace(" ", "")
+    deadline = text.reachable_deadline(recommendation.enough_seconds).replace(" ", "")
     confidence = "" if recommendation.nearest.low is None else " or a smaller --confidence"
     return f"--deadline {deadline}{confidence} would do"
 
@@ -247,7 +247,7 @@ def compromise_line(compromise: engine.Compromise, goal: engine.Goal) -> str:
     goal_options = []
     if goal.deadline_seconds is not None and compromise.deadline_seconds > goal.deadline_seconds:
         goal_options.append(
-            f"--deadline {text.reachable(compromise.deadline_seconds).replace(' ', '')}"
+            f"--deadline {text.reachable_deadline(compromise.deadline_seconds).replace(' ', '')}"
         )
     if compromise.budget_usd > goal.most_usd:
         goal_options.append(f"--budget {engine.reachable_usd(compromise.budget_usd):.15g}")
@@ -304,7 +304,7 @@ def cost_lines(choice: engine.Choice) -> list[str]:
     parts = [f"{PART[name]} {money(usd)}" for name, usd in choice.cost.parts.items() if usd]
     parts_text, billed = ", ".join(parts) or "nothing", text.seconds(choice.cost.billed_seconds)
     lines = [f"  cost: {parts_text}; {billed} billed"]
-    return lines + [f"  {text.shown(line)}" for line in choice.cost.assumptions]
+    return lines + [f"  {text.escaped(line)}" for line in choice.cost.assumptions]
 
 
 PART = {
@@ -328,7 +328,7 @@ def money(usd: float) -> str:
 def composition(choice: engine.Choice) -> str:
     """The rented composition, or the number of executors of an owned cluster."""
     if choice.composition or choice.executors is None:
-        return text.rented(choice)
+        return text.rented_nodes(choice)
     return text.counted(choice.executors, "executor") + text.executor_size(choice.layout)
 
 

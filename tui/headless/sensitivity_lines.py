@@ -38,8 +38,9 @@ def _hour(change: engine.Change | None, goal: engine.Goal) -> str:
     if change is None:
         return "saves nothing"
     if goal.by_resource:
-        return f"{text.rented(change)} saves {change.saved_vcore_seconds:,.0f} vcore-s"
-    return f"{text.rented(change)} saves {text.usd(change.saved_usd)} ({text.usd(change.cost_usd)})"
+        return f"{text.rented_nodes(change)} saves {change.saved_vcore_seconds:,.0f} vcore-s"
+    saved, cost = text.usd(change.saved_usd), text.usd(change.cost_usd)
+    return f"{text.rented_nodes(change)} saves {saved} ({cost})"
 
 
 def _dollar(change: engine.Change | None) -> str:
@@ -49,7 +50,7 @@ def _dollar(change: engine.Change | None) -> str:
         change.saved_seconds, of_seconds=change.seconds + change.saved_seconds
     )
     return (
-        f"{text.rented(change)} is {saved} faster "
+        f"{text.rented_nodes(change)} is {saved} faster "
         f"({text.seconds(change.seconds)}, {text.usd(change.cost_usd)})"
     )
 
@@ -71,7 +72,7 @@ def _looser_goals(sensitivity: engine.Sensitivity, answer: engine.Recommendation
             at = text.usd(engine.reachable_usd(change.budget_usd or 0.0))
             shown[f"from a budget of {at}"] = _dollar(change)
         else:
-            at = text.reachable(change.deadline_seconds or 0.0)
+            at = text.reachable_deadline(change.deadline_seconds or 0.0)
             shown[f"from a deadline of {at}"] = _hour(change, answer.goal)
     return [f"{at}: {what}" for at, what in shown.items()]
 
@@ -101,7 +102,9 @@ def _next_answer(change: engine.Change | None) -> str:
     """The next answer, or that there is none."""
     if change is None:
         return "nothing satisfies the goal"
-    return f"{text.rented(change)} ({text.seconds(change.seconds)}, {text.usd(change.cost_usd)})"
+    return (
+        f"{text.rented_nodes(change)} ({text.seconds(change.seconds)}, {text.usd(change.cost_usd)})"
+    )
 
 
 def _input_margin(sensitivity: engine.Sensitivity) -> str:

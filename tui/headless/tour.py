@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
 
     if recorder is None:
         terminal.require_interactive()
-    terminal.hasten()
+    terminal.speed_up_start()
     from tui import app, start
     from tui.tour.guide import TourOptions
 

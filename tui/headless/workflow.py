@@ -157,7 +157,7 @@ def fitted_of(
         raise engine.BadInput(
             "is for workflow files", where="--task-profile", remedy="leave it out"
         )
-    progress = streams.long_reading()
+    progress = streams.stderr_progress()
     profile = engine.read(*sources, ran_on=options.ran_on(args), progress=progress)
     return engine.fit_states(options.with_layout_options(args, profile)), None
 
@@ -225,7 +225,7 @@ def as_text(report: engine.WorkflowReport, cost: Sequence[str] = ()) -> str:
     """The report as text: completion time, cost, table of jobs, table of states."""
     prediction = report.prediction
     lines = [
-        f"{text.shown(report.name)} ends after {text.seconds(report.seconds)} "
+        f"{text.escaped(report.name)} ends after {text.seconds(report.seconds)} "
         f"({text.odds(prediction.confidence)} runs: {text.span(prediction.low, prediction.high)})",
         f"scheduler {report.scheduler}, task times {report.task_profile}, "
         f"bound by {prediction.bottleneck}",
@@ -273,11 +273,11 @@ def job_rows(report: engine.WorkflowReport) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = [("job", "tasks", "starts", "ends", "waits for")]
     rows += [
         (
-            text.shown(job.name),
+            text.escaped(job.name),
             f"{job.tasks:,}",
             text.seconds(job.start_seconds),
             text.seconds(job.end_seconds),
-            text.shown(", ".join(job.after)),
+            text.escaped(", ".join(job.after)),
         )
         for job in report.jobs
     ]
@@ -292,7 +292,7 @@ def state_table(report: engine.WorkflowReport) -> list[tuple[str, ...]]:
     for row in workflow_states.state_rows(
         report, included=lambda state: not is_short(state, report)
     ):
-        name = text.shown(row.name) if row.stage else "(driver)"
+        name = text.escaped(row.name) if row.stage else "(driver)"
         letter = workflow_states.bottleneck_letter(row.stage) if row.stage else ""
         rows.append((row.number, row.start, row.end, name, row.tasks, row.task_time, letter))
     return rows

@@ -137,7 +137,7 @@ def workload_of(state: PlanState, profile: Profile) -> Workload | None:
     )
 
 
-def shown(workload: Workload) -> str:
+def display_text(workload: Workload) -> str:
     """Parameters and iterations for display: "features 5, k 9, 20 iterations"."""
     parts = [f"{name} {value:.6g}" for name, value in workload.parameters.items()]
     if workload.iterations is not None:

@@ -38,7 +38,7 @@ CLAUSES = (
 _BY_WORD = {clause.word: clause for clause in CLAUSES}
 
 
-def changed(limits: Limits, word: str, typed: str) -> Limits:
+def with_clause(limits: Limits, word: str, typed: str) -> Limits:
     """The limits after one clause; "off" removes that kind of limit.
 
     Raises:
@@ -53,7 +53,7 @@ def changed(limits: Limits, word: str, typed: str) -> Limits:
     return after
 
 
-def parsed(line: str) -> Limits:
+def parse_limits(line: str) -> Limits:
     """The limits that a whole line states; none for an empty one.
 
     Raises:
@@ -66,7 +66,7 @@ def _after(limits: Limits, part: str) -> Limits:
     word, _, typed = part.strip().partition(" ")
     if word not in _BY_WORD:
         raise engine.UnknownName("limit", word, tuple(_BY_WORD))
-    return changed(limits, word, typed)
+    return with_clause(limits, word, typed)
 
 
 def line_of(limits: Limits) -> str:

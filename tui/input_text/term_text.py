@@ -19,7 +19,7 @@ TERMS = {
 """Key (also the name of an option of the command) -> its argument, and what it does."""
 
 
-def changed(terms: Terms, key: str, typed: str) -> Terms:
+def with_term(terms: Terms, key: str, typed: str) -> Terms:
     """The terms with one changed; "off" restores what the catalog's file says.
 
     Raises:

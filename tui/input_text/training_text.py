@@ -92,7 +92,7 @@ def span(values: list[str]) -> str:
     return values[0] if values[0] == values[-1] else f"{values[0]} to {values[-1]}"
 
 
-def repeated(entry: engine.KnownType) -> str:
+def repetitions_text(entry: engine.KnownType) -> str:
     """How often a configuration was repeated, and whether that is enough."""
     if entry.settled is None:
         return "no"
@@ -144,13 +144,13 @@ def payback(runs: float | None) -> str:
     return text.counted(count, "run")
 
 
-def saved(run: engine.NextRun) -> str:
+def saving_text(run: engine.NextRun) -> str:
     """The expected saving of later runs of the job: money, or time."""
     by_cost = run.gain_seconds is None
     return text.usd_cell(run.gain_usd) if by_cost else text.seconds(run.gain_seconds)
 
 
-def stepped(amount: float, unit: str, by: int) -> float:
+def next_round_amount(amount: float, unit: str, by: int) -> float:
     """The next round amount above (by = 1) or below (-1): $1, $2, $5; 10 min, 15 min, 20 min."""
     kind: Kind = "money" if unit == "usd" else "time" if unit == "seconds" else "number"
     stops = log_stops(amount / _REACH, amount * _REACH, kind).coarse[1:-1]

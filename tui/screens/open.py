@@ -24,7 +24,7 @@ from tui.screens.open_rows import (
     Entry,
     Listing,
     application_entries,
-    at_home,
+    expand_home,
     remote_entries,
     row,
     sample_entries,
@@ -229,7 +229,7 @@ class OpenScreen(Picker):
             self._looker.submit(job)
 
     def _path(self, source: str) -> str:
-        return source if REMOTE in source else str(self._here / at_home(source))
+        return source if REMOTE in source else str(self._here / expand_home(source))
 
     def on_peek_ready(self, message: PeekReady) -> None:
         message.stop()
@@ -337,7 +337,7 @@ class OpenScreen(Picker):
         self._leave_with((source.rstrip("/") or ("/" if source else "."),), add=False)
 
     def _leave_with(self, sources: tuple[str, ...], *, add: bool) -> None:
-        expanded = (str(at_home(s)) if s.startswith("~") else s for s in sources)
+        expanded = (str(expand_home(s)) if s.startswith("~") else s for s in sources)
         self._take(ChosenSources(tuple(expanded), add))
         self.close(None)
 

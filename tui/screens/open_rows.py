@@ -113,7 +113,7 @@ def _started(application: engine.HistoryApplication) -> str:
     return f"{application.name}, started {moment:%Y-%m-%d %H:%M} UTC"
 
 
-def at_home(typed: str) -> Path:
+def expand_home(typed: str) -> Path:
     """A typed path with `~` expanded, where there is a home folder."""
     try:
         return Path(typed).expanduser()
@@ -131,7 +131,7 @@ class Listing:
     def entries(self, typed: str) -> tuple[list[Entry], int]:
         """Entries of the folder of `typed` that begin with its last part, folders first; and how
         many more there are."""
-        expanded = at_home(typed)
+        expanded = expand_home(typed)
         inside = typed.endswith("/") or not typed
         folder, prefix = (expanded, "") if inside else (expanded.parent, expanded.name)
         names = [

@@ -220,7 +220,7 @@ def _with(state: PlanState, key: str, value: Any, where: str, names: CommandCont
         )
     try:
         if key in TERMS:
-            return replace(state, terms=term_text.changed(state.terms, key, value))
+            return replace(state, terms=term_text.with_term(state.terms, key, value))
         outcome = outcome_of(f"{key} {value}", replace(names, job=state.job))
         catalog = outcome.catalog if isinstance(outcome, SetCatalog) else None
         if catalog is not None and catalog not in names.catalogs and not path_exists(catalog):

@@ -52,7 +52,7 @@ def path_of(name: str) -> Path:
     return home("data") / "scenarios" / f"{name}.yaml"
 
 
-def saved() -> tuple[str, ...]:
+def scenario_names() -> tuple[str, ...]:
     """The names of the stored scenarios."""
     try:
         return tuple(sorted(p.stem for p in (home("data") / "scenarios").glob("*.yaml")))
@@ -119,7 +119,7 @@ def load(name: str) -> SavedPlan:
         BadInput: where there is none, or it is wrong (file, line, key).
     """
     path = path_of(name)
-    known = saved()
+    known = scenario_names()
     if not path_exists(path) and path.parent == home("data") / "scenarios":
         raise engine.UnknownName(
             "scenario", name, known, remedy=None if known else "none is saved yet: :save NAME"

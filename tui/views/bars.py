@@ -196,7 +196,7 @@ def tabs(state: PlanState, built: BuiltPlan | None = None, *, width: int) -> lis
     colour. Where there is no room, tabs move closer together, then other titles are abbreviated,
     then that of the current view; at last titles are left out, the furthest from the current tab
     first."""
-    pages = offered(state, built)
+    pages = visible_pages(state, built)
     tabs_width = width - len(HELP[-1][0].text) - 1
     none, others = frozenset[str](), frozenset(page.name for page in pages) - {state.view}
     for wide, short in ((True, none), (False, none), (False, others)):
@@ -213,7 +213,7 @@ def tabs(state: PlanState, built: BuiltPlan | None = None, *, width: int) -> lis
     return items
 
 
-def offered(state: PlanState, built: BuiltPlan | None) -> list[Page]:
+def visible_pages(state: PlanState, built: BuiltPlan | None) -> list[Page]:
     """The views that can be shown: that of states only where the evidence has stages."""
     states = built is not None and built.has_states
     return [page for page in PAGES if states or page.name == state.view or page.name != "workflow"]

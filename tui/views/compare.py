@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import engine
 from tui import format as text
-from tui.pins import NOW, Pin, changed, pin_of
+from tui.pins import NOW, Pin, input_differences, pin_of
 from tui.views.marks import Marks
 from tui.views.prose import Line, Prose, Span
 from tui.widgets.table import CellStyle, Column, Row, Table
@@ -67,7 +67,7 @@ def rows(shown: Sequence[Pin], marks: Marks) -> list[Row]:
 
 def _row(pin: Pin, first: Pin, marks: Marks) -> Row:
     tone: CellStyle = "strong" if pin.name == NOW else "plain"
-    differing = changed(pin, first)
+    differing = input_differences(pin, first)
     return (
         (marks.best, "good") if pin.meets else (marks.missed, "bad"),
         (pin.name, tone),
@@ -123,7 +123,7 @@ def about(shown: Sequence[Pin], index: int) -> list[Line]:
     if pin is first:
         how = "enter brings its inputs back; the others are compared with it"
         return [[(pin.name, "strong"), (f": {_answer(pin)}; {how}.", "base")]]
-    differing = changed(pin, first)
+    differing = input_differences(pin, first)
     inputs = "; ".join(differing) or "the same inputs"
     answer: list[Span] = [(pin.name, "strong"), (" against ", "base"), (first.name, "strong")]
     return [
@@ -146,7 +146,12 @@ def others(shown: Sequence[Pin], index: int) -> list[Line]:
     useless without what it is for."""
     other_plans = [pin for i, pin in enumerate(shown) if i not in (0, min(index, len(shown) - 1))]
     return [
-        [(f"{pin.name}: {'; '.join(changed(pin, shown[0])) or 'the same inputs'}.", "muted")]
+        [
+            (
+                f"{pin.name}: {'; '.join(input_differences(pin, shown[0])) or 'the same inputs'}.",
+                "muted",
+            )
+        ]
         for pin in other_plans
     ]
 

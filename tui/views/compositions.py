@@ -130,7 +130,9 @@ def show(panels: Panels, answer: Answer) -> None:
     panels.set_title("full", title)
     show_rows(panels, "full", answer, FULL_LIST)
     chosen = sentences.selected(panels.state, answer, panels.marks)
-    panels.prose("chosen").show(chosen or sentences.decided(panels.state, answer, panels.marks))
+    panels.prose("chosen").show(
+        chosen or sentences.headline_and_reasons(panels.state, answer, panels.marks)
+    )
 
 
 def show_rows(panels: Panels, name: str, answer: Answer, most: int) -> None:
@@ -217,8 +219,8 @@ def chosen_rows(
     ]
     misses: list[Rejected] = list(recommendation.rejected)
     if state.listed:
-        choices = [x for x in choices if holds(state.listed, tuple(x.composition), x.note)]
-        misses = [x for x in misses if holds(state.listed, (x.instance,), x.reason)]
+        choices = [x for x in choices if matches_filter(state.listed, tuple(x.composition), x.note)]
+        misses = [x for x in misses if matches_filter(state.listed, (x.instance,), x.reason)]
     if state.order != "best":
         choices.sort(key=lambda choice: _value(choice, state.order))
     if state.order in ("time", "cost"):
@@ -237,7 +239,7 @@ def chosen_rows(
     return table_rows[:most], [*types, *(miss.instance for miss in misses)][:most]
 
 
-def holds(wanted: str, names: tuple[str, ...], note: str) -> bool:
+def matches_filter(wanted: str, names: tuple[str, ...], note: str) -> bool:
     """Whether a row matches every word of the filter; a word with *, ? or [ is a glob of types."""
     text_of_row = f"{' '.join(names)} {note}".lower()
     return all(
@@ -310,7 +312,7 @@ def _rejected_row(rejected: Rejected, marks: Marks, deadline: float | None) -> R
         (marks.missed, "bad"),
         (shown or rejected.instance, "muted"),
         (text.seconds(rejected.seconds), "muted"),
-        (missed(rejected, deadline), "muted"),
+        (miss_text(rejected, deadline), "muted"),
         (text.usd_cell(rejected.cost_usd), "muted"),
         ("", "muted"),
         ("", "muted"),
@@ -332,7 +334,7 @@ _REASONS = {
 """Rejection code -> why the type lost, in the width of an interval."""
 
 
-def missed(rejected: Rejected, deadline: float | None) -> str:
+def miss_text(rejected: Rejected, deadline: float | None) -> str:
     """Why a type lost, in the width of an interval: there is not always room for the note.
 
     For a missed deadline it shows the time that decides, at the goal's confidence; the expected

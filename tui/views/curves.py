@@ -56,16 +56,16 @@ def show_short(panels: Panels, answer: Answer) -> None:
 def look(panels: Panels, answer: Answer) -> None:
     """Redraw what the crosshair and a zoom change: the charts, and the values at the crosshair."""
     state, short = panels.state, panels.is_short
-    curves = drawn(state, answer, [pin.instance for pin in panels.pins])
+    curves = drawn_curves(state, answer, [pin.instance for pin in panels.pins])
     if not short or state.chart == "time":
         panels.chart("time").show(time_chart(state, answer, curves))
     if not short or state.chart == "cost":
         panels.chart("cost").show(cost_chart(state, answer, curves))
     for name in ("time", "cost"):
-        title_suffix = banded(state, curves) if name == "time" else unpriced(curves)
+        title_suffix = band_title(state, curves) if name == "time" else unpriced_title(curves)
         panels.set_title(name, chart_axes.title(state, name) + title_suffix)
     brief = sentences.brief(state, answer, panels.marks)
-    if crosshair_readings := read_off(panels, curves):
+    if crosshair_readings := crosshair_values(panels, curves):
         from tui.views import at_crosshair
 
         brief = at_crosshair.rows(state, crosshair_readings, panels.width - 2)
@@ -79,11 +79,11 @@ def aside(panels: Panels, answer: Answer) -> list[Line] | None:
         return None
     from tui.views import at_crosshair
 
-    curves = drawn(state, answer, [pin.instance for pin in panels.pins])
-    return at_crosshair.column(state, read_off(panels, curves)) or None
+    curves = drawn_curves(state, answer, [pin.instance for pin in panels.pins])
+    return at_crosshair.column(state, crosshair_values(panels, curves)) or None
 
 
-def read_off(panels: Panels, curves: DrawnCurves) -> list[CurveReading]:
+def crosshair_values(panels: Panels, curves: DrawnCurves) -> list[CurveReading]:
     """The values of the curves at the crosshair; none without a crosshair."""
     if panels.state.crosshair is None:
         return []
@@ -93,7 +93,7 @@ def read_off(panels: Panels, curves: DrawnCurves) -> list[CurveReading]:
     return at_crosshair.readings(curves, round(panels.state.crosshair), panels.glyphs)
 
 
-def drawn(
+def drawn_curves(
     state: PlanState, answer: Answer, pinned: Sequence[str | None]
 ) -> list[tuple[int, Curve]]:
     """The curves by colour slot: the recommended type, the one at the cursor of the compositions
@@ -132,13 +132,13 @@ def time_chart(state: PlanState, answer: Answer, curves: DrawnCurves) -> ChartDa
     )
 
 
-def banded(state: PlanState, curves: DrawnCurves) -> str:
+def band_title(state: PlanState, curves: DrawnCurves) -> str:
     """Addition to the title of the time chart: what the dots around the first curve are, if any."""
     known = bool(curves) and any(map(math.isfinite, curves[0][1].low.tolist()))
     return f", dots: {odds(state.confidence)} runs" if known else ""
 
 
-def unpriced(curves: DrawnCurves) -> str:
+def unpriced_title(curves: DrawnCurves) -> str:
     """Addition to the title of the cost chart: types that have a time but no cost, and why."""
     without = [curve for _, curve in curves if not any(map(math.isfinite, curve.cost_usd.tolist()))]
     return "".join(f", {curve.instance}: {curve.unpriced}" for curve in without)

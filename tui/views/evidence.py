@@ -79,7 +79,7 @@ def show(panels: Panels, answer: Answer) -> None:
     rows = model_rows(panels.state, compared, used=used_model, marks=panels.marks)
     cursor = _cursor_row(models, compared, used=used_model, best=panels.marks.best)
     models.show(rows, message="nothing to predict", cursor=cursor)
-    panels.set_title("models", asked(answer))
+    panels.set_title("models", question_title(answer))
     panels.widget("models-panel").styles.height = len(rows) + panels.frame_rows + 1
     model_at_cursor = compared[models.cursor][1] if models.cursor < len(compared) else None
     panels.prose("evidence-about").show(
@@ -97,7 +97,7 @@ def show(panels: Panels, answer: Answer) -> None:
     panels.widget("runs-panel").styles.max_height = max_height
 
 
-def asked(answer: Answer) -> str:
+def question_title(answer: Answer) -> str:
     """The question that the models answer. No model handles unlike nodes: for a mix they predict
     its stand-in of one type."""
     if answer.equivalent is None:
@@ -219,7 +219,7 @@ def _run_row(run: Run, profile: Profile, pair: LeftOut | None) -> Row:
         named.rsplit("/", 1)[-1],
         text.cluster(run.cluster),
         text.size(run.workload.input_bytes, profile.input_unit),
-        job_text.shown(run.workload),
+        job_text.display_text(run.workload),
         text.seconds(run.seconds),
         text.UNKNOWN if pair is None else text.seconds(pair.estimated_seconds),
         text.UNKNOWN if pair is None else text.signed_percent(pair.relative_error),

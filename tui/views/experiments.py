@@ -216,7 +216,7 @@ def _known(entry: KnownType, unit: str) -> str:
     runs = text.counted(entry.runs, "run")
     runs_text = f"{entry.instance or 'unnamed nodes'}, {runs} on {on}, {data}"
     return (
-        f"{runs_text}, repeated {training_text.repeated(entry)}"
+        f"{runs_text}, repeated {training_text.repetitions_text(entry)}"
         if entry.repeated > 1
         else runs_text
     )
@@ -231,7 +231,7 @@ def next_rows(advice: Advice | None) -> list[Row]:
             text.seconds(run.seconds),
             text.span(run.low, run.high, to="–"),
             text.usd_cell(run.usd),
-            training_text.saved(run),
+            training_text.saving_text(run),
             text.UNKNOWN if run.gain_seconds is not None else _pays(run.pays_after),
             text.percent(run.changes),
             text.span(run.then_low, run.then_high, to="–"),
@@ -336,7 +336,7 @@ def at_cursor(panels: Panels, answer: Answer, report: ExperimentsReport | None) 
         if report.advice is None or nexts.cursor >= len(report.advice.next_runs):
             return []
         run = report.advice.next_runs[nexts.cursor]
-        what = f"saves {training_text.saved(run)} each time the job runs, by a better choice"
+        what = f"saves {training_text.saving_text(run)} each time the job runs, by a better choice"
         what = f"{what}; {text.percent(run.changes)} that it changes the choice"
         one = _one(run, f"{odds} runs: {text.span(run.low, run.high)}", what)
         return [one, *_elsewhere(run, answer, odds)]

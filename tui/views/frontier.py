@@ -220,17 +220,17 @@ def about(answer: Answer, points: Sequence[Choice], index: int) -> list[Line]:
         faster = points[index - 1]
         cost, time = _cost_difference(faster, choice), _time_difference(faster, choice)
         line.append((f"; {cost} more buys {time} less", "base"))
-    promised = time_text(followed(answer, index).seconds)
+    promised = time_text(goal_action(answer, index).seconds)
     return [[*line, (f". Enter: deadline {promised}.", "muted")]]
 
 
-def selection(answer: Answer, index: int) -> SelectPoint:
+def select_action(answer: Answer, index: int) -> SelectPoint:
     """The action for the cursor on a row."""
     choice = answer.report.recommendation.frontier[index]
     return SelectPoint(str(choice.instance), int(choice.nodes or 1))
 
 
-def followed(answer: Answer, index: int) -> SetGoalFromPoint:
+def goal_action(answer: Answer, index: int) -> SetGoalFromPoint:
     """The action for Enter on a row: the shortest deadline that the cluster meets becomes the
     goal."""
     report = answer.report
@@ -239,6 +239,6 @@ def followed(answer: Answer, index: int) -> SetGoalFromPoint:
     return SetGoalFromPoint(achievable_seconds, int(choice.nodes or 1))
 
 
-def said(follow: SetGoalFromPoint) -> str:
+def goal_notice(follow: SetGoalFromPoint) -> str:
     """The notice for what Enter did."""
     return f"deadline {time_text(follow.seconds)}, no budget: the cheapest that keeps it is shown"

@@ -70,7 +70,7 @@ def job(built: BuiltPlan | None) -> str:
     """The planned parameters and iterations; "" where the runs have none."""
     if built is None or built.workflow is not None:
         return ""
-    return job_text.shown(built.plan.surface.workload)
+    return job_text.display_text(built.plan.surface.workload)
 
 
 def model(state: PlanState, built: BuiltPlan | None) -> str:
@@ -118,7 +118,7 @@ def ran_on(state: PlanState, profile: Profile | None) -> str | None:
     return ", ".join(names) or None
 
 
-def must_ask(state: PlanState, built: BuiltPlan | None) -> bool:
+def ran_on_unknown(state: PlanState, built: BuiltPlan | None) -> bool:
     """Whether the evidence does not say where it ran, so that its speed is only assumed."""
     return built is not None and bool(built.profile.runs) and ran_on(state, built.profile) is None
 
@@ -133,13 +133,13 @@ def questions(state: PlanState, built: BuiltPlan) -> str:
             f"{several} applications are taken as one job: press o and open the logs of one, or "
             "plan each with sparkplan fleet."
         )
-    if must_ask(state, built):
+    if ran_on_unknown(state, built):
         parts.append("Where did it run? The log does not say; a median machine is assumed: press w")
     return " ".join(parts)
 
 
 def _ran_on_cell(state: PlanState, built: BuiltPlan | None, marks: Marks) -> Cell:
-    if must_ask(state, built):
+    if ran_on_unknown(state, built):
         return f"{NOT_SAID} {marks.warning}", "warn"
     return ran_on(state, built.profile if built else None) or "not known"
 

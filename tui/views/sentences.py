@@ -57,11 +57,11 @@ def _recommended(goal: Goal, choice: Choice, marks: Marks, batch: str) -> Line:
     return [*line, (".", "base")]
 
 
-def enough(recommendation: Recommendation) -> str:
+def sufficient_goal(recommendation: Recommendation) -> str:
     """The deadline or the budget that can be met; "" where none is known."""
     one_limit = len(recommendation.compromises) < 2
     if one_limit and recommendation.enough_seconds is not None:
-        return f"; {text.reachable(recommendation.enough_seconds)} can be met"
+        return f"; {text.reachable_deadline(recommendation.enough_seconds)} can be met"
     if one_limit and recommendation.enough_usd is not None:
         return f"; {text.usd(engine.reachable_usd(recommendation.enough_usd))} is enough"
     return _instead(recommendation) if recommendation.compromises else ""
@@ -77,7 +77,7 @@ def _instead(recommendation: Recommendation) -> str:
             goal.deadline_seconds is not None
             and compromise.deadline_seconds > goal.deadline_seconds
         )
-        deadline = text.reachable if later else time_text
+        deadline = text.reachable_deadline if later else time_text
         dearer = compromise.budget_usd > goal.most_usd
         cost = text.usd(engine.reachable_usd(compromise.budget_usd)) if dearer else ""
         verb = "" if parts else " can be met"
@@ -93,7 +93,7 @@ def _impossible(recommendation: Recommendation, marks: Marks, batch: str) -> lis
         [
             (f"{marks.missed} ", "bad"),
             (f"No cluster of up to {up_to} {goal_in_words(goal)}", "strong"),
-            (f"{enough(recommendation)}.", "base"),
+            (f"{sufficient_goal(recommendation)}.", "base"),
         ]
     ]
     nearest = recommendation.nearest
@@ -149,7 +149,7 @@ def goal_in_words(goal: Goal) -> str:
 
 def composition(choice: Choice) -> str:
     """ "14 × r5.2xlarge"."""
-    return text.rented(choice) or choice.note
+    return text.rented_nodes(choice) or choice.note
 
 
 def at_spot(choice: Choice) -> str:
@@ -209,7 +209,7 @@ def reasons(state: PlanState, answer: Answer) -> list[Line]:
     """Why the best composition won, which nodes of it are owned, and its bottleneck."""
     best = answer.best
     lines: list[Line] = [[(sentence(reason), "base")] for reason in (best.why if best else ())]
-    lines += as_good(answer.report.recommendation)
+    lines += hardly_slower_line(answer.report.recommendation)
     lines += [[(line, "base")] for line in owned(state, best)]
     bottleneck = answer.explained.bottleneck if answer.explained else None
     if bottleneck:
@@ -217,7 +217,7 @@ def reasons(state: PlanState, answer: Answer) -> list[Line]:
     return lines
 
 
-def as_good(recommendation: Recommendation) -> list[Line]:
+def hardly_slower_line(recommendation: Recommendation) -> list[Line]:
     """The cheaper composition that is at most `engine.HARDLY_SLOWER` slower, where no reason names
     it."""
     best, cheaper = recommendation.recommended, recommendation.hardly_slower
@@ -232,7 +232,7 @@ def as_good(recommendation: Recommendation) -> list[Line]:
     return [[(composition(cheaper), "strong"), (sentence_end, "base")]]
 
 
-def decided(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:
+def headline_and_reasons(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:
     """The headline and the reasons as one paragraph each."""
     reasons_line: list[Span] = []
     for line in reasons(state, answer):
