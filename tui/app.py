@@ -50,7 +50,7 @@ from tui.changes import (
 )
 from tui.history import History
 from tui.messages import ModelAnswered
-from tui.mixing import most_types
+from tui.mixing import max_types
 from tui.panels import NARROW_BELOW, SHORT_BELOW, Panels
 from tui.reducer import reduce
 from tui.start import AppOptions
@@ -347,4 +347,4 @@ class PlannerApp(
     def action_mix(self) -> None:
         """Switch the types per cluster: one, two, three, one."""
         catalog = self.built.catalog if self.built else None
-        self.dispatch(SetMix(most_types(self.state, catalog) % MAX_TYPES + 1))
+        self.dispatch(SetMix(max_types(self.state, catalog) % MAX_TYPES + 1))

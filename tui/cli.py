@@ -175,7 +175,7 @@ def planner_parser() -> argparse.ArgumentParser:
     layouts.add_layout(parser)
     workloads.add_job(parser)
     options.add_model(parser)
-    sections.of(parser, sections.RENTED).add_argument(
+    sections.section(parser, sections.RENTED).add_argument(
         "--mix", type=options.whole(), metavar="N",
         help="types per cluster at most (default 2, or 1 where a service has workers of one type; "
         "recommend and export: 1)",

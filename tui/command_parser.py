@@ -27,7 +27,7 @@ def outcome_of(line: str, names: CommandContext) -> Outcome:
             not wanted or without meaning.
     """
     name, _, rest = line.strip().removeprefix(":").partition(" ")
-    command, argument = _verb(name), rest.strip()
+    command, argument = _command(name), rest.strip()
     if argument and not command.takes:
         raise engine.BadInput(f"{command.name} takes nothing, not {argument!r}")
     if not argument and command.takes and not command.takes.startswith("["):
@@ -38,7 +38,7 @@ def outcome_of(line: str, names: CommandContext) -> Outcome:
     return command.act(argument, names)
 
 
-def _verb(name: str) -> Command:
+def _command(name: str) -> Command:
     """The command of that name, or the only one that begins with it."""
     by_name = {command.name: command for command in TYPED_COMMANDS}
     if name in by_name:
@@ -72,12 +72,12 @@ def completions(typed: str, names: CommandContext) -> list[tuple[str, str]]:
     head = rest[: len(rest) - len(prefix)] if prefix else rest
     values = command.values(names)
     matching = [value for value in values if value.startswith(prefix)]
-    if not matching and (not values or (rest.strip() and _acts(typed, names))):
+    if not matching and (not values or (rest.strip() and _is_valid(typed, names))):
         return [(f"{command.name} {rest.strip()}", f"{command.takes}  {command.what}".strip())]
     return [(f"{command.name} {head.lstrip()}{value}", command.what) for value in matching]
 
 
-def _acts(line: str, names: CommandContext) -> bool:
+def _is_valid(line: str, names: CommandContext) -> bool:
     """Whether a typed line is a valid command."""
     try:
         outcome_of(line, names)

@@ -128,7 +128,7 @@ def question_key(state: PlanState, answer: Answer) -> Hashable:
     return (_decision_key(state, answer), composition, state.training)
 
 
-def _said(error: Exception) -> str:
+def _planner_error(error: Exception) -> str:
     """Why nothing could be planned, with typed commands in place of command-line options."""
     return in_planner(error_text(error))
 
@@ -160,7 +160,7 @@ def experiments_report(
     try:
         fitted = session.separate_fit(state, built)
     except Exception as error:
-        return replace(report, no_advice=_said(error), no_plan=_said(error))
+        return replace(report, no_advice=_planner_error(error), no_plan=_planner_error(error))
     question = _Question(fitted, state, answer, best)
     decision = _decision_key(state, answer)
     if previous is not None and previous.decision_key == decision:
@@ -202,7 +202,7 @@ class _Question:
                 billing=self.answer.report.billing,
             )
         except Exception as error:
-            return replace(report, no_advice=_said(error))
+            return replace(report, no_advice=_planner_error(error))
         return replace(report, advice=advice)
 
     def with_reference_runs(self, report: ExperimentsReport) -> ExperimentsReport:
@@ -223,7 +223,7 @@ class _Question:
         try:
             plan = self._planned(request)
         except Exception as error:
-            return replace(report, no_plan=_said(error))
+            return replace(report, no_plan=_planner_error(error))
         return replace(report, plan=plan)
 
     def with_plan(self, report: ExperimentsReport) -> ExperimentsReport:
@@ -257,7 +257,7 @@ class _Question:
                 confidence=self.state.confidence,
             )
         except Exception as error:
-            return replace(report, no_plan=_said(error))
+            return replace(report, no_plan=_planner_error(error))
         return replace(report, plan=design, narrowing=narrowing, amount=design.budget)
 
     def _type_and_most(self) -> tuple[str, int]:

@@ -14,7 +14,7 @@ USUAL_TYPES = 2
 """Default of the most types: a second type often saves something, a third hardly ever."""
 
 
-def most_types(state: PlanState, catalog: Catalog | None) -> int:
+def max_types(state: PlanState, catalog: Catalog | None) -> int:
     """The most types in one cluster.
 
     Args:

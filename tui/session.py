@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 import engine
 from tui.answers import Answer, BuiltPlan, ReportProgress, curve_of
 from tui.input_text import job_text
-from tui.mixing import most_types
+from tui.mixing import max_types
 from tui.read_progress import ReadProgress
 from tui.state import MAX_NODES, PlanState, Terms, evidence_key
 
@@ -113,7 +113,7 @@ class EngineSession:
         plan = self._under_limits(built.plan, limits_of(state))
         if plan is not built.plan:
             built = replace(built, plan=plan)
-        report = self._mixed_reports.get((plan, goal, billing, most_types(state, built.catalog)))
+        report = self._mixed_reports.get((plan, goal, billing, max_types(state, built.catalog)))
         if report is None:
             report = plan.report(goal, billing=billing, today=date.today())
         return self._answer(state, built, report)
@@ -126,7 +126,7 @@ class EngineSession:
         to a few per cent and lacks some warnings.
         """
         plan, report = answer.built.plan, answer.report
-        types = most_types(state, answer.built.catalog)
+        types = max_types(state, answer.built.catalog)
         key = (plan, report.goal, report.billing, types)
         report_after = self._mixed_reports.get(key)
         if report_after is None:

@@ -65,7 +65,7 @@ def _memory(layout: Layout) -> dict[str, str]:
     return heap | (layout.beside.properties if layout.beside else {})
 
 
-def rendered(target: str, runs: Sequence[Experiment], layout: Layout | None) -> str:
+def render(target: str, runs: Sequence[Experiment], layout: Layout | None) -> str:
     """The runs as text for one of `TARGETS`.
 
     Raises:
@@ -73,13 +73,13 @@ def rendered(target: str, runs: Sequence[Experiment], layout: Layout | None) -> 
     """
     if target == "plan":
         return _plan(runs)
-    lines = heading(runs)
+    lines = cluster_comments(runs)
     if target == "collect":
-        return "\n".join([*lines, collect_line(runs, layout), *follow_up(runs)]) + "\n"
+        return "\n".join([*lines, collect_line(runs, layout), *next_step_comments(runs)]) + "\n"
     return "\n".join([*lines, *_submissions(runs, layout)]) + "\n"
 
 
-def heading(runs: Sequence[Experiment]) -> list[str]:
+def cluster_comments(runs: Sequence[Experiment]) -> list[str]:
     """Comments on the cluster that the runs need."""
     nodes = max(run.nodes or 0 for run in runs)
     cores = max(run.cores or 0 for run in runs)
@@ -91,7 +91,7 @@ def heading(runs: Sequence[Experiment]) -> list[str]:
     ]
 
 
-def follow_up(runs: Sequence[Experiment]) -> list[str]:
+def next_step_comments(runs: Sequence[Experiment]) -> list[str]:
     """Comments on what to do with the logs: their type is named separately from that of other
     logs."""
     folder = folder_of(runs)

@@ -185,13 +185,13 @@ def _zoom(typed: str, names: CommandContext) -> Outcome:
         raise engine.BadInput(
             f"{typed!r} is no part of an axis", remedy="type 4:32, 10m:1h, $1:$4, in, out or all"
         )
-    axis, ends = _ends(low, high)
+    axis, ends = _axis_and_range(low, high)
     if not 0 < ends[0] < ends[1]:
         raise engine.BadInput(f"{typed!r} runs backwards", remedy="type the smaller one first")
     return f"zoom_to({axis!r}, {ends[0]!r}, {ends[1]!r})"
 
 
-def _ends(low: str, high: str) -> tuple[str, tuple[float, float]]:
+def _axis_and_range(low: str, high: str) -> tuple[str, tuple[float, float]]:
     """The axis of a range, recognised by its units, and its two values."""
     if "$" in low + high or "usd" in f"{low}{high}".lower():
         return "cost", (engine.parse_usd(low), engine.parse_usd(high))
@@ -227,11 +227,11 @@ def _theme(typed: str, names: CommandContext) -> str:
     return f"set_theme({typed!r})"
 
 
-def _app(action: str) -> Callable[[str, CommandContext], Outcome]:
+def _app_action(action: str) -> Callable[[str, CommandContext], Outcome]:
     return lambda typed, names: action
 
 
-def _named(action: str) -> Callable[[str, CommandContext], Outcome]:
+def _action_on(action: str) -> Callable[[str, CommandContext], Outcome]:
     return lambda typed, names: f"{action}({typed!r})"
 
 
@@ -322,21 +322,21 @@ TYPED_COMMANDS: tuple[Command, ...] = (
             lambda typed, _: f"at({parse_nodes(typed)})"),
     Command("draw", "TYPE,...|off", "draw the curves of these types as well", _draw,
             lambda names: names.instances),
-    Command("save", "NAME|FILE", "keep every input as a scenario", _named("scenario_save")),
-    Command("load", "NAME|FILE", "open a scenario", _named("scenario_load"),
+    Command("save", "NAME|FILE", "keep every input as a scenario", _action_on("scenario_save")),
+    Command("load", "NAME|FILE", "open a scenario", _action_on("scenario_load"),
             lambda names: names.scenarios),
-    Command("resume", "", "go on with the session that was left last", _app("resume")),
-    Command("pin", "[NAME]", "keep this plan beside others in Compare", _named("pin")),
-    Command("unpin", "[NAME|all]", "forget a pinned plan", _named("unpin"),
+    Command("resume", "", "go on with the session that was left last", _app_action("resume")),
+    Command("pin", "[NAME]", "keep this plan beside others in Compare", _action_on("pin")),
+    Command("unpin", "[NAME|all]", "forget a pinned plan", _action_on("unpin"),
             lambda names: (*names.pins, "all")),
-    Command("undo", "", "take back the last change", _app("undo")),
-    Command("redo", "", "do it again", _app("redo")),
-    Command("export", "", "text to paste", _app("export")),
-    Command("copy", "", "the answer in a sentence", _app("copy")),
+    Command("undo", "", "take back the last change", _app_action("undo")),
+    Command("redo", "", "do it again", _app_action("redo")),
+    Command("export", "", "text to paste", _app_action("export")),
+    Command("copy", "", "the answer in a sentence", _app_action("copy")),
     Command("theme", "NAME", "colours", _theme, lambda names: names.themes),
-    Command("notices", "", "what was said in this session", _app("notices")),
-    Command("help", "", "keys and words", _app("help")),
-    Command("tour", "", "two minutes through the planner", _app("tour")),
-    Command("suspend", "", "to the shell; fg comes back", _app("suspend_process")),
-    Command("quit", "", "leave", _app("quit")),
+    Command("notices", "", "what was said in this session", _app_action("notices")),
+    Command("help", "", "keys and words", _app_action("help")),
+    Command("tour", "", "two minutes through the planner", _app_action("tour")),
+    Command("suspend", "", "to the shell; fg comes back", _app_action("suspend_process")),
+    Command("quit", "", "leave", _app_action("quit")),
 )  # fmt: skip

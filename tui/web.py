@@ -27,7 +27,7 @@ PORTS_FAULT = (errno.EADDRINUSE, errno.EACCES)
 
 def add_web(parser: argparse.ArgumentParser) -> None:
     """Add the options of a planner in a browser."""
-    group = sections.of(parser, "in a browser")
+    group = sections.section(parser, "in a browser")
     group.add_argument("--web", action="store_true", help="serve the planner to a browser")
     group.add_argument(
         "--host", metavar="ADDRESS", help=f"with --web: where to listen (default {LOOPBACK})"

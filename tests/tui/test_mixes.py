@@ -12,7 +12,7 @@ from tui.answers import Answer, BuiltPlan
 from tui.behaviours.plan_updates import MAX_REST_SECONDS, MIN_REST_SECONDS
 from tui.changes import SetDeadline, SetMix, SetScale
 from tui.messages import MixReady
-from tui.mixing import most_types
+from tui.mixing import max_types
 from tui.session import EngineSession
 from tui.state import Limits, PlanState, Terms
 from tui.views import curves
@@ -33,7 +33,7 @@ def one_type_and_mix(session: FakeSession, deadline: float):
 def test_two_types_are_the_default_and_a_mix_is_found_by_a_plain_search():
     session = FakeSession(evidence=without_stages())
     state, built, single, mixed = one_type_and_mix(session, MIXED_SECONDS)
-    assert most_types(state, built.catalog) == 2
+    assert max_types(state, built.catalog) == 2
     direct = engine.recommend(
         built.plan.fitted,
         catalog=built.catalog,
@@ -61,7 +61,7 @@ async def test_a_service_of_one_worker_type_is_searched_with_one_unless_more_are
         assert "up to 2 types" in text_of(app)
     kubernetes = replace(app.state, mix=None, terms=Terms(platform="kubernetes"))
     on_kubernetes = EngineSession().build(kubernetes, lambda words: None).catalog
-    assert most_types(kubernetes, on_kubernetes) == 2
+    assert max_types(kubernetes, on_kubernetes) == 2
 
 
 def test_the_same_question_is_searched_once():

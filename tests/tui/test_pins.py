@@ -121,10 +121,10 @@ def test_time_and_cost_say_what_they_lie_between_and_of_what_prices():
 def test_what_every_other_one_changes_is_said_below_the_list():
     """Where columns were few, two rows of one cluster told two costs, and not what they are for."""
     third = replace(SECOND, name="C", state=BASE)
-    said = [line[0][0] for line in compare.others([FIRST, SECOND, third], 0)]
+    said = [line[0][0] for line in compare.other_differences([FIRST, SECOND, third], 0)]
     assert said == ["fast: deadline 30m, not 45m; spot on, not off.", "C: the same inputs."]
-    assert [line[0][0] for line in compare.others([FIRST, SECOND, third], 2)] == said[:1]
-    assert compare.others([FIRST], 0) == []
+    assert [line[0][0] for line in compare.other_differences([FIRST, SECOND, third], 2)] == said[:1]
+    assert compare.other_differences([FIRST], 0) == []
 
 
 async def test_a_pin_is_the_answer_on_the_screen(planner):

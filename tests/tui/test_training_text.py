@@ -10,7 +10,7 @@ import engine
 from tui import format as text
 from tui.cli import main
 from tui.input_text.training_text import budget_of, next_round_amount, saving_text, span
-from tui.training_exports import TARGETS, collect_line, rendered
+from tui.training_exports import TARGETS, collect_line, render
 
 EXPERIMENTS = [
     engine.Experiment(4, 0.05, "m5.xlarge"),
@@ -34,7 +34,7 @@ def test_the_line_is_one_that_collect_takes(capsys, tmp_path):
 
 @pytest.mark.parametrize("target", [name for name, *_ in TARGETS])
 def test_every_target_holds_every_run(target):
-    content = rendered(target, EXPERIMENTS, LAYOUT)
+    content = render(target, EXPERIMENTS, LAYOUT)
     assert content.endswith("\n")
     if target == "plan":
         assert [run["nodes"] for run in json.loads(content)["plan"]["runs"]] == [4, 1]
@@ -46,7 +46,7 @@ def test_every_target_holds_every_run(target):
 
 def test_a_type_with_a_strange_name_stays_in_its_comment():
     strange = [engine.Experiment(1, 0.5, "m5\nrm -rf $HOME;`x`")]
-    content = rendered("collect", strange, None)
+    content = render("collect", strange, None)
     lines = [line for line in content.splitlines() if not line.startswith("#")]
     assert len(lines) == 1
     assert "rm" not in shlex.split(lines[0])

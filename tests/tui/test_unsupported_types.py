@@ -90,7 +90,10 @@ def test_the_planner_says_that_there_is_no_price() -> None:
     drawn = curves.drawn_curves(state, answer, [])
     read = at_crosshair.readings(drawn, 4, UNICODE)
     said = "no price (not supported by EMR)"
-    for lines in (at_crosshair.column(state, read), at_crosshair.rows(state, read, 100)):
+    for lines in (
+        at_crosshair.side_lines(state, read),
+        at_crosshair.compact_rows(state, read, 100),
+    ):
         words = "\n".join("".join(part for part, _ in line) for line in lines)
         assert said in words
         assert "inf" not in words

@@ -76,13 +76,13 @@ def help_examples(command: str) -> str:
     """The examples at the end of a command's help, ready to paste; "" where there are none."""
     before = f"sparkplan {command}".rstrip()
     lines = [
-        f"  {what}:\n" + _broken(f"{before} {words}")
+        f"  {what}:\n" + _wrapped_command(f"{before} {words}")
         for what, words in EXAMPLES.get(command, {}).items()
     ]
     return "\n".join(["examples:", *lines]) if lines else ""
 
 
-def _broken(line: str) -> str:
+def _wrapped_command(line: str) -> str:
     """A command in lines that fit the narrowest terminal, each option beside its value."""
     with_joined_options = re.sub(r"( --[\w-]+| -o) (?!-)", "\\1\0", line)
     return " \\\n".join(

@@ -12,7 +12,7 @@ NAMES = ("overhead_per_core", "fill_nodes")
 
 def add_layout(parser: argparse.ArgumentParser) -> None:
     """Add the options for executors on a node and their memory beside the heap."""
-    group = sections.of(parser, sections.EXECUTORS)
+    group = sections.section(parser, sections.EXECUTORS)
     group.add_argument(
         "--overhead-per-core",
         type=options.quantity(parse_overhead),

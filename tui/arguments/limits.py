@@ -12,7 +12,7 @@ from tui.input_text.limit_text import parse_executors, parse_type_count
 
 def add_limits(parser: argparse.ArgumentParser) -> None:
     """Add the options for what may be rented and what is owned."""
-    group = sections.of(parser, sections.RENTED)
+    group = sections.section(parser, sections.RENTED)
     group.add_argument(
         "--own", action="append", default=[], metavar="TYPE=N", help="N nodes that cost nothing"
     )
@@ -25,7 +25,7 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--min-nodes", type=options.whole(), metavar="N", help="at least N workers")
     group.add_argument("--arch", metavar="x86_64|arm64", help="default: that of the measured type")
-    sections.of(parser, sections.PRICES).add_argument(
+    sections.section(parser, sections.PRICES).add_argument(
         "--max-spot", metavar="SHARE", type=options.quantity(share),
         help="at most this share of the nodes at spot prices, such as 50%% (implies --spot)",
     )  # fmt: skip
@@ -63,7 +63,7 @@ def fields_of(args: argparse.Namespace) -> dict[str, Any]:
 
 def add_spot(parser: argparse.ArgumentParser) -> None:
     """Add the options for spot prices of named nodes."""
-    group = sections.of(parser, sections.PRICES)
+    group = sections.section(parser, sections.PRICES)
     group.add_argument("--spot", action="store_true", help="at spot prices")
     group.add_argument(
         "--max-spot", metavar="SHARE", type=options.quantity(share),

@@ -110,7 +110,7 @@ def add_json(parser: argparse.ArgumentParser, *, default: bool | str = False) ->
 
 
 def add_origin(parser: argparse.ArgumentParser) -> None:
-    sections.of(parser, sections.EVIDENCE).add_argument(
+    sections.section(parser, sections.EVIDENCE).add_argument(
         "--ran-on",
         metavar="TYPE[@CATALOG]",
         help="instance type of the measured nodes, where the evidence names none (few logs do)",
@@ -119,7 +119,7 @@ def add_origin(parser: argparse.ArgumentParser) -> None:
 
 def add_resources(parser: argparse.ArgumentParser) -> None:
     """Add the resource profile of the nodes, for the models that use it."""
-    group = sections.of(parser, sections.EVIDENCE)
+    group = sections.section(parser, sections.EVIDENCE)
     group.add_argument(
         "--resources",
         metavar="FILE",
@@ -134,7 +134,7 @@ def add_resources(parser: argparse.ArgumentParser) -> None:
 
 def add_model(parser: argparse.ArgumentParser) -> None:
     """Add model and confidence."""
-    sections.of(parser, sections.MODEL).add_argument(
+    sections.section(parser, sections.MODEL).add_argument(
         "--model",
         default="sparkplan",
         metavar="NAME",
@@ -145,7 +145,7 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 
 def add_confidence(parser: argparse.ArgumentParser) -> None:
     """Add the confidence."""
-    sections.of(parser, sections.MODEL).add_argument(
+    sections.section(parser, sections.MODEL).add_argument(
         "--confidence",
         type=quantity(engine.parse_confidence),
         default=0.9,
@@ -155,7 +155,7 @@ def add_confidence(parser: argparse.ArgumentParser) -> None:
 
 
 def add_cluster(parser: argparse.ArgumentParser) -> None:
-    group = sections.of(parser, sections.CLUSTER)
+    group = sections.section(parser, sections.CLUSTER)
     group.add_argument("--instance", metavar="TYPE", help="instance type of the nodes")
     group.add_argument("--catalog", metavar="NAME|FILE", help="where the type is looked up")
     group.add_argument(
@@ -171,7 +171,7 @@ def add_cluster(parser: argparse.ArgumentParser) -> None:
 
 
 def add_executor_memory(parser: argparse._ActionsContainer) -> None:
-    sections.of(parser, sections.CLUSTER).add_argument(
+    sections.section(parser, sections.CLUSTER).add_argument(
         "--executor-memory",
         type=quantity(engine.parse_heap_gib),
         metavar="M",
@@ -182,7 +182,7 @@ def add_executor_memory(parser: argparse._ActionsContainer) -> None:
 
 def add_catalog(parser: argparse.ArgumentParser) -> None:
     """Add the price catalog."""
-    sections.of(parser, sections.PRICES).add_argument(
+    sections.section(parser, sections.PRICES).add_argument(
         "--catalog",
         metavar="NAME|FILE",
         help="price catalog (default: that of the machines it ran on, else aws)",
@@ -191,7 +191,7 @@ def add_catalog(parser: argparse.ArgumentParser) -> None:
 
 def add_terms(parser: argparse.ArgumentParser) -> None:
     """Add the terms of a catalog's prices."""
-    group = sections.of(parser, sections.PRICES)
+    group = sections.section(parser, sections.PRICES)
     group.add_argument("--region", metavar="R", help="where a catalog has several")
     group.add_argument(
         "--discount",
@@ -210,7 +210,7 @@ def add_terms(parser: argparse.ArgumentParser) -> None:
 
 def add_platform(parser: argparse.ArgumentParser) -> None:
     """Add the platform that runs the executors."""
-    sections.of(parser, sections.EXECUTORS).add_argument(
+    sections.section(parser, sections.EXECUTORS).add_argument(
         "--platform",
         metavar="NAME",
         help="what runs the executors: emr, dataproc, databricks, yarn, kubernetes or standalone "
@@ -245,7 +245,7 @@ def given_terms(args: argparse.Namespace) -> list[str]:
 
 def add_goal(parser: argparse._ActionsContainer) -> None:
     """Add deadline and budget, and the limits of rented nodes."""
-    goal = sections.of(parser, sections.GOAL)
+    goal = sections.section(parser, sections.GOAL)
     goal.add_argument(
         "--deadline",
         type=duration,
@@ -259,14 +259,14 @@ def add_goal(parser: argparse._ActionsContainer) -> None:
         metavar="B",
         help="of one run, by its expected cost, in USD",
     )
-    rented = sections.of(parser, sections.RENTED)
+    rented = sections.section(parser, sections.RENTED)
     rented.add_argument(
         "--max-nodes", type=whole(), metavar="N", help=f"default {DEFAULT_MAX_NODES}"
     )
     rented.add_argument(
         "--instances", metavar="GLOB,...", help="candidate types; '*' lifts the default filter"
     )
-    sections.of(parser, sections.PRICES).add_argument(
+    sections.section(parser, sections.PRICES).add_argument(
         "--spot", action="store_true", help="spot prices, where they are known"
     )
 

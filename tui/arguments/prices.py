@@ -26,7 +26,7 @@ def where_it_ran(
     return engine.where_it_ran(*profiles, ran_on=ran_on, platform=platform, candidates=named)
 
 
-def priced(
+def catalog_for(
     args: argparse.Namespace, *profiles: engine.Profile, candidates: Sequence[str] = ()
 ) -> tuple[engine.Catalog, engine.Notice | None]:
     """The catalog of --catalog, else that of where the runs ran, with a notice on that choice.

@@ -16,7 +16,7 @@ JOB = "what the job is given"
 MODEL = "the model"
 
 
-def of(
+def section(
     parser: argparse._ActionsContainer, title: str, description: str | None = None
 ) -> argparse._ActionsContainer:
     """The section of --help for a subject; sections appear in the order of first use. An argument

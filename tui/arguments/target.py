@@ -133,7 +133,7 @@ def type_catalog(
     if name in profile.instance_types:
         priced = engine.observed_price(profile, name) is not None
         return None if priced else _catalog_with_price(args, profile, name)
-    return prices.priced(args, profile, candidates=(name,))[0]
+    return prices.catalog_for(args, profile, candidates=(name,))[0]
 
 
 def _catalog_with_price(
@@ -141,7 +141,7 @@ def _catalog_with_price(
 ) -> engine.Catalog | None:
     """The catalog with the price of a measured type: that of where it ran, else the one that
     `--ran-on` finds, even a historic one."""
-    catalog, _ = prices.priced(args, profile, candidates=(name,))
+    catalog, _ = prices.catalog_for(args, profile, candidates=(name,))
     if name in catalog.offers:
         return catalog
     try:

@@ -15,7 +15,7 @@ def add_workload(parser: argparse.ArgumentParser, *, size: str = "", iterations:
     Args:
         size, iterations: what is added to the help of those options.
     """
-    group = sections.of(parser, sections.JOB)
+    group = sections.section(parser, sections.JOB)
     options.add_resources(parser)
     group.add_argument(
         "--input-size",
@@ -31,7 +31,7 @@ def add_workload(parser: argparse.ArgumentParser, *, size: str = "", iterations:
 
 def add_job(parser: argparse.ArgumentParser, *, iterations: str = "") -> None:
     """Add iterations and parameters of the job."""
-    group = sections.of(parser, sections.JOB)
+    group = sections.section(parser, sections.JOB)
     group.add_argument("--iterations", metavar="K", help=f"number of iterations{iterations}")
     group.add_argument(
         "--param", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the job"

@@ -85,7 +85,7 @@ class ExperimentActions(PlannerMixin):
     def export_runs(self) -> None:
         """Open the export of the selected runs, with a preview."""
         from tui.screens.export import ExportScreen, Target
-        from tui.training_exports import TARGETS, rendered
+        from tui.training_exports import TARGETS, render
 
         app = self.planner
         runs, layout = self._selected_runs()
@@ -95,7 +95,7 @@ class ExperimentActions(PlannerMixin):
         app.push_screen(
             ExportScreen(
                 [Target(*target) for target in TARGETS],
-                lambda target: rendered(target, runs, layout),
+                lambda target: render(target, runs, layout),
                 application="training",
                 what="training runs",
                 glyphs=app.glyphs,

@@ -231,7 +231,14 @@ def refresh(args: argparse.Namespace) -> int:
         output.print_json(refreshed_dict(done))
     else:
         print("\n".join(map(text.escaped, in_words(done))))
-    for line in map(text.escaped, [*older(done), *ahead(done, date.today()), *left_out(done)]):
+    for line in map(
+        text.escaped,
+        [
+            *older_prices_warning(done),
+            *future_prices_warning(done, date.today()),
+            *left_out_warnings(done),
+        ],
+    ):
         streams.say(f"warning: {line}")
     return 0
 
@@ -294,7 +301,7 @@ def in_words(done: engine.Refreshed) -> list[str]:
     return lines
 
 
-def older(done: engine.Refreshed) -> list[str]:
+def older_prices_warning(done: engine.Refreshed) -> list[str]:
     """A warning that the new prices are older than those of the catalog."""
     if done.newer is None:
         return []
@@ -304,7 +311,7 @@ def older(done: engine.Refreshed) -> list[str]:
     ]
 
 
-def ahead(done: engine.Refreshed, today: date) -> list[str]:
+def future_prices_warning(done: engine.Refreshed, today: date) -> list[str]:
     """A warning that the new prices are dated in the future; tomorrow is accepted, for other time
     zones."""
     if done.day <= today + timedelta(days=1):
@@ -315,7 +322,7 @@ def ahead(done: engine.Refreshed, today: date) -> list[str]:
     ]
 
 
-def left_out(done: engine.Refreshed) -> list[str]:
+def left_out_warnings(done: engine.Refreshed) -> list[str]:
     warnings = []
     if done.shapeless:
         warnings.append(

@@ -50,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         choices=("nodes", "input-size", "iterations"),
         help="what varies along the curve",
     )
-    sections.of(parser, sections.CLUSTER).add_argument(
+    sections.section(parser, sections.CLUSTER).add_argument(
         "--nodes", metavar="A:B", help="range of nodes (default 1:64), or N for the other curves"
     )
     options.add_cluster(parser)
@@ -71,7 +71,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     if args.output is not None:
-        curve_file.checked(args.output)
+        curve_file.output_path(args.output)
     profile = options.read_profile(args)
     points = {"nodes": over_nodes, "input-size": over_size, "iterations": over_iterations}[
         args.over
@@ -251,7 +251,7 @@ def write(
     rows: list[dict[str, Any]],
 ) -> None:
     """Write the curve to a file; the path is reported on stderr."""
-    path = curve_file.checked(args.output)
+    path = curve_file.output_path(args.output)
     scaled = any(point.workload.scale not in (None, 1.0) for point in points)
     content = curve_file.content(
         path,

@@ -17,7 +17,7 @@ ENDINGS = (".svg", ".csv")
 _NAMES = {"nodes": "nodes", "input-size": "input", "iterations": "iterations"}
 
 
-def checked(name: str) -> Path:
+def output_path(name: str) -> Path:
     """The path to write to.
 
     Raises:

@@ -16,7 +16,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "sources", nargs="*", metavar="SOURCE", help="runs made so far (event logs, run tables)"
     )
-    runs = sections.of(parser, "the runs to choose from")
+    runs = sections.section(parser, "the runs to choose from")
     runs.add_argument(
         "--nodes", metavar="A:B", help="node counts (default 1:16; for the next run 1:64)"
     )
@@ -35,8 +35,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="B",
         help="of all runs: $5, 2h, or a number of the smallest sample on one node",
     )
-    _configure_plans(sections.of(parser, "first runs, by a published design"))
-    real = sections.of(parser, "the real job")
+    _configure_plans(sections.section(parser, "first runs, by a published design"))
+    real = sections.section(parser, "the real job")
     real.add_argument("--deadline", type=options.duration, metavar="D", help="of one run")
     real.add_argument(
         "--job-budget",
@@ -225,7 +225,7 @@ def design(
     )
     needs_prices = bool(args.catalog is not None or request.instances or options.given_terms(args))
     profiles = (fitted.profile,) if fitted is not None else ()
-    catalog, notice = prices.priced(args, *profiles) if needs_prices else (None, None)
+    catalog, notice = prices.catalog_for(args, *profiles) if needs_prices else (None, None)
     plan = engine.plan_experiments(request, fitted=fitted, workload=workload, catalog=catalog)
     return plan if notice is None else replace(plan, notices=(*plan.notices, notice))
 
@@ -240,7 +240,7 @@ def next_runs(
         for group in run.cluster.groups
     )
     if args.catalog is not None or args.spot or options.given_terms(args) or not has_prices:
-        catalog, notice = prices.priced(args, fitted.profile)
+        catalog, notice = prices.catalog_for(args, fitted.profile)
     advice = engine.advise(
         fitted,
         catalog=catalog,

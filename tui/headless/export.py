@@ -25,7 +25,7 @@ def run(args: argparse.Namespace) -> int:
     if args.to not in known:
         raise engine.UnknownName("export target", args.to, known, where="--to")
     question = recommend.read_question(args)
-    recommendation = recommend.answer(args, question)
+    recommendation = recommend.recommendation_for(args, question)
     rendered = (
         None if recommendation.recommended is None else _rendered(args, question, recommendation)
     )

@@ -81,11 +81,11 @@ def run(args: argparse.Namespace) -> int:
     progress = streams.stderr_progress()
     each = engine.read_each(*args.sources, ran_on=options.ran_on(args), progress=progress)
     profiles = [evidence.profile for evidence in each if evidence.profile is not None]
-    catalog, notice = (given, None) if given is not None else prices.priced(args, *profiles)
-    jobs = [planned(args, evidence, catalog, resources) for evidence in each]
+    catalog, notice = (given, None) if given is not None else prices.catalog_for(args, *profiles)
+    jobs = [plan_job(args, evidence, catalog, resources) for evidence in each]
     if all(job.problem for job in jobs) and jobs[0].problem is not None:
         raise jobs[0].problem
-    together = [*filter(None, [notice]), *shared(args, jobs, catalog)]
+    together = [*filter(None, [notice]), *shared_limit_notices(args, jobs, catalog)]
     if args.json:
         output.print_json({**as_json(jobs, together), "catalog": output.catalog_dict(catalog)})
     else:
@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
     return 0 if all(job.chosen is not None for job in jobs) else 1
 
 
-def planned(
+def plan_job(
     args: argparse.Namespace,
     evidence: engine.JobEvidence,
     catalog: engine.Catalog,
@@ -117,7 +117,7 @@ def planned(
                 remedy="add --deadline D",
             )
         workload = workloads.workload_of(args, profile)
-        recommendation = recommend.answer(
+        recommendation = recommend.recommendation_for(
             args_with_deadline, recommend.Question(profile, workload, catalog)
         )
     except engine.BadInput as error:
@@ -155,7 +155,7 @@ def total_usd(jobs: Sequence[JobPlan]) -> float | None:
     return sum(known_costs) if len(known_costs) == len(costs) else None
 
 
-def shared(
+def shared_limit_notices(
     args: argparse.Namespace, jobs: Sequence[JobPlan], catalog: engine.Catalog
 ) -> list[engine.Notice]:
     """Notices on limits that each job was planned to use in full, where the jobs together exceed
@@ -228,7 +228,7 @@ def print_notices(jobs: Sequence[JobPlan]) -> None:
         for notice in dict.fromkeys(notices):
             about.setdefault(notice, []).append(job.evidence.name)
     output.print_notices(
-        replace(notice, text=f"{named(names, len(jobs))}: {notice.text}")
+        replace(notice, text=f"{job_names(names, len(jobs))}: {notice.text}")
         for notice, names in about.items()
     )
 
@@ -243,7 +243,7 @@ MAX_NAMED = 5
 """Jobs that a message names; further ones are counted."""
 
 
-def named(names: list[str], jobs: int) -> str:
+def job_names(names: list[str], jobs: int) -> str:
     """Which of all jobs a message is about."""
     if len(names) == jobs > 1:
         return "every job"

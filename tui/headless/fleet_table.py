@@ -34,7 +34,7 @@ def as_text(jobs: Sequence[JobPlan], total_usd: float | None, catalog: Catalog) 
     for job in jobs:
         rows += [_evidence(job), _answer(job), *_why_none(job)]
     prices = f"costs are {text.priced_by(catalog)}"
-    return "\n".join([*_lines(rows), "", *_sum(jobs, total_usd), prices])
+    return "\n".join([*_format_rows(rows), "", *_total_lines(jobs, total_usd), prices])
 
 
 def _evidence(job: JobPlan) -> Row:
@@ -82,7 +82,7 @@ def _why_none(job: JobPlan) -> list[str]:
     return [violation, *(f"    {alternative}" for alternative in alternatives)]
 
 
-def _lines(rows: Sequence[Row | str]) -> list[str]:
+def _format_rows(rows: Sequence[Row | str]) -> list[str]:
     """The rows as lines; a first cell that leaves no room for the others has its own lines."""
     whole = [row for row in rows if not isinstance(row, str)]
     widths = [max(len(row[index]) for row in whole) for index in range(1, len(HEAD[0]))]
@@ -103,7 +103,7 @@ def _lines(rows: Sequence[Row | str]) -> list[str]:
     return lines
 
 
-def _sum(jobs: Sequence[JobPlan], total_usd: float | None) -> list[str]:
+def _total_lines(jobs: Sequence[JobPlan], total_usd: float | None) -> list[str]:
     """The total cost, and why there is no interval or no total."""
     counted = text.counted(len(jobs), "job")
     missing = sum(job.chosen is None for job in jobs)

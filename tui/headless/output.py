@@ -22,7 +22,7 @@ def print_json(value: dict[str, Any]) -> None:
     control sequence as ESC [ does.
     """
     escaped = not streams.is_utf8(sys.stdout)
-    line = json.dumps(_plain(value), ensure_ascii=escaped, allow_nan=False)
+    line = json.dumps(_jsonable(value), ensure_ascii=escaped, allow_nan=False)
     if not line.isprintable():
         line = "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in line)
     print(line)
@@ -66,11 +66,11 @@ def print_notices(unordered: Iterable[engine.Notice]) -> None:
         streams.say(text.escaped(line))
 
 
-def _plain(value: Any) -> Any:
+def _jsonable(value: Any) -> Any:
     if isinstance(value, dict):
-        return {str(key): _plain(entry) for key, entry in value.items()}
+        return {str(key): _jsonable(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
+        return [_jsonable(entry) for entry in value]
     if isinstance(value, date):
         return value.isoformat()
     if hasattr(value, "item"):

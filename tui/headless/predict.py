@@ -16,7 +16,7 @@ from tui.widgets.text import fit_ends
 
 def configure(parser: argparse.ArgumentParser) -> None:
     options.add_sources(parser)
-    cluster = sections.of(parser, sections.CLUSTER)
+    cluster = sections.section(parser, sections.CLUSTER)
     cluster.add_argument("--nodes", type=options.whole(), metavar="N", help="worker nodes")
     options.add_cluster(parser)
     cluster.add_argument(
@@ -29,13 +29,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     layouts.add_layout(parser)
     options.add_origin(parser)
     workloads.add_workload(parser)
-    sections.of(parser, sections.GOAL).add_argument(
+    sections.section(parser, sections.GOAL).add_argument(
         "--deadline",
         type=options.duration,
         metavar="D",
         help="say whether it will be met, and how surely",
     )
-    sections.of(parser, sections.MODEL).add_argument(
+    sections.section(parser, sections.MODEL).add_argument(
         "--all-models",
         action="store_true",
         help="every model side by side, with its error on left-out runs or why it does not fit",
@@ -102,7 +102,7 @@ def run_composition(args: argparse.Namespace) -> int:
     )
     composition = composition_of(args.composition)
     profile = options.read_profile(args)
-    catalog, notice = prices.priced(args, profile, candidates=tuple(composition))
+    catalog, notice = prices.catalog_for(args, profile, candidates=tuple(composition))
     return run_priced(args, prices.with_notice(profile, notice), composition, catalog)
 
 

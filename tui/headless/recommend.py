@@ -37,14 +37,14 @@ def configure_rented(parser: argparse.ArgumentParser) -> None:
     options.add_sources(parser)
     options.add_goal(parser)
     limits.add_limits(parser)
-    sections.of(parser, sections.RENTED).add_argument(
+    sections.section(parser, sections.RENTED).add_argument(
         "--mix", type=options.whole(), default=1, metavar="N",
         help="types per cluster at most (default 1; the planner begins with 2)",
     )  # fmt: skip
     options.add_catalog(parser)
     options.add_terms(parser)
     layouts.add_layout(parser)
-    sections.of(parser, sections.GOAL).add_argument(
+    sections.section(parser, sections.GOAL).add_argument(
         "--objective",
         choices=OBJECTIVES,
         help="what to optimise (default: time with a budget alone, resource-time on a cluster one "
@@ -56,7 +56,7 @@ def configure_rented(parser: argparse.ArgumentParser) -> None:
 
 def _configure_owned(parser: argparse.ArgumentParser) -> None:
     """Add the options of owned clusters, which have no prices."""
-    owned = sections.of(parser, "a cluster one owns, in place of prices")
+    owned = sections.section(parser, "a cluster one owns, in place of prices")
     owned.add_argument(
         "--executor-cores",
         type=options.whole(),
@@ -107,7 +107,7 @@ class Question:
 
 def run(args: argparse.Namespace) -> int:
     question = read_question(args)
-    recommendation = answer(args, question, with_sensitivity=True)
+    recommendation = recommendation_for(args, question, with_sensitivity=True)
     return print_recommendation(args, recommendation, question.catalog)
 
 
@@ -142,12 +142,12 @@ def read_question(args: argparse.Namespace) -> Question:
     given = None if args.catalog is None else options.catalog_of(args)
     profile, catalog = options.read_profile(args, given), given
     if args.max_executors is None and catalog is None:
-        catalog, notice = prices.priced(args, profile)
+        catalog, notice = prices.catalog_for(args, profile)
         profile = prices.with_notice(profile, notice)
     return Question(profile, workloads.workload_of(args, profile), catalog)
 
 
-def answer(
+def recommendation_for(
     args: argparse.Namespace, question: Question, *, with_sensitivity: bool = False
 ) -> engine.Recommendation:
     """The recommendation for the goal of the arguments."""
@@ -194,13 +194,13 @@ def as_text(recommendation: engine.Recommendation, catalog: engine.Catalog | Non
         lines += recommendation.recommended.why
     elif recommendation.nearest is not None:
         lines += [
-            f"{unmet(recommendation.goal)}; the nearest miss:",
+            f"{unmet_goal(recommendation.goal)}; the nearest miss:",
             describe(recommendation.nearest, recommendation.goal),
         ]
         lines += cost_lines(recommendation.nearest)
         lines += filter(None, [sufficient_goal(recommendation)])
     else:
-        lines.append(unmet(recommendation.goal))
+        lines.append(unmet_goal(recommendation.goal))
     if engine.of_one_batch(notices(recommendation)):
         lines.append(ONE_BATCH)
     if recommendation.sensitivity is not None:
@@ -266,7 +266,7 @@ ONE_BATCH = "every time and cost here is that of one micro-batch of the stream"
 """Printed under the answer for a stream, whose whole run cannot be predicted."""
 
 
-def unmet(goal: engine.Goal) -> str:
+def unmet_goal(goal: engine.Goal) -> str:
     """That nothing satisfies the goal, with the goal as it was understood: a bare 45 is 45
     seconds."""
     parts = []

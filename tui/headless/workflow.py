@@ -38,14 +38,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="a workflow YAML or sample, or the event log of an application with parallel jobs; "
         "`recommend` before it asks for the cheapest cluster that runs it all in time",
     )
-    sections.of(parser, sections.CLUSTER).add_argument(
+    sections.section(parser, sections.CLUSTER).add_argument(
         "--nodes", type=options.whole(), metavar="N", help="worker nodes"
     )
     options.add_cluster(parser)
     options.add_terms(parser)
     layouts.add_layout(parser)
     options.add_origin(parser)
-    model = sections.of(parser, sections.MODEL)
+    model = sections.section(parser, sections.MODEL)
     model.add_argument(
         "--scheduler", metavar="NAME", help="drf, max-min or fifo, in place of the file's"
     )
@@ -59,11 +59,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="Eqs. 7 and 8 as the paper prints them (they disagree with discrete events)",
     )
-    sections.of(parser, sections.JOB).add_argument(
+    sections.section(parser, sections.JOB).add_argument(
         "--input-size", metavar="Kx", help="2x: every job with twice its input"
     )
     options.add_confidence(parser)
-    options.add_goal(sections.of(parser, "with recommend"))
+    options.add_goal(sections.section(parser, "with recommend"))
     parser.set_defaults(max_spot=None)  # all nodes or none: what checks spot nodes asks for both
     options.add_json(parser)
 
@@ -205,7 +205,7 @@ def run_recommend(args: argparse.Namespace, sources: Sequence[str]) -> int:
     if args.deadline is None and args.budget is None:
         raise engine.BadInput("no goal is given", remedy="add --deadline D, --budget B, or both")
     fitted, _ = fitted_of(args, sources)
-    catalog, notice = prices.priced(args, fitted.profile)
+    catalog, notice = prices.catalog_for(args, fitted.profile)
     fitted = replace(fitted, profile=prices.with_notice(fitted.profile, notice))
     recommendation = engine.recommend(
         fitted,

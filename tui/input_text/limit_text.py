@@ -59,10 +59,10 @@ def parse_limits(line: str) -> Limits:
     Raises:
         BadInput: for an unknown word, or an argument without meaning.
     """
-    return reduce(_after, (part for part in line.split(",") if part.strip()), NO_LIMITS)
+    return reduce(_with_part, (part for part in line.split(",") if part.strip()), NO_LIMITS)
 
 
-def _after(limits: Limits, part: str) -> Limits:
+def _with_part(limits: Limits, part: str) -> Limits:
     word, _, typed = part.strip().partition(" ")
     if word not in _BY_WORD:
         raise engine.UnknownName("limit", word, tuple(_BY_WORD))
@@ -138,7 +138,7 @@ def _whole(typed: str, word: str) -> int:
     return int(typed)
 
 
-def _more(globs: tuple[str, ...], others: Sequence[str]) -> tuple[str, ...]:
+def _united(globs: tuple[str, ...], others: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*globs, *others)))
 
 
@@ -147,7 +147,7 @@ _READ: dict[str, Callable[[Limits, str], Any]] = {
     "limit": lambda limits, typed: _counts(limits.most, "limit", typed, least=0),
     "max-vcpus": lambda limits, typed: float(_whole(typed, "max-vcpus")),
     "min-nodes": lambda limits, typed: _whole(typed, "min-nodes"),
-    "exclude": lambda limits, typed: _more(limits.exclude, typed.replace(",", " ").split()),
+    "exclude": lambda limits, typed: _united(limits.exclude, typed.replace(",", " ").split()),
     "max-spot": lambda limits, typed: round(
         engine.parse_fraction(typed, where="max-spot", ends=True), 9
     ),

@@ -83,7 +83,9 @@ def application_entries(applications: Sequence[engine.HistoryApplication]) -> li
             whole=True,
         )
         entries.append(
-            Entry(application.source, application.app_id, _started(application), known=known)
+            Entry(
+                application.source, application.app_id, _start_description(application), known=known
+            )
         )
     return entries
 
@@ -105,7 +107,7 @@ def remote_entries(remote: Sequence[engine.RemoteEntry]) -> list[Entry]:
     return entries
 
 
-def _started(application: engine.HistoryApplication) -> str:
+def _start_description(application: engine.HistoryApplication) -> str:
     """The start time, which distinguishes the runs of one job."""
     if application.started_ms is None:
         return application.name

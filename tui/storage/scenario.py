@@ -61,7 +61,7 @@ def format_scenario(state: PlanState, *, folder: Path, version: int | None = Non
 
 def lines_of(state: PlanState, folder: Path) -> list[str]:
     """Every input as a line of YAML."""
-    sources = [_portable(source, folder) for source in state.sources]
+    sources = [_relative_source(source, folder) for source in state.sources]
     lines = ["open:", *(f"  - {scalar(source)}" for source in sources)]
     return [*lines, *(f"{key}: {scalar(value)}" for key, value in typed_values(state).items())]
 
@@ -158,7 +158,7 @@ def _escaped(character: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def _portable(source: str, folder: Path) -> str:
+def _relative_source(source: str, folder: Path) -> str:
     """A local path relative to the scenario's folder where it lies below; else absolute."""
     path = Path(source)
     if "://" in source or not path_exists(path):
@@ -194,7 +194,7 @@ def state_of(section: engine.Section, *, folder: Path, there: bool = True) -> Pl
                     state, OpenSources(_sources(value, where, folder, check_exists=there))
                 )
             else:
-                state = _with(state, key, value, where, names)
+                state = _with_key(state, key, value, where, names)
     if not state.sources:
         raise engine.BadInput(
             "open is missing: what the plan rests on",
@@ -212,7 +212,9 @@ def _names() -> CommandContext:
     )
 
 
-def _with(state: PlanState, key: str, value: Any, where: str, names: CommandContext) -> PlanState:
+def _with_key(
+    state: PlanState, key: str, value: Any, where: str, names: CommandContext
+) -> PlanState:
     """The state after one key."""
     if not isinstance(value, str) or not value.strip():
         raise engine.BadInput(
@@ -244,7 +246,7 @@ def _sources(value: Any, where: str, folder: Path, *, check_exists: bool) -> tup
             where=where,
             remedy="write one on each line below open:, after a dash",
         )
-    sources = tuple(_located(source, folder) for source in listed)
+    sources = tuple(_resolve_source(source, folder) for source in listed)
     if "-" in sources:
         raise engine.BadInput("standard input cannot be opened again", where=where)
     if not check_exists:
@@ -256,7 +258,7 @@ def _sources(value: Any, where: str, folder: Path, *, check_exists: bool) -> tup
     return sources
 
 
-def _located(source: str, folder: Path) -> str:
+def _resolve_source(source: str, folder: Path) -> str:
     beside = folder / source
     relative = "://" not in source and not Path(source).is_absolute()
     return str(beside) if relative and path_exists(beside) else source

@@ -83,10 +83,10 @@ def read_saved_plan(path: Path) -> SavedPlan:
             remedy=f"it reads up to version {VERSION}; install a newer one",
         )
     saved = SavedPlan(state_of(top, folder=path.parent), _pins(top, path.parent))
-    return saved if version >= VERSION else _unasked(saved)
+    return saved if version >= VERSION else _without_default_mix(saved)
 
 
-def _unasked(saved: SavedPlan) -> SavedPlan:
+def _without_default_mix(saved: SavedPlan) -> SavedPlan:
     """Before version 3 the default `mix` was written as if the user had set it, also for services
     that start one type only: remove it."""
 

@@ -45,7 +45,7 @@ def facts(
     first = {
         f"first_{name}": (before or current).get(f"first_{name}", current[name]) for name in current
     }
-    return {**current, **previous, **first, "change": _change(current, previous)}
+    return {**current, **previous, **first, "change": _change_text(current, previous)}
 
 
 def _goal(state: PlanState, answer: Answer) -> dict[str, str]:
@@ -56,13 +56,13 @@ def _goal(state: PlanState, answer: Answer) -> dict[str, str]:
         "deadline": "no deadline" if deadline is None else time_text(deadline),
         "confidence": f"{state.confidence * 100:g} %",
         "as_measured": time_text(measured),
-        "tighter": time_text(_tighter(deadline or measured, answer)),
+        "tighter": time_text(_tighter_deadline(deadline or measured, answer)),
         "tripled": time_text(3.0 * (deadline or measured)),
         "hopeless": time_text(max(1.0, round(measured / _HOPELESS))),
     }
 
 
-def _tighter(deadline: float, answer: Answer) -> float:
+def _tighter_deadline(deadline: float, answer: Answer) -> float:
     """A deadline between the present one and what the fastest composition is nearly sure to
     meet."""
     frontier = answer.report.recommendation.frontier
@@ -121,7 +121,7 @@ def _next_run(
     return "".join(part for part, _ in first[1:]).strip()
 
 
-def _change(now: Facts, was: Facts) -> str:
+def _change_text(now: Facts, was: Facts) -> str:
     """What the step changed in the answer."""
     reached = "" if now["reached"] else "Now nothing meets the goal; the nearest: "
     if all(now[name] == was[f"was_{name}"] for name in ("composition", "time", "cost")):

@@ -72,7 +72,7 @@ def readings(curves: DrawnCurves, nodes: int, glyphs: Glyphs) -> list[CurveReadi
     return values
 
 
-def column(state: PlanState, curve_readings: Sequence[CurveReading]) -> list[Line]:
+def side_lines(state: PlanState, curve_readings: Sequence[CurveReading]) -> list[Line]:
     """Lines for the side panel: a few for each curve."""
     lines: list[Line] = []
     for reading in curve_readings:
@@ -81,22 +81,25 @@ def column(state: PlanState, curve_readings: Sequence[CurveReading]) -> list[Lin
             lines.append([("  no answer at this size", "muted")])
             continue
         lines.append(
-            [(f"  {text.seconds(reading.seconds)}", "strong"), (_runs(state, reading), "base")]
+            [
+                (f"  {text.seconds(reading.seconds)}", "strong"),
+                (_interval_text(state, reading), "base"),
+            ]
         )
-        lines.append([(f"  {_paid(reading)}", "base"), (_in_time(state, reading), "base")])
+        lines.append([(f"  {_cost_text(reading)}", "base"), (_in_time(state, reading), "base")])
         lines.append(
             [("  meets the goal", "good") if reading.meets else ("  misses the goal", "bad")]
         )
     return lines
 
 
-def _runs(state: PlanState, reading: CurveReading) -> str:
+def _interval_text(state: PlanState, reading: CurveReading) -> str:
     if math.isnan(reading.low):
         return ", no interval"
     return f", {text.odds(state.confidence)}: {reading.interval}"
 
 
-def _paid(reading: CurveReading) -> str:
+def _cost_text(reading: CurveReading) -> str:
     if math.isnan(reading.cost_usd):
         return reading.unpriced or "no price"
     return text.usd(reading.cost_usd)
@@ -108,7 +111,9 @@ def _in_time(state: PlanState, reading: CurveReading) -> str:
     return f", in time {text.in_time(reading.p, state.confidence)}"
 
 
-def rows(state: PlanState, curve_readings: Sequence[CurveReading], width: int) -> list[Line]:
+def compact_rows(
+    state: PlanState, curve_readings: Sequence[CurveReading], width: int
+) -> list[Line]:
     """Rows for a small terminal: one per curve, or two curves in a row."""
     if len(curve_readings) <= _ROWS:
         return [
@@ -116,14 +121,14 @@ def rows(state: PlanState, curve_readings: Sequence[CurveReading], width: int) -
                 (f"{reading.sign} ", "accent"),
                 (reading.name, "strong"),
                 (f" {text.seconds(reading.seconds)}", "strong"),
-                (f"{_runs(state, reading)}, {_paid(reading)}{_in_time(state, reading)}", "base"),
+                (_values_text(state, reading), "base"),
             ]
             for reading in curve_readings
         ]
     half = max(10, width // 2 - 1)
     lines: list[list[Span]] = [[] for _ in range(min(_ROWS, len(curve_readings)))]
     for index, reading in enumerate(curve_readings[: 2 * _ROWS]):
-        name, rest = f"{reading.sign} {reading.name} ", _short(state, reading)
+        name, rest = f"{reading.sign} {reading.name} ", _compact_text(state, reading)
         width_left = half - cell_len(name)
         if index >= _ROWS:
             before = sum(cell_len(part) for part, _ in lines[index - _ROWS])
@@ -132,7 +137,12 @@ def rows(state: PlanState, curve_readings: Sequence[CurveReading], width: int) -
     return [*lines]
 
 
-def _short(state: PlanState, reading: CurveReading) -> str:
+def _values_text(state: PlanState, reading: CurveReading) -> str:
+    """What follows the time: ", 9 in 10: 38–44 min, $2.60, in time 93 %"."""
+    return f"{_interval_text(state, reading)}, {_cost_text(reading)}{_in_time(state, reading)}"
+
+
+def _compact_text(state: PlanState, reading: CurveReading) -> str:
     p = text.in_time(reading.p, state.confidence)
     odds = "" if state.deadline_seconds is None else f" {p}"
-    return f"{text.seconds(reading.seconds)} {_paid(reading)}{odds}"
+    return f"{text.seconds(reading.seconds)} {_cost_text(reading)}{odds}"

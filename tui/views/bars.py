@@ -147,11 +147,13 @@ def header(
         left += [Item(f" · ran on {where}", "muted", "ran_on", whole=False)] if where else []
     if busy:
         forms = (f"{busy} ... ", f"{busy.partition(',')[0]} ... ", f"{busy.split()[0]} ... ")
-        return _with_end(left, [], [Item(form, "warn") for form in forms], width)
-    return _with_end(left, kinds, [Item(form, "muted") for form in _ends(state, built)], width)
+        return _with_right_end(left, [], [Item(form, "warn") for form in forms], width)
+    return _with_right_end(
+        left, kinds, [Item(form, "muted") for form in _price_variants(state, built)], width
+    )
 
 
-def _ends(state: PlanState, built: BuiltPlan | None) -> tuple[str, ...]:
+def _price_variants(state: PlanState, built: BuiltPlan | None) -> tuple[str, ...]:
     """Variants of the right end: model, prices, and spot where workers are rented so; longest
     first."""
     catalog, spot = built.catalog if built else None, " spot" if state.spot else ""
@@ -162,7 +164,7 @@ def _ends(state: PlanState, built: BuiltPlan | None) -> tuple[str, ...]:
     return f"{model}{named}{prices}", f"{named}{prices}", prices, least
 
 
-def _with_end(
+def _with_right_end(
     left: list[Item], spare: Sequence[Item], ends: Sequence[Item], width: int
 ) -> tuple[list[Item], list[Item]]:
     """The first variant of the right end that fits beside the left part, perhaps without its spare
@@ -176,10 +178,10 @@ def _with_end(
     over = (
         sum(cell_len(plain(item.text)) for item in (*items, *shown_ends)) + len(shown_ends) - width
     )
-    return [items[0], _shorter(items[1], over), *items[2:]], shown_ends
+    return [items[0], _shortened_name(items[1], over), *items[2:]], shown_ends
 
 
-def _shorter(named: Item, over: int) -> Item:
+def _shortened_name(named: Item, over: int) -> Item:
     """The item of the job's name with `over` cells less of the name."""
     name, comma, runs = plain(named.text).rpartition(", ")
     if over <= 0 or not comma or cell_len(name) <= MIN_NAME:

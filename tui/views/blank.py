@@ -22,7 +22,7 @@ def show(panels: Panels, view: View, *, busy: bool, refused: bool) -> None:
     lines = sentences.WAITING if busy else why_none(refused=refused)
     panels.prose("why").show(lines)
     for name in page(view).blank:
-        say(panels, name, lines, waiting=busy)
+        show_message(panels, name, lines, waiting=busy)
 
 
 def why_none(*, refused: bool) -> Sequence[Line]:
@@ -33,7 +33,7 @@ def why_none(*, refused: bool) -> Sequence[Line]:
     return [[(why, "muted")]]
 
 
-def say(panels: Panels, name: str, lines: Sequence[Line], *, waiting: bool) -> None:
+def show_message(panels: Panels, name: str, lines: Sequence[Line], *, waiting: bool) -> None:
     """Show it in a chart, a list or a text."""
     widget = panels.widget(name)
     if isinstance(widget, Chart):

@@ -49,13 +49,15 @@ def fill(panels: Panels) -> list[Widget]:
 
 def show(panels: Panels, answer: Answer) -> None:
     """Show the pinned plans beside the current one."""
-    plans = listed(panels.pins, pin_of(NOW, panels.state, answer))
+    plans = with_current_plan(panels.pins, pin_of(NOW, panels.state, answer))
     panels.refill("pins", rows(plans, panels.marks), message=EMPTY)
     cursor = panels.pin_cursor
-    panels.prose("compared").show([*about(plans, cursor), *others(plans, cursor)] if plans else [])
+    panels.prose("compared").show(
+        [*about(plans, cursor), *other_differences(plans, cursor)] if plans else []
+    )
 
 
-def listed(pins: Sequence[Pin], now: Pin) -> list[Pin]:
+def with_current_plan(pins: Sequence[Pin], now: Pin) -> list[Pin]:
     """The pinned plans, then the current one; nothing where none is pinned."""
     return [*pins, now] if pins else []
 
@@ -87,12 +89,12 @@ def more_seconds(pin: Pin, first: Pin) -> str:
     """ "+3m 10s": how much longer than the first, computed from the times as displayed."""
     if pin.seconds is None or first.seconds is None:
         return text.UNKNOWN
-    one, other = _as_shown(pin.seconds), _as_shown(first.seconds)
+    one, other = _rounded_as_displayed(pin.seconds), _rounded_as_displayed(first.seconds)
     apart = text.time_difference(one, other, figures=6)
     return "same" if apart.startswith("<") else f"{_sign(one - other)}{apart}"
 
 
-def _as_shown(seconds: float) -> float:
+def _rounded_as_displayed(seconds: float) -> float:
     """A time rounded as it is displayed: differences should match the column."""
     return engine.parse_seconds(text.seconds(seconds)) if seconds > 0.0 else 0.0
 
@@ -141,7 +143,7 @@ def about(shown: Sequence[Pin], index: int) -> list[Line]:
     ]
 
 
-def others(shown: Sequence[Pin], index: int) -> list[Line]:
+def other_differences(shown: Sequence[Pin], index: int) -> list[Line]:
     """The inputs in which each other plan differs from the first: a row with another cost is
     useless without what it is for."""
     other_plans = [pin for i, pin in enumerate(shown) if i not in (0, min(index, len(shown) - 1))]

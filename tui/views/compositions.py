@@ -13,7 +13,7 @@ from textual.message import Message
 
 import engine
 from tui import format as text
-from tui.mixing import most_types
+from tui.mixing import max_types
 from tui.state import Order, PlanState
 from tui.views import sentences
 from tui.views.marks import Marks
@@ -143,7 +143,7 @@ def show_rows(panels: Panels, name: str, answer: Answer, most: int) -> None:
     else:
         table_rows, types = rows(answer, panels.marks, most=most)
     order = state.order if name == "full" else "best"
-    mix = most_types(state, answer.built.catalog)
+    mix = max_types(state, answer.built.catalog)
     narrow = is_narrow(panels, name)
     if narrow:
         table_rows = [in_few_cells(row, panels.glyphs.ellipsis) for row in table_rows]

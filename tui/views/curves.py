@@ -68,7 +68,7 @@ def look(panels: Panels, answer: Answer) -> None:
     if crosshair_readings := crosshair_values(panels, curves):
         from tui.views import at_crosshair
 
-        brief = at_crosshair.rows(state, crosshair_readings, panels.width - 2)
+        brief = at_crosshair.compact_rows(state, crosshair_readings, panels.width - 2)
     panels.prose("sentence").show(brief)
 
 
@@ -80,7 +80,7 @@ def aside(panels: Panels, answer: Answer) -> list[Line] | None:
     from tui.views import at_crosshair
 
     curves = drawn_curves(state, answer, [pin.instance for pin in panels.pins])
-    return at_crosshair.column(state, crosshair_values(panels, curves)) or None
+    return at_crosshair.side_lines(state, crosshair_values(panels, curves)) or None
 
 
 def crosshair_values(panels: Panels, curves: DrawnCurves) -> list[CurveReading]:

@@ -185,10 +185,10 @@ def _note(answer: ModelAnswer, *, used: bool, best: bool) -> str:
 def _satisfaction_share(outcome: FitOutcome, deadline: float | None) -> str:
     """Share of the left-out runs predicted within the deadline that met it."""
     record = outcome.deadline_record(deadline) if deadline is not None else None
-    return text.UNKNOWN if record is None or record.share is None else _whole(record.share)
+    return text.UNKNOWN if record is None or record.share is None else _share_text(record.share)
 
 
-def _whole(share: float) -> str:
+def _share_text(share: float) -> str:
     """A counted share; 0 % and 100 % are exact."""
     return f"{share * 100:.0f} %"
 
@@ -359,6 +359,6 @@ def _satisfaction(
     else:
         runs = text.counted(record.cases, "run")
         satisfaction = (
-            f"deadline satisfaction {_whole(record.share)} of {runs} predicted within {within}"
+            f"deadline satisfaction {_share_text(record.share)} of {runs} predicted within {within}"
         )
     return [[("OptEx's figures: ", "muted"), (f"{errors_text}; {satisfaction}.", "base")]]

@@ -135,8 +135,8 @@ def about(
         lines.append([(f"{marks.warning} ", "warn"), (sentences.sentence(report.no_plan), "base")])
     if answer.built.workflow is None:
         lines.append(known_line(report.known, answer.built.profile.input_unit))
-    lines += [_now(report.advice, state)] if report.advice else []
-    lines += _narrowed(report, answer)
+    lines += [_current_choice(report.advice, state)] if report.advice else []
+    lines += _narrowing_line(report, answer)
     if answer.best is not None and answer.best.low is None and report.advice is not None:
         lines.append([(NO_INTERVAL, "muted")])
     if report.advice is not None and state.spot and not report.advice.spot:
@@ -162,7 +162,7 @@ def _verdict(advice: Advice, marks: Marks) -> Line:
     ]
 
 
-def _now(advice: Advice, state: PlanState) -> Line:
+def _current_choice(advice: Advice, state: PlanState) -> Line:
     """The composition chosen now, and its interval before and after the next run."""
     why = f"Chosen now, of one type{', at spot prices' if advice.spot else ''}"
     now = text.span(advice.low, advice.high)
@@ -181,7 +181,7 @@ def _now(advice: Advice, state: PlanState) -> Line:
     return [*line, (").", "base")]
 
 
-def _narrowed(report: ExperimentsReport, answer: Answer) -> list[Line]:
+def _narrowing_line(report: ExperimentsReport, answer: Answer) -> list[Line]:
     """The effect of all training runs on the interval of the best composition; nothing where the
     model gives no interval."""
     narrowing, plan = report.narrowing, report.plan
@@ -205,10 +205,10 @@ def known_line(known: Sequence[KnownType], unit: str) -> Line:
     """The known runs in one line."""
     if not known:
         return [("Known: no run yet, only a job profile.", "muted")]
-    return [("Known: ", "muted"), ("; ".join(_known(entry, unit) for entry in known), "base")]
+    return [("Known: ", "muted"), ("; ".join(_known_type(entry, unit) for entry in known), "base")]
 
 
-def _known(entry: KnownType, unit: str) -> str:
+def _known_type(entry: KnownType, unit: str) -> str:
     nodes = training_text.span([f"{count:,}" for count in entry.nodes])
     sizes = [text.size(size, unit) for size in entry.sizes]
     data = training_text.span(sizes) if sizes else "input not told"
@@ -232,7 +232,7 @@ def next_rows(advice: Advice | None) -> list[Row]:
             text.span(run.low, run.high, to="–"),
             text.usd_cell(run.usd),
             training_text.saving_text(run),
-            text.UNKNOWN if run.gain_seconds is not None else _pays(run.pays_after),
+            text.UNKNOWN if run.gain_seconds is not None else _payback_cell(run.pays_after),
             text.percent(run.changes),
             text.span(run.then_low, run.then_high, to="–"),
         )
@@ -240,7 +240,7 @@ def next_rows(advice: Advice | None) -> list[Row]:
     ]
 
 
-def _pays(runs: float | None) -> str:
+def _payback_cell(runs: float | None) -> str:
     """The number of runs after which it pays, abbreviated."""
     if runs is not None and runs > training_text.MAX_RUNS:
         return f"> {training_text.MAX_RUNS // 1000}k runs"
@@ -255,7 +255,7 @@ def training_rows(report: ExperimentsReport | None) -> list[Row]:
     without = report.narrowing.without if report.narrowing else (math.nan,) * len(runs)
     return [
         (
-            _where(run),
+            _cluster_text(run),
             f"{run.fraction * 100:.3g} %",
             text.seconds(run.seconds),
             text.span_cell(run.low, run.high),
@@ -274,7 +274,7 @@ def _wider(share: float | None) -> str:
     return text.UNKNOWN if math.isnan(share) else f"+{share * 100:.0f} %"
 
 
-def _where(run: Experiment | NextRun) -> str:
+def _cluster_text(run: Experiment | NextRun) -> str:
     """Nodes of a type, or cores where the design is about those."""
     name = run.instance or "nodes"
     if run.nodes is None and isinstance(run, engine.Experiment):
@@ -338,8 +338,8 @@ def at_cursor(panels: Panels, answer: Answer, report: ExperimentsReport | None) 
         run = report.advice.next_runs[nexts.cursor]
         what = f"saves {training_text.saving_text(run)} each time the job runs, by a better choice"
         what = f"{what}; {text.percent(run.changes)} that it changes the choice"
-        one = _one(run, f"{odds} runs: {text.span(run.low, run.high)}", what)
-        return [one, *_elsewhere(run, answer, odds)]
+        one = _run_line(run, f"{odds} runs: {text.span(run.low, run.high)}", what)
+        return [one, *_in_other_views(run, answer, odds)]
     cursor = panels.table(TRAINING).cursor
     if plan is None or cursor >= len(plan.runs):
         return []
@@ -348,10 +348,10 @@ def at_cursor(panels: Panels, answer: Answer, report: ExperimentsReport | None) 
     interval = interval if planned.low is None else f"{odds} runs: {interval}"
     term, of_term, why = planned.teaches.partition(": ")
     teaches = f'tells most about the term "{term}" ({why})' if of_term else f"teaches {term}"
-    return [_one(planned, interval, teaches)]
+    return [_run_line(planned, interval, teaches)]
 
 
-def _elsewhere(run: NextRun, answer: Answer, odds: str) -> list[Line]:
+def _in_other_views(run: NextRun, answer: Answer, odds: str) -> list[Line]:
     """The run's prediction in all other views, which is the model's alone; nothing where it is the
     same."""
     curve = answer.curve(run.instance) if run.instance and run.fraction >= 1.0 else None
@@ -366,8 +366,8 @@ def _elsewhere(run: NextRun, answer: Answer, odds: str) -> list[Line]:
     return [[(said + ALSO, "base")]]
 
 
-def _one(run: Experiment | NextRun, interval: str, what: str) -> Line:
-    where = f"{_where(run)} on {run.fraction * 100:.3g} % of the input"
+def _run_line(run: Experiment | NextRun, interval: str, what: str) -> Line:
+    where = f"{_cluster_text(run)} on {run.fraction * 100:.3g} % of the input"
     return [(where, "strong"), (f" ({interval}) {what}.", "base")]
 
 

@@ -213,7 +213,10 @@ def about(answer: Answer, points: Sequence[Choice], index: int) -> list[Line]:
     choice, confidence = points[index], answer.report.goal.confidence
     line: list[Span] = [(sentences.composition(choice), "strong"), (" takes ", "base")]
     line.append(
-        (f"{text.seconds(choice.seconds)} ({sentences.in_words(choice, confidence)})", "base")
+        (
+            f"{text.seconds(choice.seconds)} ({sentences.interval_in_words(choice, confidence)})",
+            "base",
+        )
     )
     line += sentences.cost(choice)
     if index:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import engine
 from tui import format as text
 from tui.input_text import job_text, limit_text
-from tui.mixing import most_types
+from tui.mixing import max_types
 from tui.state import PlanState
 from tui.views.marks import Marks
 from tui.widgets.table import Cell, Column, Row
@@ -58,7 +58,7 @@ def rows(
         ("Prices", _prices_cell(state, catalog), "$"),
         ("Types", candidates(state, answer), "/"),
         ("Limits", limit_text.line_of(state.limits) or "none", "b"),
-        ("Mix", mix(most_types(state, catalog)), "x"),
+        ("Mix", mix(max_types(state, catalog)), "x"),
         ("Billing", billing(state, catalog, marks), "s"),
         ("Model", model(state, built), "m"),
     ]

@@ -44,7 +44,7 @@ def wrap(line: Line, width: int) -> list[list[Span]]:
             if blank:
                 continue
         for text, tone in word:
-            for part in _cut(text, width - used, width - indent):
+            for part in _pieces(text, width - used, width - indent):
                 if used + cell_len(part) > width:
                     rows.append([(" " * indent, "base")] if indent else [])
                     used = indent
@@ -79,7 +79,7 @@ def _words(line: Line) -> Iterator[list[Span]]:
         yield word
 
 
-def _cut(text: str, first: int, rest: int) -> Iterator[str]:
+def _pieces(text: str, first: int, rest: int) -> Iterator[str]:
     """The text in pieces: the first of at most `first` cells, the others of at most `rest`."""
     if cell_len(text) <= first or cell_len(text) <= rest:
         yield text
@@ -206,7 +206,7 @@ class Verbatim(Prose):
         safe = [self._safe(line) for line in self.lines]
         longest = max((cell_len("".join(text for text, _ in line)) for line in safe), default=0)
         self._left = max(0, min(self._left, longest - width))
-        return [_beyond(line, self._left, self._glyphs.ellipsis) for line in safe]
+        return [_scrolled_line(line, self._left, self._glyphs.ellipsis) for line in safe]
 
     def action_look_along(self, by: int) -> None:
         """Scroll sideways by half of the width, so that the reader keeps the context."""
@@ -214,7 +214,7 @@ class Verbatim(Prose):
         self.redraw()
 
 
-def _beyond(line: Line, left: int, ellipsis: str) -> list[Span]:
+def _scrolled_line(line: Line, left: int, ellipsis: str) -> list[Span]:
     """A line without the cells left of `left`; an ellipsis stands for them."""
     row: list[Span] = []
     for text, tone in line:

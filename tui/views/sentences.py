@@ -46,7 +46,7 @@ def headline_text(answer: Answer, marks: Marks) -> str:
 def _recommended(goal: Goal, choice: Choice, marks: Marks, batch: str) -> Line:
     line: list[Span] = [(f"{marks.best} ", "accent"), (composition(choice), "strong")]
     line += [(f" finishes{batch} in ", "base"), (text.seconds(choice.seconds), "strong")]
-    line.append((f" ({in_words(choice, goal.confidence)})", "base"))
+    line.append((f" ({interval_in_words(choice, goal.confidence)})", "base"))
     line += cost(choice)
     if goal.deadline_seconds is not None and choice.p_deadline is not None:
         line += [
@@ -64,10 +64,10 @@ def sufficient_goal(recommendation: Recommendation) -> str:
         return f"; {text.reachable_deadline(recommendation.enough_seconds)} can be met"
     if one_limit and recommendation.enough_usd is not None:
         return f"; {text.usd(engine.reachable_usd(recommendation.enough_usd))} is enough"
-    return _instead(recommendation) if recommendation.compromises else ""
+    return _compromises(recommendation) if recommendation.compromises else ""
 
 
-def _instead(recommendation: Recommendation) -> str:
+def _compromises(recommendation: Recommendation) -> str:
     """ "; 33.1 s can be met for $0.354, 1m 10s within $0.05": the compromises for a deadline and a
     budget that cannot be met together."""
     goal = recommendation.goal
@@ -106,7 +106,7 @@ def _impossible(recommendation: Recommendation, marks: Marks, batch: str) -> lis
                 ("Nearest: ", "base"),
                 (composition(nearest), "strong"),
                 (f"{batch and ','}{batch} in {text.seconds(nearest.seconds)}", "base"),
-                (f" ({in_words(nearest, goal.confidence)}){costs}{odds}.", "base"),
+                (f" ({interval_in_words(nearest, goal.confidence)}){costs}{odds}.", "base"),
             ]
         )
     elif (
@@ -159,7 +159,7 @@ def at_spot(choice: Choice) -> str:
     return " at spot prices" if every else ""
 
 
-def in_words(choice: Choice, confidence: float) -> str:
+def interval_in_words(choice: Choice, confidence: float) -> str:
     """ "9 in 10 runs: 38 to 44 min"."""
     if choice.low is None:
         return "no interval: how sure is not known"
@@ -185,7 +185,9 @@ def selected(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:
 
 def _runner_up(state: PlanState, choice: Choice, best: Choice | None) -> Line:
     line: list[Span] = [(composition(choice), "strong"), (" takes ", "base")]
-    line.append((f"{text.seconds(choice.seconds)} ({in_words(choice, state.confidence)})", "base"))
+    line.append(
+        (f"{text.seconds(choice.seconds)} ({interval_in_words(choice, state.confidence)})", "base")
+    )
     line += cost(choice)
     if best and choice.cost_usd is not None and best.cost_usd is not None:
         more = choice.cost_usd - best.cost_usd
@@ -210,7 +212,7 @@ def reasons(state: PlanState, answer: Answer) -> list[Line]:
     best = answer.best
     lines: list[Line] = [[(sentence(reason), "base")] for reason in (best.why if best else ())]
     lines += hardly_slower_line(answer.report.recommendation)
-    lines += [[(line, "base")] for line in owned(state, best)]
+    lines += [[(line, "base")] for line in owned_lines(state, best)]
     bottleneck = answer.explained.bottleneck if answer.explained else None
     if bottleneck:
         lines.append([("Bottleneck: ", "muted"), (bottleneck, "strong")])
@@ -330,7 +332,7 @@ def assumptions(answer: Answer) -> tuple[str, ...]:
     return best.cost.assumptions if best and best.cost else ()
 
 
-def owned(state: PlanState, best: Choice | None) -> list[str]:
+def owned_lines(state: PlanState, best: Choice | None) -> list[str]:
     """Which nodes of the best composition are owned."""
     if best is None:
         return []

@@ -92,7 +92,7 @@ def about(
         [
             (sentences.composition(best), "strong"),
             (f" takes {text.seconds(best.seconds)}{_interval(answer)}", "base"),
-            (f"{_bound(answer)}{_shares(predicted)}.", "base"),
+            (f"{_bound(answer)}{_driver_and_idle(predicted)}.", "base"),
             (_explained_as(answer), "muted"),
         ]
     ]
@@ -102,7 +102,7 @@ def about(
             text.executors(run.cluster) if run.cluster.executors else ""
         )
         on = f" ({where})" if where else ""
-        measured_text = f"Measured {text.seconds(run.seconds)}{_shares(measured)}{on}."
+        measured_text = f"Measured {text.seconds(run.seconds)}{_driver_and_idle(measured)}{on}."
         lines.append([(measured_text, "muted")])
     return lines
 
@@ -127,7 +127,7 @@ def _bound(answer: Answer) -> str:
     return f", bound by {explained.bottleneck}" if explained and explained.bottleneck else ""
 
 
-def _shares(run: Timeline | None) -> str:
+def _driver_and_idle(run: Timeline | None) -> str:
     """ "; no stage runs for 2m 03s, cores 12 % idle": the driver works, or waits for executors."""
     if run is None:
         return ""

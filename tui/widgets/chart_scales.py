@@ -39,14 +39,14 @@ def chart_scales(data: ChartData, *, whole_bands: bool = False) -> Scales | None
     whole_x, whole_y = _x_scale(data), _y_scale(data, data.series, reach)
     if whole_x is None or whole_y is None:
         return None
-    x = part(whole_x, data.x.window)
-    y = part(whole_y, data.y.window)
+    x = visible_part(whole_x, data.x.window)
+    y = visible_part(whole_y, data.y.window)
     if x != whole_x and y == whole_y:
         y = _y_scale(data, [_seen(series, x) for series in data.series], reach) or whole_y
     return Scales(x, y, whole_x, whole_y)
 
 
-def part(whole: Scale, window: Window | None) -> Scale:
+def visible_part(whole: Scale, window: Window | None) -> Scale:
     """The part of a scale in a window; the whole where the window is outside of it."""
     if window is None:
         return whole

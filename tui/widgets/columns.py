@@ -64,10 +64,10 @@ def fit_columns(
     fitted = _fit(columns, natural, width)
     if not room or not fitted or not columns[fitted[-1][0]].title:
         return fitted
-    return _roomy(columns, natural, width, room, fitted) or fitted
+    return _with_header_room(columns, natural, width, room, fitted) or fitted
 
 
-def _roomy(
+def _with_header_room(
     columns: Sequence[Column], natural: Sequence[int], width: int, room: int, fitted: FittedColumns
 ) -> FittedColumns | None:
     """The same columns with free cells behind the last title; None where no column can shrink for

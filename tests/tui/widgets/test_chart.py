@@ -13,7 +13,7 @@ from textual.geometry import Region
 from tui.widgets.chart import Axis, Chart, ChartData, Point, Series, Threshold
 from tui.widgets.chart_layout import lay_out, spread
 from tui.widgets.chart_paint import paint
-from tui.widgets.chart_scales import MAX_ZOOM, chart_scales, panned, part, zoomed
+from tui.widgets.chart_scales import MAX_ZOOM, chart_scales, panned, visible_part, zoomed
 from tui.widgets.frame import Frame
 from tui.widgets.glyphs import ASCII, BLOCKS, UNICODE
 from tui.widgets.scales import LinearScale, LogScale
@@ -221,7 +221,7 @@ async def test_a_resize_draws_anew():
 def test_a_zoom_stays_inside_the_whole_and_keeps_its_place(scale, place, factors):
     at, window = scale.value(place), None
     for factor in factors:
-        seen = part(scale, window)
+        seen = visible_part(scale, window)
         window = zoomed(seen, scale, factor=factor, at=at)
         if window is None:
             continue
@@ -234,13 +234,13 @@ def test_a_zoom_stays_inside_the_whole_and_keeps_its_place(scale, place, factors
 def test_panning_stops_at_the_ends_and_the_whole_stays():
     whole = LogScale(1.0, 64.0)
     assert panned(whole, whole, share=0.5) is None
-    window = panned(part(whole, (1.0, 8.0)), whole, share=10.0)
+    window = panned(visible_part(whole, (1.0, 8.0)), whole, share=10.0)
     assert window == (pytest.approx(8.0), pytest.approx(64.0))
 
 
 def test_a_window_of_nothing_is_the_whole():
     whole = LogScale(1.0, 64.0)
-    assert part(whole, (100.0, 200.0)) is whole
+    assert visible_part(whole, (100.0, 200.0)) is whole
 
 
 def test_y_fits_what_is_seen_of_x():
