@@ -31,7 +31,7 @@ class SourceChange:
     """The sources to read again, and a notice that says why."""
 
     sources: tuple[str, ...]
-    words: str
+    notice: str
 
 
 MAX_WATCHED_FILES = 2_000

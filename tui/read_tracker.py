@@ -44,7 +44,7 @@ class ReadTracker:
         self.watch = LogWatcher()
         self._current = ReadRequest(None)
 
-    def ticket(self, evidence: Hashable) -> ReadRequest:
+    def request_for(self, evidence: Hashable) -> ReadRequest:
         """The request for that evidence; the read of any other evidence is cancelled."""
         if evidence != self._current.evidence:
             self._current.cancel()

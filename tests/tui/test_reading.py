@@ -143,10 +143,10 @@ def test_what_a_finished_job_held_is_let_go():
 
 def test_another_evidence_cancels_what_is_being_read():
     reading = ReadTracker()
-    first = reading.ticket("a")
-    assert reading.ticket("a") is first
+    first = reading.request_for("a")
+    assert reading.request_for("a") is first
     first.check()
-    second = reading.ticket("b")
+    second = reading.request_for("b")
     second.check()
     with pytest.raises(Cancelled):
         first.check()
@@ -251,7 +251,7 @@ def test_a_growing_log_is_read_again_when_it_rests(tmp_path):
     clock.now += QUIET_SECONDS
     grown = watch.poll()
     assert grown.sources == (str(log), "other")
-    assert "app.inprogress has grown" in grown.words
+    assert "app.inprogress has grown" in grown.notice
 
 
 def test_a_log_that_never_rests_is_read_all_the_same(tmp_path):
@@ -273,7 +273,7 @@ def test_a_log_whose_application_ends_takes_its_new_name(tmp_path):
     log.rename(tmp_path / "app")
     grown = watch.poll()
     assert grown.sources == (str(tmp_path / "app"),)
-    assert "app has ended" in grown.words
+    assert "app has ended" in grown.notice
 
 
 def test_a_log_that_was_removed_is_followed_no_more(tmp_path):
@@ -296,7 +296,7 @@ def test_a_rolling_log_grows_by_its_parts(tmp_path):
     (folder / "events_2_app").write_bytes(b"x")
     assert log_snapshot(str(folder)) == (3, 3, 1)
     (folder / "appstatus_app.inprogress").rename(folder / "appstatus_app")
-    assert "has ended" in watch.poll().words
+    assert "has ended" in watch.poll().notice
 
 
 def test_a_folder_of_logs_is_followed_until_its_last_log_ends(tmp_path):
@@ -317,7 +317,7 @@ def test_a_folder_of_logs_is_followed_until_its_last_log_ends(tmp_path):
         grown = watch.poll()
         assert grown.sources == (str(tmp_path),)
         watch.follow(grown.sources)
-        return grown.words
+        return grown.notice
 
     (rolling / "events_2_two").write_bytes(b"x")
     assert "has grown" in read_again()
@@ -327,7 +327,7 @@ def test_a_folder_of_logs_is_followed_until_its_last_log_ends(tmp_path):
     assert "has grown" in read_again()
     (tmp_path / "three.inprogress").rename(tmp_path / "three")
     (rolling / "appstatus_two.inprogress").rename(rolling / "appstatus_two")
-    assert "has ended" in watch.poll().words
+    assert "has ended" in watch.poll().notice
     assert not watch.active
 
 

@@ -68,15 +68,15 @@ class PlanUpdates(PlannerMixin):
         app.busy = "reading" if evidence_key(state) != app._evidence else "computing"
         if app.busy == "computing" and app._settling is not None:
             app._settling.stop()  # a new answer follows soon; that one is settled
-        ticket = app._reading.ticket(evidence_key(state))
+        request = app._reading.request_for(evidence_key(state))
 
         def say(words: str) -> None:
-            ticket.check()
+            request.check()
             app.post_message(Progress(key, words))
 
         def job() -> None:
             try:
-                ticket.begin(state.sources)
+                request.begin(state.sources)
                 built = app._session.build(state, say)
             except Cancelled:
                 return
@@ -97,10 +97,9 @@ class PlanUpdates(PlannerMixin):
             app.answer = app._session.answer(app.state, app.built)
         except Exception as error:
             app.show_refusal(error_text(error))
-            if app._answered_state is not None and plan_key(app._answered_state) == plan_key(
-                app.state
-            ):
-                app.state = with_inputs(app.state, app._answered_state)
+            answered = app._answered_state
+            if answered is not None and plan_key(answered) == plan_key(app.state):
+                app.state = with_inputs(app.state, answered)
             if app.settling:
                 app._settle()  # for the answer that stays, whose search may have been delayed
             return False
@@ -228,7 +227,7 @@ class PlanUpdates(PlannerMixin):
             return
         change = await asyncio.to_thread(watch.poll)
         if change is not None and watch is app._reading.watch and not app.busy:
-            app._change_notice = change.words
+            app._change_notice = change.notice
             names = dict(zip(app.state.sources, change.sources, strict=True))
             app.history = app.history.renamed(names)
             app.pins = tuple(
